@@ -1,0 +1,76 @@
+"""Makes every lit test a pytest item, so that `pytest` runs the whole suite."""
+
+# pyright: basic, reportMissingTypeStubs=false
+# lit has no type information.
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lit.discovery
+import lit.LitConfig
+import lit.Test
+import pytest
+
+
+def _lit_config() -> lit.LitConfig.LitConfig:
+    return lit.LitConfig.LitConfig(
+        progname="pytest",
+        path=[],
+        diagnostic_level="error",
+        useValgrind=False,
+        valgrindLeakCheck=False,
+        valgrindArgs=[],
+        noExecute=False,
+        debug=False,
+        isWindows=os.name == "nt",
+        order="smart",
+        params={},
+    )
+
+
+class LitFailure(Exception):
+    """A lit test failed; the message is its transcript."""
+
+
+class LitItem(pytest.Item):
+    """One lit test."""
+
+    def __init__(self, *, test: Any, lit_config: lit.LitConfig.LitConfig, **kwargs: Any):
+        super().__init__(**kwargs)
+        self._test = test
+        self._lit_config = lit_config
+
+    def runtest(self) -> None:
+        self._test.setResult(self._test.config.test_format.execute(self._test, self._lit_config))
+        result = self._test.result
+        if result.code is lit.Test.UNSUPPORTED:
+            pytest.skip(result.output)
+        if result.code.isFailure:
+            raise LitFailure(f"{result.code.name}\n{result.output}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, LitFailure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"lit: {'/'.join(self._test.path_in_suite)}"
+
+
+class LitFile(pytest.File):
+    """A file that may hold a lit test; lit decides."""
+
+    def collect(self) -> Iterator[LitItem]:
+        lit_config = _lit_config()
+        for test in lit.discovery.find_tests_for_inputs(lit_config, [str(self.path)]):
+            yield LitItem.from_parent(self, name="lit", test=test, lit_config=lit_config)
+
+
+def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> LitFile | None:
+    if file_path.suffix != ".mlir" or "Inputs" in file_path.parts:
+        return None
+    return LitFile.from_parent(parent, path=file_path)

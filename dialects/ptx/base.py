@@ -1,0 +1,229 @@
+"""What all instructions of the `ptx` dialect share: register types, operands, the printing contract."""
+
+from __future__ import annotations
+
+import abc
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from typing_extensions import TypeVar
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import AttrConstraint, IntConstraint, IRDLOperation, VerificationContext
+from xdsl.utils.exceptions import VerifyException
+
+
+@dataclass(frozen=True)
+class RegisterClass:
+    """A PTX register type and the readable prefix of its registers (PTX ISA, "Register State Space")."""
+
+    ptx_type: str
+    prefix: str
+    bits: int
+
+
+REGISTER_CLASSES: dict[Attribute, RegisterClass] = {
+    i1: RegisterClass("pred", "%p", 1),
+    i16: RegisterClass("b16", "%h", 16),
+    f16: RegisterClass("b16", "%h", 16),
+    bf16: RegisterClass("b16", "%h", 16),
+    i32: RegisterClass("b32", "%r", 32),
+    i64: RegisterClass("b64", "%rd", 64),
+    f32: RegisterClass("f32", "%f", 32),
+    f64: RegisterClass("f64", "%fd", 64),
+}
+
+
+@dataclass(frozen=True)
+class RegisterConstraint(AttrConstraint[Attribute]):
+    """A type that a PTX register can hold."""
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if attr not in REGISTER_CLASSES:
+            raise VerifyException(f"expected a register type ({', '.join(map(str, REGISTER_CLASSES))}), got {attr}")
+
+    def mapping_type_vars(self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]) -> Self:
+        return self
+
+
+Register = RegisterConstraint()
+"""Operands and results of instructions."""
+
+
+def register_class(type_: Attribute) -> RegisterClass | None:
+    """The registers that hold a value of `type_`; None if PTX has none (index, memref, ...)."""
+    return REGISTER_CLASSES.get(type_)
+
+
+def width(type_: Attribute) -> int:
+    """Bits of a register of `type_`."""
+    return REGISTER_CLASSES[type_].bits
+
+
+def is_float(type_: Attribute) -> bool:
+    """Whether `type_` is one of the floating-point register types."""
+    return isinstance(type_, Float16Type | BFloat16Type | Float32Type | Float64Type)
+
+
+def bits_type(type_: Attribute) -> str:
+    """The untyped PTX type of the same width, `pred` for predicates: `b32` for i32 and f32."""
+    return "pred" if type_ == i1 else f"b{width(type_)}"
+
+
+def typed(type_: Attribute, *, unsigned: bool = False) -> str:
+    """The PTX operand type of arithmetic on `type_`: `s32`/`u32`, `f32`, `bf16`, ..."""
+    return str(type_) if is_float(type_) else f"{'u' if unsigned else 's'}{width(type_)}"
+
+
+def memory_type(type_: Attribute) -> str:
+    """The type suffix of loads, stores and `mov`: `f32`/`f64` for those, `bN` otherwise."""
+    return str(type_) if type_ in (f32, f64) else bits_type(type_)
+
+
+class Names(Protocol):
+    """What the printer offers an instruction: registers and literals for values, fresh labels and registers."""
+
+    def __call__(self, value: SSAValue) -> str:
+        """The register that holds `value`."""
+        ...
+
+    def imm(self, value: SSAValue) -> str:
+        """A literal if `value` is a `ptx.constant`, its register otherwise."""
+        ...
+
+    def label(self, stem: str) -> str:
+        """A label that no other instruction of the entry uses."""
+        ...
+
+    def scratch(self, type_: Attribute) -> str:
+        """A register that no value of the entry uses."""
+        ...
+
+
+class PTXInstruction(IRDLOperation, abc.ABC):
+    """One PTX instruction over virtual registers."""
+
+    def features(self) -> tuple[str, ...]:
+        """Rows of `tirx.ptx.features.FEATURES` that this instruction, as it stands, needs."""
+        return ()
+
+    @abc.abstractmethod
+    def emit(self, reg: Names) -> str:
+        """The instruction without its semicolon; several lines where the op stands for an idiom, labels end in `:`."""
+        raise NotImplementedError
+
+
+class PTXTerminator(IRDLOperation, abc.ABC):
+    """A terminator of a block of `ptx.entry`; the printer knows them, since they need the order of blocks."""
+
+
+def source(reg: Names, value: SSAValue) -> str:
+    """A source operand of arithmetic: literals are allowed except for 16-bit floats and predicates."""
+    return reg(value) if value.type in (i1, f16, bf16) else reg.imm(value)
+
+
+def vector(reg: Names, values: Sequence[SSAValue]) -> str:
+    """`{%r0, %r1}`."""
+    return "{" + ", ".join(reg(v) for v in values) + "}"
+
+
+def address(reg: Names, base: SSAValue, offset: int = 0) -> str:
+    """`[%rd0]` or `[%rd0+16]`; `offset` in bytes."""
+    return f"[{reg(base)}+{offset}]" if offset else f"[{reg(base)}]"
+
+
+_DECIMAL_LIMIT = 1 << 16
+"""Integers below this read best in decimal (counts, offsets); above it in hexadecimal (masks, descriptors)."""
+
+_FLOAT_LITERALS: dict[Attribute, tuple[str, str, str, int]] = {
+    # type -> (struct format of the value, of its bits, literal prefix, hexadecimal digits)
+    f16: ("<e", "<H", "0x", 4),
+    f32: ("<f", "<I", "0f", 8),
+    f64: ("<d", "<Q", "0d", 16),
+}
+
+
+def _bf16_bits(value: float) -> int:
+    """Bits of `value` rounded to the nearest bfloat16, ties to even."""
+    bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
+    if value != value:
+        return bits >> 16 | 0x40
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def literal(value: IntegerAttr | FloatAttr) -> str:
+    """The PTX literal of a constant of a register type (PTX ISA, "Constants"); bit patterns for floats."""
+    match value:
+        case IntegerAttr():
+            bits = width(value.type)
+            number = value.value.data
+            if bits == 1:
+                return str(number & 1)
+            unsigned = number & (1 << bits) - 1
+            signed = unsigned - (1 << bits) if unsigned >> (bits - 1) else unsigned
+            return str(signed) if abs(signed) < _DECIMAL_LIMIT else f"0x{unsigned:0{bits // 4}X}"
+        case FloatAttr(type=type_, value=data) if type_ == bf16:
+            return f"0x{_bf16_bits(data.data):04X}"
+        case FloatAttr(type=type_, value=data):
+            float_format, bits_format, prefix, digits = _FLOAT_LITERALS[type_]
+            bits = struct.unpack(bits_format, struct.pack(float_format, data.data))[0]
+            return f"{prefix}{bits:0{digits}X}"
+
+
+def expect_type(name: str, value: SSAValue | Attribute, expected: Attribute) -> None:
+    """Raises VerifyException unless `value` (or a type) is of type `expected`."""
+    found = value.type if isinstance(value, SSAValue) else value
+    if found != expected:
+        raise VerifyException(f"expected {name} of type {expected}, got {found}")
+
+
+def expect_choice(name: str, found: int | str, choices: Sequence[int | str]) -> None:
+    """Raises VerifyException unless `found` is one of `choices`."""
+    if found not in choices:
+        raise VerifyException(f"expected {name} to be one of {', '.join(map(str, choices))}, got {found}")
+
+
+def values(operands: Sequence[SSAValue | Operation]) -> list[SSAValue]:
+    """The single result of each operation, or the value itself."""
+    return [SSAValue.get(v) for v in operands]
+
+
+__all__ = [
+    "REGISTER_CLASSES",
+    "Names",
+    "PTXInstruction",
+    "PTXTerminator",
+    "Register",
+    "RegisterClass",
+    "RegisterConstraint",
+    "address",
+    "bits_type",
+    "expect_choice",
+    "expect_type",
+    "is_float",
+    "literal",
+    "memory_type",
+    "register_class",
+    "source",
+    "typed",
+    "values",
+    "vector",
+    "width",
+]

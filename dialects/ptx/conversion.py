@@ -1,0 +1,151 @@
+"""Conversions: between numeric types, between types of the same bits, between one register and its two halves."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import UnitAttr, bf16, f32, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.ptx.base import (
+    Names,
+    PTXInstruction,
+    Register,
+    bits_type,
+    is_float,
+    source,
+    typed,
+    width,
+)
+
+Value = SSAValue | Operation
+
+
+@irdl_op_definition
+class CvtOp(PTXInstruction):
+    """Numeric conversion: `cvt.s64.s32`, `cvt.rn.f32.s32`, `cvt.rzi.s32.f32`, `cvt.rn.f16.f32`, `cvt.f64.f32`.
+
+    Integers are read as signed unless `unsigned` is given. See PTX ISA, "Data Movement and Conversion: cvt".
+    """
+
+    name = "ptx.cvt"
+
+    operand = operand_def(Register)
+    unsigned = opt_prop_def(UnitAttr)
+    result = result_def(Register)
+
+    traits = traits_def(Pure())
+    assembly_format = "(`unsigned` $unsigned^)? $operand attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, operand: Value, result_type: Attribute, *, unsigned: bool = False):
+        super().__init__(
+            operands=[operand], properties={"unsigned": UnitAttr() if unsigned else None}, result_types=[result_type]
+        )
+
+    def verify_(self) -> None:
+        types = (self.operand.type, self.result.type)
+        if i1 in types or types[0] == types[1]:
+            raise VerifyException(f"expected two different integer or float types, got {types[0]} -> {types[1]}")
+        if bf16 in types and f32 not in types:
+            raise VerifyException(f"expected bf16 to convert from or to f32, got {types[0]} -> {types[1]}")
+
+    def features(self) -> tuple[str, ...]:
+        if self.result.type == bf16:
+            return ("bf16.cvt",)
+        return ("bf16.extend",) if self.operand.type == bf16 else ()
+
+    def rounding(self) -> str:
+        """`.rn` where a float result may be inexact, `.rzi` (towards zero) for float to integer, else nothing."""
+        from_float, to_float = is_float(self.operand.type), is_float(self.result.type)
+        if from_float and not to_float:
+            return ".rzi"
+        if to_float and (not from_float or width(self.result.type) < width(self.operand.type)):
+            return ".rn"
+        return ""
+
+    def emit(self, reg: Names) -> str:
+        unsigned = self.unsigned is not None
+        types = f"{typed(self.result.type, unsigned=unsigned)}.{typed(self.operand.type, unsigned=unsigned)}"
+        return f"cvt{self.rounding()}.{types} {reg(self.result)}, {source(reg, self.operand)}"
+
+
+@irdl_op_definition
+class MovOp(PTXInstruction):
+    """Reads the bits of a register as another type of the same width: `mov.b32 %f0, %r0`."""
+
+    name = "ptx.mov"
+
+    operand = operand_def(Register)
+    result = result_def(Register)
+
+    traits = traits_def(Pure())
+    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, operand: Value, result_type: Attribute):
+        super().__init__(operands=[operand], result_types=[result_type])
+
+    def verify_(self) -> None:
+        found, expected = width(self.operand.type), width(self.result.type)
+        if found != expected:
+            raise VerifyException(f"expected an operand of {expected} bits, got {self.operand.type}")
+
+    def emit(self, reg: Names) -> str:
+        return f"mov.{bits_type(self.result.type)} {reg(self.result)}, {reg(self.operand)}"
+
+
+@irdl_op_definition
+class PackOp(PTXInstruction):
+    """Joins two registers, low half first: `mov.b32 %r0, {%h0, %h1}`, `mov.b64 %rd0, {%r0, %r1}`."""
+
+    name = "ptx.pack"
+
+    T: ClassVar = VarConstraint("T", Register)
+    low = operand_def(T)
+    high = operand_def(T)
+    result = result_def(Register)
+
+    traits = traits_def(Pure())
+    assembly_format = "$low `,` $high attr-dict `:` type($low) `->` type($result)"
+
+    def __init__(self, low: Value, high: Value):
+        super().__init__(operands=[low, high], result_types=[i32 if width(SSAValue.get(low).type) == 16 else i64])
+
+    def verify_(self) -> None:
+        _check_halves(self.low.type, self.result.type)
+
+    def emit(self, reg: Names) -> str:
+        type_ = bits_type(self.result.type)
+        return f"mov.{type_} {reg(self.result)}, {{{reg(self.low)}, {reg(self.high)}}}"
+
+
+@irdl_op_definition
+class UnpackOp(PTXInstruction):
+    """Splits a register, low half first: `mov.b32 {%h0, %h1}, %r0`."""
+
+    name = "ptx.unpack"
+
+    T: ClassVar = VarConstraint("T", Register)
+    operand = operand_def(Register)
+    low = result_def(T)
+    high = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$operand attr-dict `:` type($operand) `->` type($low)"
+
+    def __init__(self, operand: Value, half_type: Attribute):
+        super().__init__(operands=[operand], result_types=[half_type, half_type])
+
+    def verify_(self) -> None:
+        _check_halves(self.low.type, self.operand.type)
+
+    def emit(self, reg: Names) -> str:
+        type_ = bits_type(self.operand.type)
+        return f"mov.{type_} {{{reg(self.low)}, {reg(self.high)}}}, {reg(self.operand)}"
+
+
+def _check_halves(half: Attribute, whole: Attribute) -> None:
+    if whole not in (i32, i64) or 2 * width(half) != width(whole):
+        raise VerifyException(f"expected two 16-bit halves of i32 or two 32-bit halves of i64, got {half} and {whole}")

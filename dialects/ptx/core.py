@@ -1,0 +1,513 @@
+"""Entries, control flow, shared memory, constants and special registers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    i1,
+    i32,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Block, Data, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    successor_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.irdl.operations import IRDLOperation
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.ptx.base import (
+    Names,
+    PTXInstruction,
+    PTXTerminator,
+    Register,
+    literal,
+    memory_type,
+    values,
+    width,
+)
+from tirx.ptx.targets import Target, TargetError
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*")
+
+PARAM_TYPES: dict[str, int] = {"u32": 4, "s32": 4, "u64": 8, "s64": 8, "f32": 4, "f64": 8, "b8": 1}
+"""Types of entry parameters and their size in bytes; `b8` is only for arrays such as tensor maps."""
+
+PARAM_LIMIT = 32764
+"""Bytes of parameters that an entry may have (PTX ISA, "Kernel Function Parameters")."""
+
+
+def check_identifier(what: str, name: str) -> None:
+    """Raises VerifyException unless `name` can be printed as a PTX identifier as it stands."""
+    if _IDENTIFIER.fullmatch(name) is None:
+        raise VerifyException(f"expected {what} to be a PTX identifier ({_IDENTIFIER.pattern}), got '{name}'")
+
+
+@dataclass(frozen=True)
+class EntryParam:
+    """One `.param` of an entry: `pointer` marks a global address, `align` (bytes) what it is aligned to,
+    `count` the length of a `b8` array."""
+
+    name: str
+    type: str
+    pointer: bool = False
+    align: int | None = None
+    count: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes in the parameter space, without padding."""
+        return PARAM_TYPES[self.type] * (self.count or 1)
+
+    def declaration(self) -> str:
+        """The PTX text, without comma (PTX ISA, "Kernel Parameter Attribute: .ptr")."""
+        align = "" if self.align is None else f" .align {self.align}"
+        if self.count is not None:
+            return f".param{align} .{self.type} {self.name}[{self.count}]"
+        pointer = f" .ptr .global{align}" if self.pointer else ""
+        return f".param .{self.type}{pointer} {self.name}"
+
+    def check(self) -> None:
+        """Raises VerifyException for a parameter that PTX does not have."""
+        check_identifier("parameter name", self.name)
+        if self.type not in PARAM_TYPES:
+            raise VerifyException(
+                f"expected type of parameter '{self.name}' to be one of {', '.join(PARAM_TYPES)}, got {self.type}"
+            )
+        if self.pointer and self.type != "u64":
+            raise VerifyException(f"expected pointer parameter '{self.name}' to be u64, got {self.type}")
+        if (self.type == "b8") != (self.count is not None):
+            raise VerifyException(f"expected a length for b8 parameters and for no others, parameter '{self.name}'")
+        if self.count is not None and self.count < 1:
+            raise VerifyException(f"expected length of parameter '{self.name}' to be positive, got {self.count}")
+        if self.align is not None and (self.align < 1 or self.align & self.align - 1):
+            raise VerifyException(
+                f"expected alignment of parameter '{self.name}' to be a power of two, got {self.align}"
+            )
+        if self.align is not None and not self.pointer and self.count is None:
+            raise VerifyException(f"expected an alignment only on pointers and arrays, parameter '{self.name}'")
+
+
+@irdl_attr_definition
+class EntryParamAttr(Data[EntryParam]):
+    """`a : u64 ptr align 16`, `n : u32`, `map : b8[128] align 64`."""
+
+    name = "ptx.param"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> EntryParam:
+        with parser.in_angle_brackets():
+            return cls.parse_unbracketed(parser)
+
+    @classmethod
+    def parse_unbracketed(cls, parser: AttrParser) -> EntryParam:
+        """Parses the text between the angle brackets."""
+        start = parser.pos
+        name = parser.parse_identifier(" for parameter name")
+        parser.parse_punctuation(":")
+        type_ = parser.parse_identifier(" for parameter type")
+        count = None
+        if parser.parse_optional_punctuation("[") is not None:
+            count = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            parser.parse_punctuation("]")
+        pointer = parser.parse_optional_keyword("ptr") is not None
+        align = None
+        if parser.parse_optional_keyword("align") is not None:
+            align = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        param = EntryParam(name, type_, pointer, align, count)
+        try:
+            param.check()
+        except VerifyException as error:
+            parser.raise_error(str(error), start, parser.pos)
+        return param
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            self.print_unbracketed(printer)
+
+    def print_unbracketed(self, printer: Printer) -> None:
+        """Prints the text between the angle brackets."""
+        param = self.data
+        printer.print_string(f"{param.name} : {param.type}")
+        if param.count is not None:
+            printer.print_string(f"[{param.count}]")
+        if param.pointer:
+            printer.print_string(" ptr")
+        if param.align is not None:
+            printer.print_string(f" align {param.align}")
+
+    def verify(self) -> None:
+        self.data.check()
+
+
+@irdl_op_definition
+class EntryOp(IRDLOperation):
+    """A kernel: a control flow graph of instructions, with named parameters that `ptx.ld.param` reads.
+
+    ```mlir
+    ptx.entry @axpy(x : u64 ptr align 16, n : u32) target("sm_100a") reqntid(128) {
+      ptx.ret
+    }
+    ```
+
+    `reqntid` is the exact size of a block in threads (x, y, z), `cluster` that of a cluster in blocks.
+    See PTX ISA, "Kernel and Function Directives: .entry" and "Performance-Tuning Directives: .reqntid".
+    """
+
+    name = "ptx.entry"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    params = prop_def(ArrayAttr[EntryParamAttr])
+    target = prop_def(StringAttr)
+    reqntid = opt_prop_def(ArrayAttr[IntAttr])
+    cluster = opt_prop_def(ArrayAttr[IntAttr])
+    body = region_def()
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    def __init__(
+        self,
+        name: str,
+        params: Sequence[EntryParam],
+        target: str,
+        body: Region | None = None,
+        reqntid: Sequence[int] | None = None,
+        cluster: Sequence[int] | None = None,
+    ):
+        """Without `body` the entry gets one empty block."""
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "params": ArrayAttr([EntryParamAttr(p) for p in params]),
+                "target": StringAttr(target),
+                "reqntid": None if reqntid is None else ArrayAttr([IntAttr(n) for n in reqntid]),
+                "cluster": None if cluster is None else ArrayAttr([IntAttr(n) for n in cluster]),
+            },
+            regions=[Region(Block()) if body is None else body],
+        )
+
+    @property
+    def target_info(self) -> Target:
+        """The target's row; TargetError if its name is unknown."""
+        return Target.parse(self.target.data)
+
+    def param(self, name: str) -> EntryParam | None:
+        """The parameter called `name`."""
+        return next((p.data for p in self.params if p.data.name == name), None)
+
+    def verify_(self) -> None:
+        check_identifier("entry name", self.sym_name.data)
+        try:
+            self.target_info
+        except TargetError as error:
+            raise VerifyException(str(error)) from error
+        names = [p.data.name for p in self.params]
+        for name in names:
+            if names.count(name) > 1:
+                raise VerifyException(f"expected parameter names to differ, got '{name}' twice")
+        if (size := sum(p.data.size for p in self.params)) > PARAM_LIMIT:
+            raise VerifyException(f"expected at most {PARAM_LIMIT} bytes of parameters, got {size}")
+        for what, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
+            if extents is not None and not (1 <= len(extents) <= 3 and all(n.data > 0 for n in extents)):
+                found = ", ".join(str(n.data) for n in extents)
+                raise VerifyException(f"expected {what} to be one to three positive extents, got ({found})")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> EntryOp:
+        name = parser.parse_symbol_name().data
+        params = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: EntryParamAttr.parse_unbracketed(parser)
+        )
+        parser.parse_keyword("target")
+        with parser.in_parens():
+            target = parser.parse_str_literal(" for target")
+        extents: dict[str, list[int]] = {}
+        for keyword in ("reqntid", "cluster"):
+            if parser.parse_optional_keyword(keyword) is not None:
+                extents[keyword] = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region()
+        op = cls(name, params, target, body, extents.get("reqntid"), extents.get("cluster"))
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            printer.print_list(self.params, lambda p: p.print_unbracketed(printer))
+        printer.print_string(" target(")
+        printer.print_string_literal(self.target.data)
+        printer.print_string(")")
+        for keyword, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
+            if extents is not None:
+                printer.print_string(f" {keyword}({', '.join(str(n.data) for n in extents)})")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+
+def _check_edge(op: Operation, successor: Block, arguments: Sequence[SSAValue]) -> None:
+    expected = [arg.type for arg in successor.args]
+    found = [arg.type for arg in arguments]
+    if expected != found:
+        raise VerifyException(
+            f"{op.name}: expected block arguments of types ({', '.join(map(str, expected))}), "
+            f"got ({', '.join(map(str, found))})"
+        )
+
+
+@irdl_op_definition
+class BraOp(PTXTerminator):
+    """Jumps to a block; its arguments are copied in parallel. See PTX ISA, "Control Flow Instructions: bra"."""
+
+    name = "ptx.bra"
+
+    arguments = var_operand_def()
+    dest = successor_def()
+
+    traits = traits_def(IsTerminator())
+    assembly_format = "$dest (`(` $arguments^ `:` type($arguments) `)`)? attr-dict"
+
+    def __init__(self, dest: Block, arguments: Sequence[SSAValue | Operation] = ()):
+        super().__init__(operands=[values(arguments)], successors=[dest])
+
+    def verify_(self) -> None:
+        _check_edge(self, self.dest, self.arguments)
+
+
+@irdl_op_definition
+class CondBraOp(PTXTerminator):
+    """Jumps to one of two blocks: `@%p bra`. See PTX ISA, "Control Flow Instructions: bra"."""
+
+    name = "ptx.cond_bra"
+
+    condition = operand_def(i1)
+    then_arguments = var_operand_def()
+    else_arguments = var_operand_def()
+    then_dest = successor_def()
+    else_dest = successor_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(IsTerminator())
+    assembly_format = """
+    $condition `,`
+    $then_dest (`(` $then_arguments^ `:` type($then_arguments) `)`)? `,`
+    $else_dest (`(` $else_arguments^ `:` type($else_arguments) `)`)?
+    attr-dict
+    """
+
+    def __init__(
+        self,
+        condition: SSAValue | Operation,
+        then_dest: Block,
+        else_dest: Block,
+        then_arguments: Sequence[SSAValue | Operation] = (),
+        else_arguments: Sequence[SSAValue | Operation] = (),
+    ):
+        super().__init__(
+            operands=[condition, values(then_arguments), values(else_arguments)],
+            successors=[then_dest, else_dest],
+        )
+
+    def verify_(self) -> None:
+        _check_edge(self, self.then_dest, self.then_arguments)
+        _check_edge(self, self.else_dest, self.else_arguments)
+
+
+@irdl_op_definition
+class RetOp(PTXTerminator):
+    """Ends the thread. See PTX ISA, "Control Flow Instructions: ret"."""
+
+    name = "ptx.ret"
+
+    traits = traits_def(IsTerminator())
+    assembly_format = "attr-dict"
+
+    def __init__(self):
+        super().__init__()
+
+
+@irdl_op_definition
+class ConstantOp(PTXInstruction):
+    """A literal: printed in place where the using instruction takes one, by a `mov` otherwise.
+
+    ```mlir
+    %c = ptx.constant 128 : i32
+    ```
+    """
+
+    name = "ptx.constant"
+
+    value = prop_def(IntegerAttr | FloatAttr)
+    result = result_def(Register)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, value: IntegerAttr | FloatAttr):
+        super().__init__(properties={"value": value}, result_types=[value.type])
+
+    @staticmethod
+    def integer(value: int, type_: Attribute = i32) -> ConstantOp:
+        """An integer of a register type; both the signed and the unsigned reading of the bits are accepted."""
+        bits = width(type_)
+        unsigned = value & (1 << bits) - 1
+        if type_ == i1:
+            return ConstantOp(BoolAttr.from_bool(bool(unsigned)))
+        return ConstantOp(IntegerAttr(unsigned - (1 << bits) if unsigned >> bits - 1 else unsigned, bits))
+
+    def verify_(self) -> None:
+        if self.value.type != self.result.type:
+            raise VerifyException(f"expected a value of type {self.result.type}, got {self.value.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ConstantOp:
+        attributes = parser.parse_optional_attr_dict()
+        start = parser.pos
+        value = parser.parse_attribute()
+        if not isinstance(value, IntegerAttr | FloatAttr):
+            parser.raise_error("expected an integer or float literal", start, parser.pos)
+        op = cls(cast(IntegerAttr | FloatAttr, value))
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+
+    def emit(self, reg: Names) -> str:
+        return f"mov.{memory_type(self.result.type)} {reg(self.result)}, {literal(self.value)}"
+
+
+class SpecialRegister(StrEnum):
+    """Special registers whose value is the same all over a thread's life (PTX ISA, "Special Registers")."""
+
+    TID_X = "tid.x"
+    TID_Y = "tid.y"
+    TID_Z = "tid.z"
+    NTID_X = "ntid.x"
+    NTID_Y = "ntid.y"
+    NTID_Z = "ntid.z"
+    CTAID_X = "ctaid.x"
+    CTAID_Y = "ctaid.y"
+    CTAID_Z = "ctaid.z"
+    NCTAID_X = "nctaid.x"
+    NCTAID_Y = "nctaid.y"
+    NCTAID_Z = "nctaid.z"
+    LANEID = "laneid"
+    CLUSTER_CTAID_X = "cluster_ctaid.x"
+    CLUSTER_CTAID_Y = "cluster_ctaid.y"
+    CLUSTER_CTAID_Z = "cluster_ctaid.z"
+    CLUSTER_CTARANK = "cluster_ctarank"
+
+
+@irdl_attr_definition
+class SpecialRegisterAttr(EnumAttribute[SpecialRegister], SpacedOpaqueSyntaxAttribute):
+    """The name of a special register, without its `%`."""
+
+    name = "ptx.special_register"
+
+
+@irdl_op_definition
+class ReadSpecialOp(PTXInstruction):
+    """`%t = ptx.read_special tid.x` is `mov.u32 %r0, %tid.x;`. See PTX ISA, "Special Registers"."""
+
+    name = "ptx.read_special"
+
+    register = prop_def(SpecialRegisterAttr)
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+    assembly_format = "$register attr-dict"
+
+    def __init__(self, register: SpecialRegister | str):
+        super().__init__(properties={"register": SpecialRegisterAttr(SpecialRegister(register))}, result_types=[i32])
+
+    def features(self) -> tuple[str, ...]:
+        return ("cluster",) if self.register.data.value.startswith("cluster") else ()
+
+    def emit(self, reg: Names) -> str:
+        return f"mov.u32 {reg(self.result)}, %{self.register.data.value}"
+
+
+@irdl_op_definition
+class SharedAllocOp(PTXInstruction):
+    """Declares `bytes` of static shared memory, aligned to `align` bytes, and gives its shared-window address.
+
+    ```mlir
+    %a = ptx.shared_alloc @tile_a bytes 16384 align 1024
+    ```
+    See PTX ISA, "Shared State Space".
+    """
+
+    name = "ptx.shared_alloc"
+
+    symbol = prop_def(SymbolNameConstraint())
+    bytes = prop_def(IntAttr)
+    align = prop_def(IntAttr)
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, symbol: str, bytes: int, align: int):
+        super().__init__(
+            properties={"symbol": StringAttr(symbol), "bytes": IntAttr(bytes), "align": IntAttr(align)},
+            result_types=[i32],
+        )
+
+    def verify_(self) -> None:
+        check_identifier("shared memory name", self.symbol.data)
+        if self.bytes.data < 1:
+            raise VerifyException(f"expected a positive number of bytes, got {self.bytes.data}")
+        if self.align.data < 1 or self.align.data & self.align.data - 1:
+            raise VerifyException(f"expected alignment to be a power of two, got {self.align.data}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SharedAllocOp:
+        symbol = parser.parse_symbol_name().data
+        parser.parse_keyword("bytes")
+        size = parser.parse_integer(allow_boolean=False)
+        parser.parse_keyword("align")
+        align = parser.parse_integer(allow_boolean=False)
+        op = cls(symbol, size, align)
+        op.attributes |= parser.parse_optional_attr_dict()
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.symbol.data)
+        printer.print_string(f" bytes {self.bytes.data} align {self.align.data}")
+        printer.print_op_attributes(self.attributes)
+
+    def declaration(self) -> str:
+        """The PTX text, without semicolon."""
+        return f".shared .align {self.align.data} .b8 {self.symbol.data}[{self.bytes.data}]"
+
+    def emit(self, reg: Names) -> str:
+        return f"mov.b32 {reg(self.result)}, {self.symbol.data}"

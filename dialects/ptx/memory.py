@@ -1,0 +1,218 @@
+"""Parameters, address conversion, loads and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, SymbolNameConstraint, i1, i32, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.ptx.base import (
+    Names,
+    PTXInstruction,
+    Register,
+    address,
+    expect_choice,
+    expect_type,
+    memory_type,
+    typed,
+    values,
+    width,
+)
+from tirx.dialects.ptx.core import PARAM_TYPES, EntryOp, EntryParam
+
+Value = SSAValue | Operation
+
+
+def _enclosing_entry(op: Operation) -> EntryOp | None:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, EntryOp):
+        parent = parent.parent_op()
+    return parent
+
+
+@irdl_op_definition
+class LdParamOp(PTXInstruction):
+    """Reads a parameter of the enclosing `ptx.entry` by name: `ld.param.u64 %rd0, [a]`.
+
+    ```mlir
+    %a = ptx.ld.param @a : i64
+    ```
+    """
+
+    name = "ptx.ld.param"
+
+    param = prop_def(SymbolNameConstraint())
+    result = result_def(Register)
+
+    traits = traits_def(Pure())
+    assembly_format = "$param attr-dict `:` type($result)"
+
+    def __init__(self, param: str, result_type: Attribute):
+        super().__init__(properties={"param": StringAttr(param)}, result_types=[result_type])
+
+    def declared(self) -> EntryParam | None:
+        """The parameter's declaration; None outside an entry or if there is none."""
+        entry = _enclosing_entry(self)
+        return None if entry is None else entry.param(self.param.data)
+
+    def verify_(self) -> None:
+        entry = _enclosing_entry(self)
+        if entry is None:
+            return
+        name, declared = self.param.data, self.declared()
+        if declared is None:
+            known = ", ".join(p.data.name for p in entry.params)
+            raise VerifyException(f"expected one of the entry's parameters ({known}), got '{name}'")
+        if declared.count is not None:
+            raise VerifyException(f"expected a scalar parameter, got array '{name}'")
+        bits = 8 * PARAM_TYPES[declared.type]
+        if width(self.result.type) != bits:
+            raise VerifyException(f"expected a result of {bits} bits for parameter '{name}', got {self.result.type}")
+        if declared.type.startswith("f") and str(self.result.type) != declared.type:
+            raise VerifyException(f"expected {declared.type} for parameter '{name}', got {self.result.type}")
+
+    def emit(self, reg: Names) -> str:
+        declared = self.declared()
+        type_ = typed(self.result.type, unsigned=True) if declared is None else declared.type
+        return f"ld.param.{type_} {reg(self.result)}, [{self.param.data}]"
+
+
+@irdl_op_definition
+class CvtaToGlobalOp(PTXInstruction):
+    """Generic address to global address: `cvta.to.global.u64`. See PTX ISA, "cvta"."""
+
+    name = "ptx.cvta.to.global"
+
+    operand = operand_def(i64)
+    result = result_def(i64)
+
+    traits = traits_def(Pure())
+    assembly_format = "$operand attr-dict"
+
+    def __init__(self, operand: Value):
+        super().__init__(operands=[operand], result_types=[i64])
+
+    def emit(self, reg: Names) -> str:
+        return f"cvta.to.global.u64 {reg(self.result)}, {reg(self.operand)}"
+
+
+class Space(StrEnum):
+    """State spaces of loads and stores (PTX ISA, "State Spaces")."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+
+
+ADDRESS_TYPES: dict[Space, Attribute] = {Space.GLOBAL: i64, Space.SHARED: i32}
+"""Registers that hold an address of each space: shared addresses are 32-bit offsets in the shared window."""
+
+
+@irdl_attr_definition
+class SpaceAttr(EnumAttribute[Space], SpacedOpaqueSyntaxAttribute):
+    """A state space."""
+
+    name = "ptx.space"
+
+
+def _check_vector(space: Space, base: SSAValue, types: Sequence[Attribute]) -> None:
+    expect_type(f"{space} address", base, ADDRESS_TYPES[space])
+    expect_choice("number of registers", len(types), (1, 2, 4))
+    if i1 in types:
+        raise VerifyException("expected integer or float registers, got i1: PTX loads and stores no predicates")
+    if any(t != types[0] for t in types):
+        raise VerifyException(f"expected registers of one type, got {', '.join(map(str, types))}")
+    if (bits := len(types) * width(types[0])) > 128:
+        raise VerifyException(f"expected at most 128 bits in one access, got {bits}")
+
+
+def _suffix(types: Sequence[Attribute]) -> str:
+    vector = "" if len(types) == 1 else f".v{len(types)}"
+    return f"{vector}.{memory_type(types[0])}"
+
+
+@irdl_op_definition
+class LdOp(PTXInstruction):
+    """Loads one, two or four registers from `address + offset` (bytes), which must be aligned to the access.
+
+    ```mlir
+    %0, %1 = ptx.ld global %a offset 16 : i64 -> i32, i32
+    ```
+    is `ld.global.v2.b32 {%r0, %r1}, [%rd0+16]`. See PTX ISA, "Data Movement and Conversion: ld".
+    """
+
+    name = "ptx.ld"
+
+    space = prop_def(SpaceAttr)
+    address = operand_def(Register)
+    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
+    res = var_result_def(Register)
+
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$space $address (`offset` $offset^)? attr-dict `:` type($address) `->` type($res)"
+
+    def __init__(self, space: Space | str, address: Value, result_types: Sequence[Attribute], offset: int = 0):
+        super().__init__(
+            operands=[address],
+            properties={"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)},
+            result_types=[list(result_types)],
+        )
+
+    def verify_(self) -> None:
+        _check_vector(self.space.data, self.address, self.res.types)
+
+    def emit(self, reg: Names) -> str:
+        names = [reg(r) for r in self.res]
+        target = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
+        where = address(reg, self.address, self.offset.value.data)
+        return f"ld.{self.space.data.value}{_suffix(self.res.types)} {target}, {where}"
+
+
+@irdl_op_definition
+class StOp(PTXInstruction):
+    """Stores one, two or four registers to `address + offset` (bytes), which must be aligned to the access.
+
+    ```mlir
+    ptx.st shared %a offset 16, %x, %y : i32, i32, i32
+    ```
+    is `st.shared.v2.b32 [%r0+16], {%r1, %r2}`. See PTX ISA, "Data Movement and Conversion: st".
+    """
+
+    name = "ptx.st"
+
+    space = prop_def(SpaceAttr)
+    address = operand_def(Register)
+    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
+    data = var_operand_def(Register)
+
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format = "$space $address (`offset` $offset^)? `,` $data attr-dict `:` type($address) `,` type($data)"
+
+    def __init__(self, space: Space | str, address: Value, data: Sequence[Value], offset: int = 0):
+        super().__init__(
+            operands=[address, values(data)],
+            properties={"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)},
+        )
+
+    def verify_(self) -> None:
+        _check_vector(self.space.data, self.address, self.data.types)
+
+    def emit(self, reg: Names) -> str:
+        names = [reg.imm(v) if width(v.type) > 16 else reg(v) for v in self.data]
+        stored = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
+        where = address(reg, self.address, self.offset.value.data)
+        return f"st.{self.space.data.value}{_suffix(self.data.types)} {where}, {stored}"

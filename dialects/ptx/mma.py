@@ -1,0 +1,152 @@
+"""`mma.sync` on register fragments. See PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import NoMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, values, vector
+
+Value = SSAValue | Operation
+
+
+class Major(StrEnum):
+    """Order of the elements of an operand fragment."""
+
+    ROW = "row"
+    COL = "col"
+
+
+@irdl_attr_definition
+class MajorAttr(EnumAttribute[Major], SpacedOpaqueSyntaxAttribute):
+    """`row` or `col`."""
+
+    name = "ptx.major"
+
+
+ACCUMULATORS: dict[tuple[Attribute, int], str] = {(i32, 4): "f16", (f32, 8): "f32"}
+"""Registers of an m8n8k4 f16 accumulator (type, count) -> its element type; f16 packs two elements in an i32."""
+
+
+def _accumulator(name: str, types: Sequence[Attribute]) -> str:
+    element = ACCUMULATORS.get((types[0], len(types))) if types and all(t == types[0] for t in types) else None
+    if element is None:
+        raise VerifyException(
+            f"expected {name} to be 4 registers i32 (f16) or 8 registers f32, got ({', '.join(map(str, types))})"
+        )
+    return element
+
+
+@irdl_op_definition
+class MmaM8N8K4F16Op(PTXInstruction):
+    """Four products of 8x4 by 4x8 with accumulation, one for each group of 8 lanes.
+
+    `a` and `b` are two i32 registers of two f16 each; `c` and `d` four i32 (f16) or eight f32 registers.
+
+    ```mlir
+    %d:8 = ptx.mma.m8n8k4.f16 row col %a0, %a1, %b0, %b1, %c... : f32 -> f32
+    ```
+    See PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type".
+    """
+
+    name = "ptx.mma.m8n8k4.f16"
+
+    a_major = prop_def(MajorAttr)
+    b_major = prop_def(MajorAttr)
+    a = var_operand_def(i32)
+    b = var_operand_def(i32)
+    c = var_operand_def(Register)
+    d = var_result_def(Register)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = """
+    $a_major $b_major `a` `(` $a `:` type($a) `)` `b` `(` $b `:` type($b) `)` `c` `(` $c `:` type($c) `)`
+    attr-dict `->` type($d)
+    """
+
+    def __init__(
+        self,
+        a_major: Major | str,
+        b_major: Major | str,
+        a: Sequence[Value],
+        b: Sequence[Value],
+        c: Sequence[Value],
+        result_type: Attribute | None = None,
+    ):
+        """`result_type` is i32 (f16) or f32, by default that of `c`."""
+        accumulator = values(c)
+        type_ = accumulator[0].type if result_type is None else result_type
+        count = next((n for t, n in ACCUMULATORS if t == type_), len(accumulator))
+        super().__init__(
+            operands=[values(a), values(b), accumulator],
+            properties={"a_major": MajorAttr(Major(a_major)), "b_major": MajorAttr(Major(b_major))},
+            result_types=[[type_] * count],
+        )
+
+    def verify_(self) -> None:
+        for name, registers in (("a", self.a), ("b", self.b)):
+            if len(registers) != 2:
+                raise VerifyException(f"expected {name} to be 2 registers i32, got {len(registers)}")
+        if _accumulator("c", self.c.types) == "f32" and _accumulator("d", self.d.types) == "f16":
+            raise VerifyException("expected d to be f32 since c is, got f16")
+        _accumulator("d", self.d.types)
+
+    def features(self) -> tuple[str, ...]:
+        return ("mma.m8n8k4.f16",)
+
+    def emit(self, reg: Names) -> str:
+        majors = f"{self.a_major.data.value}.{self.b_major.data.value}"
+        types = f"{_accumulator('d', self.d.types)}.f16.f16.{_accumulator('c', self.c.types)}"
+        registers = ", ".join(vector(reg, group) for group in (self.d, self.a, self.b, self.c))
+        return f"mma.sync.aligned.m8n8k4.{majors}.{types} {registers}"
+
+
+@irdl_op_definition
+class MmaM8N8K4F64Op(PTXInstruction):
+    """One product of 8x4 (row-major) by 4x8 (column-major) with accumulation, in f64.
+
+    See PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f64 floating point type".
+    """
+
+    name = "ptx.mma.m8n8k4.f64"
+
+    a = operand_def(f64)
+    b = operand_def(f64)
+    c0 = operand_def(f64)
+    c1 = operand_def(f64)
+    d0 = result_def(f64)
+    d1 = result_def(f64)
+
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$a `,` $b `,` $c0 `,` $c1 attr-dict"
+
+    def __init__(self, a: Value, b: Value, c: Sequence[Value]):
+        c0, c1 = c
+        super().__init__(operands=[a, b, c0, c1], result_types=[f64, f64])
+
+    def features(self) -> tuple[str, ...]:
+        return ("mma.m8n8k4.f64",)
+
+    def emit(self, reg: Names) -> str:
+        registers = ", ".join(
+            vector(reg, group) for group in ((self.d0, self.d1), (self.a,), (self.b,), (self.c0, self.c1))
+        )
+        return f"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {registers}"

@@ -1,0 +1,357 @@
+"""`tcgen05.mma` and its variants. See PTX ISA, "TensorCore 5th Generation Matrix Multiply and Accumulate".
+
+Operands as in `tirx.dialects.ptx.tcgen05`. `ptxas` does not look at the values of descriptors and masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, expect_choice, expect_type, values, vector
+from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op, int32, unit
+
+Value = SSAValue | Operation
+
+
+class MmaKind(StrEnum):
+    """`.kind::` of `tcgen05.mma`: the element types."""
+
+    F16 = "f16"
+    TF32 = "tf32"
+    F8F6F4 = "f8f6f4"
+    I8 = "i8"
+    MXF8F6F4 = "mxf8f6f4"
+    MXF4 = "mxf4"
+    MXF4NVF4 = "mxf4nvf4"
+
+
+@irdl_attr_definition
+class MmaKindAttr(EnumAttribute[MmaKind], SpacedOpaqueSyntaxAttribute):
+    """The element types of a matrix multiply."""
+
+    name = "ptx.mma_kind"
+
+
+PLAIN_KINDS = (MmaKind.F16, MmaKind.TF32, MmaKind.F8F6F4, MmaKind.I8)
+"""Kinds without scale factors."""
+
+SCALE_VECTORS: Mapping[MmaKind, tuple[str, ...]] = {
+    MmaKind.MXF8F6F4: ("scale_vec::1X", "block32"),
+    MmaKind.MXF4: ("scale_vec::2X", "block32"),
+    MmaKind.MXF4NVF4: ("scale_vec::2X", "scale_vec::4X", "block16", "block32"),
+}
+"""Kinds with scale factors -> how many elements share one."""
+
+
+class Collector(StrEnum):
+    """What happens to the collector buffer of an operand (PTX ISA, "tcgen05.mma: .collector_usage")."""
+
+    FILL = "fill"
+    USE = "use"
+    LASTUSE = "lastuse"
+    DISCARD = "discard"
+
+
+@irdl_attr_definition
+class CollectorAttr(EnumAttribute[Collector], SpacedOpaqueSyntaxAttribute):
+    """How an operand's collector buffer is used."""
+
+    name = "ptx.collector"
+
+
+def _collector(collector: Collector | str | None) -> CollectorAttr | None:
+    return None if collector is None else CollectorAttr(Collector(collector))
+
+
+def _check_a(op: PTXInstruction, a: SSAValue) -> None:
+    if a.type not in (i32, i64):
+        raise VerifyException(f"{op.name}: expected a to be a descriptor (i64) or a TMEM address (i32), got {a.type}")
+
+
+def _a_text(reg: Names, a: SSAValue) -> str:
+    return f"[{reg(a)}]" if a.type == i32 else reg.imm(a)
+
+
+def _check_kind(op: PTXInstruction, kind: MmaKind, choices: Sequence[MmaKind]) -> None:
+    if kind not in choices:
+        names = ", ".join(k.value for k in choices)
+        raise VerifyException(f"{op.name}: expected kind to be one of {names}, got {kind.value}")
+
+
+@irdl_op_definition
+class Tcgen05MmaOp(CtaGroupOp):
+    """D = A * B (+ D if `enable_d`), asynchronously; one thread of the CTA (pair) issues it.
+
+    `a` is a matrix descriptor (i64) or a tensor-memory address (i32). `disable_lanes` are four (cta_group 1) or eight
+    (cta_group 2) i32 registers: bit set = lane of D not written. `scale_d` s makes the sum A * B + D * 2^-s.
+    `sparse_metadata` (a tensor-memory address) makes A sparse.
+    """
+
+    name = "ptx.tcgen05.mma"
+
+    d = operand_def(i32)
+    a = operand_def(Register)
+    b = operand_def(i64)
+    idesc = operand_def(i32)
+    enable_d = operand_def(i1)
+    sparse_metadata = opt_operand_def(i32)
+    disable_lanes = var_operand_def(i32)
+    kind = prop_def(MmaKindAttr)
+    collector = opt_prop_def(CollectorAttr)
+    ashift = opt_prop_def(UnitAttr)
+    scale_d = opt_prop_def(IntegerAttr[I32])
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = """
+    $kind $d `,` $a `,` $b `,` $idesc `,` $enable_d `cta_group` $cta_group
+    (`sparse_metadata` $sparse_metadata^)? (`disable_lanes` `(` $disable_lanes^ `)`)? (`ashift` $ashift^)?
+    (`collector_a` $collector^)? (`scale_d` $scale_d^)? attr-dict `:` type($a)
+    """
+
+    def __init__(
+        self,
+        d: Value,
+        a: Value,
+        b: Value,
+        idesc: Value,
+        enable_d: Value,
+        *,
+        kind: MmaKind | str,
+        cta_group: int = 1,
+        collector: Collector | str | None = None,
+        ashift: bool = False,
+        disable_lanes: Sequence[Value] = (),
+        scale_d: int | None = None,
+        sparse_metadata: Value | None = None,
+    ):
+        super().__init__(
+            operands=[d, a, b, idesc, enable_d, sparse_metadata, values(disable_lanes)],
+            properties={
+                "kind": MmaKindAttr(MmaKind(kind)),
+                "cta_group": int32(cta_group),
+                "collector": _collector(collector),
+                "ashift": unit(ashift),
+                "scale_d": int32(scale_d),
+            },
+        )
+
+    def verify_(self) -> None:
+        super().verify_()
+        _check_a(self, self.a)
+        kind = self.kind.data
+        _check_kind(self, kind, PLAIN_KINDS)
+        lanes = 4 * self.cta_group.value.data
+        if len(self.disable_lanes) not in (0, lanes):
+            raise VerifyException(
+                f"expected {lanes} registers of disabled lanes for {self.group}, got {len(self.disable_lanes)}"
+            )
+        if self.scale_d is not None:
+            _check_kind(self, kind, (MmaKind.F16, MmaKind.TF32))
+            if not 0 <= (scale := self.scale_d.value.data) <= 15:
+                raise VerifyException(f"expected scale_d from 0 to 15, got {scale}")
+        if self.ashift is not None:
+            expect_type("a of an mma with ashift", self.a, i32)
+            if self.collector is not None and self.collector.data in (Collector.FILL, Collector.USE):
+                raise VerifyException(
+                    f"expected collector lastuse or discard with ashift, got {self.collector.data.value}"
+                )
+
+    def features(self) -> tuple[str, ...]:
+        return (
+            "tcgen05",
+            *(("tcgen05.kind::i8",) if self.kind.data is MmaKind.I8 else ()),
+            *(("tcgen05.scale_input_d",) if self.scale_d is not None else ()),
+        )
+
+    def emit(self, reg: Names) -> str:
+        sparse = ".sp" if self.sparse_metadata is not None else ""
+        ashift = ".ashift" if self.ashift is not None else ""
+        collector = "" if self.collector is None else f".collector::a::{self.collector.data.value}"
+        operands = [address(reg, self.d), _a_text(reg, self.a), reg.imm(self.b)]
+        if self.sparse_metadata is not None:
+            operands.append(address(reg, self.sparse_metadata))
+        operands.append(reg.imm(self.idesc))
+        if self.disable_lanes:
+            operands.append(vector(reg, self.disable_lanes))
+        operands.append(reg.imm(self.enable_d))
+        if self.scale_d is not None:
+            operands.append(str(self.scale_d.value.data))
+        kind = f"{self.group}.kind::{self.kind.data.value}"
+        return f"tcgen05.mma{sparse}.{kind}{ashift}{collector} {', '.join(operands)}"
+
+
+@irdl_op_definition
+class Tcgen05MmaBlockScaleOp(CtaGroupOp):
+    """`tcgen05.mma` with scale factors of A and B in tensor memory: kinds mxf8f6f4, mxf4, mxf4nvf4."""
+
+    name = "ptx.tcgen05.mma.block_scale"
+
+    d = operand_def(i32)
+    a = operand_def(Register)
+    b = operand_def(i64)
+    idesc = operand_def(i32)
+    scale_a = operand_def(i32)
+    scale_b = operand_def(i32)
+    enable_d = operand_def(i1)
+    sparse_metadata = opt_operand_def(i32)
+    kind = prop_def(MmaKindAttr)
+    scale_vector = prop_def(StringAttr)
+    collector = opt_prop_def(CollectorAttr)
+
+    assembly_format = """
+    $kind $scale_vector $d `,` $a `,` $b `,` $idesc `,` $scale_a `,` $scale_b `,` $enable_d `cta_group` $cta_group
+    (`sparse_metadata` $sparse_metadata^)? (`collector_a` $collector^)? attr-dict `:` type($a)
+    """
+
+    def __init__(
+        self,
+        d: Value,
+        a: Value,
+        b: Value,
+        idesc: Value,
+        scale_a: Value,
+        scale_b: Value,
+        enable_d: Value,
+        *,
+        kind: MmaKind | str,
+        scale_vector: str,
+        cta_group: int = 1,
+        collector: Collector | str | None = None,
+        sparse_metadata: Value | None = None,
+    ):
+        super().__init__(
+            operands=[d, a, b, idesc, scale_a, scale_b, enable_d, sparse_metadata],
+            properties={
+                "kind": MmaKindAttr(MmaKind(kind)),
+                "scale_vector": StringAttr(scale_vector),
+                "cta_group": int32(cta_group),
+                "collector": _collector(collector),
+            },
+        )
+
+    def verify_(self) -> None:
+        super().verify_()
+        _check_a(self, self.a)
+        _check_kind(self, self.kind.data, tuple(SCALE_VECTORS))
+        expect_choice("scale_vector", self.scale_vector.data, SCALE_VECTORS[self.kind.data])
+
+    def features(self) -> tuple[str, ...]:
+        sparse_mxf4 = self.sparse_metadata is not None and self.kind.data is not MmaKind.MXF8F6F4
+        return (
+            "tcgen05",
+            f"tcgen05.{self.scale_vector.data}",
+            *(("tcgen05.sparse_mxf4",) if sparse_mxf4 else ()),
+        )
+
+    def emit(self, reg: Names) -> str:
+        sparse = ".sp" if self.sparse_metadata is not None else ""
+        collector = "" if self.collector is None else f".collector::a::{self.collector.data.value}"
+        operands = [address(reg, self.d), _a_text(reg, self.a), reg.imm(self.b)]
+        if self.sparse_metadata is not None:
+            operands.append(address(reg, self.sparse_metadata))
+        operands.append(reg.imm(self.idesc))
+        operands += [address(reg, self.scale_a), address(reg, self.scale_b), reg.imm(self.enable_d)]
+        kind = f"{self.group}.kind::{self.kind.data.value}.block_scale.{self.scale_vector.data}"
+        return f"tcgen05.mma{sparse}.{kind}{collector} {', '.join(operands)}"
+
+
+WS_BUFFERS = ("b0", "b1", "b2", "b3")
+"""Collector buffers of the weight-stationary `tcgen05.mma.ws`."""
+
+
+@irdl_op_definition
+class Tcgen05MmaWsOp(Tcgen05Op):
+    """The weight-stationary multiply: as `ptx.tcgen05.mma`, B stays in a collector buffer; always cta_group 1.
+
+    `zero_column_mask` (i64) says which columns of B count as zero. See PTX ISA, "tcgen05.mma.ws" and "Zero-Column
+    Mask Descriptor".
+    """
+
+    name = "ptx.tcgen05.mma.ws"
+
+    d = operand_def(i32)
+    a = operand_def(Register)
+    b = operand_def(i64)
+    idesc = operand_def(i32)
+    enable_d = operand_def(i1)
+    zero_column_mask = opt_operand_def(i64)
+    sparse_metadata = opt_operand_def(i32)
+    kind = prop_def(MmaKindAttr)
+    buffer = opt_prop_def(StringAttr)
+    collector = opt_prop_def(CollectorAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = """
+    $kind $d `,` $a `,` $b `,` $idesc `,` $enable_d (`zero_column_mask` $zero_column_mask^)?
+    (`sparse_metadata` $sparse_metadata^)? (`buffer` $buffer^)? (`collector` $collector^)? attr-dict `:` type($a)
+    """
+
+    def __init__(
+        self,
+        d: Value,
+        a: Value,
+        b: Value,
+        idesc: Value,
+        enable_d: Value,
+        *,
+        kind: MmaKind | str,
+        buffer: str | None = None,
+        collector: Collector | str | None = None,
+        zero_column_mask: Value | None = None,
+        sparse_metadata: Value | None = None,
+    ):
+        """`buffer` and `collector` are given together or not at all (`b0`, `discard`)."""
+        super().__init__(
+            operands=[d, a, b, idesc, enable_d, zero_column_mask, sparse_metadata],
+            properties={
+                "kind": MmaKindAttr(MmaKind(kind)),
+                "buffer": None if buffer is None else StringAttr(buffer),
+                "collector": _collector(collector),
+            },
+        )
+
+    @property
+    def group(self) -> str:
+        """The modifier's text: weight-stationary multiplies have one CTA only."""
+        return "cta_group::1"
+
+    def verify_(self) -> None:
+        _check_a(self, self.a)
+        _check_kind(self, self.kind.data, PLAIN_KINDS)
+        if (self.buffer is None) != (self.collector is None):
+            raise VerifyException("expected both or neither of buffer and collector, got one")
+        if self.buffer is not None:
+            expect_choice("buffer", self.buffer.data, WS_BUFFERS)
+
+    def features(self) -> tuple[str, ...]:
+        return ("tcgen05", "tcgen05.kind::i8") if self.kind.data is MmaKind.I8 else ("tcgen05",)
+
+    def emit(self, reg: Names) -> str:
+        sparse = ".sp" if self.sparse_metadata is not None else ""
+        collector = ""
+        if self.buffer is not None and self.collector is not None:
+            collector = f".collector::{self.buffer.data}::{self.collector.data.value}"
+        operands = [address(reg, self.d), _a_text(reg, self.a), reg.imm(self.b)]
+        if self.sparse_metadata is not None:
+            operands.append(address(reg, self.sparse_metadata))
+        operands += [reg.imm(self.idesc), reg.imm(self.enable_d)]
+        if self.zero_column_mask is not None:
+            operands.append(reg.imm(self.zero_column_mask))
+        kind = f"{self.group}.kind::{self.kind.data.value}"
+        return f"tcgen05.mma.ws{sparse}.{kind}{collector} {', '.join(operands)}"

@@ -1,0 +1,111 @@
+"""
+The `tirx` dialect: tiles in the memories of a GPU, the layouts that place them and what a kernel does on them.
+
+Tile operations have sequential semantics: each is complete before the next begins. The passes that lower them own
+all synchronisation.
+"""
+
+from xdsl.ir import Dialect
+
+from tirx.dialects.tirx.attributes import (
+    ColumnList,
+    ColumnRuns,
+    ComposeLayoutAttr,
+    LayoutAttr,
+    RawColumns,
+    Scope,
+    ScopeAttr,
+    SwizzleLayoutAttr,
+    TileLayoutAttr,
+    TileType,
+    ZeroColumns,
+    ZeroColumnsAttr,
+    layout_attr,
+)
+from tirx.dialects.tirx.ops import (
+    AllocOp,
+    BlockIdOp,
+    CopyOp,
+    FillOp,
+    GridAxis,
+    GridAxisAttr,
+    KernelOp,
+    MmaOp,
+    ReshapeOp,
+    ReturnOp,
+    SubviewOp,
+    ViewOp,
+    owner_root,
+    strided_layout,
+)
+from tirx.dialects.tirx.registers import AddressOp, BarrierOp, LeaderOp, LoadOp, MmaSyncOp, SplatOp, StoreOp
+
+TIRX = Dialect(
+    "tirx",
+    [
+        AllocOp,
+        BlockIdOp,
+        CopyOp,
+        FillOp,
+        KernelOp,
+        MmaOp,
+        ReshapeOp,
+        ReturnOp,
+        SubviewOp,
+        ViewOp,
+        AddressOp,
+        BarrierOp,
+        LeaderOp,
+        LoadOp,
+        MmaSyncOp,
+        SplatOp,
+        StoreOp,
+    ],
+    [
+        ComposeLayoutAttr,
+        GridAxisAttr,
+        ScopeAttr,
+        SwizzleLayoutAttr,
+        TileLayoutAttr,
+        TileType,
+        ZeroColumnsAttr,
+    ],
+)
+
+__all__ = [
+    "TIRX",
+    "AddressOp",
+    "AllocOp",
+    "BarrierOp",
+    "BlockIdOp",
+    "ColumnList",
+    "ColumnRuns",
+    "ComposeLayoutAttr",
+    "CopyOp",
+    "FillOp",
+    "GridAxis",
+    "GridAxisAttr",
+    "KernelOp",
+    "LayoutAttr",
+    "LeaderOp",
+    "LoadOp",
+    "MmaOp",
+    "MmaSyncOp",
+    "RawColumns",
+    "ReshapeOp",
+    "ReturnOp",
+    "Scope",
+    "ScopeAttr",
+    "SplatOp",
+    "StoreOp",
+    "SubviewOp",
+    "SwizzleLayoutAttr",
+    "TileLayoutAttr",
+    "TileType",
+    "ViewOp",
+    "ZeroColumns",
+    "ZeroColumnsAttr",
+    "layout_attr",
+    "owner_root",
+    "strided_layout",
+]

@@ -1,0 +1,504 @@
+"""Layout attributes, the tile type and the zero-column clause of the `tirx` dialect."""
+
+from __future__ import annotations
+
+import abc
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, NoneAttr
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, axis
+from tirx.layout.dtypes import ElementType, element_type
+from tirx.tcgen05 import LegalityError, ZeroColumnMask
+
+LayoutT = TypeVar("LayoutT", TileLayout, SwizzleLayout, ComposeLayout)
+
+
+class LayoutAttr(Attribute, abc.ABC):
+    """The three layout attributes; each has a value of `tirx.layout` in `data`."""
+
+
+_RAW_PARAMETER = re.compile(r"(?:[^>/]|//[^\n]*|/)*+")
+"""Text up to the next `>` that is not in a comment."""
+
+_COMMENT = re.compile(r"//[^\n]*")
+
+_ADDRESS_BITS = 62
+"""Element addresses are computed with 64-bit integers, signed."""
+
+
+def _parse_notation(parser: AttrParser, name: str, layout_class: type[LayoutT]) -> LayoutT:
+    """
+    The layout between angle brackets; consumes up to the closing one.
+
+    The notation has a parser of its own in `tirx.layout`, which gets the whole attribute, so that its messages
+    name the brackets that the user wrote. The IR parser steps over it.
+    """
+    start = parser.pos
+    found = _RAW_PARAMETER.match(parser.lexer.input.content, start)
+    end = start if found is None else found.end()
+    if parser.lexer.input.at(end) is None:
+        parser.raise_error("expected '>' after the layout")
+    # Comments are white space of the same length, which keeps the positions.
+    text = _COMMENT.sub(lambda comment: " " * len(comment.group()), parser.lexer.input.content[start:end])
+    head = f"#{name}<"
+    try:
+        layout = layout_class.parse(f"{head}{text}>")
+    except LayoutError as e:
+        offset = 0 if e.position is None else e.position - len(head)
+        at = start + min(max(offset, 0), len(text))
+        parser.raise_error(str(e), at, at + 1)
+    parser._resume_from(end)  # pyright: ignore[reportPrivateUsage]
+    return layout
+
+
+@irdl_attr_definition
+class TileLayoutAttr(Data[TileLayout], LayoutAttr):
+    """
+    `#tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid>`
+
+    The notation of the TIRx tensor-layout page, unchanged: shard, replicas, offsets.
+    """
+
+    name = "tirx.tile_layout"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> TileLayout:
+        with parser.in_angle_brackets():
+            return _parse_notation(parser, cls.name, TileLayout)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(str(self.data))
+
+
+@irdl_attr_definition
+class SwizzleLayoutAttr(Data[SwizzleLayout], LayoutAttr):
+    """`#tirx.swizzle_layout<3, 3, 3>`: per_element, swizzle_len, atom_len."""
+
+    name = "tirx.swizzle_layout"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> SwizzleLayout:
+        with parser.in_angle_brackets():
+            return _parse_notation(parser, cls.name, SwizzleLayout)
+
+    def print_parameter(self, printer: Printer) -> None:
+        swizzle = self.data
+        with printer.in_angle_brackets():
+            printer.print_list((swizzle.per_element, swizzle.swizzle_len, swizzle.atom_len), printer.print_int)
+
+    def verify(self) -> None:
+        swizzle = self.data
+        if swizzle.per_element + swizzle.atom_len + swizzle.swizzle_len > _ADDRESS_BITS:
+            raise VerifyException(
+                f"expected per_element + atom_len + swizzle_len of at most {_ADDRESS_BITS}, the bits of an address, "
+                f"found {swizzle}"
+            )
+
+
+@irdl_attr_definition
+class ComposeLayoutAttr(Data[ComposeLayout], LayoutAttr):
+    """`#tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>`"""
+
+    name = "tirx.compose_layout"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ComposeLayout:
+        with parser.in_angle_brackets():
+            start = parser.pos
+            swizzle = parser.expect(parser.parse_optional_attribute, "expected a #tirx.swizzle_layout first")
+            if not isinstance(swizzle, SwizzleLayoutAttr):
+                parser.raise_error(f"expected a #tirx.swizzle_layout first, found {swizzle}", start, parser.pos)
+            parser.parse_punctuation(",")
+            start = parser.pos
+            tile = parser.expect(parser.parse_optional_attribute, "expected a #tirx.tile_layout second")
+            if not isinstance(tile, TileLayoutAttr):
+                parser.raise_error(f"expected a #tirx.tile_layout second, found {tile}", start, parser.pos)
+            try:
+                return ComposeLayout(swizzle.data, tile.data)
+            except LayoutError as e:
+                parser.raise_error(str(e), start, parser.pos)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(SwizzleLayoutAttr(self.data.swizzle))
+            printer.print_string(", ")
+            printer.print_attribute(TileLayoutAttr(self.data.tile))
+
+
+def layout_attr(layout: TileLayout | ComposeLayout) -> TileLayoutAttr | ComposeLayoutAttr:
+    """The attribute around a layout that can place a tile."""
+    return TileLayoutAttr(layout) if isinstance(layout, TileLayout) else ComposeLayoutAttr(layout)
+
+
+class Scope(StrEnum):
+    """The memory that a tile lives in."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+    TENSOR = "tensor"
+    REGISTER = "register"
+
+    @property
+    def place(self) -> str:
+        """The scope in a sentence: `tensor memory`, `registers`."""
+        return "registers" if self is Scope.REGISTER else f"{self} memory"
+
+
+@irdl_attr_definition
+class ScopeAttr(EnumAttribute[Scope], SpacedOpaqueSyntaxAttribute):
+    """`#tirx<scope shared>`"""
+
+    name = "tirx.scope"
+
+
+_MEMORY_AXES: dict[Scope, frozenset[str]] = {
+    Scope.GLOBAL: frozenset({"m"}),
+    Scope.SHARED: frozenset({"m"}),
+    Scope.TENSOR: frozenset({"TLane", "TCol"}),
+    Scope.REGISTER: frozenset({"m"}),
+}
+"""Memory axes that a tile of each scope may use. Register tiles also use thread axes."""
+
+
+def _shape_problem(dims: Sequence[int]) -> str | None:
+    """Why there are no tiles of this shape, or None when there are."""
+    if dims and all(n > 0 for n in dims):
+        return None
+    found = ", ".join("?" if n == DYNAMIC_INDEX else str(n) for n in dims)
+    return f"expected a tile of rank 1 or more with positive, static extents, found shape [{found}]"
+
+
+def _element_problem(type_: Attribute) -> str | None:
+    """Why there are no tiles of this element type, or None when there are."""
+    try:
+        element_type(str(type_))
+    except LayoutError as e:
+        return str(e)
+    return None
+
+
+def _layout_problem(
+    shape: Sequence[int], element: ElementType, scope: Scope, layout: TileLayout | ComposeLayout
+) -> str | None:
+    """Why `layout` cannot place a tile of `shape` in `scope`, or None when it can."""
+    if layout.size() != prod(shape):
+        return (
+            f"expected a layout of {prod(shape)} elements for a {'x'.join(map(str, shape))} tile, "
+            f"found one of {layout.size()}: {layout}"
+        )
+    if isinstance(layout, ComposeLayout) and scope is not Scope.SHARED:
+        return f"expected a tile layout in {scope.place}, found a swizzle, which only shared memory has"
+    for name in layout.axes:
+        allowed = name in _MEMORY_AXES[scope] or (scope is Scope.REGISTER and axis(name).kind == "thread")
+        if not allowed:
+            names = ", ".join(sorted(_MEMORY_AXES[scope]))
+            threads = " and thread axes such as laneid and warpid" if scope is Scope.REGISTER else ""
+            return f"expected axes of {scope.place} ({names}{threads}), found axis {name}"
+    try:
+        layout.check_bounds(element.storage_bits)
+    except LayoutError as e:
+        return str(e)
+    return None
+
+
+@irdl_attr_definition
+class TileType(ParametrizedAttribute, TypeAttribute):
+    """
+    `!tirx.tile<128x64xf16, shared, #tirx.tile_layout<...>>`: a dense tile in one memory.
+
+    Without a layout, `tirx-pick-layouts` chooses one. In registers the layout says which thread holds
+    which element in which of its slots (axis `m`, in elements).
+    """
+
+    name = "tirx.tile"
+
+    shape: ArrayAttr[IntAttr]
+    element_type: Attribute
+    scope: ScopeAttr
+    layout: TileLayoutAttr | ComposeLayoutAttr | NoneAttr
+
+    @staticmethod
+    def get(
+        shape: Sequence[int],
+        element_type: Attribute,
+        scope: Scope,
+        layout: TileLayout | ComposeLayout | None = None,
+    ) -> TileType:
+        """A tile type from plain values. Raises VerifyException when the layout does not fit."""
+        return TileType(
+            ArrayAttr([IntAttr(n) for n in shape]),
+            element_type,
+            ScopeAttr(scope),
+            NoneAttr() if layout is None else layout_attr(layout),
+        )
+
+    @staticmethod
+    def of(value: SSAValue) -> TileType:
+        """The type of a tile value. Raises VerifyException for a value of another type."""
+        if not isinstance(value.type, TileType):
+            raise VerifyException(f"expected a tile, found a value of type {value.type}")
+        return value.type
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return tuple(n.data for n in self.shape)
+
+    @property
+    def memory(self) -> Scope:
+        return self.scope.data
+
+    @property
+    def dtype(self) -> ElementType:
+        return element_type(str(self.element_type))
+
+    @property
+    def placement(self) -> TileLayout | ComposeLayout | None:
+        """The layout as a value, None when none has been written or picked."""
+        return None if isinstance(self.layout, NoneAttr) else self.layout.data
+
+    @property
+    def num_elements(self) -> int:
+        return prod(self.dims)
+
+    @property
+    def num_bytes(self) -> int:
+        return -(-self.num_elements * self.dtype.storage_bits // 8)
+
+    def with_layout(self, layout: TileLayout | ComposeLayout) -> TileType:
+        """The same tile, placed."""
+        return TileType(self.shape, self.element_type, self.scope, layout_attr(layout))
+
+    def verify(self) -> None:
+        problem = _shape_problem(self.dims) or _element_problem(self.element_type)
+        if problem is None and self.placement is not None:
+            problem = _layout_problem(self.dims, self.dtype, self.memory, self.placement)
+        if problem is not None:
+            raise VerifyException(problem)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            start = parser.pos
+            shape = parser.parse_dimension_list()
+            if shape:
+                parser.parse_shape_delimiter()
+            element_start = parser.pos
+            element = parser.expect(parser.parse_optional_type, "expected an extent or an element type")
+            if (problem := _shape_problem(shape)) is not None:
+                parser.raise_error(problem, start, parser.pos)
+            if (problem := _element_problem(element)) is not None:
+                parser.raise_error(problem, element_start, parser.pos)
+            parser.parse_punctuation(",")
+            scope = parser.parse_str_enum(Scope)
+            layout: Attribute = NoneAttr()
+            if parser.parse_optional_punctuation(",") is not None:
+                layout = cls._parse_layout(parser, shape, element, scope)
+        return ArrayAttr([IntAttr(n) for n in shape]), element, ScopeAttr(scope), layout
+
+    @staticmethod
+    def _parse_layout(parser: AttrParser, shape: Sequence[int], element: Attribute, scope: Scope) -> Attribute:
+        wanted = "expected a #tirx.tile_layout or #tirx.compose_layout"
+        start = parser.pos
+        layout = parser.expect(parser.parse_optional_attribute, wanted)
+        if not isinstance(layout, TileLayoutAttr | ComposeLayoutAttr):
+            parser.raise_error(f"{wanted}, found {layout}", start, parser.pos)
+        problem = _layout_problem(shape, element_type(str(element)), scope, layout.data)
+        if problem is not None:
+            parser.raise_error(problem, start, parser.pos)
+        return layout
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_dimension_list(self.dims)
+            printer.print_string("x")
+            printer.print_attribute(self.element_type)
+            printer.print_string(f", {self.memory}")
+            if not isinstance(self.layout, NoneAttr):
+                printer.print_string(", ")
+                printer.print_attribute(self.layout)
+
+
+@dataclass(frozen=True)
+class ColumnList:
+    """`[3, 4, 5]`: these columns of B (accumulator columns, from 0) count as zero. LegalityError for a negative one."""
+
+    columns: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            if column < 0:
+                raise LegalityError(f"expected zero columns of 0 or more, found column {column}")
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.columns))}]"
+
+    def mask(self, m: int, n: int, shift: int) -> ZeroColumnMask:
+        zero = np.zeros(n, dtype=np.bool_)
+        for column in self.columns:
+            if column >= n:
+                raise LegalityError(f"expected zero columns within [0, {n}), found column {column}")
+            zero[column] = True
+        return ZeroColumnMask.from_columns(zero, m, n, shift)
+
+
+@dataclass(frozen=True)
+class ColumnRuns:
+    """
+    `start = 3, zero = 2, use = 6`: from column `start` on, runs of `zero` zero columns and `use` used ones.
+
+    Raises LegalityError for a negative start or an empty run.
+    """
+
+    start: int
+    zero: int
+    use: int
+
+    def __post_init__(self) -> None:
+        if self.start < 0 or self.zero < 1 or self.use < 1:
+            raise LegalityError(f"expected start >= 0, zero >= 1 and use >= 1, found {self}")
+
+    def __str__(self) -> str:
+        return f"start = {self.start}, zero = {self.zero}, use = {self.use}"
+
+    def mask(self, m: int, n: int, shift: int) -> ZeroColumnMask:
+        if self.start >= n:
+            raise LegalityError(f"expected start within [0, {n}), found {self}")
+        columns = np.arange(n) - self.start
+        return ZeroColumnMask.from_columns((columns >= 0) & (columns % (self.zero + self.use) < self.zero), m, n, shift)
+
+
+@dataclass(frozen=True)
+class RawColumns:
+    """
+    The fields of the zero-column mask descriptor as they stand in it (PTX ISA, "Zero-Column Mask Descriptor"):
+    `start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = 3`, element i for sub-mask i.
+    Raises LegalityError for a value that does not fit its field.
+    """
+
+    start_count: tuple[int, int, int, int]
+    first_span: tuple[int, int, int, int]
+    skip_span: int
+    use_span: int
+
+    def __post_init__(self) -> None:
+        ZeroColumnMask(self.start_count, self.first_span, self.skip_span, self.use_span)
+
+    def __str__(self) -> str:
+        return (
+            f"start_count = {list(self.start_count)}, first_span = {list(self.first_span)}, "
+            f"skip_span = {self.skip_span}, use_span = {self.use_span}"
+        )
+
+    def mask(self, m: int, n: int, shift: int) -> ZeroColumnMask:
+        return ZeroColumnMask(self.start_count, self.first_span, self.skip_span, self.use_span, shift)
+
+
+@dataclass(frozen=True)
+class ZeroColumns:
+    """Which columns of B count as zero, and by how many columns, 0 to 32, B is read shifted."""
+
+    columns: ColumnList | ColumnRuns | RawColumns
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        ZeroColumnMask(shift=self.shift)
+
+    def mask(self, m: int, n: int) -> ZeroColumnMask:
+        """The descriptor for an `m` x `n` accumulator. Raises LegalityError when no descriptor says this."""
+        return self.columns.mask(m, n, self.shift)
+
+
+def _integer(parser: AttrParser) -> int:
+    return parser.parse_integer(allow_boolean=False)
+
+
+def _field(parser: AttrParser, name: str) -> int:
+    parser.parse_keyword(name)
+    parser.parse_punctuation("=")
+    return _integer(parser)
+
+
+def _four(parser: AttrParser, name: str) -> tuple[int, int, int, int]:
+    start = parser.pos
+    values = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _integer(parser))
+    if len(values) != 4:
+        parser.raise_error(
+            f"expected {name} of the 4 sub-masks, sub-mask 0 first, found {len(values)} values", start, parser.pos
+        )
+    return (values[0], values[1], values[2], values[3])
+
+
+@irdl_attr_definition
+class ZeroColumnsAttr(Data[ZeroColumns]):
+    """
+    `#tirx.zero_columns<[3, 4, 5]>`, `#tirx.zero_columns<start = 3, zero = 2, use = 6>` or, with the raw fields of
+    the descriptor, `#tirx.zero_columns<start_count = [..], first_span = [..], skip_span = 2, use_span = 3>`;
+    each may end in `, shift = 2`. On `tirx.mma` it is written as the clause `zero_columns(...)`.
+    """
+
+    name = "tirx.zero_columns"
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> ZeroColumns:
+        """What stands between the brackets."""
+        start = parser.pos
+        try:
+            columns = cls._parse_columns(parser)
+            shift = 0
+            if parser.parse_optional_punctuation(",") is not None:
+                shift = _field(parser, "shift")
+            return ZeroColumns(columns, shift)
+        except LegalityError as e:
+            parser.raise_error(str(e), start, parser.pos)
+
+    @staticmethod
+    def _parse_columns(parser: AttrParser) -> ColumnList | ColumnRuns | RawColumns:
+        def following(name: str) -> int:
+            parser.parse_punctuation(",")
+            return _field(parser, name)
+
+        if parser.parse_optional_keyword("start_count") is not None:
+            parser.parse_punctuation("=")
+            start_count = _four(parser, "start_count")
+            parser.parse_punctuation(",")
+            parser.parse_keyword("first_span")
+            parser.parse_punctuation("=")
+            first_span = _four(parser, "first_span")
+            return RawColumns(start_count, first_span, following("skip_span"), following("use_span"))
+        if parser.parse_optional_keyword("start") is not None:
+            parser.parse_punctuation("=")
+            return ColumnRuns(_integer(parser), following("zero"), following("use"))
+        if (
+            columns := parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _integer(parser))
+        ) is not None:
+            return ColumnList(tuple(columns))
+        parser.raise_error("expected a list of columns, 'start = ...' or 'start_count = ...'")
+
+    def print_body(self, printer: Printer) -> None:
+        """The counterpart of `parse_body`."""
+        printer.print_string(str(self.data.columns))
+        if self.data.shift:
+            printer.print_string(f", shift = {self.data.shift}")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ZeroColumns:
+        with parser.in_angle_brackets():
+            return cls.parse_body(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            self.print_body(printer)

@@ -1,0 +1,232 @@
+"""Hardware-level operations of the `tirx` dialect: register tiles as SSA values, and the threads of a block."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I1, I32, IntegerAttr, StringAttr, i1, i32
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.mma import VARIANTS, Fragment
+
+
+def _require_placed_register(type_: TileType) -> None:
+    if type_.memory is not Scope.REGISTER or type_.placement is None:
+        raise VerifyException(f"expected a register tile with a layout, found {type_}")
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """
+    `%v = tirx.load %tile : !tirx.tile<..., shared, L> -> !tirx.tile<..., register, L2>`
+
+    Every thread loads the elements that the register layout gives it.
+    """
+
+    name = "tirx.load"
+
+    source = operand_def(TileType)
+    result = result_def(TileType)
+
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(self, source: SSAValue, type_: TileType):
+        super().__init__(operands=[source], result_types=[type_])
+
+    def verify_(self) -> None:
+        source, result = TileType.of(self.source), self.result.type
+        _require_placed_register(result)
+        if source.memory not in (Scope.GLOBAL, Scope.SHARED):
+            raise VerifyException(f"expected a global or shared tile, found a {source.memory} one")
+        if (source.dims, source.element_type) != (result.dims, result.element_type):
+            raise VerifyException(f"expected tiles of one shape and element type, found {source} and {result}")
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """
+    `tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
+
+    Every thread stores the elements that it holds. Copies of one element store the same value.
+    """
+
+    name = "tirx.store"
+
+    value = operand_def(TileType)
+    destination = operand_def(TileType)
+
+    assembly_format = "$value `,` $destination attr-dict `:` type($value) `,` type($destination)"
+
+    traits = traits_def(MemoryWriteEffect())
+
+    def __init__(self, value: SSAValue, destination: SSAValue):
+        super().__init__(operands=[value, destination])
+
+    def verify_(self) -> None:
+        value, destination = TileType.of(self.value), TileType.of(self.destination)
+        _require_placed_register(value)
+        if destination.memory not in (Scope.GLOBAL, Scope.SHARED):
+            raise VerifyException(f"expected a global or shared tile, found a {destination.memory} one")
+        if (value.dims, value.element_type) != (destination.dims, destination.element_type):
+            raise VerifyException(f"expected tiles of one shape and element type, found {value} and {destination}")
+
+
+@irdl_op_definition
+class SplatOp(IRDLOperation):
+    """`%v = tirx.splat %x : f32 -> !tirx.tile<..., register, L>`: every element is `%x`."""
+
+    name = "tirx.splat"
+
+    value = operand_def(AnyAttr())
+    result = result_def(TileType)
+
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue, type_: TileType):
+        super().__init__(operands=[value], result_types=[type_])
+
+    def verify_(self) -> None:
+        _require_placed_register(self.result.type)
+        if self.value.type != self.result.type.element_type:
+            raise VerifyException(f"expected a {self.result.type.element_type} value, found {self.value.type}")
+
+
+@irdl_op_definition
+class MmaSyncOp(IRDLOperation):
+    """
+    `%d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %b[0], %c[2] : ...`
+
+    One `mma.sync` per warp on fragments of three register tiles: the numbers are the first slot (axis `m`) of
+    each fragment. The result is `%c` with that one fragment replaced.
+    """
+
+    T: ClassVar = VarConstraint("T", base(TileType))
+
+    name = "tirx.mma_sync"
+
+    variant = prop_def(StringAttr)
+    a = operand_def(TileType)
+    b = operand_def(TileType)
+    accumulator = operand_def(T)
+    a_slot = prop_def(IntegerAttr[I32])
+    b_slot = prop_def(IntegerAttr[I32])
+    accumulator_slot = prop_def(IntegerAttr[I32])
+    result = result_def(T)
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    assembly_format = (
+        "$variant $a `[` $a_slot `]` `,` $b `[` $b_slot `]` `,` $accumulator `[` $accumulator_slot `]` "
+        "attr-dict `:` type($a) `,` type($b) `,` type($accumulator)"
+    )
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        variant: str,
+        a: tuple[SSAValue, int],
+        b: tuple[SSAValue, int],
+        accumulator: tuple[SSAValue, int],
+    ):
+        super().__init__(
+            operands=[a[0], b[0], accumulator[0]],
+            properties={
+                "variant": StringAttr(variant),
+                "a_slot": IntegerAttr(a[1], i32),
+                "b_slot": IntegerAttr(b[1], i32),
+                "accumulator_slot": IntegerAttr(accumulator[1], i32),
+            },
+            result_types=[accumulator[0].type],
+        )
+
+    def verify_(self) -> None:
+        variant = VARIANTS.get(self.variant.data)
+        if variant is None:
+            raise VerifyException(
+                f"expected a variant of mma.sync ({', '.join(VARIANTS)}), found '{self.variant.data}'"
+            )
+        for name, tile, slot, fragment in (
+            ("A", self.a, self.a_slot, variant.a),
+            ("B", self.b, self.b_slot, variant.b),
+            ("the accumulator", self.accumulator, self.accumulator_slot, variant.c),
+        ):
+            _require_fragment(name, TileType.of(tile), slot.value.data, fragment)
+
+
+def _require_fragment(name: str, type_: TileType, slot: int, fragment: Fragment) -> None:
+    _require_placed_register(type_)
+    if type_.dtype.name != fragment.dtype:
+        raise VerifyException(f"expected {name} of {fragment.dtype}, found {type_.element_type}")
+    slots = 1 if type_.placement is None else type_.placement.span("m")
+    if not 0 <= slot <= slots - fragment.elements:
+        raise VerifyException(
+            f"expected {fragment.elements} slots of {name} within [0, {slots}), found them from slot {slot} on"
+        )
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """`tirx.barrier`: no thread of the block goes on before all have come here; orders shared and global memory."""
+
+    name = "tirx.barrier"
+
+    assembly_format = "attr-dict"
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
+@irdl_op_definition
+class LeaderOp(IRDLOperation):
+    """`%p = tirx.leader`: true in exactly one thread of the block, a thread of warp 0."""
+
+    name = "tirx.leader"
+
+    result = result_def(I1)
+
+    assembly_format = "attr-dict"
+
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(self):
+        super().__init__(result_types=[i1])
+
+
+@irdl_op_definition
+class AddressOp(IRDLOperation):
+    """`%p = tirx.address %t : !tirx.tile<..., shared, L> -> i32`: the shared::cta byte address of a shared tile."""
+
+    name = "tirx.address"
+
+    tile = operand_def(TileType)
+    result = result_def(I32)
+
+    assembly_format = "$tile attr-dict `:` type($tile) `->` type($result)"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, tile: SSAValue):
+        super().__init__(operands=[tile], result_types=[i32])
+
+    def verify_(self) -> None:
+        if (memory := TileType.of(self.tile).memory) is not Scope.SHARED:
+            raise VerifyException(f"expected a shared tile, found a {memory} one")

@@ -1,0 +1,40 @@
+"""
+lit configuration: `lit test` runs every FileCheck test, `lit -v test/tools/stdin.mlir` one of them.
+
+Commands run inside of lit, which is many times faster than processes; `lit -Dshell=1 test` runs real processes.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import lit.formats
+
+root = Path(__file__).resolve().parent
+
+config.name = "tirx"
+config.test_source_root = str(root)
+config.test_exec_root = str(root / ".lit")
+config.suffixes = [".mlir"]
+config.excludes = ["Inputs", "build", "examples", "dist", "docs", "examples", "venv"]
+
+sys.path[:0] = [path for path in (str(root), str(root / "test")) if path not in sys.path]
+from lit_inprocess import InProcessShTest  # noqa: E402
+
+from tirx.ptx.ptxas import find_ptxas  # noqa: E402
+
+# Processes find the tirx of this checkout, the programs of this environment and ptxas, whatever the PATH is.
+tools = [os.path.dirname(sys.executable)]
+if (ptxas := find_ptxas()) is not None:
+    tools.append(str(ptxas.parent))
+    config.available_features.add("ptxas")
+config.environment["PATH"] = os.pathsep.join([*tools, config.environment["PATH"]])
+config.environment["PYTHONPATH"] = str(root)
+
+if lit_config.params.get("shell"):
+    config.test_format = lit.formats.ShTest()
+    python = sys.executable
+    for name, command in {"tirx-opt": "-m tirx.tools.tirx_opt", "filecheck": "-m filecheck"}.items():
+        config.substitutions.append((rf"(?<![\w/.-]){name}(?![\w/.-])", f"{python} {command}"))
+else:
+    config.test_format = InProcessShTest()

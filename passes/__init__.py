@@ -1,0 +1,46 @@
+"""
+The passes of tirx, by name. A pass's module is imported when the pass is first used.
+
+The command-line name decides where a pass lives: `tirx-check-layouts` is the class `TirxCheckLayoutsPass` in
+`tirx/passes/tirx_check_layouts.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pkgutil import resolve_name
+
+from xdsl.passes import ModulePass
+
+from tirx.passes.pipeline import lower_to_ptx_passes, lower_to_ptx_pipeline
+
+__all__ = ["PASS_SUMMARIES", "get_all_passes", "lower_to_ptx_passes", "lower_to_ptx_pipeline"]
+
+PASS_SUMMARIES = {
+    "tirx-set-target": "set the GPU that every kernel is compiled for",
+    "tirx-check-layouts": "check that every layout is legal for the hardware that reads or writes it",
+    "tirx-pick-layouts": "choose a layout for every tile that has none",
+    "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",
+    "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
+    "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",
+    "convert-tirx-to-tcgen05": "lower tensor memory and products on it to tcgen05, with all synchronisation",
+    "tirx-promote-registers": "turn register tiles and scalar variables into SSA values",
+    "convert-tirx-to-mma": "lower products of register tiles to warp-level mma.sync",
+    "tirx-materialize-descriptors": "replace symbolic descriptors by the constants the hardware reads",
+    "convert-tcgen05-to-ptx": "lower tcgen05 operations to PTX instructions",
+    "convert-tirx-to-ptx": "lower kernels, tiles and register tiles to PTX instructions",
+    "convert-arith-to-ptx": "lower arith operations to PTX instructions",
+    "convert-scf-to-ptx": "lower structured control flow to PTX branches",
+}
+"""What every pass does, in one line each and in pipeline order."""
+
+
+def _path(name: str) -> str:
+    words = name.split("-")
+    return f"tirx.passes.{'_'.join(words)}:{''.join(word.capitalize() for word in words)}Pass"
+
+
+def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """A factory for every pass class, as xDSL's pipelines and universes want them."""
+    return {name: partial(resolve_name, _path(name)) for name in PASS_SUMMARIES}

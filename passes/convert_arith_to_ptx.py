@@ -1,0 +1,398 @@
+"""Lowers `arith` inside `ptx.entry` to instructions; `index` becomes i64 everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    UnrealizedConversionCastOp,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects import ptx
+from tirx.dialects.ptx.base import register_class, width
+from tirx.dialects.ptx.core import ConstantOp, EntryOp
+
+
+@dataclass(frozen=True)
+class ConvertArithToPtxPass(ModulePass):
+    """Replaces every `arith` op inside a `ptx.entry` by instructions that compute the same bits.
+
+    Index values, arguments of blocks included, become i64, and casts between index and i64 vanish. Integers of 16, 32
+    and 64 bits, predicates (i1) and f16, bf16, f32, f64 are supported. Raises LocatedError for anything else.
+    """
+
+    name = "convert-arith-to-ptx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for entry in [o for o in op.walk() if isinstance(o, EntryOp)]:
+            convert_entry(entry)
+
+
+def convert_entry(entry: EntryOp) -> None:
+    """Applies the pass to one entry."""
+    _replace_index_types(entry)
+    for op in list(entry.body.walk()):
+        if isinstance(op, UnrealizedConversionCastOp):
+            _drop_identity_cast(op)
+        elif op.name.startswith("arith."):
+            _lower(op)
+
+
+def _replace_index_types(entry: EntryOp) -> None:
+    for block in entry.walk_blocks():
+        _retype(block.args)
+        for op in block.ops:
+            _retype(op.results)
+
+
+def _retype(values: Sequence[SSAValue]) -> None:
+    for value in tuple(values):
+        if isinstance(value.type, IndexType):
+            Rewriter.replace_value_with_new_type(value, i64)
+
+
+def _drop_identity_cast(op: UnrealizedConversionCastOp) -> None:
+    if op.operand_types != op.result_types:
+        return
+    for result, operand in zip(op.results, op.operands, strict=True):
+        result.replace_all_uses_with(operand)
+    op.detach()
+    op.erase()
+
+
+@dataclass(frozen=True)
+class Emitter:
+    """Inserts instructions in place of `op`, at its location."""
+
+    op: Operation
+
+    def __call__(self, new: Operation) -> SSAValue:
+        """Inserts `new` and gives its result."""
+        new.location = self.op.location
+        Rewriter.insert_op(new, InsertPoint.before(self.op))
+        return new.results[0]
+
+    def integer(self, value: int, type_: Attribute) -> SSAValue:
+        """A constant."""
+        return self(ConstantOp.integer(value, type_))
+
+
+OpT = TypeVar("OpT", bound=Operation)
+Rule = Callable[[Any, Emitter], SSAValue]
+"""Emits the instructions for an op and gives the value that replaces its result."""
+
+RULES: dict[type[Operation], Rule] = {}
+"""Op -> its lowering."""
+
+
+def _rule(*ops: type[OpT]) -> Callable[[Callable[[OpT, Emitter], SSAValue]], Callable[[OpT, Emitter], SSAValue]]:
+    def register(rule: Callable[[OpT, Emitter], SSAValue]) -> Callable[[OpT, Emitter], SSAValue]:
+        RULES.update(dict.fromkeys(ops, rule))
+        return rule
+
+    return register
+
+
+def _lower(op: Operation) -> None:
+    rule = RULES.get(type(op))
+    if rule is None:
+        supported = ", ".join(sorted(t.name for t in RULES))
+        raise LocatedError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
+    for value in (*op.operands, *op.results):
+        if register_class(value.type) is None:
+            raise LocatedError(op, f"'{op.name}': no PTX register holds {value.type}")
+    (result,) = op.results
+    replacement = rule(op, Emitter(op))
+    if replacement.name_hint is None:
+        replacement.name_hint = result.name_hint
+    result.replace_all_uses_with(replacement)
+    op.detach()
+    op.erase()
+
+
+def _unsupported(op: Operation, *types: Attribute) -> LocatedError:
+    return LocatedError(op, f"no PTX form for '{op.name}' on {' -> '.join(map(str, types))}")
+
+
+@_rule(arith.ConstantOp)
+def _constant(op: arith.ConstantOp, emit: Emitter) -> SSAValue:
+    match op.value:
+        case IntegerAttr(value=number):
+            return emit.integer(number.data, op.result.type)
+        case FloatAttr():
+            return emit(ConstantOp(op.value))
+        case _:
+            raise _unsupported(op, op.value)
+
+
+_Instruction = Callable[[SSAValue, SSAValue], Operation]
+
+_BINARY: dict[type[Operation], _Instruction] = {
+    arith.AddiOp: ptx.AddOp,
+    arith.SubiOp: ptx.SubOp,
+    arith.MuliOp: ptx.MulLoOp,
+    arith.DivSIOp: ptx.DivOp,
+    arith.DivUIOp: partial(ptx.DivOp, unsigned=True),
+    arith.RemSIOp: ptx.RemOp,
+    arith.RemUIOp: partial(ptx.RemOp, unsigned=True),
+    arith.MinSIOp: ptx.MinOp,
+    arith.MinUIOp: partial(ptx.MinOp, unsigned=True),
+    arith.MaxSIOp: ptx.MaxOp,
+    arith.MaxUIOp: partial(ptx.MaxOp, unsigned=True),
+    arith.AndIOp: ptx.AndOp,
+    arith.OrIOp: ptx.OrOp,
+    arith.XOrIOp: ptx.XorOp,
+    arith.AddfOp: ptx.AddOp,
+    arith.SubfOp: ptx.SubOp,
+    arith.MulfOp: ptx.MulOp,
+    arith.MinnumfOp: ptx.MinOp,
+    arith.MaxnumfOp: ptx.MaxOp,
+}
+"""Ops that are one instruction."""
+
+_BINARY_I1: dict[type[Operation], _Instruction] = {
+    arith.AddiOp: ptx.XorOp,
+    arith.SubiOp: ptx.XorOp,
+    arith.MuliOp: ptx.AndOp,
+    arith.MinUIOp: ptx.AndOp,
+    arith.MaxUIOp: ptx.OrOp,
+    arith.MinSIOp: ptx.OrOp,
+    arith.MaxSIOp: ptx.AndOp,
+    arith.AndIOp: ptx.AndOp,
+    arith.OrIOp: ptx.OrOp,
+    arith.XOrIOp: ptx.XorOp,
+}
+"""The same on predicates; as a signed integer, true is -1."""
+
+
+@_rule(*_BINARY)
+def _binary(op: Operation, emit: Emitter) -> SSAValue:
+    lhs, rhs = op.operands
+    instruction = (_BINARY_I1 if lhs.type == i1 else _BINARY).get(type(op))
+    if instruction is None:
+        raise _unsupported(op, lhs.type)
+    return emit(instruction(lhs, rhs))
+
+
+@_rule(arith.DivfOp)
+def _divf(op: arith.DivfOp, emit: Emitter) -> SSAValue:
+    type_ = op.result.type
+    if type_ not in (f16, bf16):
+        return emit(ptx.DivOp(op.lhs, op.rhs))
+    # f32 has more than twice the digits of f16 and bf16, so rounding twice gives the correctly rounded quotient.
+    lhs, rhs = emit(ptx.CvtOp(op.lhs, f32)), emit(ptx.CvtOp(op.rhs, f32))
+    return emit(ptx.CvtOp(emit(ptx.DivOp(lhs, rhs)), type_))
+
+
+@_rule(arith.MinimumfOp, arith.MaximumfOp)
+def _nan_minmax(op: arith.MinimumfOp | arith.MaximumfOp, emit: Emitter) -> SSAValue:
+    instruction = ptx.MinOp if isinstance(op, arith.MinimumfOp) else ptx.MaxOp
+    if op.result.type != f64:
+        return emit(instruction(op.lhs, op.rhs, nan=True))
+    # min and max have no .NaN for f64; a NaN operand makes the sum a NaN.
+    number = emit(instruction(op.lhs, op.rhs))
+    nan = emit(ptx.AddOp(op.lhs, op.rhs))
+    return emit(ptx.SelpOp(emit(ptx.SetpOp(ptx.Comparison.NAN, op.lhs, op.rhs)), nan, number))
+
+
+@_rule(arith.NegfOp)
+def _negf(op: arith.NegfOp, emit: Emitter) -> SSAValue:
+    return emit(ptx.NegOp(op.operand))
+
+
+def _check_not_predicate(op: Operation) -> None:
+    if op.results[0].type == i1:
+        raise _unsupported(op, i1)
+
+
+@_rule(arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp)
+def _rounding_division(op: arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp, emit: Emitter) -> SSAValue:
+    _check_not_predicate(op)
+    type_, unsigned = op.result.type, isinstance(op, arith.CeilDivUIOp)
+    quotient = emit(ptx.DivOp(op.lhs, op.rhs, unsigned=unsigned))
+    remainder = emit(ptx.SubOp(op.lhs, emit(ptx.MulLoOp(quotient, op.rhs))))
+    zero = emit.integer(0, type_)
+    adjust = emit(ptx.SetpOp(ptx.Comparison.NE, remainder, zero))
+    if not unsigned:
+        # The remainder has the dividend's sign: a different sign from the divisor's means a negative quotient.
+        floor = isinstance(op, arith.FloorDivSIOp)
+        comparison = ptx.Comparison.LT if floor else ptx.Comparison.GE
+        sign = emit(ptx.SetpOp(comparison, emit(ptx.XorOp(remainder, op.rhs)), zero))
+        adjust = emit(ptx.AndOp(adjust, sign))
+    step = emit.integer(-1 if isinstance(op, arith.FloorDivSIOp) else 1, type_)
+    return emit(ptx.AddOp(quotient, emit(ptx.SelpOp(adjust, step, zero))))
+
+
+def _shift_amount(amount: SSAValue, emit: Emitter) -> SSAValue:
+    if amount.type == i32:
+        return amount
+    if isinstance(amount.owner, ConstantOp) and isinstance(amount.owner.value, IntegerAttr):
+        return emit.integer(amount.owner.value.value.data, i32)
+    return emit(ptx.CvtOp(amount, i32, unsigned=True))
+
+
+@_rule(arith.ShLIOp)
+def _shli(op: arith.ShLIOp, emit: Emitter) -> SSAValue:
+    _check_not_predicate(op)
+    return emit(ptx.ShlOp(op.lhs, _shift_amount(op.rhs, emit)))
+
+
+@_rule(arith.ShRSIOp, arith.ShRUIOp)
+def _shri(op: arith.ShRSIOp | arith.ShRUIOp, emit: Emitter) -> SSAValue:
+    _check_not_predicate(op)
+    return emit(ptx.ShrOp(op.lhs, _shift_amount(op.rhs, emit), unsigned=isinstance(op, arith.ShRUIOp)))
+
+
+_CMPI: tuple[tuple[ptx.Comparison, bool], ...] = (
+    (ptx.Comparison.EQ, False),
+    (ptx.Comparison.NE, False),
+    (ptx.Comparison.LT, False),
+    (ptx.Comparison.LE, False),
+    (ptx.Comparison.GT, False),
+    (ptx.Comparison.GE, False),
+    (ptx.Comparison.LT, True),
+    (ptx.Comparison.LE, True),
+    (ptx.Comparison.GT, True),
+    (ptx.Comparison.GE, True),
+)
+"""Predicate number of `arith.cmpi` -> comparison, unsigned."""
+
+
+@_rule(arith.CmpiOp)
+def _cmpi(op: arith.CmpiOp, emit: Emitter) -> SSAValue:
+    comparison, unsigned = _CMPI[op.predicate.value.data]
+    lhs, rhs = op.lhs, op.rhs
+    if lhs.type == i1:
+        lhs, rhs = (_extend(v, i32, emit, unsigned=unsigned) for v in (lhs, rhs))
+    return emit(ptx.SetpOp(comparison, lhs, rhs, unsigned=unsigned))
+
+
+_CMPF: tuple[ptx.Comparison | bool, ...] = (
+    False,
+    ptx.Comparison.EQ,
+    ptx.Comparison.GT,
+    ptx.Comparison.GE,
+    ptx.Comparison.LT,
+    ptx.Comparison.LE,
+    ptx.Comparison.NE,
+    ptx.Comparison.NUM,
+    ptx.Comparison.EQU,
+    ptx.Comparison.GTU,
+    ptx.Comparison.GEU,
+    ptx.Comparison.LTU,
+    ptx.Comparison.LEU,
+    ptx.Comparison.NEU,
+    ptx.Comparison.NAN,
+    True,
+)
+"""Predicate number of `arith.cmpf` -> comparison, or the constant that it is."""
+
+
+@_rule(arith.CmpfOp)
+def _cmpf(op: arith.CmpfOp, emit: Emitter) -> SSAValue:
+    comparison = _CMPF[op.predicate.value.data]
+    if isinstance(comparison, ptx.Comparison):
+        return emit(ptx.SetpOp(comparison, op.lhs, op.rhs))
+    return emit.integer(comparison, i1)
+
+
+@_rule(arith.SelectOp)
+def _select(op: arith.SelectOp, emit: Emitter) -> SSAValue:
+    if op.result.type != i1:
+        return emit(ptx.SelpOp(op.cond, op.lhs, op.rhs))
+    on_true = emit(ptx.AndOp(op.cond, op.lhs))
+    on_false = emit(ptx.AndOp(emit(ptx.NotOp(op.cond)), op.rhs))
+    return emit(ptx.OrOp(on_true, on_false))
+
+
+def _extend(value: SSAValue, type_: Attribute, emit: Emitter, *, unsigned: bool) -> SSAValue:
+    if value.type == i1:
+        return emit(ptx.SelpOp(value, emit.integer(1 if unsigned else -1, type_), emit.integer(0, type_)))
+    return emit(ptx.CvtOp(value, type_, unsigned=unsigned))
+
+
+def _truncate(value: SSAValue, type_: Attribute, emit: Emitter) -> SSAValue:
+    if type_ != i1:
+        return emit(ptx.CvtOp(value, type_, unsigned=True))
+    bit = emit(ptx.AndOp(value, emit.integer(1, value.type)))
+    return emit(ptx.SetpOp(ptx.Comparison.NE, bit, emit.integer(0, value.type)))
+
+
+@_rule(arith.ExtSIOp, arith.ExtUIOp)
+def _exti(op: arith.ExtSIOp | arith.ExtUIOp, emit: Emitter) -> SSAValue:
+    return _extend(op.input, op.result.type, emit, unsigned=isinstance(op, arith.ExtUIOp))
+
+
+@_rule(arith.TruncIOp)
+def _trunci(op: arith.TruncIOp, emit: Emitter) -> SSAValue:
+    return _truncate(op.input, op.result.type, emit)
+
+
+@_rule(arith.IndexCastOp)
+def _index_cast(op: arith.IndexCastOp, emit: Emitter) -> SSAValue:
+    found, wanted = op.input.type, op.result.type
+    if found == wanted:
+        return op.input
+    if width(found) < width(wanted):
+        return _extend(op.input, wanted, emit, unsigned=False)
+    return _truncate(op.input, wanted, emit)
+
+
+@_rule(arith.ExtFOp)
+def _extf(op: arith.ExtFOp, emit: Emitter) -> SSAValue:
+    value = op.input
+    if value.type == bf16 and op.result.type == f64:
+        value = emit(ptx.CvtOp(value, f32))
+    return emit(ptx.CvtOp(value, op.result.type))
+
+
+@_rule(arith.TruncFOp)
+def _truncf(op: arith.TruncFOp, emit: Emitter) -> SSAValue:
+    if op.input.type == f64 and op.result.type == bf16:
+        raise _unsupported(op, f64, bf16)
+    return emit(ptx.CvtOp(op.input, op.result.type))
+
+
+@_rule(arith.SIToFPOp, arith.UIToFPOp)
+def _itofp(op: arith.SIToFPOp | arith.UIToFPOp, emit: Emitter) -> SSAValue:
+    unsigned, value = isinstance(op, arith.UIToFPOp), op.input
+    if op.result.type == bf16:
+        raise _unsupported(op, value.type, bf16)
+    if value.type == i1:
+        value = _extend(value, i32, emit, unsigned=unsigned)
+    return emit(ptx.CvtOp(value, op.result.type, unsigned=unsigned))
+
+
+@_rule(arith.FPToSIOp, arith.FPToUIOp)
+def _fptoi(op: arith.FPToSIOp | arith.FPToUIOp, emit: Emitter) -> SSAValue:
+    _check_not_predicate(op)
+    value = emit(ptx.CvtOp(op.input, f32)) if op.input.type == bf16 else op.input
+    return emit(ptx.CvtOp(value, op.result.type, unsigned=isinstance(op, arith.FPToUIOp)))
+
+
+@_rule(arith.BitcastOp)
+def _bitcast(op: arith.BitcastOp, emit: Emitter) -> SSAValue:
+    return emit(ptx.MovOp(op.input, op.result.type))
+
+
+__all__ = ["RULES", "ConvertArithToPtxPass", "Emitter", "convert_entry"]

@@ -1,0 +1,62 @@
+"""`convert-tirx-to-mma`: products of register tiles become `mma.sync` on fragments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import warn
+from tirx.dialects.tirx import KernelOp, MmaOp, MmaSyncOp
+from tirx.mma import MmaVariant
+from tirx.passes.mma_product import plan_register_product
+from tirx.ptx.targets import Target
+
+EMULATED_F16_SINCE = 80
+"""From this compute capability on ptxas turns f16 `mma.m8n8k4` into shuffles and FMAs (seen in SASS, sm_80 to sm_90)."""
+
+
+def _warn_if_emulated(kernel: KernelOp, mma: MmaOp, variant: MmaVariant) -> None:
+    if kernel.target is None or variant.operand_type != "f16":
+        return
+    target = Target.parse(kernel.target.data)
+    if target.cc >= EMULATED_F16_SINCE:
+        warn(
+            mma,
+            f"mma.m8n8k4 on f16 is emulated on {target.name}: correct, but without tensor cores; "
+            "it is native on sm_70 and sm_75",
+        )
+
+
+@dataclass(frozen=True)
+class ConvertTirxToMmaPass(ModulePass):
+    """
+    Every `tirx.mma` on register values becomes a chain of `tirx.mma_sync`, one per fragment and step of K.
+
+    Which fragments meet is found from the layouts: an instruction is used only if every lane holds exactly the
+    elements that the PTX ISA gives it.
+    """
+
+    name = "convert-tirx-to-mma"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from tirx.passes.emitter import Emitter
+
+        for kernel in [k for k in op.walk() if isinstance(k, KernelOp)]:
+            for mma in [m for m in kernel.walk() if isinstance(m, MmaOp) and m.result is not None]:
+                steps = plan_register_product(mma, kernel.num_threads)
+                _warn_if_emulated(kernel, mma, steps[0].variant)
+                emit = Emitter.before(mma)
+                value = mma.accumulator
+                for step in steps:
+                    value = emit(
+                        MmaSyncOp(
+                            step.variant.name, (mma.a, step.a_reg), (mma.b, step.b_reg), (value, step.c_reg)
+                        )
+                    ).result
+                if mma.result is not None:
+                    mma.result.replace_all_uses_with(value)
+                mma.detach()
+                mma.erase()

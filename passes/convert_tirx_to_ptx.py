@@ -1,0 +1,427 @@
+"""`convert-tirx-to-ptx`: kernels become entries, tiles in memory addresses, register tiles registers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import Any, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    UnrealizedConversionCastOp,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.conversion import PackOp
+from tirx.dialects.ptx.core import EntryOp, EntryParam, ReadSpecialOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
+from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op
+from tirx.dialects.ptx.sync import BarSyncOp, ElectSyncOp
+from tirx.dialects.tirx import (
+    AddressOp,
+    AllocOp,
+    BarrierOp,
+    BlockIdOp,
+    KernelOp,
+    LeaderOp,
+    LoadOp,
+    MmaSyncOp,
+    ReshapeOp,
+    ReturnOp,
+    Scope,
+    SplatOp,
+    StoreOp,
+    SubviewOp,
+    TileType,
+    ViewOp,
+)
+from tirx.mma import VARIANTS
+from tirx.passes.emitter import Emitter
+from tirx.passes.index_analysis import index_fact
+from tirx.passes.memory_access import MemoryTile, TileAccess
+from tirx.passes.register_values import register_format, registers_of, tile_of
+from tirx.passes.shared_memory import shared_tile_alignment
+
+POINTER_ALIGNMENT = 16
+"""Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
+
+WARP_SIZE = 32
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """How a scalar argument travels: the parameter's PTX type and the register that it is loaded into."""
+
+    ptx_type: str
+    register: Attribute
+
+
+def _parameter(type_: Attribute) -> _Parameter | None:
+    match type_:
+        case MemRefType() | IndexType():
+            return _Parameter("u64", i64)
+        case IntegerType(width=width) if width.data in (32, 64):
+            return _Parameter(f"u{width.data}", type_)
+        case Float32Type() | Float64Type():
+            return _Parameter(str(type_), type_)
+        case _:
+            return None
+
+
+class _KernelLowering:
+    """Lowers one kernel to an entry."""
+
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+        self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}
+        self.pointers: dict[SSAValue, SSAValue] = {}
+        self.tid: SSAValue
+        self.names: set[str] = set()
+
+    def run(self) -> None:
+        kernel = self.kernel
+        if kernel.target is None:
+            raise LocatedError(
+                kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
+            )
+        block = kernel.body.block
+        parameters = [self._declare(argument, i) for i, argument in enumerate(block.args)]
+        first = block.first_op
+        emit = Emitter(InsertPoint.at_end(block) if first is None else InsertPoint.before(first), kernel.location)
+        for argument, parameter in zip(block.args, parameters, strict=True):
+            self._load_parameter(emit, argument, parameter)
+        self.tid = emit(ReadSpecialOp("tid.x")).result
+        self.block(block)
+        for argument in reversed(block.args):
+            if (use := argument.first_use) is not None:
+                raise LocatedError(
+                    use.operation, f"expected only 'tirx.view' on a memref argument, found '{use.operation.name}'"
+                )
+            block.erase_arg(argument)
+        self._erase_dead_casts()
+        body = kernel.detach_region(kernel.body)
+        entry = EntryOp(kernel.sym_name.data, parameters, kernel.target.data, body, (kernel.num_threads, 1, 1))
+        Emitter.before(kernel)(entry)
+        kernel.detach()
+        kernel.erase()
+
+    def name(self, hint: str | None, default: str) -> str:
+        """A name that nothing else in the entry has."""
+        # SSA names may have characters that PTX names do not.
+        stem = default if hint is None else re.sub(r"\W", "_", hint, flags=re.ASCII)
+        if not stem[0].isalpha():
+            stem = f"{default}{stem}"
+        name, i = stem, 0
+        while name in self.names:
+            i += 1
+            name = f"{stem}_{i}"
+        self.names.add(name)
+        return name
+
+    def _declare(self, argument: SSAValue, index: int) -> EntryParam:
+        parameter = _parameter(argument.type)
+        if parameter is None:
+            raise LocatedError(
+                self.kernel,
+                f"expected kernel arguments of type memref, index, i32, i64, f32 or f64, found {argument.type}",
+            )
+        name = self.name(argument.name_hint, f"arg{index}")
+        if isinstance(argument.type, MemRefType):
+            return EntryParam(name, parameter.ptx_type, pointer=True, align=POINTER_ALIGNMENT)
+        return EntryParam(name, parameter.ptx_type)
+
+    def _load_parameter(self, emit: Emitter, argument: SSAValue, declared: EntryParam) -> None:
+        parameter = _parameter(argument.type)
+        if parameter is None or argument.first_use is None:
+            return
+        value = emit(LdParamOp(declared.name, parameter.register)).result
+        if isinstance(argument.type, MemRefType):
+            self.pointers[argument] = emit(CvtaToGlobalOp(value)).result
+            return
+        if isinstance(argument.type, IndexType):
+            value = emit(UnrealizedConversionCastOp.get([value], [argument.type])).results[0]
+        argument.replace_all_uses_with(value)
+
+    def block(self, block: Block) -> None:
+        for op in tuple(block.ops):
+            rule = _RULES.get(type(op))
+            results = None if rule is None else rule(self, op, Emitter.before(op))
+            if results is not None:
+                for old, new in zip(op.results, results, strict=True):
+                    new.name_hint = new.name_hint or old.name_hint
+                    old.replace_all_uses_with(new)
+                op.detach()
+                op.erase()
+                continue
+            if op.name.startswith("tirx.") and not isinstance(op, SubviewOp | ReshapeOp):
+                raise LocatedError(op, f"expected '{op.name}' to be lowered by an earlier pass")
+            for region in op.regions:
+                for inner in region.blocks:
+                    self.block(inner)
+
+    def _erase_dead_casts(self) -> None:
+        """Erases what only tile values used; whatever tile value is still in use has no registers."""
+        for op in reversed(list(self.kernel.walk())):
+            if isinstance(op, UnrealizedConversionCastOp | SubviewOp | ReshapeOp | ViewOp | AllocOp):
+                if all(result.first_use is None for result in op.results):
+                    op.detach()
+                    op.erase()
+        for op in self.kernel.walk():
+            tiles = [v for v in (*op.operands, *op.results) if isinstance(v.type, TileType)]
+            if tiles:
+                raise LocatedError(op, f"expected no tiles after lowering, found {tiles[0].type} on '{op.name}'")
+
+    # Tiles in memory.
+
+    def declare(self, emit: Emitter, type_: TileType, base: SSAValue, alignment: int) -> SSAValue:
+        """A tile value that stands for the memory at `base`."""
+        tile = emit(UnrealizedConversionCastOp.get([base], [type_])).results[0]
+        self.bases[tile] = base, alignment
+        return tile
+
+    def memory(self, tile: SSAValue, emit: Emitter) -> MemoryTile:
+        """Where a tile of global or shared memory is."""
+        root = tile
+        while isinstance(op := root.owner, SubviewOp | ReshapeOp):
+            root = op.source
+        if root not in self.bases:
+            raise LocatedError(emit.location, f"expected a tile of global or shared memory, found {tile.type}")
+        return MemoryTile(TileType.of(tile), *self.bases[root])
+
+    def access(self, emit: Emitter, memory: SSAValue, register: TileType) -> TileAccess:
+        return TileAccess(emit, self.memory(memory, emit), register, self.kernel.num_threads, self.tid)
+
+
+OpT = TypeVar("OpT", bound=Operation)
+_Rule = Callable[[_KernelLowering, Any, Emitter], Sequence[SSAValue] | None]
+_RULES: dict[type[Operation], _Rule] = {}
+"""Operation -> its lowering, which emits the replacement and returns the new results (None: the operation stays)."""
+
+
+def _lowering(
+    op_type: type[OpT],
+) -> Callable[[Callable[[_KernelLowering, OpT, Emitter], Sequence[SSAValue] | None]], None]:
+    def register(rule: Callable[[_KernelLowering, OpT, Emitter], Sequence[SSAValue] | None]) -> None:
+        _RULES[op_type] = rule
+
+    return register
+
+
+@_lowering(ReturnOp)
+def _return(lowering: _KernelLowering, op: ReturnOp, emit: Emitter) -> Sequence[SSAValue]:
+    emit(RetOp())
+    return ()
+
+
+@_lowering(BlockIdOp)
+def _block_id(lowering: _KernelLowering, op: BlockIdOp, emit: Emitter) -> Sequence[SSAValue]:
+    special = emit(ReadSpecialOp(f"ctaid.{op.axis.data}")).result
+    return [emit(arith.IndexCastOp(special, IndexType())).result]
+
+
+@_lowering(BarrierOp)
+def _barrier(lowering: _KernelLowering, op: BarrierOp, emit: Emitter) -> Sequence[SSAValue]:
+    emit(BarSyncOp())
+    return ()
+
+
+@_lowering(LeaderOp)
+def _leader(lowering: _KernelLowering, op: LeaderOp, emit: Emitter) -> Sequence[SSAValue]:
+    warp = emit.div(lowering.tid, WARP_SIZE)
+    first = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
+    return [emit(arith.AndIOp(first, emit(ElectSyncOp()).result)).result]
+
+
+@_lowering(AllocOp)
+def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SSAValue]:
+    type_ = op.result.type
+    layout = type_.placement
+    if type_.memory is not Scope.SHARED or layout is None:
+        raise LocatedError(
+            op, f"expected a shared tile with a layout at this point, found {type_}; earlier passes lower the others"
+        )
+    bits = type_.dtype.storage_bits
+    elements = layout.footprint().get("m", (0, 0))[1] + 1
+    alignment = shared_tile_alignment(layout, bits)
+    name = lowering.name(op.result.name_hint, "tile")
+    address = emit(SharedAllocOp(name, -(-elements * bits // 8), alignment)).result
+    return [lowering.declare(emit, type_, address, POINTER_ALIGNMENT)]
+
+
+@_lowering(ViewOp)
+def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAValue]:
+    type_ = op.source_type
+    strides = type_.get_strides()
+    if op.source not in lowering.pointers or strides is None:
+        raise LocatedError(op, "expected a view of a kernel argument with static strides")
+    size = op.result.type.dtype.storage_bits // 8
+    address = lowering.pointers[op.source]
+    alignment = POINTER_ALIGNMENT
+    for index, stride in zip(op.indices, strides, strict=True):
+        if stride is None:
+            raise LocatedError(op, f"expected static strides, found {type_}")
+        alignment = gcd(alignment, index_fact(index).divisor * stride * size)
+        offset = emit(arith.IndexCastOp(index, i64)).result
+        address = emit.add(address, emit.mul(offset, stride * size))
+    return [lowering.declare(emit, op.result.type, address, alignment)]
+
+
+@_lowering(AddressOp)
+def _address(lowering: _KernelLowering, op: AddressOp, emit: Emitter) -> Sequence[SSAValue]:
+    return [lowering.memory(op.tile, emit).base]
+
+
+@_lowering(LoadOp)
+def _load(lowering: _KernelLowering, op: LoadOp, emit: Emitter) -> Sequence[SSAValue]:
+    registers = lowering.access(emit, op.source, op.result.type).load()
+    return [tile_of(emit, registers, op.result.type)]
+
+
+@_lowering(StoreOp)
+def _store(lowering: _KernelLowering, op: StoreOp, emit: Emitter) -> Sequence[SSAValue]:
+    registers = registers_of(emit, op.value)
+    lowering.access(emit, op.destination, TileType.of(op.value)).store(registers)
+    return ()
+
+
+@_lowering(SplatOp)
+def _splat(lowering: _KernelLowering, op: SplatOp, emit: Emitter) -> Sequence[SSAValue]:
+    format_ = register_format(op.result.type)
+    value = op.value
+    if format_.packed == 2:
+        value = emit(PackOp(value, value)).result
+    elif format_.packed > 2:
+        raise LocatedError(op, f"expected elements of 16 bits or more in a fill, found {op.value.type}")
+    return [tile_of(emit, [value] * format_.count, op.result.type)]
+
+
+@_lowering(MmaSyncOp)
+def _mma_sync(lowering: _KernelLowering, op: MmaSyncOp, emit: Emitter) -> Sequence[SSAValue]:
+    variant = VARIANTS[op.variant.data]
+    a = _fragment(emit, op.a, op.a_slot.value.data, variant.a.elements)
+    b = _fragment(emit, op.b, op.b_slot.value.data, variant.b.elements)
+    c = _fragment(emit, op.accumulator, op.accumulator_slot.value.data, variant.c.elements)
+    if variant.operand_type == "f64":
+        product = emit(MmaM8N8K4F64Op(a[0], b[0], c)).results
+    else:
+        product = emit(MmaM8N8K4F16Op(variant.a_orientation, variant.b_orientation, a, b, c)).results
+    registers = list(registers_of(emit, op.accumulator))
+    first = op.accumulator_slot.value.data // register_format(op.result.type).packed
+    registers[first : first + len(product)] = product
+    return [tile_of(emit, registers, op.result.type)]
+
+
+def _fragment(emit: Emitter, tile: SSAValue, slot: int, elements: int) -> Sequence[SSAValue]:
+    packed = register_format(TileType.of(tile)).packed
+    return registers_of(emit, tile)[slot // packed : (slot + elements) // packed]
+
+
+@_lowering(UnrealizedConversionCastOp)
+def _cast(lowering: _KernelLowering, op: UnrealizedConversionCastOp, emit: Emitter) -> Sequence[SSAValue] | None:
+    """A tile cast to its registers, or to another spelling of its layout, keeps its registers."""
+    if not isinstance(op.inputs[0].type, TileType):
+        return None
+    registers = registers_of(emit, op.inputs[0])
+    target = op.results[0].type
+    return [tile_of(emit, registers, target)] if isinstance(target, TileType) else registers
+
+
+def _expanded(emit: Emitter, values: Sequence[SSAValue]) -> list[SSAValue]:
+    """The values with every register tile replaced by its registers."""
+    found: list[SSAValue] = []
+    for value in values:
+        found += registers_of(emit, value) if isinstance(value.type, TileType) else [value]
+    return found
+
+
+def _collapsed(emit: Emitter, types: Sequence[Attribute], values: Sequence[SSAValue]) -> list[SSAValue]:
+    """The counterpart: values of `types` made of the registers in `values`."""
+    found: list[SSAValue] = []
+    rest = list(values)
+    for type_ in types:
+        count = register_format(type_).count if isinstance(type_, TileType) else 1
+        part, rest = rest[:count], rest[count:]
+        found.append(tile_of(emit, part, type_) if isinstance(type_, TileType) else part[0])
+    return found
+
+
+def _expand_arguments(block: Block, first: int) -> None:
+    """Replaces the arguments of register-tile type, from `first` on, by one argument per register."""
+    old = block.args[first:]
+    types = [a.type for a in old]
+    new: list[SSAValue] = []
+    for type_ in types:
+        format_ = register_format(type_) if isinstance(type_, TileType) else None
+        for part in [type_] if format_ is None else [format_.type] * format_.count:
+            new.append(block.insert_arg(part, len(block.args)))
+    start = block.first_op
+    emit = Emitter(
+        InsertPoint.at_end(block) if start is None else InsertPoint.before(start), block.args[0].location
+    )
+    for argument, value in zip(old, _collapsed(emit, types, new), strict=True):
+        argument.replace_all_uses_with(value)
+        block.erase_arg(argument)
+
+
+def _expand_yield(block: Block) -> None:
+    last = block.last_op
+    if isinstance(last, scf.YieldOp):
+        emit = Emitter.before(last)
+        emit(scf.YieldOp(*_expanded(emit, last.arguments)))
+        last.detach()
+        last.erase()
+
+
+@_lowering(scf.ForOp)
+def _for(lowering: _KernelLowering, op: scf.ForOp, emit: Emitter) -> Sequence[SSAValue]:
+    block = op.body.block
+    _expand_arguments(block, 1)
+    lowering.block(block)
+    _expand_yield(block)
+    loop = emit(scf.ForOp(op.lb, op.ub, op.step, _expanded(emit, op.iter_args), op.detach_region(op.body)))
+    return _collapsed(emit, [r.type for r in op.results], loop.results)
+
+
+@_lowering(scf.IfOp)
+def _if(lowering: _KernelLowering, op: scf.IfOp, emit: Emitter) -> Sequence[SSAValue]:
+    for region in (op.true_region, op.false_region):
+        for block in region.blocks:
+            lowering.block(block)
+            _expand_yield(block)
+    types: list[Attribute] = []
+    for result in op.results:
+        format_ = register_format(result.type) if isinstance(result.type, TileType) else None
+        types += [result.type] if format_ is None else [format_.type] * format_.count
+    regions = [op.detach_region(region) for region in (op.true_region, op.false_region)]
+    merged = emit(scf.IfOp(op.cond, types, *regions))
+    return _collapsed(emit, [r.type for r in op.results], merged.results)
+
+
+@dataclass(frozen=True)
+class ConvertTirxToPtxPass(ModulePass):
+    """
+    Lowers what is left of the `tirx` dialect: kernels, views, shared tiles, loads and stores, fragments.
+
+    `tirx.load` and `tirx.store` become vector accesses whose addresses follow from the two layouts. Register tiles
+    become registers, also where loops carry them. Address arithmetic stays in `arith`.
+    """
+
+    name = "convert-tirx-to-ptx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in [k for k in op.walk() if isinstance(k, KernelOp)]:
+            _KernelLowering(kernel).run()

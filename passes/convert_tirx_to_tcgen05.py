@@ -1,0 +1,208 @@
+"""`convert-tirx-to-tcgen05`: tensor memory, its products and its transfers, with all their synchronisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import ModuleOp, i1, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects import tcgen05
+from tirx.dialects.ptx.core import ReadSpecialOp, SharedAllocOp
+from tirx.dialects.ptx.memory import LdOp
+from tirx.dialects.ptx.sync import (
+    BarWarpSyncOp,
+    FenceMbarrierInitOp,
+    FenceProxyAsyncOp,
+    MbarrierInitOp,
+    MbarrierWaitParityOp,
+)
+from tirx.dialects.tcgen05 import FencePosition, WaitFor
+from tirx.dialects.tirx import AllocOp, BarrierOp, CopyOp, KernelOp, LeaderOp, MmaOp, ReturnOp, Scope, TileType
+from tirx.layout import LayoutError, TileLayout
+from tirx.passes.emitter import Emitter
+from tirx.passes.tcgen05_product import check_threads, plan_product
+from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, register_image, tmem_columns
+
+class _KernelLowering:
+    """Lowers the tensor-memory operations of one kernel in place."""
+
+    def __init__(self, kernel: KernelOp, tensors: Sequence[AllocOp]):
+        self.kernel = kernel
+        self.tensors = tensors
+        self.products = [op for op in kernel.walk() if isinstance(op, MmaOp) and op.on_tensor_memory]
+        self.phase: SSAValue
+        self.mbarrier: SSAValue
+        self.leader: SSAValue
+
+    def run(self) -> None:
+        try:
+            check_threads(self.kernel)
+            columns = allocation_columns(sum(self._tile_columns(alloc) for alloc in self.tensors))
+        except LegalityError as e:
+            raise LocatedError(self.kernel, str(e)) from e
+        base, is_first_warp = self._prologue(columns)
+        for product in self.products:
+            self._product(product)
+        for copy in [op for op in self.kernel.walk() if isinstance(op, CopyOp)]:
+            self._copy(copy)
+        self._epilogue(base, is_first_warp, columns)
+
+    @staticmethod
+    def _tile_columns(alloc: AllocOp) -> int:
+        type_ = alloc.result.type
+        if type_.placement is None:
+            raise LocatedError(alloc, "expected a layout on the tensor tile; tirx-pick-layouts chooses one")
+        return tmem_columns(type_.placement)
+
+    def _prologue(self, columns: int) -> tuple[SSAValue, SSAValue]:
+        first = self.kernel.body.block.first_op
+        if first is None:
+            raise LocatedError(self.kernel, "expected the kernel to end in 'tirx.return'")
+        emit = Emitter(InsertPoint.before(first), self.kernel.location)
+        warp = emit.div(emit(ReadSpecialOp("tid.x")).result, 32)
+        is_first_warp = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
+        slot = emit(SharedAllocOp("tmem_slot", 4, 4)).result
+        self.mbarrier = emit(SharedAllocOp("mbarrier", 8, 8)).result
+        self.leader = emit(LeaderOp()).result
+        self._if(emit, is_first_warp, [tcgen05.AllocOp(slot, columns), tcgen05.RelinquishAllocPermitOp()])
+        self._if(emit, self.leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
+        self._barrier(emit)
+        base = emit(LdOp("shared", slot, [i32])).results[0]
+        self.phase = emit(memref.AllocaOp.get(i32, shape=[])).results[0]
+        emit(memref.StoreOp.get(emit.constant(0, i32), self.phase, []))
+        column = 0
+        for alloc in self.tensors:
+            emit_tile = Emitter(emit.point, alloc.location)
+            tile = emit_tile(tcgen05.TileOp(base, column, alloc.result.type))
+            column += self._tile_columns(alloc)
+            alloc.result.replace_all_uses_with(tile.result)
+            alloc.detach()
+            alloc.erase()
+        return base, is_first_warp
+
+    @staticmethod
+    def _if(emit: Emitter, condition: SSAValue, ops: Sequence[Operation]) -> None:
+        block = Block()
+        inside = Emitter(InsertPoint.at_end(block), emit.location)
+        for op in ops:
+            inside(op)
+        inside(scf.YieldOp())
+        emit(scf.IfOp(condition, [], Region(block), Region()))
+
+    @staticmethod
+    def _barrier(emit: Emitter) -> None:
+        """A barrier that also orders the asynchronous tcgen05 work of one thread with that of the others."""
+        emit(tcgen05.FenceOp(FencePosition.BEFORE))
+        emit(BarrierOp())
+        emit(tcgen05.FenceOp(FencePosition.AFTER))
+
+    def _product(self, mma: MmaOp) -> None:
+        try:
+            product = plan_product(mma)
+        except (LegalityError, LayoutError) as e:
+            raise LocatedError(mma, str(e)) from e
+        emit = Emitter.before(mma)
+        # Every thread's stores to the operands become visible to the tensor core, which reads through the async
+        # proxy; then all threads meet.
+        emit(FenceProxyAsyncOp("shared::cta"))
+        self._barrier(emit)
+        descriptor = emit(tcgen05.InstructionDescriptorOp(product.descriptor)).result
+        mask = None if product.mask is None else emit(tcgen05.ZeroColumnMaskOp(product.mask)).result
+        always = emit.constant(1, i1)
+        issued: list[Operation] = []
+        for step in range(len(product.a)):
+            enable = mma.accumulate if step == 0 and mma.accumulate is not None else always
+            a = emit(tcgen05.SmemDescriptorOp(mma.a, step, product.k)).result
+            b = emit(tcgen05.SmemDescriptorOp(mma.b, step, product.k)).result
+            if mask is None:
+                issued.append(tcgen05.MmaOp(product.kind, mma.accumulator, a, b, descriptor, enable))
+            else:
+                issued.append(tcgen05.MmaWsOp(product.kind, mma.accumulator, a, b, descriptor, enable, mask))
+        self._if(emit, self.leader, [*issued, tcgen05.CommitOp(self.mbarrier)])
+        phase = emit(memref.LoadOp.get(self.phase, [])).results[0]
+        emit(MbarrierWaitParityOp(self.mbarrier, phase))
+        emit(memref.StoreOp.get(emit.xor(phase, 1), self.phase, []))
+        # The waiting loop may let the lanes of a warp go on apart from each other.
+        emit(BarWarpSyncOp())
+        emit(tcgen05.FenceOp(FencePosition.AFTER))
+        mma.detach()
+        mma.erase()
+
+    def _copy(self, copy: CopyOp) -> None:
+        source, destination = copy.source_type, copy.destination_type
+        emit = Emitter.before(copy)
+        match source.memory, destination.memory:
+            case Scope.TENSOR, Scope.REGISTER:
+                shape = self._shape(copy, source, destination)
+                value = emit(tcgen05.LdOp(shape, copy.source, destination)).result
+                emit(tcgen05.WaitOp(WaitFor.LD))
+                emit(CopyOp(value, copy.destination))
+            case Scope.REGISTER, Scope.TENSOR:
+                shape = self._shape(copy, destination, source)
+                emit(tcgen05.StOp(shape, copy.source, copy.destination))
+                emit(tcgen05.WaitOp(WaitFor.ST))
+            case (Scope.TENSOR, _) | (_, Scope.TENSOR):
+                raise LocatedError(
+                    copy,
+                    f"expected one side of a copy with tensor memory in registers, found {source.memory} to "
+                    f"{destination.memory}; tirx-expand-copies goes through registers",
+                )
+            case _:
+                return
+        copy.detach()
+        copy.erase()
+
+    @staticmethod
+    def _shape(copy: CopyOp, tensor: TileType, register: TileType) -> str:
+        """The data movement shape that takes the tensor tile to exactly this register layout."""
+        if not isinstance(tensor.placement, TileLayout) or not isinstance(register.placement, TileLayout):
+            raise LocatedError(copy, "expected tile layouts on both tiles; tirx-pick-layouts chooses them")
+        for shape in LD_SHAPES:
+            try:
+                image = register_image(tensor.placement, tensor.dims, shape)
+            except LegalityError:
+                continue  # this shape cannot move the tile; another may
+            if image.equivalent(register.placement):
+                return shape
+        expected = register_image(tensor.placement, tensor.dims, pick_ld_shape(tensor.placement))
+        raise LocatedError(
+            copy,
+            f"expected a register layout that tcgen05.ld and st can move, such as {expected}, found {register.placement}",
+        )
+
+    def _epilogue(self, base: SSAValue, is_first_warp: SSAValue, columns: int) -> None:
+        last = self.kernel.body.block.last_op
+        if not isinstance(last, ReturnOp):
+            raise LocatedError(self.kernel, "expected the kernel to end in 'tirx.return'")
+        emit = Emitter.before(last)
+        self._barrier(emit)
+        self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns)])
+
+
+@dataclass(frozen=True)
+class ConvertTirxToTcgen05Pass(ModulePass):
+    """
+    Lowers tiles in tensor memory and the products on them.
+
+    All tensor tiles of a kernel share one allocation, which its first warp makes at the start and gives back at
+    the end. A product is issued by one thread once all threads have come to it and their stores are visible to
+    the tensor core; all threads wait for its end. Copies between tensor memory and registers become `tcgen05.ld`
+    and `tcgen05.st` with their waits.
+    """
+
+    name = "convert-tirx-to-tcgen05"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.walk():
+            if not isinstance(kernel, KernelOp):
+                continue
+            tensors = [a for a in kernel.walk() if isinstance(a, AllocOp) and a.result.type.memory is Scope.TENSOR]
+            if tensors:
+                _KernelLowering(kernel, tensors).run()

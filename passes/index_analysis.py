@@ -1,0 +1,101 @@
+"""What is known of an index value: its range and what divides it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from tirx.dialects.tirx import BlockIdOp, GridAxis, KernelOp
+from tirx.passes.emitter import constant_value
+
+
+@dataclass(frozen=True)
+class IndexFact:
+    """`low <= value <= high` (None: unbounded) and `divisor` divides the value; divisor 0 means the value is 0."""
+
+    low: int | None = None
+    high: int | None = None
+    divisor: int = 1
+
+    @staticmethod
+    def constant(value: int) -> IndexFact:
+        return IndexFact(value, value, abs(value))
+
+    def __add__(self, other: IndexFact) -> IndexFact:
+        return IndexFact(
+            None if self.low is None or other.low is None else self.low + other.low,
+            None if self.high is None or other.high is None else self.high + other.high,
+            gcd(self.divisor, other.divisor),
+        )
+
+    def __neg__(self) -> IndexFact:
+        return IndexFact(
+            None if self.high is None else -self.high, None if self.low is None else -self.low, self.divisor
+        )
+
+    def __mul__(self, other: IndexFact) -> IndexFact:
+        low: int | None = None
+        high: int | None = None
+        if None not in (self.low, self.high, other.low, other.high):
+            corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]  # type: ignore[operator]
+            low, high = min(corners), max(corners)
+        elif self.low is not None and other.low is not None and self.low >= 0 and other.low >= 0:
+            low = self.low * other.low
+        return IndexFact(low, high, self.divisor * other.divisor)
+
+
+_GRID_DIMENSION = {GridAxis.X: 0, GridAxis.Y: 1, GridAxis.Z: 2}
+
+
+def index_fact(value: SSAValue) -> IndexFact:
+    """What the operations that define an index or integer value tell of it. Conservative: may know nothing."""
+    if (constant := constant_value(value)) is not None:
+        return IndexFact.constant(constant)
+    owner = value.owner
+    if isinstance(owner, Block):
+        return _block_argument_fact(value, owner)
+    match owner:
+        case arith.AddiOp():
+            return index_fact(owner.lhs) + index_fact(owner.rhs)
+        case arith.SubiOp():
+            return index_fact(owner.lhs) + -index_fact(owner.rhs)
+        case arith.MuliOp():
+            return index_fact(owner.lhs) * index_fact(owner.rhs)
+        case arith.IndexCastOp():
+            return index_fact(owner.input)
+        case BlockIdOp():
+            return _block_id_fact(owner)
+        case _:
+            return IndexFact()
+
+
+def _block_id_fact(op: BlockIdOp) -> IndexFact:
+    parent: Operation | None = op.parent_op()
+    while parent is not None and not isinstance(parent, KernelOp):
+        parent = parent.parent_op()
+    grid = None if parent is None else parent.grid_dims
+    return IndexFact(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1)
+
+
+def _block_argument_fact(value: SSAValue, block: Block) -> IndexFact:
+    loop = block.parent_op()
+    if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
+        return IndexFact()
+    low, high, step = index_fact(loop.lb), index_fact(loop.ub), constant_value(loop.step)
+    if step is None or step <= 0:
+        return IndexFact(low.low)
+    last = None
+    if high.high is not None:
+        last = high.high - 1
+        if low.low is not None and low.low == low.high:
+            last = low.low + max(0, last - low.low) // step * step
+    return IndexFact(low.low, last, gcd(low.divisor, step))
+
+
+def trip_count_is_positive(loop: scf.ForOp) -> bool:
+    """Whether the bounds of a loop show that its body runs at least once."""
+    low, high = constant_value(loop.lb), constant_value(loop.ub)
+    return low is not None and high is not None and low < high

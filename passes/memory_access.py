@@ -1,0 +1,180 @@
+"""Loads and stores of register tiles as PTX instructions of every thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, i16, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.conversion import PackOp, UnpackOp
+from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.memory import LdOp, StOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp
+from tirx.dialects.tirx import Scope, TileType
+from tirx.layout import LayoutError, TileLayout
+from tirx.layout.access import THREAD_VARIABLE, WARP_SIZE, Access, AccessPlan, Owners, plan_accesses
+from tirx.layout.index_expr import IndexExpr
+from tirx.passes.emitter import Emitter
+from tirx.passes.index_emission import IndexEmission
+from tirx.passes.register_values import RegisterFormat, register_format
+
+HALF_BITS = 16
+"""The narrowest access: half a packed register."""
+
+
+@dataclass(frozen=True)
+class MemoryTile:
+    """A tile in global or shared memory: its type, the address of its base (i64 or i32) and that base's alignment."""
+
+    type: TileType
+    base: SSAValue
+    alignment: int
+
+    @property
+    def space(self) -> str:
+        return "global" if self.type.memory is Scope.GLOBAL else "shared"
+
+
+class TileAccess:
+    """Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32)."""
+
+    def __init__(self, emit: Emitter, memory: MemoryTile, register: TileType, threads: int, tid: SSAValue):
+        self.emit = emit
+        self.memory = memory
+        self.format: RegisterFormat = register_format(register)
+        self.bits = register.dtype.storage_bits
+        self.tid = tid
+        self.plan = self._plan(register, threads)
+        self._addresses: dict[IndexExpr, SSAValue] = {}
+        self._emission: dict[Attribute, IndexEmission] = {}
+
+    def _plan(self, register: TileType, threads: int) -> AccessPlan:
+        layout, memory = register.placement, self.memory.type.placement
+        if not isinstance(layout, TileLayout) or memory is None:
+            raise LocatedError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
+        if self.bits < 8:
+            raise LocatedError(self.emit.location, f"expected elements of 8 bits or more, found {register.dtype.name}")
+        try:
+            plan = plan_accesses(
+                layout, memory, register.dims, self.bits, threads, base_align_bytes=self.memory.alignment
+            )
+        except LayoutError as e:
+            raise LocatedError(self.emit.location, str(e)) from e
+        for access in plan.accesses:
+            if access.count * self.bits < HALF_BITS:
+                raise LocatedError(
+                    self.emit.location,
+                    f"expected every thread to move {HALF_BITS} bits or more at a time, found single "
+                    f"{register.dtype.name} elements: {layout} against {memory}",
+                )
+        return plan
+
+    def _address(self, expr: IndexExpr) -> SSAValue:
+        """The byte address of the element `expr` elements after the base of the tile."""
+        if expr not in self._addresses:
+            offset = expr * (self.bits // 8)
+            wide = self.memory.base.type == i64
+            # 32-bit arithmetic is cheaper, and exact for offsets that fit: every part of a sum is 0 or more.
+            type_ = i32 if not wide or (offset.facts.lo >= 0 and offset.facts.hi < 2**31) else i64
+            if type_ not in self._emission:
+                tid = self.tid if type_ == i32 else self.emit(arith.ExtUIOp(self.tid, i64)).result
+                self._emission[type_] = IndexEmission(self.emit, {THREAD_VARIABLE: tid}, type_)
+            value = self._emission[type_](offset)
+            if wide and type_ == i32:
+                value = self.emit(arith.ExtUIOp(value, i64)).result
+            self._addresses[expr] = self.emit.add(self.memory.base, value)
+        return self._addresses[expr]
+
+    def _registers_of(self, access: Access) -> tuple[int, int]:
+        """The first register of an access and how many whole registers it fills (0 for half a register)."""
+        return access.register // self.format.packed, access.count // self.format.packed
+
+    def load(self) -> Sequence[SSAValue]:
+        """Emits the loads; returns the registers of the tile. Registers without an element are zero."""
+        if self.plan.owners is None:
+            return self._load()
+        types = [self.format.type] * self.format.count
+        with self._branch() as held:
+            self.emit(scf.YieldOp(*self._load()))
+        with self._branch() as other:
+            self.emit(scf.YieldOp(*(self._zero(t) for t in types)))
+        return self._on_owners(self.plan.owners, types, held, other)
+
+    def store(self, registers: Sequence[SSAValue]) -> None:
+        """Emits the stores of the registers of the tile."""
+        if self.plan.owners is None:
+            self._store(registers)
+            return
+        with self._branch() as held:
+            self._store(registers)
+            self.emit(scf.YieldOp())
+        self._on_owners(self.plan.owners, [], held, None)
+
+    @contextmanager
+    def _branch(self) -> Iterator[Block]:
+        """Emits into a new block inside of the `with`."""
+        outside, block = self.emit, Block()
+        self.emit = Emitter(InsertPoint.at_end(block), outside.location)
+        yield block
+        self.emit = outside
+
+    def _on_owners(
+        self, owners: Owners, types: Sequence[Attribute], held: Block, other: Block | None
+    ) -> Sequence[SSAValue]:
+        """Runs `held` on the threads that hold a part of the tile and `other` on the others."""
+        emit = self.emit
+        warp, lane = emit.div(self.tid, WARP_SIZE), emit.mod(self.tid, WARP_SIZE)
+        bits = [
+            emit(arith.ShRUIOp(emit.constant(mask - (1 << 32) if mask >> 31 else mask, i32), index)).result
+            for mask, index in ((owners.warps, warp), (owners.lanes, lane))
+        ]
+        bit = emit.bit_and(emit(arith.AndIOp(*bits)).result, 1)
+        condition = emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
+        branch = emit(scf.IfOp(condition, types, Region(held), Region([] if other is None else other)))
+        # Instructions of whole warps may follow.
+        emit(BarWarpSyncOp())
+        return branch.results
+
+    def _load(self) -> Sequence[SSAValue]:
+        registers: list[SSAValue | None] = [None] * self.format.count
+        halves: dict[int, SSAValue] = {}
+        for access in self.plan.accesses:
+            first, count = self._registers_of(access)
+            types = [self.format.type] * count if count else [i16]
+            address = self._address(access.base)
+            loaded = self.emit(LdOp(self.memory.space, address, types, self._constant(access))).res
+            if count:
+                registers[first : first + count] = loaded
+            else:
+                halves[access.register * self.bits // HALF_BITS] = loaded[0]
+        for half in sorted({index // 2 for index in halves}):
+            low, high = (halves.get(2 * half + k) or self._zero(i16) for k in (0, 1))
+            registers[half] = self.emit(PackOp(low, high)).result
+        return [self._zero(self.format.type) if r is None else r for r in registers]
+
+    def _store(self, registers: Sequence[SSAValue]) -> None:
+        halves: dict[int, tuple[SSAValue, SSAValue]] = {}
+        for access in self.plan.accesses:
+            first, count = self._registers_of(access)
+            data = registers[first : first + count]
+            if not count:
+                index = access.register * self.bits // HALF_BITS
+                if index // 2 not in halves:
+                    unpacked = self.emit(UnpackOp(registers[index // 2], i16))
+                    halves[index // 2] = unpacked.low, unpacked.high
+                data = [halves[index // 2][index % 2]]
+            self.emit(StOp(self.memory.space, self._address(access.base), data, self._constant(access)))
+
+    def _constant(self, access: Access) -> int:
+        return access.const * self.bits // 8
+
+    def _zero(self, type_: Attribute) -> SSAValue:
+        if isinstance(type_, Float32Type | Float64Type):
+            return self.emit(ConstantOp(FloatAttr(0.0, type_))).result
+        return self.emit(ConstantOp.integer(0, type_)).result

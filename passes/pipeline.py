@@ -1,0 +1,42 @@
+"""The pipeline from tiles to PTX: the one definition behind `tirx-opt --lower-to-ptx` and `tirx.compile`."""
+
+from __future__ import annotations
+
+from xdsl.passes import PassPipeline
+
+_LOWER_TO_PTX = (
+    "tirx-check-layouts",
+    "tirx-pick-layouts",
+    # What was picked has to pass the same check as what was written.
+    "tirx-check-layouts",
+    "tirx-fold-zero-fill",
+    "tirx-insert-barriers",
+    "tirx-expand-copies",
+    "convert-tirx-to-tcgen05",
+    "tirx-promote-registers",
+    "convert-tirx-to-mma",
+    "tirx-materialize-descriptors",
+    "convert-tcgen05-to-ptx",
+    "convert-tirx-to-ptx",
+    "convert-arith-to-ptx",
+    "cse",
+    "dce",
+    "convert-scf-to-ptx",
+)
+
+
+def lower_to_ptx_pipeline(target: str | None = None) -> tuple[str, ...]:
+    """
+    The passes that lower a module of kernels to the ptx dialect, as xDSL pass specifications, in order.
+
+    `target` (for example `"sm_90a"`) overrides the target that the kernels name.
+    """
+    override = () if target is None else (f'tirx-set-target{{target="{target}"}}',)
+    return override + _LOWER_TO_PTX
+
+
+def lower_to_ptx_passes(target: str | None = None) -> PassPipeline:
+    """The same pipeline, ready to `apply(ctx, module)` inside another compiler."""
+    from tirx.universe import all_passes  # the universe lists this package, so not at import time
+
+    return PassPipeline.parse_spec(all_passes(), ",".join(lower_to_ptx_pipeline(target)))

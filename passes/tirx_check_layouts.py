@@ -1,0 +1,174 @@
+"""`tirx-check-layouts`: everything that is written must be legal for the hardware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import AllocOp, KernelOp, MmaOp, Scope, TileType, ViewOp
+from tirx.layout import LayoutError, axis
+from tirx.passes.index_analysis import index_fact
+from tirx.passes.mma_product import plan_register_product
+from tirx.passes.shared_memory import RESERVED_BYTES, shared_tile_alignment
+from tirx.passes.tcgen05_product import check_threads, plan_product, product_shape, tile_columns
+from tirx.ptx.features import UnsupportedFeature, required_version
+from tirx.ptx.targets import Target, TargetError
+from tirx.tcgen05 import LegalityError, operand_slices
+from tirx.tcgen05.tmem import COLUMNS
+
+
+def _target(kernel: KernelOp) -> Target:
+    if kernel.target is None:
+        raise LocatedError(kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line')
+    try:
+        return Target.parse(kernel.target.data)
+    except TargetError as e:
+        raise LocatedError(kernel, str(e)) from e
+
+
+def _require(mma: MmaOp, feature: str, target: Target) -> None:
+    try:
+        required_version(feature, target)
+    except UnsupportedFeature as e:
+        raise LocatedError(mma, str(e)) from e
+
+
+class _Checker:
+    """Checks one kernel, in the order of its text."""
+
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+        self.target = _target(kernel)
+        self.shared_bytes = 0
+        self.columns = 0
+
+    def run(self) -> None:
+        for op in self.kernel.walk():
+            match op:
+                case AllocOp():
+                    self._alloc(op)
+                case ViewOp():
+                    self._view(op)
+                case MmaOp():
+                    self._mma(op)
+                case _:
+                    pass
+
+    def _alloc(self, op: AllocOp) -> None:
+        type_ = op.result.type
+        match type_.memory:
+            case Scope.SHARED:
+                self._shared(op, type_)
+            case Scope.TENSOR:
+                self._tensor(op, type_)
+            case _:
+                self._register(op, type_)
+
+    def _shared(self, op: AllocOp, type_: TileType) -> None:
+        layout = type_.placement
+        alignment = shared_tile_alignment(layout, type_.dtype.storage_bits)
+        elements = type_.num_elements
+        if layout is not None:
+            if not layout.is_injective():
+                raise LocatedError(op, f"expected a layout that gives every element its own address, found {layout}")
+            elements = layout.footprint().get("m", (0, 0))[1] + 1
+        self.shared_bytes = -(-self.shared_bytes // alignment) * alignment
+        self.shared_bytes += -(-elements * type_.dtype.storage_bits // 8)
+        limit = self.target.static_shared_limit - RESERVED_BYTES
+        if self.shared_bytes > limit:
+            raise LocatedError(
+                op,
+                f"expected at most {limit} bytes of shared tiles on {self.target.name} "
+                f"({self.target.static_shared_limit} less {RESERVED_BYTES} for barriers), "
+                f"found {self.shared_bytes} up to this tile",
+            )
+
+    def _tensor(self, op: AllocOp, type_: TileType) -> None:
+        try:
+            check_threads(self.kernel)
+            if type_.dtype.storage_bits != 32:
+                raise LegalityError(f"expected 32-bit elements in tensor memory (f32, i32), found {type_.element_type}")
+            if type_.placement is None:
+                return
+            if not type_.placement.is_injective():
+                raise LegalityError(f"expected a layout that gives every element its own cell, found {type_.placement}")
+            self.columns += tile_columns(type_.placement)
+        except (LegalityError, LayoutError) as e:
+            raise LocatedError(op, str(e)) from e
+        if self.columns > COLUMNS:
+            raise LocatedError(
+                op, f"expected at most {COLUMNS} columns of tensor memory, found {self.columns} up to this tile"
+            )
+
+    def _register(self, op: AllocOp, type_: TileType) -> None:
+        layout = type_.placement
+        if layout is None:
+            return
+        last = 0
+        for name, (_, high) in layout.footprint().items():
+            if (row := axis(name)).kind == "thread":
+                if row.weight is None:
+                    raise LocatedError(op, f"expected axes that count threads of a block, found {name} in {layout}")
+                last += high * row.weight
+        if last >= self.kernel.num_threads:
+            raise LocatedError(
+                op,
+                f"expected a register tile within the {self.kernel.num_threads} threads of the kernel, "
+                f"found one that reaches thread {last}: {layout}",
+            )
+
+    def _view(self, op: ViewOp) -> None:
+        sizes = op.source_type.get_shape()
+        extents = (1,) * (len(sizes) - len(op.result.type.dims)) + op.result.type.dims
+        for dimension, (index, size, extent) in enumerate(zip(op.indices, sizes, extents, strict=True)):
+            fact = index_fact(index)
+            if fact.low is not None and fact.low < 0:
+                raise LocatedError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
+            if size >= 0 and fact.high is not None and fact.high + extent > size:
+                raise LocatedError(
+                    op,
+                    f"expected dimension {dimension} of the view within {size} elements, "
+                    f"found one that reaches element {fact.high + extent - 1}",
+                )
+
+    def _mma(self, op: MmaOp) -> None:
+        types = op.a_type, op.b_type, op.accumulator_type
+        placed = all(t.placement is not None for t in types)
+        if not op.on_tensor_memory:
+            if placed:
+                for step in plan_register_product(op, self.kernel.num_threads):
+                    _require(op, step.variant.feature, self.target)
+            return
+        _require(op, "tcgen05", self.target)
+        try:
+            shape = product_shape(op)
+            for type_ in types[:2]:
+                if type_.placement is not None:
+                    mn, k = type_.dims
+                    operand_slices(type_.placement, (mn, k), type_.dtype.name, shape.k)
+            if placed:
+                plan_product(op)
+        except (LegalityError, LayoutError) as e:
+            raise LocatedError(op, str(e)) from e
+
+
+@dataclass(frozen=True)
+class TirxCheckLayoutsPass(ModulePass):
+    """
+    Checks every kernel against its target: the target itself, the shapes and types of products, the layouts of
+    their operands (shared-memory descriptors, data paths, fragments), the room in shared and tensor memory, the
+    threads that register tiles name, and the bounds of views where they are known.
+
+    Tiles without a layout are left to `tirx-pick-layouts`.
+    """
+
+    name = "tirx-check-layouts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.walk():
+            if isinstance(kernel, KernelOp):
+                _Checker(kernel).run()

@@ -1,0 +1,213 @@
+"""`tirx-expand-copies`: a copy between two memories goes through registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import gcd, prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import AllocOp, CopyOp, FillOp, KernelOp, ReshapeOp, Scope, SubviewOp, TileType
+from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout.distribute import Memory, copy_distribution
+from tirx.passes.emitter import Emitter
+from tirx.tcgen05 import LegalityError, pick_ld_shape, register_image
+
+REGISTER_BYTES = 256
+"""What one piece of a copy holds per thread: a quarter of the 255 registers that a thread can have."""
+
+COLUMNS_PER_PIECE = 64
+"""Columns of tensor memory that one piece of a copy moves: at most so many registers of each thread."""
+
+COLUMN_UNIT = 8
+"""Pieces are this many columns or a multiple, where they can be, so that their rows stay aligned for vectors."""
+
+Offsets = tuple[int, ...]
+Shape = tuple[int, ...]
+
+
+def _layout(op: Operation, tile: SSAValue) -> TileLayout | ComposeLayout:
+    layout = TileType.of(tile).placement
+    if layout is None:
+        raise LocatedError(op, f"expected a layout on {tile.type}; tirx-pick-layouts chooses one")
+    return layout
+
+
+def _memory(scope: Scope) -> Memory:
+    return "global" if scope is Scope.GLOBAL else "shared"
+
+
+def _largest_divisor(n: int, limit: int) -> int:
+    return next(d for d in range(min(n, max(limit, 1)), 0, -1) if n % d == 0)
+
+
+def _pieces(shape: Shape, limit: int) -> Iterator[tuple[Offsets, Shape]]:
+    """Cuts a tile into equal parts of at most `limit` elements (or one row), along the outer dimensions."""
+    part = list(shape)
+    for dimension in range(len(shape) - 1):
+        if prod(part) > limit:
+            part[dimension] = _largest_divisor(shape[dimension], limit // prod(part[dimension + 1 :]))
+    return _grid(shape, tuple(part))
+
+
+def _grid(shape: Shape, part: Shape) -> Iterator[tuple[Offsets, Shape]]:
+    """The parts of extents `part` that a tile of `shape` divides into, in row-major order."""
+    for offsets in product(*(range(0, size, extent) for size, extent in zip(shape, part, strict=True))):
+        yield offsets, part
+
+
+def _subview(emit: Emitter, tile: SSAValue, offsets: Offsets, shape: Shape) -> SSAValue:
+    if TileType.of(tile).dims == shape:
+        return tile
+    return emit(SubviewOp.of(tile, offsets, shape)).result
+
+
+def _reshape(emit: Emitter, tile: SSAValue, shape: Shape) -> SSAValue:
+    return tile if TileType.of(tile).dims == shape else emit(ReshapeOp(tile, shape)).result
+
+
+class _Expander:
+    """Expands the copies and fills of one kernel."""
+
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+
+    def run(self) -> None:
+        for op in list(self.kernel.walk()):
+            if not isinstance(op, CopyOp | FillOp):
+                continue
+            try:
+                expanded = self._copy(op) if isinstance(op, CopyOp) else self._fill(op)
+            except (LayoutError, LegalityError) as e:
+                raise LocatedError(op, str(e)) from e
+            if expanded:
+                op.detach()
+                op.erase()
+
+    def _copy(self, op: CopyOp) -> bool:
+        memories = op.source_type.memory, op.destination_type.memory
+        if Scope.REGISTER in memories:
+            return False
+        emit = Emitter.before(op)
+        if memories == (Scope.TENSOR, Scope.TENSOR):
+            raise LocatedError(op, "expected at most one side of a copy in tensor memory, found both")
+        if Scope.TENSOR in memories:
+            tensor = op.source if memories[0] is Scope.TENSOR else op.destination
+            whole, pieces = self._tensor_pieces(op, tensor)
+            whole_source, whole_destination = _reshape(emit, op.source, whole), _reshape(emit, op.destination, whole)
+            for offsets, shape in pieces:
+                source = _subview(emit, whole_source, offsets, shape)
+                destination = _subview(emit, whole_destination, offsets, shape)
+                part = source if tensor is op.source else destination
+                self._through_registers(emit, source, destination, self._image(op, part))
+            return True
+        for offsets, shape in self._memory_pieces(op.source_type):
+            source = _subview(emit, op.source, offsets, shape)
+            destination = _subview(emit, op.destination, offsets, shape)
+            layout = copy_distribution(
+                shape,
+                _layout(op, source),
+                _layout(op, destination),
+                op.source_type.dtype.storage_bits,
+                self.kernel.num_threads,
+                _memory(memories[0]),
+                _memory(memories[1]),
+            )
+            self._through_registers(emit, source, destination, layout)
+        return True
+
+    def _fill(self, op: FillOp) -> bool:
+        emit = Emitter.before(op)
+        match op.tile_type.memory:
+            case Scope.REGISTER:
+                return False
+            case Scope.TENSOR:
+                whole, pieces = self._tensor_pieces(op, op.tile)
+                reshaped = _reshape(emit, op.tile, whole)
+                for offsets, shape in pieces:
+                    tile = _subview(emit, reshaped, offsets, shape)
+                    self._fill_through_registers(emit, op, tile, self._image(op, tile))
+            case _:
+                for offsets, shape in self._memory_pieces(op.tile_type):
+                    tile = _subview(emit, op.tile, offsets, shape)
+                    layout = _layout(op, tile)
+                    bits = op.tile_type.dtype.storage_bits
+                    memory = _memory(op.tile_type.memory)
+                    distribution = copy_distribution(
+                        shape, layout, layout, bits, self.kernel.num_threads, memory, memory
+                    )
+                    self._fill_through_registers(emit, op, tile, distribution)
+        return True
+
+    def _memory_pieces(self, type_: TileType) -> Iterator[tuple[Offsets, Shape]]:
+        limit = self.kernel.num_threads * REGISTER_BYTES * 8 // type_.dtype.storage_bits
+        return _pieces(type_.dims, limit)
+
+    @staticmethod
+    def _tensor_pieces(op: Operation, tile: SSAValue) -> tuple[Shape, list[tuple[Offsets, Shape]]]:
+        """
+        The shape in which the last dimension of a tensor tile is one run of columns, and that run cut up.
+
+        Data paths that fold columns onto lanes (E and G) have several runs; a piece takes the same part of each.
+        """
+        type_ = TileType.of(tile)
+        layout = _layout(op, tile)
+        run = layout.shard[-1].extent if isinstance(layout, TileLayout) and layout.shard else 0
+        if not isinstance(layout, TileLayout) or run == 0 or type_.dims[-1] % run or layout.shard[-1].axis != "TCol":
+            raise LocatedError(op, f"expected a tensor tile with neighbouring elements in columns, found {layout}")
+        whole = type_.dims if run == type_.dims[-1] else (*type_.dims[:-1], type_.dims[-1] // run, run)
+        grouped, starts = layout.group(whole)
+        unit = gcd(run, COLUMN_UNIT)
+        width = unit * _largest_divisor(run // unit, COLUMNS_PER_PIECE // unit)
+        shape = [
+            # Stages and other runs of columns one at a time: columns between them are not the tile's.
+            1 if all(it.axis == "TCol" for it in grouped.shard[starts[d] : starts[d + 1]]) else extent
+            for d, extent in enumerate(whole[:-1])
+        ]
+        return whole, list(_grid(whole, (*shape, width)))
+
+    @staticmethod
+    def _image(op: Operation, tile: SSAValue) -> TileLayout:
+        """The registers that a tensor tile becomes with the data movement shape that suits it."""
+        layout = _layout(op, tile)
+        if not isinstance(layout, TileLayout):
+            raise LocatedError(op, f"expected a tile layout in tensor memory, found {layout}")
+        dims = TileType.of(tile).dims
+        return register_image(layout, dims, pick_ld_shape(layout))
+
+    @staticmethod
+    def _through_registers(emit: Emitter, source: SSAValue, destination: SSAValue, layout: TileLayout) -> None:
+        type_ = TileType.of(source)
+        registers = emit(AllocOp(TileType.get(type_.dims, type_.element_type, Scope.REGISTER, layout))).result
+        emit(CopyOp(source, registers))
+        emit(CopyOp(registers, destination))
+
+    @staticmethod
+    def _fill_through_registers(emit: Emitter, op: FillOp, tile: SSAValue, layout: TileLayout) -> None:
+        type_ = TileType.of(tile)
+        registers = emit(AllocOp(TileType.get(type_.dims, type_.element_type, Scope.REGISTER, layout))).result
+        emit(FillOp(registers, op.value))
+        emit(CopyOp(registers, tile))
+
+
+@dataclass(frozen=True)
+class TirxExpandCopiesPass(ModulePass):
+    """
+    Cuts copies between two memories, and fills of a memory, into pieces and takes each through a register tile.
+
+    The register tile's layout says which thread moves which elements: vectors over consecutive threads between
+    global and shared memory, the image of `tcgen05.ld` for tensor memory.
+    """
+
+    name = "tirx-expand-copies"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.walk():
+            if isinstance(kernel, KernelOp):
+                _Expander(kernel).run()

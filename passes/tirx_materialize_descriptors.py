@@ -1,0 +1,86 @@
+"""`tirx-materialize-descriptors`: symbolic descriptors become the constants that the hardware reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tcgen05 import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
+from tirx.dialects.tirx import AddressOp, TileType
+from tirx.layout import LayoutError
+from tirx.passes.emitter import Emitter
+from tirx.tcgen05 import LegalityError, SmemDescriptor, operand_slices
+
+_ADDRESS_UNIT = 16
+"""The start address field counts 16-byte units (PTX ISA, "Shared Memory Descriptor", matrix-descriptor-encode)."""
+
+_START_FIELD = 0x3FFF
+
+
+_Bases = dict[tuple[Block, SSAValue, int], SSAValue]
+"""Descriptors of whole tiles that a block has computed: block, tile, constant fields."""
+
+
+def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAValue:
+    """The descriptor of a slice: the constant fields, the tile's address, and a plain add for the slice."""
+    type_ = TileType.of(op.tile)
+    if type_.placement is None:
+        raise LocatedError(op, "expected a layout on the tile; tirx-pick-layouts chooses one")
+    try:
+        slices = operand_slices(
+            type_.placement, (type_.dims[-2], type_.dims[-1]), type_.dtype.name, op.k.value.data
+        )
+        part = slices[op.step.value.data]
+        layout = part.canonical
+        template = SmemDescriptor(start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle).encode()
+    except (LegalityError, LayoutError) as e:
+        raise LocatedError(op, str(e)) from e
+    emit = Emitter.before(op)
+    key = block, op.tile, template
+    if key not in bases:
+        address = emit.bit_and(emit.div(emit(AddressOp(op.tile)).result, _ADDRESS_UNIT), _START_FIELD)
+        start = emit(arith.ExtUIOp(address, i64)).result
+        bases[key] = emit(arith.OrIOp(start, emit(arith.ConstantOp(_bits(template, 64))).result)).result
+    # Shared memory ends below 256 KiB, so the sum never leaves the 14 bits of the field.
+    return emit.add(bases[key], part.offset_bytes // _ADDRESS_UNIT)
+
+
+def _bits(value: int, width: int) -> IntegerAttr:
+    """The signless integer of that width with the bits of `value`."""
+    signed = value - (1 << width) if value >> (width - 1) else value
+    return IntegerAttr(signed, width)
+
+
+@dataclass(frozen=True)
+class TirxMaterializeDescriptorsPass(ModulePass):
+    """
+    Derives the bits of every shared-memory, instruction and zero-column mask descriptor from layouts and types.
+
+    What is left of a shared-memory descriptor at run time is the address of its tile.
+    """
+
+    name = "tirx-materialize-descriptors"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        bases: _Bases = {}
+        for symbolic in list(op.walk()):
+            match symbolic:
+                case SmemDescriptorOp() if (block := symbolic.parent) is not None:
+                    value = _smem_descriptor(symbolic, block, bases)
+                case InstructionDescriptorOp():
+                    constant = _bits(symbolic.descriptor.data.encode(), i32.width.data)
+                    value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result
+                case ZeroColumnMaskOp():
+                    constant = _bits(symbolic.mask.data.encode(), i64.width.data)
+                    value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result
+                case _:
+                    continue
+            symbolic.results[0].replace_all_uses_with(value)
+            symbolic.detach()
+            symbolic.erase()

@@ -1,0 +1,202 @@
+"""`tirx-pick-layouts`: a layout for every tile that has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    KernelOp,
+    MmaOp,
+    Scope,
+    TileType,
+    ViewOp,
+    strided_layout,
+)
+from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout.distribute import Memory, copy_distribution
+from tirx.mma import FragmentError, pick_fragments
+from tirx.tcgen05 import LegalityError, accumulator_layout, pick_ld_shape, pick_operand_layout, register_image
+
+WARP_SIZE = 32
+
+
+def _place(value: SSAValue, layout: TileLayout | ComposeLayout) -> None:
+    Rewriter.replace_value_with_new_type(value, TileType.of(value).with_layout(layout))
+
+
+def _copies(tile: SSAValue) -> list[SSAValue]:
+    """The tiles at the other end of every copy to or from `tile`, in program order of the uses."""
+    others: list[SSAValue] = []
+    for use in tile.uses:
+        if isinstance(op := use.operation, CopyOp):
+            others.append(op.source if op.destination is tile else op.destination)
+    return others
+
+
+def _contiguous_dimension(tile: SSAValue) -> int | None:
+    """The dimension of a placed plain tile along which neighbours are adjacent in memory, None if there is none."""
+    type_ = TileType.of(tile)
+    if not isinstance(layout := type_.placement, TileLayout) or layout.axes != ("m",):
+        return None
+    for dimension in reversed(range(len(type_.dims))):
+        if type_.dims[dimension] == 1:
+            continue
+        step = tuple(int(d == dimension) for d in range(len(type_.dims)))
+        origin = tuple(0 for _ in type_.dims)
+        if layout.apply(step, type_.dims)["m"] - layout.apply(origin, type_.dims)["m"] == 1:
+            return dimension
+    return None
+
+
+def _operand_major(tile: SSAValue) -> str:
+    """
+    K-major unless what is copied into the operand is contiguous along its rows: then a copy moves whole vectors
+    only if the operand is MN-major too.
+    """
+    majors = {_contiguous_dimension(other) for other in _copies(tile)}
+    return "MN" if majors == {0} else "K"
+
+
+class _Picker:
+    """Picks for one kernel: first what the hardware dictates, then what is left."""
+
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+
+    def run(self) -> None:
+        for op in self.kernel.walk():
+            if isinstance(op, ViewOp):
+                self._view(op)
+        mmas = [op for op in self.kernel.walk() if isinstance(op, MmaOp)]
+        for mma in mmas:
+            if mma.on_tensor_memory:
+                self._tcgen05(mma)
+        for mma in mmas:
+            if not mma.on_tensor_memory:
+                self._mma_sync(mma)
+        allocs = [op for op in self.kernel.walk() if isinstance(op, AllocOp) and op.result.type.placement is None]
+        for alloc in allocs:
+            if alloc.result.type.memory is not Scope.REGISTER:
+                self._plain(alloc)
+        for alloc in allocs:
+            if alloc.result.type.memory is Scope.REGISTER:
+                self._registers(alloc)
+
+    def _view(self, op: ViewOp) -> None:
+        if op.result.type.placement is None:
+            layout = strided_layout(op.source_type, op.result.type.dims)
+            if isinstance(layout, str):
+                raise LocatedError(op, layout)
+            _place(op.result, layout)
+
+    def _picked(self, tile: SSAValue, layout: TileLayout | ComposeLayout, why: str) -> None:
+        if not isinstance(tile.owner, AllocOp):
+            raise LocatedError(self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation")
+        _place(tile, layout)
+        remark(tile.owner, f"picked {layout}: {why}")
+
+    def _tcgen05(self, mma: MmaOp) -> None:
+        m, n = mma.accumulator_type.dims[-2:]
+        weight_stationary = mma.zero_columns is not None
+        try:
+            if mma.accumulator_type.placement is None:
+                layout = accumulator_layout(m, n, ws=weight_stationary)
+                self._picked(mma.accumulator, layout, f"data path of a {m}x{n} accumulator")
+            for operand in (mma.a, mma.b):
+                type_ = TileType.of(operand)
+                if type_.placement is None:
+                    major = _operand_major(operand)
+                    mn, k = type_.dims[-2:]
+                    layout = pick_operand_layout((mn, k), type_.dtype.name, major)
+                    self._picked(operand, layout, f"{major}-major operand with the widest swizzle that fits")
+        except (LegalityError, LayoutError) as e:
+            raise LocatedError(mma, str(e)) from e
+
+    def _mma_sync(self, mma: MmaOp) -> None:
+        tiles = (mma.a, mma.b, mma.accumulator)
+        missing = [t for t in tiles if TileType.of(t).placement is None]
+        if not missing:
+            return
+        if len(missing) != len(tiles):
+            raise LocatedError(
+                mma,
+                "expected layouts on all of A, B and the accumulator or on none: the fragments depend on each other",
+            )
+        *batch, m, n = mma.accumulator_type.dims
+        k = mma.a_type.dims[-1]
+        warps, rest = divmod(self.kernel.num_threads, WARP_SIZE)
+        if rest:
+            raise LocatedError(mma, f"expected whole warps for mma.sync, found {self.kernel.num_threads} threads")
+        majors = ["MN" if _operand_major(tile) == "MN" else "K" for tile in (mma.a, mma.b)]
+        try:
+            layouts = pick_fragments(
+                m,
+                n,
+                k,
+                mma.a_type.dtype.name,
+                mma.accumulator_type.dtype.name,
+                warps,
+                batch=tuple(batch),
+                a_major=majors[0],
+                b_major=majors[1],
+            )
+        except (FragmentError, LayoutError) as e:
+            raise LocatedError(mma, str(e)) from e
+        for tile, layout in zip(tiles, layouts, strict=True):
+            self._picked(tile, layout, f"fragments of mma.sync over {warps} warps")
+
+    def _plain(self, alloc: AllocOp) -> None:
+        type_ = alloc.result.type
+        if type_.memory is Scope.TENSOR:
+            raise LocatedError(alloc, "expected a tensor tile to be the accumulator of a product, or to have a layout")
+        self._picked(alloc.result, TileLayout.row_major(type_.dims), "row-major")
+
+    def _registers(self, alloc: AllocOp) -> None:
+        type_ = alloc.result.type
+        ends = [(t.memory, t.placement) for t in map(TileType.of, _copies(alloc.result)) if t.placement is not None]
+        tensors = [layout for scope, layout in ends if scope is Scope.TENSOR and isinstance(layout, TileLayout)]
+        try:
+            if tensors:
+                layout = register_image(tensors[0], type_.dims, pick_ld_shape(tensors[0]))
+                self._picked(alloc.result, layout, "what tcgen05.ld and st move")
+                return
+            memories: list[tuple[Memory, TileLayout | ComposeLayout]] = [
+                ("global" if scope is Scope.GLOBAL else "shared", layout)
+                for scope, layout in ends
+                if scope is not Scope.REGISTER
+            ]
+            memories = memories or [("global", TileLayout.row_major(type_.dims))]
+            (first, source), (last, destination) = memories[0], memories[-1]
+            layout = copy_distribution(
+                type_.dims, source, destination, type_.dtype.storage_bits, self.kernel.num_threads, first, last
+            )
+        except (LayoutError, LegalityError) as e:
+            raise LocatedError(alloc, str(e)) from e
+        self._picked(alloc.result, layout, f"vectors over {self.kernel.num_threads} threads")
+
+
+@dataclass(frozen=True)
+class TirxPickLayoutsPass(ModulePass):
+    """
+    Chooses a layout for every tile that has none; layouts that are written stay as they are.
+
+    Global tiles take the strides of their memref, accumulators the data path of their shape, operands in shared
+    memory the canonical layout with the widest swizzle, register operands the fragments of `mma.sync`, all other
+    tiles vectors over consecutive threads. Each choice is reported as a remark.
+    """
+
+    name = "tirx-pick-layouts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.walk():
+            if isinstance(kernel, KernelOp):
+                _Picker(kernel).run()

@@ -1,0 +1,36 @@
+"""`tirx-set-target`: overrides the GPU that kernels are compiled for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx.ops import KernelOp
+from tirx.ptx.targets import Target, TargetError
+
+
+@dataclass(frozen=True)
+class TirxSetTargetPass(ModulePass):
+    """
+    Sets the target of every kernel of the module, for example `tirx-set-target{target=sm_90a}`.
+
+    Whether the kernels are legal for that target is for `tirx-check-layouts` to say.
+    """
+
+    name = "tirx-set-target"
+
+    target: str
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.walk():
+            if not isinstance(kernel, KernelOp):
+                continue
+            try:
+                Target.parse(self.target)
+            except TargetError as e:
+                raise LocatedError(kernel, str(e)) from e
+            kernel.target = StringAttr(self.target)

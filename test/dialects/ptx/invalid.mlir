@@ -1,0 +1,272 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{unknown target 'sm100a'; did you mean 'sm_100a'?}}
+ptx.entry @target() target("sm100a") {
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{expected type of parameter 'a' to be one of u32, s32, u64, s64, f32, f64, b8, got i32}}
+ptx.entry @param_type(a : i32) target("sm_80") {
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{expected alignment of parameter 'a' to be a power of two, got 12}}
+ptx.entry @param_align(a : u64 ptr align 12) target("sm_80") {
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{expected parameter names to differ, got 'a' twice}}
+ptx.entry @param_names(a : u64, a : u32) target("sm_80") {
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{expected reqntid to be one to three positive extents, got (0)}}
+ptx.entry @threads() target("sm_80") reqntid(0) {
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @unknown_param(a : u64) target("sm_80") {
+  // expected-error@+1 {{expected one of the entry's parameters (a), got 'b'}}
+  %0 = ptx.ld.param @b : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @param_width(a : u64) target("sm_80") {
+  // expected-error@+1 {{expected a result of 64 bits for parameter 'a', got i32}}
+  %0 = ptx.ld.param @a : i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @edge(a : u32) target("sm_80") {
+  %0 = ptx.ld.param @a : i32
+  // expected-error@+1 {{ptx.bra: expected block arguments of types (i64), got (i32)}}
+  ptx.bra ^b(%0 : i32)
+^b(%1 : i64):
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @index() target("sm_80") {
+  // expected-error@+1 {{expected a register type (i1, i16, f16, bf16, i32, i64, f32, f64), got index}}
+  %0 = ptx.constant 1 : index
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @mul() target("sm_80") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{ptx.mul: expected type to be one of f16, bf16, f32, f64, got i32}}
+  %1 = ptx.mul %0, %0 : i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @unsigned_float() target("sm_80") {
+  %0 = ptx.constant 1.0 : f32
+  // expected-error@+1 {{ptx.div: expected 'unsigned' on integers only, got f32}}
+  %1 = ptx.div unsigned %0, %0 : f32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @unordered_integers() target("sm_80") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{expected a comparison of integers (eq, ne, lt, le, gt, ge), got ltu}}
+  %1 = ptx.setp ltu %0, %0 : i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @select_predicates() target("sm_80") {
+  %0 = ptx.constant true
+  // expected-error@+1 {{expected integer or float registers, got i1: PTX selects no predicates}}
+  %1 = ptx.selp %0, %0, %0 : i1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @mov_width() target("sm_80") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{expected an operand of 64 bits, got i32}}
+  %1 = ptx.mov %0 : i32 -> f64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @shared_address() target("sm_80") {
+  %0 = ptx.constant 1 : i64
+  // expected-error@+1 {{expected shared address of type i32, got i64}}
+  %1 = ptx.ld shared %0 : i64 -> i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @three_registers() target("sm_80") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{expected number of registers to be one of 1, 2, 4, got 3}}
+  ptx.st shared %0, %0, %0, %0 : i32, i32, i32, i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @wide_vector() target("sm_80") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{expected at most 128 bits in one access, got 256}}
+  %1, %2, %3, %4 = ptx.ld shared %0 : i32 -> i64, i64, i64, i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @barrier() target("sm_80") {
+  // expected-error@+1 {{expected a barrier from 0 to 15, got 16}}
+  ptx.bar.sync 16
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @fence() target("sm_90") {
+  // expected-error@+1 {{expected space to be one of shared::cta, global, got shared}}
+  ptx.fence.proxy.async "shared"
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @arrivals() target("sm_90") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{expected an arrival count from 1 to 2^20 - 1, got 0}}
+  ptx.mbarrier.init %0, 0
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @columns() target("sm_100a") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{expected number of columns to be one of 32, 64, 128, 256, 512, got 48}}
+  ptx.tcgen05.alloc %0 columns 48 cta_group 1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @group() target("sm_100a") {
+  // expected-error@+1 {{expected cta_group to be one of 1, 2, got 4}}
+  ptx.tcgen05.relinquish_alloc_permit cta_group 4
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @ld_count() target("sm_100a") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{ptx.tcgen05.ld: expected 4 registers for 16x128b.x2, got 2}}
+  %1, %2 = ptx.tcgen05.ld "16x128b" num 2 %0 -> i32, i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @ld_num() target("sm_100a") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{expected num to be a power of two up to 32 for shape 16x256b, got 3}}
+  %1 = ptx.tcgen05.ld "16x256b" num 3 %0 -> i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @split_offset() target("sm_100a") {
+  %0 = ptx.constant 1 : i32
+  // expected-error@+1 {{expected a half_split_offset for shape 16x32bx2 only, got none for 16x32bx2}}
+  ptx.tcgen05.st "16x32bx2" num 1 %0, %0 : i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @lanes(d : u32, a : u64, p : u32) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  // expected-error@+1 {{expected 8 registers of disabled lanes for cta_group::2, got 4}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 2 disable_lanes(%d, %d, %d, %d) : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @scaled_i8(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  // expected-error@+1 {{ptx.tcgen05.mma: expected kind to be one of f16, tf32, got i8}}
+  ptx.tcgen05.mma i8 %d, %a, %a, %d, %p cta_group 1 scale_d 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @scale_vector(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  // expected-error@+1 {{expected scale_vector to be one of scale_vec::2X, block32, got block16}}
+  ptx.tcgen05.mma.block_scale mxf4 "block16" %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @half_a_collector(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  // expected-error@+1 {{expected both or neither of buffer and collector, got one}}
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @accumulator(a : u32) target("sm_80") {
+  %a = ptx.ld.param @a : i32
+  // expected-error@+1 {{expected c to be 4 registers i32 (f16) or 8 registers f32, got (i32, i32)}}
+  %0, %1, %2, %3 = ptx.mma.m8n8k4.f16 row col a(%a, %a : i32, i32) b(%a, %a : i32, i32) c(%a, %a : i32, i32) -> i32, i32, i32, i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @narrowing_accumulator(a : u32, x : f32) target("sm_80") {
+  %a = ptx.ld.param @a : i32
+  %x = ptx.ld.param @x : f32
+  // expected-error@+1 {{expected d to be f32 since c is, got f16}}
+  %0, %1, %2, %3 = ptx.mma.m8n8k4.f16 row col a(%a, %a : i32, i32) b(%a, %a : i32, i32) c(%x, %x, %x, %x, %x, %x, %x, %x : f32, f32, f32, f32, f32, f32, f32, f32) -> i32, i32, i32, i32
+  ptx.ret
+}

@@ -1,0 +1,35 @@
+// RUN: tirx-opt %s --convert-arith-to-ptx --split-input-file --verify-diagnostics
+
+ptx.entry @no_rule(a : u32) target("sm_80") {
+  %a = ptx.ld.param @a : i32
+  // expected-error@+1 {{no PTX form for 'arith.mului_extended'; convert-arith-to-ptx lowers arith.addf, arith.addi, }}
+  %0, %1 = arith.mului_extended %a, %a : i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @no_register() target("sm_80") {
+  // expected-error@+1 {{'arith.constant': no PTX register holds i8}}
+  %0 = arith.constant 1 : i8
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @predicate_division(a : u32) target("sm_80") {
+  %a = ptx.ld.param @a : i32
+  %p = ptx.setp eq %a, %a : i32
+  // expected-error@+1 {{no PTX form for 'arith.divsi' on i1}}
+  %0 = arith.divsi %p, %p : i1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @double_rounding(y : f64) target("sm_90") {
+  %y = ptx.ld.param @y : f64
+  // expected-error@+1 {{no PTX form for 'arith.truncf' on f64 -> bf16}}
+  %0 = arith.truncf %y : f64 to bf16
+  ptx.ret
+}

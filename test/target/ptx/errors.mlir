@@ -1,0 +1,89 @@
+// RUN: tirx-opt %s -t ptx --split-input-file --verify-diagnostics
+
+ptx.entry @old_target() target("sm_80") {
+  // expected-error@+1 {{'ptx.elect.sync' needs elect.sync, which sm_80 lacks; supported on sm_90, sm_90a, sm_100}}
+  %0 = ptx.elect.sync
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @family_target(d : u32, a : u64) target("sm_100f") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %yes = ptx.constant true
+  // expected-error@+1 {{'ptx.tcgen05.mma' needs tcgen05.kind::i8, which sm_100f lacks; supported on sm_100a, sm_110a}}
+  ptx.tcgen05.mma i8 %d, %a, %a, %d, %yes cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{'ptx.entry' needs cluster, which sm_89 lacks}}
+ptx.entry @no_clusters() target("sm_89") cluster(2) {
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @mixed_groups() target("sm_100a") {
+  ptx.tcgen05.relinquish_alloc_permit cta_group 1
+  // expected-error@+1 {{expected cta_group::1 as in 'ptx.tcgen05.relinquish_alloc_permit', got cta_group::2: a kernel uses one cta_group}}
+  ptx.tcgen05.relinquish_alloc_permit cta_group 2
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @weight_stationary_is_one_cta(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  ptx.tcgen05.alloc %d columns 32 cta_group 2
+  // expected-error@+1 {{expected cta_group::2 as in 'ptx.tcgen05.alloc', got cta_group::1: a kernel uses one cta_group}}
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @first() target("sm_80") {
+  ptx.ret
+}
+
+// expected-error@+1 {{expected target sm_80 as of @first, got sm_90 for @second: entries of one module share their target}}
+ptx.entry @second() target("sm_90") {
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{@big declares 65536 bytes of shared memory, sm_80 allows 49152 bytes of static shared memory}}
+ptx.entry @big() target("sm_80") {
+  %0 = ptx.shared_alloc @a bytes 1 align 16
+  %1 = ptx.shared_alloc @b bytes 65520 align 16
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @same_name(a : u32) target("sm_80") {
+  // expected-error@+1 {{expected a new name for shared memory, got 'a', which is a parameter}}
+  %0 = ptx.shared_alloc @a bytes 16 align 16
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @arith() target("sm_80") {
+  // expected-error@+1 {{no PTX form for 'arith.constant'; run convert-arith-to-ptx first}}
+  %0 = arith.constant 0 : i32
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{no PTX form for 'func.func'}}
+func.func @f() {
+  func.return
+}

@@ -1,0 +1,37 @@
+// RUN: tirx-opt %s -t ptx | filecheck %s
+
+// CHECK:      .version 8.8
+// CHECK-NEXT: .target sm_100a
+// CHECK-NEXT: .address_size 64
+
+ptx.entry @block_scaled(d : u32, a : u64, s : u32) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %s = ptx.ld.param @s : i32
+  %idesc = ptx.constant 144703488 : i32
+  %yes = ptx.constant true
+  ptx.tcgen05.mma.block_scale mxf8f6f4 "block32" %d, %a, %a, %idesc, %s, %s, %yes cta_group 2 : i64
+  ptx.tcgen05.mma.block_scale mxf4nvf4 "scale_vec::4X" %d, %d, %a, %idesc, %s, %s, %yes cta_group 2 collector_a use : i32
+  ptx.tcgen05.mma.block_scale mxf4 "scale_vec::2X" %d, %a, %a, %idesc, %s, %s, %yes cta_group 2 sparse_metadata %s : i64
+  ptx.tcgen05.mma f16 %d, %a, %a, %idesc, %yes cta_group 2 disable_lanes(%s, %s, %s, %s, %s, %s, %s, %s) : i64
+  ptx.ret
+}
+
+// CHECK:      .visible .entry block_scaled(
+// CHECK-NEXT:   .param .u32 d,
+// CHECK-NEXT:   .param .u64 a,
+// CHECK-NEXT:   .param .u32 s
+// CHECK-NEXT: )
+// CHECK-NEXT: {
+// CHECK-NEXT:   .reg .b32 %r<2>;
+// CHECK-NEXT:   .reg .b64 %rd<1>;
+// CHECK-EMPTY:
+// CHECK-NEXT:   ld.param.u32 %r0, [d];
+// CHECK-NEXT:   ld.param.u64 %rd0, [a];
+// CHECK-NEXT:   ld.param.u32 %r1, [s];
+// CHECK-NEXT:   tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale.block32 [%r0], %rd0, %rd0, 0x08A00000, [%r1], [%r1], 1;
+// CHECK-NEXT:   tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.scale_vec::4X.collector::a::use [%r0], [%r0], %rd0, 0x08A00000, [%r1], [%r1], 1;
+// CHECK-NEXT:   tcgen05.mma.sp.cta_group::2.kind::mxf4.block_scale.scale_vec::2X [%r0], %rd0, %rd0, [%r1], 0x08A00000, [%r1], [%r1], 1;
+// CHECK-NEXT:   tcgen05.mma.cta_group::2.kind::f16 [%r0], %rd0, %rd0, 0x08A00000, {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1}, 1;
+// CHECK-NEXT:   ret;
+// CHECK-NEXT: }

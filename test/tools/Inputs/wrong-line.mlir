@@ -1,0 +1,2 @@
+// expected-error {{attribute expected}}
+%0 = "test.op"() {value = } : () -> i32

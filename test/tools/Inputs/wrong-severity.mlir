@@ -1,0 +1,1 @@
+%0 = "test.op"() {value = } : () -> i32  // expected-warning {{attribute expected}}

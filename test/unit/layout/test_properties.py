@@ -1,0 +1,348 @@
+"""Random layouts against the definition, element by element."""
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout, parse_layout
+
+Point = tuple[tuple[str, int], ...]
+"""A physical coordinate without its zeros: an axis that is not mentioned has coordinate 0."""
+
+AXES = ("m", "laneid", "warpid", "TCol")
+
+iters = st.builds(Iter, st.sampled_from([1, 2, 2, 3, 4, 5]), st.integers(-9, 9), st.sampled_from(AXES))
+replicas = st.builds(Iter, st.integers(1, 4), st.integers(-4, 4), st.sampled_from(AXES))
+offsets = st.dictionaries(st.sampled_from(AXES), st.integers(-20, 20), max_size=2)
+
+
+def layouts(max_iters: int = 4) -> st.SearchStrategy[TileLayout]:
+    return st.builds(TileLayout, st.lists(iters, max_size=max_iters), st.lists(replicas, max_size=3), offsets)
+
+
+linear = st.builds(
+    TileLayout,
+    st.lists(st.builds(Iter, st.sampled_from([2, 3, 4, 8]), st.integers(0, 70)), max_size=3),
+    st.lists(st.builds(Iter, st.integers(1, 3), st.integers(0, 9)), max_size=2),
+    st.dictionaries(st.just("m"), st.integers(0, 99), max_size=1),
+)
+swizzles = st.integers(0, 3).flatmap(
+    lambda bits: st.builds(SwizzleLayout, st.integers(0, 4), st.just(bits), st.integers(bits, 4))
+)
+
+
+quick = settings(deadline=None, max_examples=60)
+"""Wall-clock deadlines fail at random on a loaded machine."""
+
+
+def owner_set(layout: TileLayout, flat: int) -> frozenset[Point]:
+    """L(x), by the four steps of the definition."""
+    base: dict[str, int] = dict(layout.offset)
+    for k, it in enumerate(layout.shard):
+        digit = flat // prod(inner.extent for inner in layout.shard[k + 1 :]) % it.extent
+        base[it.axis] = base.get(it.axis, 0) + digit * it.stride
+    points: set[Point] = set()
+    for steps in product(*(range(it.extent) for it in layout.replica)):
+        point = dict(base)
+        for step, it in zip(steps, layout.replica, strict=True):
+            point[it.axis] = point.get(it.axis, 0) + step * it.stride
+        points.add(as_point(point))
+    return frozenset(points)
+
+
+def as_point(coordinate: dict[str, int]) -> Point:
+    return tuple(sorted((axis, at) for axis, at in coordinate.items() if at))
+
+
+def same_map(a: TileLayout, b: TileLayout) -> bool:
+    return a.size() == b.size() and all(owner_set(a, x) == owner_set(b, x) for x in range(a.size()))
+
+
+@st.composite
+def shapes_of(draw: st.DrawFn, layout: TileLayout) -> tuple[int, ...]:
+    """A shape that the layout groups by: runs of its iters, sometimes with one iter cut in two."""
+    shape = [1]
+    for it in layout.shard:
+        if it.extent == 4 and draw(st.booleans()):
+            pieces = [2, 2]
+        else:
+            pieces = [it.extent]
+        for piece in pieces:
+            if draw(st.booleans()):
+                shape.append(piece)
+            else:
+                shape[-1] *= piece
+    return tuple(shape)
+
+
+@quick
+@given(layouts())
+def test_text_round_trips(layout: TileLayout) -> None:
+    assert TileLayout.parse(str(layout)) == layout
+    assert parse_layout(f"#tirx.tile_layout<{layout}>") == layout
+
+
+@quick
+@given(linear, swizzles)
+def test_compose_text_round_trips(tile: TileLayout, swizzle: SwizzleLayout) -> None:
+    layout = ComposeLayout(swizzle, tile)
+    numbers = f"{swizzle.per_element}, {swizzle.swizzle_len}, {swizzle.atom_len}"
+    assert ComposeLayout.parse(str(layout)) == layout
+    assert parse_layout(f"ComposeLayout({swizzle}, {tile})") == layout
+    assert ComposeLayout.parse(f"#tirx.swizzle_layout<{numbers}>, #tirx.tile_layout<{tile}>") == layout
+    assert SwizzleLayout.parse(numbers) == SwizzleLayout.parse(str(swizzle)) == swizzle
+
+
+@quick
+@given(layouts())
+def test_map(layout: TileLayout) -> None:
+    """owners, apply, tables and footprint all say what the definition says."""
+    table = layout.flat_table()
+    reached: dict[str, set[int]] = {axis: set() for axis in layout.axes}
+    for x in range(layout.size()):
+        owners = layout.owners(x)
+        assert len(owners) == len(owner_set(layout, x))
+        assert {as_point(owner) for owner in owners} == owner_set(layout, x)
+        assert layout.apply(x) == {axis: int(values[x]) for axis, values in table.items()}
+        for owner in owners:
+            for axis, at in owner.items():
+                reached[axis].add(at)
+    assert layout.footprint() == {axis: (min(seen), max(seen)) for axis, seen in reached.items()}
+    for axis, seen in reached.items():
+        assert layout.span(axis) == max(seen) - min(seen) + 1
+
+
+@quick
+@given(st.data(), layouts())
+def test_coordinates_are_row_major(data: st.DataObject, layout: TileLayout) -> None:
+    shape = data.draw(shapes_of(layout))
+    for x, coord in enumerate(np.ndindex(*shape)):
+        assert layout.apply(coord, shape) == layout.apply(x)
+
+
+@quick
+@given(layouts())
+@example(TileLayout([], [Iter(2, 2, "laneid"), Iter(2, 1, "laneid")]))
+@example(TileLayout([Iter(2, 0, "m"), Iter(2, 0, "laneid")]))
+def test_canonicalize(layout: TileLayout) -> None:
+    canonical = layout.canonicalize()
+    assert same_map(canonical, layout)
+    assert canonical.canonicalize() == canonical
+    assert canonical.equivalent(layout)
+    assert all(it.extent > 1 for it in (*canonical.shard, *canonical.replica))
+
+
+@quick
+@given(layouts(3), layouts(3))
+def test_equivalent_is_equality_of_maps(a: TileLayout, b: TileLayout) -> None:
+    assert a.equivalent(b) == same_map(a, b)
+
+
+small = st.builds(
+    TileLayout,
+    st.lists(st.builds(Iter, st.sampled_from([2, 4]), st.integers(0, 2)), max_size=3),
+    st.lists(st.builds(Iter, st.integers(1, 3), st.integers(-2, 2)), max_size=2),
+    st.dictionaries(st.just("m"), st.integers(0, 2), max_size=1),
+)
+
+
+@quick
+@given(small, small)
+def test_equal_maps_have_equal_normal_forms(a: TileLayout, b: TileLayout) -> None:
+    assert a.equivalent(b) == same_map(a, b)
+    # One-axis replicas this small are all sums of disjoint runs, so the normal form is unique.
+    assert (a.canonicalize() == b.canonicalize()) == same_map(a, b)
+
+
+@quick
+@given(layouts())
+def test_injective(layout: TileLayout) -> None:
+    places = [point for x in range(layout.size()) for point in owner_set(layout, x)]
+    assert layout.is_injective() == (len(places) == len(set(places)))
+
+
+@quick
+@given(layouts(), st.integers(0, 10**6), st.sets(st.sampled_from(AXES)))
+def test_inverse(layout: TileLayout, seed: int, asked: set[str]) -> None:
+    owners = layout.owners(seed % layout.size())
+    owner = owners[seed % len(owners)]
+    query = {axis: owner.get(axis, 0) for axis in asked}
+    expected = [
+        x
+        for x in range(layout.size())
+        if any(all(dict(point).get(a, 0) == at for a, at in query.items()) for point in owner_set(layout, x))
+    ]
+    assert layout.inverse(query) == expected
+
+
+@quick
+@given(st.data(), layouts())
+def test_group(data: st.DataObject, layout: TileLayout) -> None:
+    shape = data.draw(shapes_of(layout))
+    grouped, seps = layout.group(shape)
+    assert same_map(grouped, layout)
+    groups = [grouped.shard[a:b] for a, b in zip(seps, seps[1:], strict=False)]
+    assert tuple(prod(it.extent for it in group) for group in groups) == shape
+    assert all(groups)
+    assert seps[0] == 0 and seps[-1] == len(grouped.shard)
+
+
+@quick
+@given(st.data(), layouts())
+def test_group_fails_only_when_boundaries_do_not_nest(data: st.DataObject, layout: TileLayout) -> None:
+    shape = data.draw(st.sampled_from(factorisations(layout.size())))
+
+    def inner_products(extents: Sequence[int]) -> set[int]:
+        return {prod(extents[k:]) for k in range(len(extents) + 1)}
+
+    marks = sorted(inner_products(layout.extents) | inner_products(shape))
+    nests = all(b % a == 0 for a, b in zip(marks, marks[1:], strict=False))
+    try:
+        layout.group(shape)
+    except LayoutError:
+        assert not nests
+    else:
+        assert nests
+
+
+@quick
+@given(st.data(), layouts())
+def test_permute(data: st.DataObject, layout: TileLayout) -> None:
+    shape = data.draw(shapes_of(layout))
+    perm = data.draw(st.permutations(range(len(shape))))
+    permuted = layout.permute(perm, shape)
+    new_shape = tuple(shape[d] for d in perm)
+    for axis, values in layout.table(shape).items():
+        assert (permuted.axis_table(axis, new_shape) == values.transpose(perm)).all()
+
+
+def combined(inner: frozenset[Point], outer: frozenset[Point], scale: dict[str, int]) -> frozenset[Point]:
+    points: set[Point] = set()
+    for a, b in product(inner, outer):
+        point = dict(a)
+        for axis, at in b:
+            point[axis] = point.get(axis, 0) + at * scale.get(axis, 1)
+        points.add(as_point(point))
+    return frozenset(points)
+
+
+@quick
+@given(st.data(), layouts(2), layouts(2), st.booleans())
+def test_tile_and_direct_sum(data: st.DataObject, inner: TileLayout, outer: TileLayout, scaled: bool) -> None:
+    shapes = [data.draw(shapes_of(layout)) for layout in (inner, outer)]
+    rank = max(map(len, shapes))
+    inner_shape, outer_shape = ((1,) * (rank - len(shape)) + shape for shape in shapes)
+    scale = {axis: inner.span(axis) for axis in AXES} if scaled else {}
+    result = (inner.tile if scaled else inner.direct_sum)(outer, outer_shape, inner_shape)
+    whole = tuple(o * i for o, i in zip(outer_shape, inner_shape, strict=True))
+    for x, coord in enumerate(np.ndindex(*whole)):
+        o = np.ravel_multi_index([c // i for c, i in zip(coord, inner_shape, strict=True)], outer_shape)
+        n = np.ravel_multi_index([c % i for c, i in zip(coord, inner_shape, strict=True)], inner_shape)
+        expected = combined(owner_set(inner, int(n)), owner_set(outer, int(o)), scale)
+        assert owner_set(result, x) == expected
+
+
+@quick
+@given(st.data(), layouts())
+def test_slice(data: st.DataObject, layout: TileLayout) -> None:
+    shape = data.draw(shapes_of(layout))
+    region = [sorted(data.draw(st.lists(st.integers(0, e), min_size=2, max_size=2, unique=True))) for e in shape]
+    box = [(begin, end) for begin, end in region]
+    sizes = tuple(end - begin for begin, end in box)
+    try:
+        part = layout.slice(shape, box)
+    except LayoutError:
+        assert not expressible(layout, shape, box)
+        return
+    assert part.size() == prod(sizes)
+    for y, coord in enumerate(np.ndindex(*sizes)):
+        x = np.ravel_multi_index([c + b for c, (b, _) in zip(coord, box, strict=True)], shape)
+        assert owner_set(part, y) == owner_set(layout, int(x))
+
+
+def expressible(layout: TileLayout, shape: tuple[int, ...], box: list[tuple[int, int]]) -> bool:
+    """Whether some list of iters gives every element of the box, by trying all factorisations of every dimension."""
+    table = layout.table(shape)
+    for d, (begin, end) in enumerate(box):
+        index = tuple(slice(begin, end) if e == d else b for e, (b, _) in enumerate(box))
+        line = np.array([table[axis][index] for axis in layout.axes], dtype=np.int64).reshape(-1, end - begin)
+        line = line - line[:, :1]
+        if not any(fits(line, factors) for factors in factorisations(end - begin)):
+            return False
+    return True
+
+
+def factorisations(n: int) -> list[tuple[int, ...]]:
+    if n == 1:
+        return [()]
+    return [(e, *rest) for e in range(2, n + 1) if n % e == 0 for rest in factorisations(n // e)]
+
+
+def fits(line: NDArray[np.int64], factors: tuple[int, ...]) -> bool:
+    """Whether digits of these extents, innermost first, each with a stride on a single axis, give the line."""
+    left = line.copy()
+    index = np.arange(line.shape[1], dtype=np.int64)
+    weight = 1
+    for extent in factors:
+        stride = line[:, weight]
+        if np.count_nonzero(stride) > 1:
+            return False
+        left -= stride[:, None] * (index // weight % extent)
+        weight *= extent
+    return not left.any()
+
+
+@quick
+@given(swizzles, st.integers(0, 2**16))
+def test_swizzle(swizzle: SwizzleLayout, address: int) -> None:
+    m, b, s = swizzle.per_element, swizzle.swizzle_len, swizzle.atom_len
+    x = address >> m
+    expected = ((x ^ ((x & (((1 << b) - 1) << s)) >> s)) << m) + address % (1 << m)
+    assert swizzle.apply(address) == expected
+    assert swizzle.inverse(expected) == address
+    assert swizzle.apply(address + swizzle.period) == expected + swizzle.period
+    assert swizzle.apply(np.array([address], dtype=np.int64)).tolist() == [expected]
+
+
+@quick
+@given(linear, swizzles)
+def test_compose(tile: TileLayout, swizzle: SwizzleLayout) -> None:
+    layout = ComposeLayout(swizzle, tile)
+    table = layout.flat_table()["m"]
+    for x in range(layout.size()):
+        base = tile.apply(x).get("m", 0)
+        assert layout.apply(x) == {"m": swizzle.apply(base)} == {"m": int(table[x])}
+        expected = sorted({swizzle.apply(owner.get("m", 0)) for owner in tile.owners(x)})
+        assert layout.owners(x) == [{"m": at} for at in expected]
+        for at in expected:
+            assert x in layout.inverse({"m": at})
+    assert layout.equivalent(layout.canonicalize())
+
+
+@quick
+@given(linear, swizzles, linear, swizzles)
+def test_compose_equivalent(a: TileLayout, s: SwizzleLayout, b: TileLayout, t: SwizzleLayout) -> None:
+    x, y = ComposeLayout(s, a), ComposeLayout(t, b)
+    same = x.size() == y.size() and all(x.owners(i) == y.owners(i) for i in range(x.size()))
+    assert x.equivalent(y) == same
+
+
+@quick
+@given(st.data(), linear)
+def test_cute_round_trips(data: st.DataObject, tile: TileLayout) -> None:
+    shape = data.draw(shapes_of(tile))
+    plain = TileLayout(tile.shard)
+    assert TileLayout.from_cute(plain.to_cute(shape)).equivalent(plain)
+
+
+def test_slice_of_a_layout_that_does_not_split_by_dimension() -> None:
+    layout = TileLayout.parse("S[(6, 2) : (2, 1)]")
+    assert layout.slice((4, 3), [(1, 3), (0, 3)]) == TileLayout.parse("S[6 : 1] + 3")
+    with pytest.raises(LayoutError, match="is no tile layout"):
+        TileLayout.parse("S[(6, 2) : (5, 1)]").slice((4, 3), [(1, 4), (0, 2)])

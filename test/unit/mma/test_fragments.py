@@ -1,0 +1,134 @@
+"""The fragment table against the formulas of PTX ISA 9.7.14.5, for every lane and element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tirx.layout.holdings import held_elements
+from tirx.mma import VARIANTS, Fragment, FragmentError, variants_for
+
+Formula = Callable[[int, int], tuple[int, int]]
+
+
+def a_row(lane: int, i: int) -> tuple[int, int]:
+    return (lane % 4 if lane < 16 else lane % 4 + 4), i
+
+
+def a_col(lane: int, i: int) -> tuple[int, int]:
+    return (i % 4 if lane < 16 else i % 4 + 4), lane % 4
+
+
+def b_row(lane: int, i: int) -> tuple[int, int]:
+    return lane % 4, (i if lane < 16 else i + 4)
+
+
+def b_col(lane: int, i: int) -> tuple[int, int]:
+    return i, (lane % 4 if lane < 16 else lane % 4 + 4)
+
+
+def c_f16(lane: int, i: int) -> tuple[int, int]:
+    return (lane % 4 if lane < 16 else lane % 4 + 4), i
+
+
+def c_f32(lane: int, i: int) -> tuple[int, int]:
+    x = (lane & 0b1) + (i & 0b10)
+    return (x if lane < 16 else x + 4), (i & 0b100) + (lane & 0b10) + (i & 0b1)
+
+
+def a_f64(lane: int, i: int) -> tuple[int, int]:
+    return lane >> 2, lane % 4
+
+
+def b_f64(lane: int, i: int) -> tuple[int, int]:
+    return lane % 4, lane >> 2
+
+
+def c_f64(lane: int, i: int) -> tuple[int, int]:
+    return lane >> 2, lane % 4 * 2 + (i & 0x1)
+
+
+A: dict[tuple[str, str], Formula] = {("f16", "row"): a_row, ("f16", "col"): a_col, ("f64", "row"): a_f64}
+B: dict[tuple[str, str], Formula] = {("f16", "row"): b_row, ("f16", "col"): b_col, ("f64", "col"): b_f64}
+C: dict[str, Formula] = {"f16": c_f16, "f32": c_f32, "f64": c_f64}
+
+
+def elements(fragment: Fragment) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """(lane, i) -> (product, row, column)."""
+    held = held_elements(fragment.layout, fragment.shape, 32)
+    assert held.shape == (32, fragment.elements)
+    _, rows, columns = fragment.shape
+    return {
+        (lane, i): (int(flat) // columns // rows, int(flat) // columns % rows, int(flat) % columns)
+        for lane, row in enumerate(held)
+        for i, flat in enumerate(row)
+    }
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_fragments_equal_the_formulas(name: str) -> None:
+    v = VARIANTS[name]
+    for (lane, i), (q, row, column) in elements(v.a).items():
+        assert (q, row, column) == (lane // 4 % v.products, *A[v.operand_type, v.a_orientation](lane, i))
+    for (lane, i), (q, n, k) in elements(v.b).items():
+        # The formulas of B are (row, col) of a K x N matrix; the fragment is N x K.
+        assert (q, (k, n)) == (lane // 4 % v.products, B[v.operand_type, v.b_orientation](lane, i))
+    for (lane, i), (q, row, column) in elements(v.c).items():
+        assert (q, row, column) == (lane // 4 % v.products, *C[v.accumulator_type](lane, i))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_element_is_held_once(name: str) -> None:
+    v = VARIANTS[name]
+    for fragment in (v.a, v.b, v.c):
+        found = elements(fragment)
+        assert len(set(found.values())) == len(found) == fragment.layout.size()
+
+
+def test_the_table_is_complete() -> None:
+    assert list(VARIANTS) == [
+        "m8n8k4.row.col.f16",
+        "m8n8k4.row.row.f16",
+        "m8n8k4.col.col.f16",
+        "m8n8k4.col.row.f16",
+        "m8n8k4.row.col.f32.f16",
+        "m8n8k4.row.row.f32.f16",
+        "m8n8k4.col.col.f32.f16",
+        "m8n8k4.col.row.f32.f16",
+        "m8n8k4.row.col.f64",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "mnemonic", "registers", "types"),
+    [
+        (
+            "m8n8k4.row.col.f32.f16",
+            "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
+            (2, 2, 8),
+            ("b32", "b32", "f32"),
+        ),
+        ("m8n8k4.col.row.f16", "mma.sync.aligned.m8n8k4.col.row.f16.f16.f16.f16", (2, 2, 4), ("b32", "b32", "b32")),
+        ("m8n8k4.row.col.f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", (1, 1, 2), ("f64", "f64", "f64")),
+    ],
+)
+def test_registers(name: str, mnemonic: str, registers: tuple[int, int, int], types: tuple[str, str, str]) -> None:
+    v = VARIANTS[name]
+    assert v.mnemonic == mnemonic
+    assert (v.a.registers, v.b.registers, v.c.registers) == registers
+    assert (v.a.register_type, v.b.register_type, v.c.register_type) == types
+
+
+def test_layouts_print_as_documented() -> None:
+    assert str(VARIANTS["m8n8k4.row.col.f16"].a.layout) == "S[(4, 2, 4, 4) : (4@laneid, 16@laneid, 1@laneid, 1)]"
+
+
+def test_variants_for() -> None:
+    assert [v.name for v in variants_for("f64", "f64")] == ["m8n8k4.row.col.f64"]
+    assert variants_for("f16", "f32")[0].name == "m8n8k4.row.col.f32.f16"
+    with pytest.raises(FragmentError) as error:
+        variants_for("bf16", "f32")
+    assert str(error.value) == (
+        "expected one of f16 x f16 + f16, f16 x f16 + f32, f64 x f64 + f64, found bf16 x bf16 + f32"
+    )

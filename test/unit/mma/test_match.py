@@ -1,0 +1,368 @@
+"""The plans of `plan_mma`: run on numpy registers they are the product, and what does not fit is explained."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
+from tirx.layout.access import plan_accesses
+from tirx.layout.holdings import held_elements
+from tirx.mma import VARIANTS, FragmentError, MmaStep, PickedFragments, pick_fragments, plan_mma
+from tirx.mma.pick import Major
+
+IntArray = NDArray[np.int64]
+
+
+def run(steps: Sequence[MmaStep], a: IntArray, b: IntArray, c: IntArray) -> None:
+    """Executes steps on (warps, 32, registers) tables, by the fragments of the instruction."""
+    for step in steps:
+        v = step.variant
+        operands: list[IntArray] = []
+        for fragment, tile, first in ((v.a, a, step.a_reg), (v.b, b, step.b_reg), (v.c, c, step.c_reg)):
+            lanes, slots = (fragment.layout.axis_table(x, fragment.shape) for x in ("laneid", "m"))
+            operands.append(tile[:, lanes, first + slots])
+        x, y, z = operands
+        lanes, slots = (v.c.layout.axis_table(name, v.c.shape) for name in ("laneid", "m"))
+        c[:, lanes, step.c_reg + slots] = z + np.einsum("wqik,wqjk->wqij", x, y)
+
+
+def check(
+    layouts: Sequence[TileLayout], shapes: Sequence[tuple[int, ...]], types: tuple[str, str], threads: int
+) -> tuple[MmaStep, ...]:
+    """Plans a product and runs it: every copy of every element of C has the whole sum, over what it had before."""
+    steps = plan_mma(
+        layouts[0], layouts[1], layouts[2], shapes[0], shapes[1], shapes[2], (types[0], types[0]), types[1], threads
+    )
+    random = np.random.default_rng(7)
+    values = [random.integers(-9, 9, shape) for shape in shapes]
+    held = [held_elements(x, shape, threads) for x, shape in zip(layouts, shapes, strict=True)]
+    registers = [
+        np.where(h < 0, 1000, v.reshape(-1)[h]).reshape(threads // 32, 32, -1)
+        for h, v in zip(held, values, strict=True)
+    ]
+    run(steps, *registers)
+    expected = values[2] + np.einsum("...mk,...nk->...mn", values[0], values[1])
+    found = registers[2].reshape(threads, -1)
+    assert (np.where(held[2] < 0, 1000, expected.reshape(-1)[held[2]]) == found).all()
+    return steps
+
+
+def shapes_of(
+    batch: tuple[int, ...], m: int, n: int, k: int
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    return (*batch, m, k), (*batch, n, k), (*batch, m, n)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_fragments_themselves(name: str) -> None:
+    v = VARIANTS[name]
+    steps = check(
+        (v.a.layout, v.b.layout, v.c.layout),
+        (v.a.shape, v.b.shape, v.c.shape),
+        (v.operand_type, v.accumulator_type),
+        32,
+    )
+    assert steps == (MmaStep(0, 0, 0, v),)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_tiles_of_fragments(name: str) -> None:
+    """Fragments repeated by `TileLayout.tile`: 2 along M, 3 along N, 2 along K."""
+    v = VARIANTS[name]
+    q = v.products
+    a = v.a.layout.tile(TileLayout.row_major((1, 2, 2)), (1, 2, 2), v.a.shape)
+    b = v.b.layout.tile(TileLayout.row_major((1, 3, 2)), (1, 3, 2), v.b.shape)
+    c = v.c.layout.tile(TileLayout.row_major((1, 2, 3)), (1, 2, 3), v.c.shape)
+    steps = check((a, b, c), shapes_of((q,), 16, 24, 8), (v.operand_type, v.accumulator_type), 32)
+    e = v.c.elements
+    assert [s.c_reg for s in steps] == [i * e for i in range(6)] * 2
+    assert [s.a_reg // v.a.elements for s in steps] == [0, 0, 0, 2, 2, 2, 1, 1, 1, 3, 3, 3]
+
+
+def test_without_warpid_every_warp_does_the_same() -> None:
+    v = VARIANTS["m8n8k4.row.col.f64"]
+    steps = check((v.a.layout, v.b.layout, v.c.layout), shapes_of((), 8, 8, 4), ("f64", "f64"), 64)
+    assert len(steps) == 1
+
+
+def test_thread_axes_of_any_scope() -> None:
+    """Lanes and warps named by tx, and a warp named inside its warpgroup."""
+    a = TileLayout.parse("S[(8, 8, 4) : (32@tx, 4@tx, 1@tx)]")
+    b = TileLayout.parse("S[(8, 4) : (4@laneid, 1@laneid)] + R[(2, 4) : (1@wgid, 1@wid_in_wg)]")
+    c = TileLayout.parse("S[(2, 4, 8, 4, 2) : (1@wgid, 1@wid_in_wg, 4@laneid, 1@laneid, 1)]")
+    steps = check((a, b, c), shapes_of((), 64, 8, 4), ("f64", "f64"), 256)
+    assert len(steps) == 1
+
+
+def test_k_may_come_in_any_order_that_a_and_b_share() -> None:
+    a = TileLayout.parse("S[(8, 4, 4) : (4@laneid, 1@laneid, 1)]")  # lane t holds k = 4t..4t+3
+    c = VARIANTS["m8n8k4.row.col.f64"].c.layout
+    steps = check((a, a, c), shapes_of((), 8, 8, 16), ("f64", "f64"), 32)
+    assert [s.a_reg for s in steps] == [s.b_reg for s in steps] == [0, 1, 2, 3]
+
+
+def test_copies_of_k_in_registers_are_added_once() -> None:
+    v = VARIANTS["m8n8k4.row.col.f64"]
+    a = TileLayout(v.a.layout.shard, (Iter(2, 1),))
+    assert check((a, v.b.layout, v.c.layout), shapes_of((), 8, 8, 4), ("f64", "f64"), 32) == (MmaStep(0, 0, 0, v),)
+
+
+def test_copies_of_c_in_registers_get_the_sum_each() -> None:
+    v = VARIANTS["m8n8k4.row.col.f64"]
+    c = TileLayout(v.c.layout.shard, (Iter(2, 2),))
+    assert len(check((v.a.layout, v.b.layout, c), shapes_of((), 8, 8, 4), ("f64", "f64"), 32)) == 2
+
+
+def test_registers_may_start_anywhere() -> None:
+    v = VARIANTS["m8n8k4.row.col.f32.f16"]
+    a = v.a.layout.with_offset(m=8)
+    steps = check((a, v.b.layout, v.c.layout), shapes_of((4,), 8, 8, 4), ("f16", "f32"), 32)
+    assert [s.a_reg for s in steps] == [8]
+
+
+TYPES = st.sampled_from([("f16", "f16"), ("f16", "f32"), ("f64", "f64")])
+MAJORS: st.SearchStrategy[Major] = st.sampled_from(["K", "MN"])
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    TYPES,
+    st.sampled_from([1, 2, 3, 4, 6, 8]),
+    st.sampled_from([(), (1,), (2,), (3,), (4,), (2, 2)]),
+    MAJORS,
+    MAJORS,
+)
+def test_what_is_picked_is_accepted(
+    m: int,
+    n: int,
+    k: int,
+    types: tuple[str, str],
+    warps: int,
+    batch: tuple[int, ...],
+    a_major: Major,
+    b_major: Major,
+) -> None:
+    m, n, k = 8 * m, 8 * n, 4 * k
+    layouts = pick_fragments(m, n, k, *types, warps, batch, a_major, b_major)
+    shapes = shapes_of(batch, m, n, k)
+    steps = check(layouts, shapes, types, 32 * warps)
+    assert len({(s.c_reg, s.a_reg, s.b_reg) for s in steps}) == len(steps)
+    # Every thread holds something in every register, and can load and store it.
+    bits = {"f16": 16, "f32": 32, "f64": 64}
+    for layout, shape, dtype in zip(layouts, shapes, (types[0], types[0], types[1]), strict=True):
+        plan_accesses(layout, TileLayout.row_major(shape), shape, bits[dtype], 32 * warps)
+
+
+def widths(
+    layout: TileLayout, memory: TileLayout | ComposeLayout, shape: tuple[int, ...], bits: int, threads: int
+) -> set[int]:
+    return {access.count * bits // 8 for access in plan_accesses(layout, memory, shape, bits, threads).accesses}
+
+
+@pytest.mark.parametrize("types", [("f16", "f32"), ("f64", "f64")])
+@pytest.mark.parametrize("a_major", ["K", "MN"])
+@pytest.mark.parametrize("b_major", ["K", "MN"])
+def test_operands_are_loaded_by_16_byte_vectors(types: tuple[str, str], a_major: Major, b_major: Major) -> None:
+    m, n, k = 64, 128, 16
+    bits = {"f16": 16, "f64": 64}[types[0]]
+    picked = pick_fragments(m, n, k, *types, 4, a_major=a_major, b_major=b_major)
+    for layout, major, rows in ((picked.a, a_major, m), (picked.b, b_major, n)):
+        memory = TileLayout.row_major((rows, k))
+        if major == "MN":
+            memory = TileLayout((Iter(rows, 1), Iter(k, rows)))
+        assert widths(layout, memory, (rows, k), bits, 128) == {16}
+        swizzled = ComposeLayout(SwizzleLayout.for_bits(bits, "128B"), memory)
+        assert widths(layout, swizzled, (rows, k), bits, 128) == {16}
+
+
+def test_the_f16_gemm_unit_is_16x16x4() -> None:
+    picked = pick_fragments(16, 16, 4, "f16", "f32", 1)
+    assert [str(x) for x in picked] == [
+        "S[(2, 2, 4, 4) : (8@laneid, 16@laneid, 1@laneid, 1)] + R[2 : 4@laneid]",
+        "S[(2, 2, 4, 4) : (4@laneid, 16@laneid, 1@laneid, 1)] + R[2 : 8@laneid]",
+        "S[(2, 2, 2, 2, 2, 2, 2, 2) : (8@laneid, 16@laneid, 2, 1@laneid, 4@laneid, 4, 2@laneid, 1)]",
+    ]
+
+
+def test_the_f64_unit_is_the_fragment() -> None:
+    v = VARIANTS["m8n8k4.row.col.f64"]
+    expected = PickedFragments(*(x.layout.canonicalize() for x in (v.a, v.b, v.c)))
+    assert pick_fragments(8, 8, 4, "f64", "f64", 1) == expected
+
+
+def test_f16_batches_of_one_fragment_are_the_fragment() -> None:
+    v = VARIANTS["m8n8k4.row.col.f16"]
+    picked = pick_fragments(8, 8, 4, "f16", "f16", 1, batch=(4,))
+    assert picked == PickedFragments(*(x.layout.canonicalize() for x in (v.a, v.b, v.c)))
+
+
+def test_warps_form_a_square_and_share_operands() -> None:
+    picked = pick_fragments(64, 64, 4, "f64", "f64", 4)
+    assert picked.a.replica == (Iter(2, 1, "warpid"),)
+    assert picked.b.replica == (Iter(2, 2, "warpid"),)
+    assert picked.c.replica == ()
+
+
+def test_planning_is_fast() -> None:
+    for warps in (4, 8):
+        picked = pick_fragments(64, 64, 16, "f16", "f32", warps)
+        start = time.perf_counter()
+        shapes = shapes_of((), 64, 64, 16)
+        plan_mma(*picked, *shapes, ("f16", "f16"), "f32", 32 * warps)
+        assert time.perf_counter() - start < 0.1
+
+
+def plan(
+    a: str, b: str, c: str, m: int, n: int, k: int, types: tuple[str, str] = ("f64", "f64"), threads: int = 32
+) -> None:
+    layouts = PickedFragments(*(TileLayout.parse(x) for x in (a, b, c)))
+    plan_mma(*layouts, *shapes_of((), m, n, k), (types[0], types[0]), types[1], threads)
+
+
+AB = "S[(8, 4) : (4@laneid, 1@laneid)]"
+C = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]"
+F64 = "mma.m8n8k4 on f64 with f64 accumulators multiplies 8x8x4 fragments, 1 per warp, row.col, as in tirx.mma.VARIANTS"
+F16 = (
+    "mma.m8n8k4 on f16 with f32 accumulators multiplies 8x8x4 fragments, 4 per warp, row.col, row.row, col.col, "
+    "col.row, as in tirx.mma.VARIANTS"
+)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "k", "message"),
+    [
+        pytest.param(
+            AB,
+            AB,
+            "S[(8, 4, 2) : (1@laneid, 8@laneid, 1)]",
+            4,
+            f"expected element (0, 2) of C in register 0 of thread 1, found (1, 0); {F64}",
+            id="accumulator rows on the wrong lanes",
+        ),
+        pytest.param(
+            "S[(8, 4) : (1@laneid, 8@laneid)]",
+            AB,
+            C,
+            4,
+            f"expected element (0, 1) of A in register 0 of thread 1, found (1, 0); {F64}",
+            id="A is transposed in the lanes",
+        ),
+        pytest.param(
+            AB,
+            "S[(8, 4) : (1@laneid, 8@laneid)]",
+            C,
+            4,
+            f"expected element (0, 1) of B in register 0 of thread 1, found (1, 0); {F64}",
+            id="B is transposed in the lanes",
+        ),
+        pytest.param(
+            "S[(8, 2, 4) : (4@laneid, 1, 1@laneid)]",
+            "S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]",
+            C,
+            8,
+            f"expected fragments of A and B with the same k, found none that share k = 0 for registers 0..1 of C "
+            f"(product 0 of warp 0); {F64}",
+            id="A and B hold k in different orders",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named(a: str, b: str, c: str, k: int, message: str) -> None:
+    with pytest.raises(FragmentError) as error:
+        plan(a, b, c, 8, 8, k)
+    assert str(error.value) == message
+
+
+def test_f16_fragments_that_do_not_fit() -> None:
+    with pytest.raises(FragmentError) as error:
+        plan(
+            "S[(2, 2, 4, 4) : (4@laneid, 16@laneid, 1@laneid, 1)] + R[2 : 8@laneid]",
+            "S[(2, 2, 4, 4) : (4@laneid, 16@laneid, 1@laneid, 1)] + R[2 : 8@laneid]",
+            "S[(2, 2, 2, 2, 2, 2, 2, 2) : (8@laneid, 16@laneid, 2, 1@laneid, 4@laneid, 4, 2@laneid, 1)]",
+            16,
+            16,
+            4,
+            ("f16", "f32"),
+        )
+    assert str(error.value) == f"expected element (0, 0) of A in register 0 of thread 4, found (8, 0); {F16}"
+
+
+def test_f16_accumulators_on_the_f32_fragment() -> None:
+    f32 = VARIANTS["m8n8k4.row.col.f32.f16"]
+    shapes = (f32.a.shape, f32.b.shape, f32.c.shape)
+    layouts = (f32.a.layout, f32.b.layout, f32.c.layout)
+    with pytest.raises(FragmentError, match=r"^expected element \(0, 0, 2\) of C in register 2 of thread 0, found "):
+        plan_mma(*PickedFragments(*layouts), *shapes, ("f16", "f16"), "f16", 32)
+
+
+def test_one_product_in_two_batches() -> None:
+    """Rows 0..3 of the fragment from batch 0, rows 4..7 from batch 1: no product of the tile."""
+    a = TileLayout.parse("S[(2, 4, 4) : (16@laneid, 4@laneid, 1@laneid)]")
+    b = TileLayout.parse("S[(2, 8, 4) : (1, 4@laneid, 1@laneid)]")
+    c = TileLayout.parse("S[(2, 4, 4, 2) : (16@laneid, 4@laneid, 1@laneid, 1)]")
+    with pytest.raises(FragmentError, match=r"^expected each product within one batch, found element \(1, 0, 0\) of C"):
+        plan_mma(a, b, c, (2, 4, 4), (2, 8, 4), (2, 4, 8), ("f64", "f64"), "f64", 32)
+
+
+@pytest.mark.parametrize(
+    ("a_shape", "b_shape", "c_shape", "types", "threads", "message"),
+    [
+        ((8, 4), (8, 4), (4, 8), ("f64", "f64"), 32, r"expected A \(..., M, K\), B \(..., N, K\) and C \(..., M, N\)"),
+        ((8, 4), (8, 4), (1, 8, 8), ("f64", "f64"), 32, "expected tiles of one rank of 2 or more"),
+        ((8, 4), (8, 4), (8, 8), ("f64", "f16"), 32, "expected A and B of one type, found f64 and f16"),
+        ((8, 4), (8, 4), (8, 8), ("bf16", "bf16"), 32, "expected one of f16 x f16"),
+        ((8, 4), (8, 4), (8, 8), ("f64", "f64"), 48, "expected a multiple of 32 threads, found 48"),
+    ],
+)
+def test_wrong_questions(
+    a_shape: tuple[int, ...],
+    b_shape: tuple[int, ...],
+    c_shape: tuple[int, ...],
+    types: tuple[str, str],
+    threads: int,
+    message: str,
+) -> None:
+    ab, c = TileLayout.parse(AB), TileLayout.parse(C)
+    with pytest.raises(FragmentError, match=f"^{message}"):
+        plan_mma(ab, ab, c, a_shape, b_shape, c_shape, types, "f64", threads)
+
+
+def test_layouts_that_threads_cannot_hold() -> None:
+    with pytest.raises(FragmentError, match="^A: expected warpid in 0..0 in a block of 32 threads, found element"):
+        plan(f"{AB} + 1@warpid", AB, C, 8, 8, 4)
+    with pytest.raises(FragmentError, match="^expected registers of A in whole fragments of 4 elements per thread"):
+        a = "S[(2, 2, 4, 6) : (8@laneid, 16@laneid, 1@laneid, 1)] + R[2 : 4@laneid]"
+        plan(a, a, str(pick_fragments(16, 16, 4, "f16", "f16", 1).c), 16, 16, 6, ("f16", "f16"))
+    with pytest.raises(FragmentError, match="^expected an element of C in register 1 of thread 0, found nothing"):
+        plan(AB, AB, "S[(8, 4, 2) : (4@laneid, 1@laneid, 3)]", 8, 8, 4)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((12, 8, 4), "expected M to be a multiple of 8 for m8n8k4.row.col.f64, found 12; nearest: 8 and 16"),
+        ((8, 3, 4), "expected N to be a multiple of 8 for m8n8k4.row.col.f64, found 3; nearest: 8"),
+        ((8, 8, 6), "expected K to be a multiple of 4 for m8n8k4.row.col.f64, found 6; nearest: 4 and 8"),
+        ((8, 8, 0), "expected K to be a multiple of 4 for m8n8k4.row.col.f64, found 0; nearest: 4"),
+    ],
+)
+def test_sizes_that_no_fragments_have(sizes: tuple[int, int, int], message: str) -> None:
+    with pytest.raises(FragmentError) as error:
+        pick_fragments(*sizes, "f64", "f64", 1)
+    assert str(error.value) == message
+
+
+def test_types_and_warps_that_do_not_exist() -> None:
+    with pytest.raises(FragmentError, match="^expected one of f16 x f16"):
+        pick_fragments(8, 8, 4, "f16", "f64", 1)
+    with pytest.raises(FragmentError, match="^expected 1 or more warps"):
+        pick_fragments(8, 8, 4, "f64", "f64", 0)

@@ -1,0 +1,217 @@
+"""Canonical layouts: the seed's figures digit for digit, and what is refused, with the facts in the error."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout, cute_shape
+from tirx.tcgen05 import LegalityError, canonical_layout, find_dtype, operand_slices, pick_operand_layout
+
+# (CuTe text, type, major, swizzle, T, m, k, LBO in elements or None, SBO in elements, encoded LBO, encoded SBO)
+FIGURES = [
+    ("Swizzle<0,4,3> o ((8,2),(4,4)):((4,32),(1,64))", "tf32", "K", "none", 4, 2, 2, 64, 32, 16, 8),
+    ("Swizzle<1,4,3> o ((8,2),(4,4)):((8,64),(1,4))", "tf32", "K", "32B", 4, 2, 2, None, 64, 1, 16),
+    ("Swizzle<0,4,3> o ((8,1,2),(8,2)):((1,8,64),(8,128))", "bf16", "MN", "none", 8, 2, 2, 128, 64, 16, 8),
+    ("Swizzle<1,4,3> o ((8,2,2),(8,2)):((1,8,128),(16,256))", "bf16", "MN", "32B", 8, 2, 2, 128, 256, 16, 32),
+    ("Swizzle<2,4,3> o ((8,4,2),(8,2)):((1,8,256),(32,512))", "bf16", "MN", "64B", 8, 2, 2, 256, 512, 32, 64),
+]
+
+
+def from_cute(text: str, dtype: str) -> tuple[ComposeLayout, tuple[int, int]]:
+    mn, k = cute_shape(text.partition(" o ")[2])
+    return ComposeLayout.from_cute(text, find_dtype(dtype).bits), (mn, k)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f"{f[2]}-{f[3]}-{f[1]}")
+def test_seed_figures(figure: tuple[str, str, str, str, int, int, int, int | None, int, int, int]):
+    text, dtype, major, swizzle, t, m, k, lbo, sbo, lbo_field, sbo_field = figure
+    layout, shape = from_cute(text, dtype)
+    found = canonical_layout(layout, shape, dtype)
+    size = find_dtype(dtype).bits // 8
+    assert (found.major, found.swizzle, found.t, found.m, found.k) == (major, swizzle, t, m, k)
+    assert found.lbo == (None if lbo is None else lbo * size)
+    assert found.sbo == sbo * size
+    word = found.descriptor().encode()
+    assert (word >> 16 & 0x3FFF, word >> 32 & 0x3FFF) == (lbo_field, sbo_field)
+    assert found.cute() == text
+
+
+@pytest.mark.parametrize(("swizzle", "alignment"), [("32B", 256), ("64B", 512), ("128B", 1024)])
+def test_base_alignment(swizzle: str, alignment: int):
+    k = {"32B": 16, "64B": 32, "128B": 64}[swizzle]
+    found = canonical_layout(pick_operand_layout((64, k), "f16"), (64, k))
+    assert (found.swizzle, found.base_alignment) == (swizzle, alignment)
+    assert found.descriptor(3 * alignment).start == 3 * alignment
+    with pytest.raises(LegalityError, match=f"aligned to {alignment} bytes, got 16; nearest is 0"):
+        found.descriptor(16)
+
+
+def test_base_alignment_of_the_other_modes():
+    assert canonical_layout(pick_operand_layout((64, 8), "f16"), (64, 8)).base_alignment == 16
+    assert canonical_layout(pick_operand_layout((64, 8), "tf32", "MN"), (64, 8), "tf32").base_alignment == 1024
+
+
+def test_how_a_layout_is_written_plays_no_role():
+    tile = TileLayout.parse("S[(2, 64, 4, 16) : (4096, 64, 16, 1)]")
+    assert canonical_layout(ComposeLayout(SwizzleLayout(3, 3, 3), tile), (128, 64)).swizzle == "128B"
+
+
+def test_tile_inside_a_buffer_keeps_its_offset():
+    layout = pick_operand_layout((128, 64), "f16")
+    assert isinstance(layout, ComposeLayout)
+    moved = ComposeLayout(layout.swizzle, layout.tile.with_offset(m=8192))
+    found = canonical_layout(moved, (128, 64))
+    assert (found.start, found.sbo) == (16384, 1024)
+    assert found.descriptor(1024).start == 17408
+
+
+def test_start_in_another_row_of_the_pattern_is_refused():
+    layout = pick_operand_layout((128, 64), "f16")
+    assert isinstance(layout, ComposeLayout)
+    moved = ComposeLayout(layout.swizzle, layout.tile.with_offset(m=64))
+    with pytest.raises(LegalityError, match="not canonical"):
+        canonical_layout(moved, (128, 64))
+
+
+def test_row_major_misses_only_its_swizzle():
+    with pytest.raises(LegalityError, match="of which only the swizzle is missing") as caught:
+        canonical_layout(TileLayout.parse("S[(128, 64) : (64, 1)]"), (128, 64))
+    error = caught.value
+    assert (error.element, error.expected, error.found) == ((1, 0), 144, 128)
+    assert error.nearest is not None and error.nearest.swizzle == "128B"
+
+
+def test_padded_rows_name_the_first_element():
+    tile = TileLayout.parse("S[(128, 64) : (72, 1)]")
+    with pytest.raises(LegalityError) as caught:
+        canonical_layout(tile, (128, 64))
+    error = caught.value
+    assert error.element is not None and error.nearest is not None
+    table = tile.table((128, 64))["m"] * 2
+    assert error.found == table[error.element] != error.expected
+
+
+def test_stride_that_no_field_holds_is_refused():
+    tile = TileLayout.parse("S[(2, 8, 2, 8) : (132, 8, 64, 1)]")  # SBO of 264 bytes is no multiple of 16
+    with pytest.raises(LegalityError, match=r"element \(8, 0\)"):
+        canonical_layout(tile, (16, 16))
+    tile = TileLayout.parse("S[(2, 8, 2, 8) : (131072, 8, 64, 1)]")  # 2**18 bytes
+    with pytest.raises(LegalityError, match=r"element \(8, 0\)"):
+        canonical_layout(tile, (16, 16))
+
+
+@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
+def test_tf32_is_mn_major_only_with_32_byte_atoms(swizzle: SwizzleMode):
+    row = {"none": 4, "32B": 8, "64B": 16, "128B": 32}[swizzle]
+    tile = TileLayout.parse(f"S[({64 // row}, {row}, 8) : ({row * 8}, 1, {row})]")
+    layout = ComposeLayout(SwizzleLayout.for_dtype("tf32", swizzle), tile)
+    with pytest.raises(LegalityError, match="MN-major 128B_base32B") as caught:
+        canonical_layout(layout, (64, 8), "tf32")
+    assert caught.value.nearest is not None and caught.value.nearest.swizzle == swizzle
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_only_tf32_uses_32_byte_atoms(dtype: str):
+    tile = TileLayout.parse("S[(2, 64, 16) : (1024, 1, 64)]")
+    layout = ComposeLayout(SwizzleLayout.for_dtype(dtype, "128B_base32B"), tile)
+    with pytest.raises(LegalityError, match="MN-major with swizzle 128B_base32B, which the hardware does not read"):
+        canonical_layout(layout, (128, 16), dtype)
+
+
+def test_sub_byte_types_are_never_mn_major():
+    layout = ComposeLayout(SwizzleLayout.for_bits(8, "64B"), TileLayout.parse("S[(64, 16) : (1, 64)]"))
+    with pytest.raises(LegalityError, match="MN-major not at all"):
+        canonical_layout(layout, (64, 16), "e3m2")
+    with pytest.raises(LegalityError, match="no MN-major layout"):
+        pick_operand_layout((64, 64), "e2m1", "MN")
+
+
+def test_padded_e2m1_uses_byte_containers():
+    layout = pick_operand_layout((64, 128), "e2m1", container_bits=8)
+    found = canonical_layout(layout, (64, 128), "e2m1", container_bits=8)
+    assert (found.swizzle, found.t, found.sbo) == ("128B", 16, 1024)
+    with pytest.raises(LegalityError):
+        canonical_layout(layout, (64, 128), "e2m1")
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "message"),
+    [
+        ((12, 64), "f16", "MN in steps of 8, got 12; nearest is 16"),
+        ((16, 20), "f16", r"K in steps of 8 elements of f16 \(16 bytes\), got 20; nearest is 16"),
+        ((16, 64), "f32", "got f32; f32 data are multiplied as tf32"),
+        ((16, 64), "f17", "unknown element type 'f17'"),
+    ],
+)
+def test_shapes_and_types_that_no_operand_has(shape: tuple[int, int], dtype: str, message: str):
+    with pytest.raises(LegalityError, match=message):
+        canonical_layout(TileLayout.row_major(shape), shape, dtype)
+
+
+def test_other_axes_and_replicas_are_refused():
+    with pytest.raises(LegalityError, match="on axis m only, got axis TLane"):
+        canonical_layout(TileLayout.parse("S[(16, 16) : (1@TLane, 1)]"), (16, 16))
+    with pytest.raises(LegalityError, match="replicas"):
+        canonical_layout(TileLayout.parse("S[(16, 16) : (16, 1)] + R[2 : 256]"), (16, 16))
+
+
+def test_slices_may_lie_anywhere():
+    # K in two halves, 1024 bytes apart.
+    layout = TileLayout.parse("S[(2, 8, 2, 2, 8) : (64, 8, 512, 128, 1)]")
+    parts = operand_slices(layout, (16, 32), "f16", 16)
+    assert [part.offset_bytes for part in parts] == [0, 1024]
+    assert (parts[0].canonical.lbo, parts[0].canonical.sbo) == (256, 128)
+
+
+def test_slices_must_share_one_descriptor():
+    # Four 16-byte columns: the last one lies 8 elements further than the pitch of the others says.
+    class Uneven(TileLayout):
+        def table(self, shape: Sequence[int] | None = None) -> dict[str, NDArray[np.int64]]:
+            table = super().table(shape)["m"]
+            table[:, 24:] += 8
+            return {"m": table}
+
+    layout = Uneven(TileLayout.parse("S[(2, 8, 4, 8) : (256, 8, 64, 1)]").shard)
+    with pytest.raises(LegalityError, match=r"the layout of K elements \[16, 32\) is not canonical") as caught:
+        operand_slices(layout, (16, 32), "f16", 16)
+    error = caught.value
+    assert (error.element, error.expected, error.found) == ((0, 24), 384, 400)
+
+
+def test_k_steps_of_the_instruction():
+    layout = pick_operand_layout((16, 32), "f16")
+    with pytest.raises(LegalityError, match="K in steps of 24 elements, one per instruction, got 32"):
+        operand_slices(layout, (16, 32), "f16", 24)
+    with pytest.raises(LegalityError, match=r"instructions of K in steps of 8 elements \(16 bytes\), got 4"):
+        operand_slices(layout, (16, 32), "f16", 4)
+
+
+def test_rows_of_a_larger_tile():
+    layout = pick_operand_layout((256, 64), "f16")
+    lower, upper = (operand_slices(layout, (256, 64), "f16", 16, rows=r) for r in ((0, 128), (128, 256)))
+    assert [part.offset_bytes for part in lower] == [0, 32, 64, 96]
+    assert [part.offset_bytes for part in upper] == [16384, 16416, 16448, 16480]
+    assert lower[0].canonical == upper[0].canonical
+    with pytest.raises(LegalityError, match="steps of 8"):
+        operand_slices(layout, (256, 64), "f16", 16, rows=(4, 128))
+
+
+def test_moving_any_element_is_noticed():
+    layout = pick_operand_layout((64, 32), "f16")
+    assert isinstance(layout, ComposeLayout)
+    table = layout.table((64, 32))["m"]
+
+    class Given(TileLayout):
+        def table(self, shape: Sequence[int] | None = None) -> dict[str, NDArray[np.int64]]:
+            return {"m": table}
+
+    moved = Given(layout.tile.shard)
+    assert canonical_layout(moved, (64, 32)).swizzle == "64B"
+    rng = np.random.default_rng(0)
+    for row, column in zip(rng.integers(0, 64, 50), rng.integers(1, 32, 50), strict=True):
+        table[row, column] += 1
+        with pytest.raises(LegalityError):
+            canonical_layout(moved, (64, 32))
+        table[row, column] -= 1

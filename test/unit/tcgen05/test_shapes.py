@@ -1,0 +1,155 @@
+"""Instruction shapes: the ISA's table, element types, and the errors."""
+
+import pytest
+
+from tirx.tcgen05 import (
+    DTYPES,
+    KINDS,
+    LegalityError,
+    check_shape,
+    check_transposed_b,
+    find_dtype,
+    find_kind,
+    largest_portable_n,
+    portable,
+)
+
+STEP_8, STEP_16, STEP_32 = (set(range(step, 257, step)) for step in (8, 16, 32))
+WS = {64, 128, 256}
+
+# kind, cta_group, ws, sparse -> (M, N, K), from the ISA's table of kinds and shapes
+TABLE = {
+    ("f16", 1, False, False): ({64, 128}, STEP_8, 16),
+    ("f16", 1, False, True): ({64, 128}, STEP_8, 32),
+    ("f16", 2, False, False): ({128, 256}, STEP_16, 16),
+    ("f16", 1, True, False): ({32, 64, 128}, WS, 16),
+    ("f16", 1, True, True): ({32, 64, 128}, WS - {256}, 32),
+    ("tf32", 1, False, False): ({64, 128}, STEP_8, 8),
+    ("tf32", 2, False, True): ({128, 256}, STEP_16, 16),
+    ("f8f6f4", 1, False, True): ({64, 128}, STEP_8, 64),
+    ("f8f6f4", 1, True, False): ({32, 64, 128}, WS, 32),
+    ("i8", 1, False, False): ({64, 128}, {8, 24} | STEP_16, 32),
+    ("i8", 2, False, True): ({128, 256}, STEP_32, 64),
+    ("i8", 1, True, False): ({32, 64, 128}, WS, 32),
+    ("mxf8f6f4", 1, False, False): ({128}, STEP_8, 32),
+    ("mxf8f6f4", 2, False, False): ({128, 256}, STEP_16, 32),
+    ("mxf8f6f4", 2, False, True): ({256}, STEP_16, 64),
+    ("mxf4", 1, False, True): ({128}, STEP_8, 128),
+    ("mxf4", 2, False, True): ({256}, STEP_16, 128),
+    ("mxf4nvf4", 2, False, False): ({128, 256}, STEP_16, 64),
+}
+
+
+@pytest.mark.parametrize("variant", TABLE, ids=str)
+def test_the_table(variant: tuple[str, int, bool, bool]):
+    kind, cta_group, ws, sparse = variant
+    ms, ns, k = TABLE[variant]
+    for m in range(0, 321, 16):
+        for n in range(0, 321, 8):
+            if m in ms and n in ns:
+                assert check_shape(kind, m, n, cta_group, ws, sparse) == (m, n, k)
+            else:
+                assert not portable(kind, m, n, cta_group, ws, sparse)
+                with pytest.raises(LegalityError, match="nearest is"):
+                    check_shape(kind, m, n, cta_group, ws, sparse)
+
+
+@pytest.mark.parametrize("kind", ["mxf8f6f4", "mxf4", "mxf4nvf4"])
+def test_block_scaled_kinds_have_no_ws(kind: str):
+    with pytest.raises(
+        LegalityError, match=f"kind::{kind}: expected one of cta_group 1, cta_group 2, got cta_group 1 .ws"
+    ):
+        check_shape(kind, 128, 64, ws=True)
+
+
+def test_errors_say_what_is_legal_and_nearest():
+    with pytest.raises(LegalityError, match=r"cta_group 1: expected N in \{8, 16, ..., 256\}, got 100; nearest is 96"):
+        check_shape("f16", 128, 100)
+    with pytest.raises(LegalityError, match=r"expected N in \{8, 16, 24, 32, 48, ..., 256\}, got 40; nearest is 32"):
+        check_shape("i8", 128, 40)
+    with pytest.raises(LegalityError, match=r"cta_group 2, sparse: expected M in \{256\}, got 128; nearest is 256"):
+        check_shape("mxf4", 128, 64, cta_group=2, sparse=True)
+    with pytest.raises(
+        LegalityError, match=r"cta_group 1, .ws: expected M in \{32, 64, 128\}, got 256; nearest is 128"
+    ):
+        check_shape("f16", 256, 64, ws=True)
+    with pytest.raises(
+        LegalityError, match="expected one of cta_group 1, cta_group 2, cta_group 1 .ws, got cta_group 2 .ws"
+    ):
+        check_shape("f16", 128, 64, cta_group=2, ws=True)
+    with pytest.raises(LegalityError, match=r"expected a kind of tcgen05.mma \(f16, .*got 'f64'"):
+        check_shape("f64", 128, 64)
+
+
+def test_portable_shapes_are_those_of_every_source():
+    assert portable("f16", 64, 8) and portable("f16", 128, 16) and portable("f16", 256, 32, cta_group=2)
+    check_shape("f16", 128, 24)
+    assert not portable("f16", 128, 24)
+    check_shape("f16", 256, 48, cta_group=2)
+    assert not portable("f16", 256, 48, cta_group=2)
+    check_shape("mxf8f6f4", 128, 64, cta_group=2)
+    assert not portable("mxf8f6f4", 128, 64, cta_group=2)
+    assert not portable("i8", 64, 24) and portable("i8", 64, 8)
+
+
+def test_a_wide_tile_is_cut_into_equal_portable_instructions():
+    assert largest_portable_n("f16", 128, 256) == 256
+    assert largest_portable_n("f16", 128, 512) == 256
+    assert largest_portable_n("f16", 128, 320) == 160
+    assert largest_portable_n("f16", 64, 264) == 88
+    assert largest_portable_n("f16", 128, 24) is None
+    assert largest_portable_n("f16", 96, 64) is None
+
+
+def test_mn_major_b():
+    check_transposed_b("e4m3", 32)
+    check_transposed_b("f16", 8)
+    with pytest.raises(LegalityError, match="expected N in steps of 32, got 80; nearest is 64"):
+        check_transposed_b("u8", 80, cta_group=2)
+    with pytest.raises(LegalityError, match="expected cta_group 1 or 2, got 4"):
+        check_transposed_b("u8", 64, cta_group=4)
+
+
+def test_dense_instructions_multiply_32_bytes_along_k():
+    for kind in KINDS.values():
+        for name, _ in kind.operands:
+            padded = not kind.block_scaled or kind.transposable  # sub-byte types take a byte, except in the mxf4 kinds
+            bits = max(find_dtype(name).bits, 8) if padded else find_dtype(name).bits
+            assert kind.k * bits == 256
+            assert kind.instruction_k(sparse=True) == 2 * kind.k
+    assert find_kind(KINDS["f16"]) is KINDS["f16"]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name", "bits"),
+    [
+        ("f16", "f16", 16),
+        ("bf16", "bf16", 16),
+        ("tf32", "tf32", 32),
+        ("f32", "f32", 32),
+        ("f64", "f64", 64),
+        ("f8E4M3FN", "e4m3", 8),
+        ("f8E5M2", "e5m2", 8),
+        ("f6E2M3FN", "e2m3", 6),
+        ("f6E3M2FN", "e3m2", 6),
+        ("f4E2M1FN", "e2m1", 4),
+        ("f8E8M0FNU", "ue8m0", 8),
+        ("ue4m3", "ue4m3", 8),
+        ("i8", "s8", 8),
+        ("si8", "s8", 8),
+        ("ui8", "u8", 8),
+        ("i32", "s32", 32),
+    ],
+)
+def test_element_types(spelling: str, name: str, bits: int):
+    element = find_dtype(spelling)
+    assert (element.name, element.bits) == (name, bits)
+    assert find_dtype(name) is element is DTYPES[name]
+    assert find_dtype(element) is element
+
+
+def test_types_that_the_tensor_cores_do_not_know():
+    with pytest.raises(LegalityError, match="expected an element type of the tensor cores .*got i16"):
+        find_dtype("i16")
+    with pytest.raises(LegalityError, match="unknown element type 'float'"):
+        find_dtype("float")

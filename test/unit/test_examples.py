@@ -1,0 +1,52 @@
+"""Every example lowers without a warning and assembles for its target without one."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import tirx
+from tirx.diagnostics import Diagnostic, diagnostic_handler
+from tirx.ptx.ptxas import assemble
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def target_of(ptx: str) -> str:
+    """The target that the PTX itself names."""
+    found = re.search(r"^\.target (\w+)$", ptx, re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def check_assembles(ptx: str, entries: int) -> None:
+    assert len(re.findall(r"^\.visible \.entry", ptx, re.MULTILINE)) == entries
+    result = assemble(ptx, target_of(ptx))
+    assert result.ok, result.stderr
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
+def test_example_assembles(path: Path) -> None:
+    text = path.read_text()
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        ptx = tirx.compile(text)
+    assert [d for d in said if d.severity != "remark"] == []
+    check_assembles(ptx, text.count("tirx.kernel @"))
+
+
+def test_every_example_of_the_readme_exists() -> None:
+    readme = (EXAMPLES.parent / "README.md").read_text()
+    assert set(re.findall(r"examples/(\w+\.\w+)", readme)) <= {path.name for path in EXAMPLES.iterdir()}
+
+
+def test_embedding(capsys: pytest.CaptureFixture[str]) -> None:
+    main = runpy.run_path(str(EXAMPLES / "embed.py"))["main"]
+    ptx = main()
+    check_assembles(ptx, 1)
+    assert ptx.count("tcgen05.mma.") == 4
+    assert "// 4 tcgen05.mma" in capsys.readouterr().err

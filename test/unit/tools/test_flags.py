@@ -1,0 +1,63 @@
+"""Pass flags on the command line mean `-p` in their place."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirx.passes import lower_to_ptx_pipeline
+from tirx.tools.flags import UsageError, expand_pass_flags, parse_flags
+
+_PASSES = ("cse", "dce", "some-pass")
+_PIPELINE = ",".join(lower_to_ptx_pipeline())
+
+
+@pytest.mark.parametrize(
+    ("argv", "expanded"),
+    [
+        (["--cse"], ["-p", "cse"]),
+        (["--some-pass=a=1 b=x,y"], ["-p", "some-pass{a=1 b=x,y}"]),
+        (["--some-pass="], ["-p", "some-pass{}"]),
+        (["--cse", "-p", "dce,cse", "--dce", "in"], ["-p", "cse", "-p", "dce,cse", "-p", "dce", "in"]),
+        (["--other", "--cse-not", "cse", "-cse"], ["--other", "--cse-not", "cse", "-cse"]),
+        (["--cse", "--", "--dce"], ["-p", "cse", "--", "--dce"]),
+        (["--lower-to-ptx"], ["-p", _PIPELINE, "--lower-to-ptx"]),
+        (
+            ["--lower-to-ptx=target=sm_90a", "--cse"],
+            ["-p", f'tirx-set-target{{target="sm_90a"}},{_PIPELINE}', "--lower-to-ptx", "-p", "cse"],
+        ),
+    ],
+)
+def test_expansion(argv: list[str], expanded: list[str]):
+    assert expand_pass_flags(argv, _PASSES) == expanded
+
+
+def test_passes_run_in_the_order_of_the_line():
+    flags = parse_flags(["--dce", "in.mlir", "-p", "cse,licm", "--canonicalize"])
+    assert [p.name for p in flags.passes] == ["dce", "cse", "licm", "canonicalize"]
+    assert (flags.input_path, flags.output_path, flags.target.name) == ("in.mlir", "-", "mlir")
+
+
+def test_options_of_passes():
+    (one,) = parse_flags(["--arith-add-fastmath=flags=nnan,ninf"]).passes
+    (two,) = parse_flags(["-p", "arith-add-fastmath{flags=nnan,ninf}"]).passes
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--no-such-flag"], "unknown argument '--no-such-flag'"),
+        (["--split-input-files"], "did you mean '--split-input-file'?"),
+        (["a", "b"], "unknown argument 'b'"),
+        (["-p", "csee"], "unknown pass 'csee'; did you mean 'cse'?"),
+        (["-t", "mlirr"], "unknown target 'mlirr'; did you mean 'mlir'?"),
+        (["-t", "mlir{no=1}"], "'mlir': Provided arguments"),
+        (["-t", ""], "Expected pass name here"),
+        (["--cse={"], "Error parsing pass pipeline specification"),
+        (["--lower-to-ptx=target=90"], "'lower-to-ptx': Incompatible types"),
+    ],
+)
+def test_usage_errors(argv: list[str], message: str):
+    with pytest.raises(UsageError) as caught:
+        parse_flags(argv)
+    assert message in str(caught.value)

@@ -1,0 +1,189 @@
+"""Exit codes and reports of `tirx-opt` for what tests on files cannot provoke: warnings, remarks and bugs."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import test
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from tirx.diagnostics import LocatedError, remark, warn
+from tirx.tools import tirx_opt
+from tirx.tools.flags import OptFlags, parse_flags
+from tirx.tools.tirx_opt import main
+
+
+@dataclass(frozen=True)
+class _CallPass(ModulePass):
+    name = "call"
+    call: Callable[[Operation], None]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(op.walk()):
+            if isinstance(inner, test.TestOp):
+                self.call(inner)
+
+
+class _Run(Protocol):
+    def __call__(self, text: str, call: Callable[[Operation], None], *arguments: str) -> int: ...
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Run:
+    """Runs `tirx-opt` on a text, with one pass that calls a function for every test operation."""
+
+    def run(text: str, call: Callable[[Operation], None], *arguments: str) -> int:
+        path = tmp_path / "f.mlir"
+        path.write_text(text)
+        monkeypatch.chdir(tmp_path)
+        flags = replace(parse_flags(["f.mlir", *arguments]), passes=(_CallPass(call),))
+
+        def parsed(argv: Sequence[str]) -> OptFlags:
+            return flags
+
+        monkeypatch.setattr(tirx_opt, "parse_flags", parsed)
+        return main([])
+
+    return run
+
+
+_OP = '"test.op"() : () -> ()'
+
+
+def test_warnings_are_shown_and_do_not_fail(run: _Run, capsys: pytest.CaptureFixture[str]):
+    assert run(_OP, lambda op: warn(op, "odd")) == 0
+    out, err = capsys.readouterr()
+    assert _OP in out
+    assert err == f"f.mlir:1:1: warning: odd\n{_OP}\n^\n"
+
+
+def test_remarks_are_shown_on_demand(run: _Run, capsys: pytest.CaptureFixture[str]):
+    assert run(_OP, lambda op: remark(op, "chosen")) == 0
+    assert capsys.readouterr().err == ""
+    assert run(_OP, lambda op: remark(op, "chosen"), "--remarks") == 0
+    assert capsys.readouterr().err == f"f.mlir:1:1: remark: chosen\n{_OP}\n^\n"
+
+
+def test_expected_warnings_and_remarks(run: _Run, capsys: pytest.CaptureFixture[str]):
+    def both(op: Operation) -> None:
+        warn(op, "odd")
+        remark(op, "chosen")
+
+    warned, remarked = f"{_OP} // expected-warning {{{{odd}}}}", " expected-remark {{chosen}}"
+    assert run(warned, both, "--verify-diagnostics") == 0
+    assert run(warned + remarked, both, "--verify-diagnostics", "--remarks") == 0
+    assert run(warned, both, "--verify-diagnostics", "--remarks") == 1
+    assert "unexpected remark: chosen" in capsys.readouterr().err
+    assert run(warned + remarked, both, "--verify-diagnostics") == 1
+    assert "expected remark 'chosen' at line 1, which was not reported" in capsys.readouterr().err
+
+
+def _fail_located(op: Operation) -> None:
+    raise LocatedError(op, "cannot")
+
+
+def _fail_without_place(op: Operation) -> None:
+    raise PassFailedException("cannot")
+
+
+def test_errors_of_passes(run: _Run, capsys: pytest.CaptureFixture[str]):
+    assert run(_OP, _fail_located) == 1
+    assert capsys.readouterr() == ("", f"f.mlir:1:1: error: cannot\n{_OP}\n^\n")
+    assert run(_OP, _fail_without_place) == 1
+    assert capsys.readouterr() == ("", "error: cannot\n")
+
+
+def test_expected_errors_of_passes(run: _Run):
+    assert run(f"{_OP} // expected-error {{{{cannot}}}}", _fail_located, "--verify-diagnostics") == 0
+    assert run(f"{_OP} // expected-error@unknown {{{{cannot}}}}", _fail_without_place, "--verify-diagnostics") == 0
+
+
+def test_errors_of_patterns_do_not_print_the_module(run: _Run, capsys: pytest.CaptureFixture[str]):
+    class Pattern(RewritePattern):
+        def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+            if isinstance(op, test.TestOp):
+                raise LocatedError(op, "cannot")
+
+    def rewrite(op: Operation) -> None:
+        module = op.parent_op()
+        assert isinstance(module, ModuleOp)
+        PatternRewriteWalker(Pattern()).rewrite_module(module)
+
+    assert run(_OP, rewrite) == 1
+    assert capsys.readouterr().err == f"f.mlir:1:1: error: cannot\n{_OP}\n^\n"
+
+
+def _key_error(op: Operation) -> None:
+    raise KeyError("missing")
+
+
+def _invalid_attribute(op: Operation) -> None:
+    raise VerifyException("no such attribute")
+
+
+@pytest.mark.parametrize("bug", [_key_error, _invalid_attribute])
+@pytest.mark.parametrize("arguments", [(), ("--verify-diagnostics",)])
+def test_bugs_are_not_errors_of_the_input(
+    run: _Run, capsys: pytest.CaptureFixture[str], bug: Callable[[Operation], None], arguments: tuple[str, ...]
+):
+    assert run(f"{_OP} // expected-error {{{{missing}}}}", bug, *arguments) == 2
+    err = capsys.readouterr().err
+    assert "Traceback" in err and bug.__name__ in err
+    assert "internal error:" in err
+
+
+def test_invalid_output_of_a_pass_is_its_bug(run: _Run, capsys: pytest.CaptureFixture[str]):
+    def move_to_front(op: Operation) -> None:
+        if op.operands and (block := op.parent) is not None and block.first_op is not None:
+            op.detach()
+            block.insert_op_before(op, block.first_op)
+
+    text = '%x = "test.op"() : () -> i32\n"test.op"(%x) : (i32) -> ()'
+    assert run(text, move_to_front) == 2
+    err = capsys.readouterr().err
+    assert "pass 'call' produced IR that does not verify: f.mlir:2:1: error: use of %x before its definition" in err
+    assert "Traceback" not in err
+
+
+def test_bytes_that_are_not_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'"test.op"() : () -> ()\n// \xff\n')))
+    assert main([]) == 1
+    assert capsys.readouterr().err.startswith("<stdin>:2:4: error: expected UTF-8 text, found byte 0xff")
+
+
+def test_output_keeps_the_mode_of_the_file_and_follows_links(tmp_path: Path):
+    source, target, link = tmp_path / "in.mlir", tmp_path / "out.mlir", tmp_path / "link.mlir"
+    source.write_text(_OP)
+    target.touch(0o640)
+    link.symlink_to(target)
+    assert main([str(source), "-o", str(link)]) == 0
+    assert link.is_symlink() and _OP in target.read_text()
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(tmp_path)) == ["in.mlir", "link.mlir", "out.mlir"]
+
+
+def test_a_reader_that_leaves_early_is_no_bug(tmp_path: Path):
+    source = tmp_path / "in.mlir"
+    source.write_text(f"{_OP}\n" * 20000)
+    command = [sys.executable, "-m", "tirx.tools.tirx_opt", str(source)]
+    root = Path(tirx_opt.__file__).parents[2]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(root)}
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1

@@ -1,0 +1,29 @@
+"""From a module of tile programs to PTX text, in one call."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tirx.passes import lower_to_ptx_passes
+from tirx.ptx.printer import PtxTarget
+from tirx.tools.parsing import parse_located
+from tirx.tools.verification import run_passes
+from tirx.universe import new_context
+
+
+def compile(module_or_text: ModuleOp | str, target: str | None = None) -> str:
+    """
+    PTX for the kernels of a module, given as IR or as MLIR text.
+
+    `target` (for example `"sm_100a"`) overrides the target that the kernels name. A module that is given as IR stays
+    as it is. Raises LocatedError, with the line of the text where there is one, for input that is not legal; warnings
+    go to the handler of `tirx.diagnostics`.
+    """
+    context = new_context()
+    module = parse_located(context, module_or_text) if isinstance(module_or_text, str) else module_or_text.clone()
+    run_passes(context, module, lower_to_ptx_passes(target).passes)
+    ptx = StringIO()
+    PtxTarget().emit(context, module, ptx)
+    return ptx.getvalue()

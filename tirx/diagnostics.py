@@ -1,0 +1,83 @@
+"""Diagnostics that point at the user's line: errors, warnings and remarks with a location."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException
+
+Severity = Literal["error", "warning", "remark"]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message about one place of the input. `location` is `UNKNOWN_LOC` for IR that was built, not parsed."""
+
+    severity: Severity
+    message: str
+    location: LocationAttr
+
+    @property
+    def position(self) -> tuple[str, int, int] | None:
+        """`(file, line, column)`, both counted from 1; None when the location is unknown."""
+        match self.location:
+            case FileLineColLoc(filename=file, line=line, column=column):
+                return file.data, line.data, column.data
+            case _:
+                return None
+
+    def __str__(self) -> str:
+        where = self.position
+        prefix = "" if where is None else f"{where[0]}:{where[1]}:{where[2]}: "
+        return f"{prefix}{self.severity}: {self.message}"
+
+
+class LocatedError(DiagnosticException):
+    """A user error found by a pass: carries the location of the offending operation."""
+
+    def __init__(self, where: Operation | LocationAttr, message: str):
+        super().__init__(message)
+        location = where.location if isinstance(where, Operation) else where
+        self.diagnostic = Diagnostic("error", message, location)
+
+    def __str__(self) -> str:
+        return str(self.diagnostic)
+
+
+def _print_warnings(diagnostic: Diagnostic) -> None:
+    if diagnostic.severity != "remark":
+        print(diagnostic, file=sys.stderr)
+
+
+_handler: ContextVar[Callable[[Diagnostic], None]] = ContextVar("tirx_diagnostic_handler", default=_print_warnings)
+
+
+@contextlib.contextmanager
+def diagnostic_handler(handler: Callable[[Diagnostic], None]) -> Iterator[None]:
+    """
+    Sends the warnings and remarks raised inside the `with` block to `handler`.
+
+    Without one, warnings go to standard error and remarks nowhere.
+    """
+    token = _handler.set(handler)
+    try:
+        yield
+    finally:
+        _handler.reset(token)
+
+
+def warn(where: Operation, message: str) -> None:
+    """Reports something that is legal but probably not what the user wants."""
+    _handler.get()(Diagnostic("warning", message, where.location))
+
+
+def remark(where: Operation, message: str) -> None:
+    """Reports a decision that the compiler took for the user."""
+    _handler.get()(Diagnostic("remark", message, where.location))

@@ -1,0 +1,36 @@
+"""The layout algebra: where every element of a tile lives, on named hardware axes. Plain integers and numpy."""
+
+from tirx.layout.axis import Axis, axis, known_axes, register_axis
+from tirx.layout.banks import BankLine, BankLines, bank_of, conflict_degree
+from tirx.layout.compose import ComposeLayout
+from tirx.layout.cute import cute_shape
+from tirx.layout.dtypes import ElementType, element_type
+from tirx.layout.errors import LayoutError
+from tirx.layout.iters import Iter
+from tirx.layout.parse import Layout, parse_layout, resolve
+from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
+from tirx.layout.tile import TileLayout
+
+__all__ = [
+    "SWIZZLE_MODES",
+    "Axis",
+    "BankLine",
+    "BankLines",
+    "ComposeLayout",
+    "ElementType",
+    "Iter",
+    "Layout",
+    "LayoutError",
+    "SwizzleLayout",
+    "SwizzleMode",
+    "TileLayout",
+    "axis",
+    "bank_of",
+    "conflict_degree",
+    "cute_shape",
+    "element_type",
+    "known_axes",
+    "parse_layout",
+    "register_axis",
+    "resolve",
+]

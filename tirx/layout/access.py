@@ -1,0 +1,288 @@
+"""
+How threads reach the elements of a memory tile that a register layout gives them.
+
+Both layouts map the same flat index. The register layout is solved for it, given the thread; the memory layout
+turns it into an address. What is left per register is a constant, wherever the layouts allow it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.layout.axis import axis
+from tirx.layout.compose import ComposeLayout
+from tirx.layout.domain import Shape, check_shape
+from tirx.layout.holdings import AccessError, held_elements, thread_axes
+from tirx.layout.index_expr import IndexExpr, add, const, var
+from tirx.layout.iters import Iter
+from tirx.layout.swizzle import SwizzleLayout
+from tirx.layout.tile import TileLayout
+
+WARP_SIZE = 32
+
+THREAD_VARIABLE = "tid"
+"""The variable of offsets: the linear index of the thread in the block."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """
+    `count` consecutive registers from `register` on, at as many consecutive memory elements.
+
+    The first lies `base + const` elements after the base address of the tile. Accesses of a plan that differ
+    by a constant have equal bases.
+    """
+
+    register: int
+    count: int
+    base: IndexExpr
+    const: int
+
+    @property
+    def offset(self) -> IndexExpr:
+        """The whole offset in elements, a function of the variable `tid`."""
+        return self.base + self.const
+
+
+@dataclass(frozen=True)
+class Owners:
+    """
+    The threads of a block that hold a part of a tile: those of the given warps on the given lanes.
+
+    Bit w of `warps` stands for warp w (thread // 32), bit l of `lanes` for lane l (thread % 32).
+    """
+
+    warps: int
+    lanes: int
+
+    @staticmethod
+    def of(held: NDArray[np.bool_]) -> Owners | None:
+        """The owners, given per thread; None when every thread is one. AccessError when no two masks say it."""
+        if held.all():
+            return None
+        lanes = np.zeros(-(-len(held) // WARP_SIZE) * WARP_SIZE, dtype=np.bool_)
+        lanes[: len(held)] = held
+        by_warp = lanes.reshape(-1, WARP_SIZE)
+        warps: NDArray[np.bool_] = np.any(by_warp, axis=1)
+        in_warp: NDArray[np.bool_] = np.any(by_warp, axis=0)
+        owners = Owners(_mask(warps), _mask(in_warp))
+        wrong = np.flatnonzero(held != owners.holds(np.arange(len(held), dtype=np.int64)))
+        if len(wrong):
+            raise AccessError(
+                f"expected a tile on the same lanes of every warp that holds a part of it; thread {wrong[0]} does not"
+            )
+        return owners
+
+    def holds(self, thread: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each thread is one of them."""
+        return (self.warps >> thread // WARP_SIZE & self.lanes >> thread % WARP_SIZE & 1).astype(np.bool_)
+
+
+def _mask(bits: NDArray[np.bool_]) -> int:
+    return sum(1 << int(i) for i in np.flatnonzero(bits))
+
+
+@dataclass(frozen=True)
+class AccessPlan:
+    """
+    All accesses by which the threads of a block load or store their parts of a tile, in register order.
+
+    `owners` are the threads that take part, None for all of them.
+    """
+
+    accesses: tuple[Access, ...]
+    threads: int
+    element_bits: int
+    owners: Owners | None
+
+    @property
+    def registers(self) -> int:
+        """One more than the last register used, in elements."""
+        return max(access.register + access.count for access in self.accesses)
+
+    @property
+    def bases(self) -> tuple[IndexExpr, ...]:
+        """The distinct thread-dependent parts, in order of first use."""
+        return tuple(dict.fromkeys(access.base for access in self.accesses))
+
+
+def _solve_axis(layout: TileLayout, name: str, threads: int) -> list[tuple[int, IndexExpr]]:
+    """
+    The digits of the iters on one thread axis: (position in the shard, or -1 for a replica; digit).
+
+    Takes the iter with the largest stride first. This is right whenever the smaller ones together stay below
+    each stride, which the caller checks on all threads.
+    """
+    row = axis(name)
+    coordinate = var(THREAD_VARIABLE, threads) // (row.weight or 1)
+    if row.bound is not None:
+        coordinate = coordinate % row.bound
+    coordinate = coordinate - layout.offsets.get(name, 0)
+    numbered = [(k, it) for k, it in enumerate(layout.shard) if it.axis == name]
+    numbered += [(-1, it) for it in layout.replica if it.axis == name]
+    moving = [(k, it) for k, it in numbered if it.extent > 1 and it.stride]
+    for _, it in moving:
+        if it.stride < 0:
+            coordinate = coordinate - (it.extent - 1) * it.stride
+    digits: list[tuple[int, IndexExpr]] = []
+    for k, it in sorted(moving, key=lambda item: -abs(item[1].stride)):
+        digit = coordinate // abs(it.stride)
+        coordinate = coordinate % abs(it.stride)
+        digits.append((k, digit if it.stride > 0 else it.extent - 1 - digit))
+    return digits
+
+
+def _inner_sizes(iters: tuple[Iter, ...]) -> list[int]:
+    """The number of elements below each iter: what a step of its digit adds to the flat index."""
+    return [prod(it.extent for it in iters[k + 1 :]) for k in range(len(iters))]
+
+
+def _thread_part(register: TileLayout, threads: int) -> IndexExpr:
+    """The flat index of an element held by a thread, less a constant of the register."""
+    weights = _inner_sizes(register.shard)
+    digits = [item for name in thread_axes(register) for item in _solve_axis(register, name, threads)]
+    return add(digit * weights[k] for k, digit in digits if k >= 0)
+
+
+def _swizzled(address: IndexExpr, swizzle: SwizzleLayout) -> IndexExpr:
+    read = address // (1 << (swizzle.per_element + swizzle.atom_len)) % (1 << swizzle.swizzle_len)
+    return address ^ (read * (1 << swizzle.per_element))
+
+
+def element_address(flat: IndexExpr, memory: TileLayout | ComposeLayout) -> IndexExpr:
+    """The address on axis m, in elements, of the element with a flat index."""
+    tile = memory.tile if isinstance(memory, ComposeLayout) else memory
+    terms: list[IndexExpr] = []
+    for k, (it, below) in enumerate(zip(tile.shard, _inner_sizes(tile.shard), strict=True)):
+        digit = flat // below
+        terms.append((digit % it.extent if k else digit) * it.stride)
+    address = add((*terms, const(tile.offsets.get("m", 0))))
+    return _swizzled(address, memory.swizzle) if isinstance(memory, ComposeLayout) else address
+
+
+def _check_memory(memory: TileLayout | ComposeLayout) -> None:
+    tile = memory.tile if isinstance(memory, ComposeLayout) else memory
+    others = [name for name in tile.axes if name != "m"]
+    if others:
+        raise AccessError(f"expected a memory layout on axis m only, found axis {others[0]} in {memory}")
+    if len(tile.replicas()) > 1:
+        raise AccessError(f"expected every element once in memory, found replicas in {memory}")
+
+
+def _check_width(element_bits: int, max_vector_bytes: int, base_align_bytes: int) -> None:
+    for what, value in (
+        ("element_bits", element_bits),
+        ("max_vector_bytes", max_vector_bytes),
+        ("base_align_bytes", base_align_bytes),
+    ):
+        if value < 1 or value & (value - 1):
+            raise AccessError(f"expected {what} to be a power of two, found {value}")
+    if max(element_bits, 8) > 8 * base_align_bytes:
+        raise AccessError(f"expected a base aligned to its {element_bits}-bit elements, found {base_align_bytes} bytes")
+
+
+def _vectors(addresses: NDArray[np.int64], used: NDArray[np.bool_], largest: int) -> list[tuple[int, int]]:
+    """(first register, count) of the widest accesses that every thread can do, in register order."""
+    found: list[tuple[int, int]] = []
+    registers = addresses.shape[1]
+    first = 0
+    while first < registers:
+        count = largest if used[first] else 1
+        while count > 1:
+            block = addresses[:, first : first + count]
+            if (
+                first % count == 0
+                and first + count <= registers
+                and bool(used[first : first + count].all())
+                and not (block[:, 0] % count).any()
+                and bool((block == block[:, :1] + np.arange(count)).all())
+            ):
+                break
+            count //= 2
+        if used[first]:
+            found.append((first, count))
+        first += count
+    return found
+
+
+def plan_accesses(
+    register: TileLayout,
+    memory: TileLayout | ComposeLayout,
+    shape: Shape,
+    element_bits: int,
+    threads: int,
+    max_vector_bytes: int = 16,
+    base_align_bytes: int = 16,
+) -> AccessPlan:
+    """
+    The loads or stores by which `threads` threads move the tile between memory and their registers.
+
+    `register` maps elements to thread axes and to m (the register, counted in elements), `memory` to m (the
+    address in elements after the base of the tile). `element_bits` is what an element takes in memory, a power
+    of two. The base address is promised to be aligned to `base_align_bytes`, and to the period of the swizzle
+    when there is one, so that swizzling the offset is swizzling the address. Every vector is at most
+    `max_vector_bytes` wide, aligned in memory, and starts at a multiple of its length in registers.
+
+    All copies of an element are loaded, or stored, by all threads that hold it; threads that hold nothing take no
+    part.
+
+    Raises AccessError when a thread lacks an element in a register where others have one, when a register would
+    hold two elements or an element is on no thread, when the iters on a thread axis do not form a mixed-radix
+    number, when the memory is not plain (replicas, other axes), and when elements of less than a byte cannot be
+    moved in whole bytes.
+    """
+    dims = check_shape(shape, register.size())
+    check_shape(dims, memory.size())
+    _check_memory(memory)
+    _check_width(element_bits, max_vector_bytes, base_align_bytes)
+    held = held_elements(register, dims, threads)
+    used: NDArray[np.bool_] = np.any(held >= 0, axis=0)
+    holding: NDArray[np.bool_] = np.any(held >= 0, axis=1)
+    owners = Owners.of(holding)
+    missing = np.argwhere((held < 0) & used & holding[:, None])
+    if len(missing):
+        thread, slot = (int(x) for x in missing[0])
+        other = int(np.argmax(held[:, slot] >= 0))
+        raise AccessError(
+            f"expected an element in register {slot} of every thread that holds any, because thread {other} has one "
+            f"there; found none in thread {thread} of {threads} with {register}"
+        )
+
+    tids = np.flatnonzero(holding)
+    held = held[tids]
+    thread_part = _thread_part(register, threads)
+    thread_values = thread_part.evaluate({THREAD_VARIABLE: tids})
+    register_part = held[0] - thread_values[0]
+    wrong = np.argwhere((held != thread_values[:, None] + register_part) & used)
+    if len(wrong):
+        thread, slot = int(tids[wrong[0][0]]), int(wrong[0][1])
+        raise AccessError(
+            f"expected the iters on each thread axis to form a mixed-radix number (each stride larger than what "
+            f"the smaller ones reach together), found {register}: it cannot be solved for thread {thread}, "
+            f"register {slot}"
+        )
+
+    addresses = memory.axis_table("m", (memory.size(),))[held]
+    largest = max(1, 8 * min(max_vector_bytes, base_align_bytes) // element_bits)
+    accesses: list[Access] = []
+    leaders: list[tuple[NDArray[np.int64], Access]] = []
+    for first, count in _vectors(addresses, used, largest):
+        if count * element_bits < 8:
+            raise AccessError(
+                f"expected at least {8 // element_bits} consecutive {element_bits}-bit elements in the registers of "
+                f"every thread, to move whole bytes; found {count} from register {first} on with {register}"
+            )
+        column = addresses[:, first]
+        shared = next(((x, a) for x, a in leaders if ((column - x) == column[0] - x[0]).all()), None)
+        if shared is not None:
+            accesses.append(Access(first, count, shared[1].base, shared[1].const + int(column[0] - shared[0][0])))
+            continue
+        base, addend = element_address(thread_part + int(register_part[first]), memory).split_const()
+        assert (base.evaluate({THREAD_VARIABLE: tids}) + addend == column).all(), "the expression is not the layout"
+        accesses.append(Access(first, count, base, addend))
+        leaders.append((column, accesses[-1]))
+    return AccessPlan(tuple(accesses), threads, element_bits, owners)

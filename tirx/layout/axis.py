@@ -1,0 +1,129 @@
+"""The named hardware axes that a layout may map to, as a table.
+
+A thread axis counts one execution scope inside another (lanes inside a warp); a memory axis counts addresses;
+a device axis counts whole devices. Users add rows with `register_axis`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.layout.errors import LayoutError
+
+AxisKind = Literal["thread", "memory", "device"]
+
+SCOPE_THREADS: dict[str, int] = {"thread": 1, "warp": 32, "warpgroup": 128}
+"""Threads in one instance of each scope whose size the hardware fixes."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One named axis.
+
+    unit, parent: for a thread axis, the scope it counts and the scope it counts it in ("thread" in "warp").
+    bound:        exclusive upper bound of the coordinate, None when no fixed bound exists.
+    weight:       linear threads of the CTA per step of a thread axis, None when it counts whole CTAs.
+    cell_bits:    when set, the bound counts cells of so many bits, while the coordinate counts elements.
+    alias_of:     the axis that this name stands for; canonical forms use that name.
+    """
+
+    name: str
+    kind: AxisKind
+    meaning: str
+    unit: str | None = None
+    parent: str | None = None
+    bound: int | None = None
+    weight: int | None = None
+    cell_bits: int | None = None
+    alias_of: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise LayoutError(f"axis name must be an identifier, found {self.name!r}")
+        if self.bound is not None and self.bound < 1:
+            raise LayoutError(f"bound of axis '{self.name}' must be positive, found {self.bound}")
+        if self.weight is not None and (self.kind != "thread" or self.weight < 1):
+            raise LayoutError(
+                f"weight of axis '{self.name}' must be a positive number of threads on a thread axis, "
+                f"found {self.weight} on a {self.kind} axis"
+            )
+
+    @overload
+    def of_thread(self, thread: int) -> int: ...
+    @overload
+    def of_thread(self, thread: NDArray[np.int64]) -> NDArray[np.int64]: ...
+    def of_thread(self, thread: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
+        """Coordinate on this axis of a thread given by its linear index in the CTA: (thread // weight) % bound.
+
+        Raises LayoutError when the axis is not a function of the thread index.
+        """
+        if self.weight is None or self.bound is None:
+            raise LayoutError(f"axis '{self.name}' is not a function of the thread index in the CTA")
+        return (thread // self.weight) % self.bound
+
+    def limit(self, element_bits: int = 32) -> int | None:
+        """Exclusive bound of the coordinate for elements of `element_bits` bits; None when unbounded."""
+        if self.bound is None or self.cell_bits is None:
+            return self.bound
+        return self.bound * self.cell_bits // element_bits
+
+
+_BUILTIN = (
+    Axis("bx", "thread", "CTA index in the grid, x", "cta", "kernel", bound=2**31 - 1),
+    Axis("by", "thread", "CTA index in the grid, y", "cta", "kernel", bound=65535),
+    Axis("bz", "thread", "CTA index in the grid, z", "cta", "kernel", bound=65535),
+    Axis("cbx", "thread", "CTA index in the cluster, x", "cta", "cluster"),
+    Axis("cby", "thread", "CTA index in the cluster, y", "cta", "cluster"),
+    Axis("cbz", "thread", "CTA index in the cluster, z", "cta", "cluster"),
+    Axis("tx", "thread", "linear thread index in the CTA", "thread", "cta", bound=1024, weight=1),
+    Axis("tid", "thread", "block-wide thread id, the same as tx", "thread", "cta", 1024, 1, alias_of="tx"),
+    Axis("warpid", "thread", "warp index in the CTA", "warp", "cta", bound=32, weight=32),
+    Axis("wgid", "thread", "warpgroup index in the CTA", "warpgroup", "cta", bound=8, weight=128),
+    Axis("laneid", "thread", "lane index in the warp", "thread", "warp", bound=32, weight=1),
+    Axis("tid_in_wg", "thread", "thread index in the warpgroup", "thread", "warpgroup", bound=128, weight=1),
+    Axis("wid_in_wg", "thread", "warp index in the warpgroup", "warp", "warpgroup", bound=4, weight=32),
+    Axis("pid", "device", "device index in the mesh"),
+    Axis("m", "memory", "linear position in elements; the scope of the buffer says in which memory"),
+    Axis("P", "memory", "partition of a two-dimensional scratchpad", bound=128),
+    Axis("F", "memory", "free position inside a scratchpad partition, in elements"),
+    Axis("Bank", "memory", "accumulation bank of a scratchpad partition", bound=8),
+    Axis("TLane", "memory", "tensor memory lane", bound=128),
+    Axis("TCol", "memory", "tensor memory column, in elements; 512 cells of 32 bits", bound=512, cell_bits=32),
+)
+
+_REGISTRY: dict[str, Axis] = {row.name: row for row in _BUILTIN}
+
+
+def known_axes() -> tuple[Axis, ...]:
+    """All registered axes, in the order of registration."""
+    return tuple(_REGISTRY.values())
+
+
+def axis(name: str, position: int | None = None) -> Axis:
+    """The registered axis of that name; LayoutError, with the known names, when there is none."""
+    found = _REGISTRY.get(name)
+    if found is None:
+        close = get_close_matches(name, _REGISTRY, n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        raise LayoutError(f"unknown axis '{name}'; {hint}known axes: {', '.join(_REGISTRY)}", position)
+    return found
+
+
+def canonical_name(name: str) -> str:
+    """The name that canonical forms use for an axis: the axis it is an alias of, or its own."""
+    return axis(name).alias_of or name
+
+
+def register_axis(new: Axis) -> Axis:
+    """Adds an axis. Registering an equal axis again is a no-op; a different one of a taken name is a LayoutError."""
+    if new.alias_of is not None:
+        axis(new.alias_of)
+    old = _REGISTRY.setdefault(new.name, new)
+    if old != new:
+        raise LayoutError(f"axis '{new.name}' is already registered as: {old.meaning}")
+    return old

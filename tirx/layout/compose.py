@@ -1,0 +1,167 @@
+"""`ComposeLayout`: a swizzle after a tile layout of a linear memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.layout import cute
+from tirx.layout.domain import Coordinate, Region, Shape
+from tirx.layout.errors import LayoutError
+from tirx.layout.notation import ComposeParts, read_compose
+from tirx.layout.swizzle import SwizzleLayout
+from tirx.layout.tile import TileLayout, check_all_on
+
+
+@dataclass(frozen=True)
+class ComposeLayout:
+    """swizzle(tile(x)): the tile gives a linear element address on axis m, the swizzle permutes it.
+
+    Raises LayoutError when the tile mentions any other axis.
+    """
+
+    swizzle: SwizzleLayout
+    tile: TileLayout
+
+    def __post_init__(self) -> None:
+        check_all_on(self.tile, "m")
+
+    @classmethod
+    def parse(cls, text: str) -> ComposeLayout:
+        """Reads ComposeLayout(Swizzle(3, 3, 3), S[...]), the attribute, or `swizzle, tile`."""
+        return cls.from_parts(read_compose(text))
+
+    @classmethod
+    def from_parts(cls, parts: ComposeParts) -> ComposeLayout:
+        """The composition that a text was read as."""
+        swizzle = SwizzleLayout.from_parts(parts.swizzle)
+        try:
+            return cls(swizzle, TileLayout.from_parts(parts.tile))
+        except LayoutError as error:
+            raise LayoutError(str(error), parts.tile.position) from None
+
+    @classmethod
+    def from_cute(cls, text: str, element_bits: int) -> ComposeLayout:
+        """Reads `Swizzle<B,M,S> o shape:stride`, whose swizzle is on bytes and whose strides are in elements."""
+        parts = cute.read_cute(text, allow_swizzle=True)
+        bits, base, shift = parts.swizzle or (0, 4, 3)
+        return cls(SwizzleLayout(cute.element_base(base, element_bits), bits, shift), TileLayout(parts.iters))
+
+    def to_cute(self, shape: Shape, element_bits: int) -> str:
+        """The inverse of `from_cute`: the swizzle on bytes, strides in elements."""
+        base = cute.byte_base(self.swizzle.per_element, element_bits)
+        name = f"Swizzle<{self.swizzle.swizzle_len},{base},{self.swizzle.atom_len}>"
+        return f"{name} o {self.tile.to_cute(shape)}"
+
+    def __str__(self) -> str:
+        return f"ComposeLayout({self.swizzle}, {self.tile})"
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Always the memory axis m."""
+        return ("m",)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The shard extents of the tile."""
+        return self.tile.extents
+
+    def size(self, axis: str | None = None) -> int:
+        """Number of logical elements."""
+        return self.tile.size(axis)
+
+    def apply(self, coord: Coordinate, shape: Shape | None = None) -> dict[str, int]:
+        """Swizzled base address of one element; see TileLayout.apply."""
+        return {"m": self.swizzle.apply(self.tile.apply(coord, shape).get("m", 0))}
+
+    def owners(self, coord: Coordinate, shape: Shape | None = None) -> list[dict[str, int]]:
+        """The swizzled addresses of all copies of one element, sorted."""
+        found = {self.swizzle.apply(owner.get("m", 0)) for owner in self.tile.owners(coord, shape)}
+        return [{"m": address} for address in sorted(found)]
+
+    def table(self, shape: Shape | None = None) -> dict[str, NDArray[np.int64]]:
+        """Swizzled base addresses of all elements, {"m": int64 array of `shape`}."""
+        return {"m": self.swizzle.apply(self.tile.axis_table("m", shape))}
+
+    def flat_table(self) -> dict[str, NDArray[np.int64]]:
+        """`table` by flat index."""
+        return self.table((self.size(),))
+
+    def axis_table(self, name: str, shape: Shape | None = None) -> NDArray[np.int64]:
+        """Base coordinates on one axis, zeros for any axis but m."""
+        addresses = self.table(shape)["m"]
+        return addresses if name == "m" else np.zeros_like(addresses)
+
+    def owner_table(self) -> NDArray[np.int64]:
+        """All owner addresses: int64 array of (size, number of replicas), every row sorted."""
+        base = self.tile.axis_table("m", (self.size(),))
+        steps = np.array([step.get("m", 0) for step in self.tile.replicas()], dtype=np.int64)
+        return np.sort(self.swizzle.apply(base[:, None] + steps[None, :]), axis=1)
+
+    def footprint(self) -> dict[str, tuple[int, int]]:
+        """Smallest and largest swizzled address of any copy."""
+        addresses = self.owner_table()
+        return {"m": (int(addresses.min()), int(addresses.max()))}
+
+    def span(self, axis: str = "m") -> int:
+        """Length of the footprint; 1 on any axis but m."""
+        low, high = self.footprint().get(axis, (0, 0))
+        return high - low + 1
+
+    def check_bounds(self, element_bits: int = 32) -> None:
+        """Like TileLayout.check_bounds."""
+        self.tile.check_bounds(element_bits)
+
+    def inverse(self, coord: Mapping[str, int]) -> list[int]:
+        """Flat indices of the elements of which a copy lies at `coord`, sorted; see TileLayout.inverse."""
+        return self.tile.inverse({name: self.swizzle.inverse(at) if name == "m" else at for name, at in coord.items()})
+
+    def is_injective(self) -> bool:
+        """Whether no address holds two different elements. The swizzle is a permutation, so the tile decides."""
+        return self.tile.is_injective()
+
+    def canonicalize(self) -> ComposeLayout:
+        """Same swizzle, tile in normal form."""
+        return ComposeLayout(self.swizzle, self.tile.canonicalize())
+
+    def equivalent(self, other: ComposeLayout | TileLayout) -> bool:
+        """Whether both give the same owner set for every flat index. Compares all elements."""
+        if isinstance(other, TileLayout):
+            if any(axis != "m" for axis in other.canonicalize().axes):
+                return False
+            other = ComposeLayout(SwizzleLayout(0, 0, 0), other.canonicalize())
+        if self.swizzle == other.swizzle:
+            return self.tile.equivalent(other.tile)
+        if self.size() != other.size():
+            return False
+        mine, theirs = self.owner_table(), other.owner_table()
+        return mine.shape == theirs.shape and bool((mine == theirs).all())
+
+    def group(self, shape: Shape) -> tuple[ComposeLayout, tuple[int, ...]]:
+        """Groups the tile; see TileLayout.group."""
+        tile, seps = self.tile.group(shape)
+        return ComposeLayout(self.swizzle, tile), seps
+
+    def permute(self, perm: Sequence[int], shape: Shape | None = None) -> ComposeLayout:
+        """The layout of the transposed tensor; see TileLayout.permute."""
+        return ComposeLayout(self.swizzle, self.tile.permute(perm, shape))
+
+    def slice(self, shape: Shape, region: Region) -> ComposeLayout:
+        """The layout of a box. The offset enters the swizzle, as it must."""
+        return ComposeLayout(self.swizzle, self.tile.slice(shape, region))
+
+    def tile_by(self, outer: TileLayout, outer_shape: Shape, inner_shape: Shape) -> ComposeLayout:
+        """This layout repeated by `outer`, see TileLayout.tile.
+
+        Raises LayoutError when this layout is no whole number of swizzle periods, because then its copies would be
+        swizzled differently.
+        """
+        if self.tile.span("m") % self.swizzle.period:
+            raise LayoutError(
+                f"only a tile of whole swizzle periods can be repeated: {self.swizzle} has period "
+                f"{self.swizzle.period} elements, the tile spans {self.tile.span('m')}"
+            )
+        return ComposeLayout(self.swizzle, self.tile.tile(outer, outer_shape, inner_shape))

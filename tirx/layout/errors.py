@@ -1,0 +1,17 @@
+"""The one exception of the layout algebra."""
+
+from __future__ import annotations
+
+
+class LayoutError(ValueError):
+    """A layout, a coordinate or a layout text is not legal, or an operation has no exact answer.
+
+    ``position`` is the character offset of the mistake in the text that was parsed, or None when the error
+    does not come from a text.
+    """
+
+    position: int | None
+
+    def __init__(self, message: str, position: int | None = None):
+        super().__init__(message)
+        self.position = position

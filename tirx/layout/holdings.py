@@ -1,0 +1,99 @@
+"""What every thread of a block holds of a register tile, as one table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.layout.axis import axis
+from tirx.layout.domain import Shape, check_shape
+from tirx.layout.errors import LayoutError
+from tirx.layout.tile import TileLayout
+
+MAX_THREADS = 1024
+"""Threads of a block (CUDA programming guide, technical specifications)."""
+
+
+class AccessError(LayoutError):
+    """The threads of a block cannot hold or reach a tile in the way that its layouts say."""
+
+
+def thread_axes(layout: TileLayout) -> tuple[str, ...]:
+    """The thread axes that a register layout uses; AccessError when it uses anything else besides m."""
+    names = [name for name in layout.axes if name != "m"]
+    for name in names:
+        if axis(name).weight is None:
+            raise AccessError(f"expected thread axes and m in a register layout, found axis {name} in {layout}")
+    return tuple(names)
+
+
+def describe_element(flat: int, shape: Shape) -> str:
+    """`(i, j)` of a flat index."""
+    return str(tuple(int(x) for x in np.unravel_index(flat, tuple(shape))))
+
+
+def held_elements(layout: TileLayout, shape: Shape, threads: int) -> NDArray[np.int64]:
+    """
+    The flat index of the element in each register of each thread: int64 array of (threads, registers).
+
+    Registers are the coordinates of axis m, counted in elements; -1 stands for a register without an element.
+    A thread axis that the layout does not name is free: of a layout on laneid alone, every warp holds a copy.
+    Raises AccessError when some copy of an element is on no thread of the block, or when one register would
+    hold two elements.
+    """
+    dims = check_shape(shape, layout.size())
+    if not 1 <= threads <= MAX_THREADS:
+        raise AccessError(f"expected 1 to {MAX_THREADS} threads, found {threads}")
+    table = layout.flat_table()
+    replicas = layout.replicas()
+
+    def places(name: str) -> NDArray[np.int64]:
+        """Coordinates on one axis: (elements, copies)."""
+        steps = np.array([step.get(name, 0) for step in replicas], dtype=np.int64)
+        base = table.get(name)
+        return (np.zeros(layout.size(), dtype=np.int64) if base is None else base)[:, None] + steps[None, :]
+
+    def reject(bad: NDArray[np.bool_], name: str, found: NDArray[np.int64], expected: str) -> None:
+        if bad.any():
+            flat, copy = (int(x) for x in np.argwhere(bad)[0])
+            raise AccessError(
+                f"expected {expected}, found element {describe_element(flat, dims)} at {found[flat, copy]}@{name} "
+                f"in {layout}"
+            )
+
+    tids = np.arange(threads, dtype=np.int64)
+    thread_key = np.zeros(threads, dtype=np.int64)
+    element_key = np.zeros((layout.size(), len(replicas)), dtype=np.int64)
+    for name in thread_axes(layout):
+        of_thread = axis(name).of_thread(tids)
+        extent = int(of_thread.max()) + 1
+        found = places(name)
+        reject(
+            (found < 0) | (found >= extent), name, found, f"{name} in 0..{extent - 1} in a block of {threads} threads"
+        )
+        thread_key = thread_key * extent + of_thread
+        element_key = element_key * extent + found
+
+    keys = int(max(thread_key.max(), element_key.max())) + 1
+    exists = np.zeros(keys, dtype=np.bool_)
+    exists[thread_key] = True
+    for name in thread_axes(layout):
+        reject(~exists[element_key], name, places(name), f"a thread among the {threads} of the block for every element")
+
+    slot = places("m")
+    reject(slot < 0, "m", slot, "registers counted from 0")
+    registers = int(slot.max()) + 1
+    held = np.full(keys * registers, -1, dtype=np.int64)
+    place = element_key * registers + slot
+    elements = np.broadcast_to(np.arange(layout.size(), dtype=np.int64)[:, None], place.shape)
+    held[place] = elements
+    clash = held[place] != elements
+    if clash.any():
+        flat, copy = (int(x) for x in np.argwhere(clash)[0])
+        other = int(held[place[flat, copy]])
+        thread = int(np.argmax(thread_key == element_key[flat, copy]))
+        raise AccessError(
+            f"expected one element in register {slot[flat, copy]} of thread {thread}, found "
+            f"{describe_element(flat, dims)} and {describe_element(other, dims)} in {layout}"
+        )
+    return held.reshape(keys, registers)[thread_key]

@@ -1,0 +1,134 @@
+"""`SwizzleLayout`: the XOR permutation of a linear element address.
+
+On x = address >> M the bits [S, S + B) are XOR-ed into the bits [0, B); the low M bits of the address stay. Written
+Swizzle(M, B, S). CuTe writes the same thing Swizzle<B, M, S>.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index
+from typing import Literal, SupportsIndex, cast, get_args, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.layout.dtypes import element_type
+from tirx.layout.errors import LayoutError
+from tirx.layout.notation import SwizzleParts, read_swizzle
+
+SwizzleMode = Literal["none", "32B", "64B", "128B", "128B_base32B"]
+
+
+@dataclass(frozen=True)
+class _Mode:
+    """A hardware mode on byte addresses: `atom_bytes` stay together, B bits from S places above are XOR-ed."""
+
+    atom_bytes: int
+    swizzle_len: int
+    atom_len: int
+
+
+# PTX ISA 9.7.16.3.3, canonical layouts: Swizzle<B, 4, 3> on byte addresses. The 128B mode with 32-byte atoms moves
+# bits [8:7] into [6:5].
+_MODES: dict[SwizzleMode, _Mode] = {
+    "none": _Mode(16, 0, 3),
+    "32B": _Mode(16, 1, 3),
+    "64B": _Mode(16, 2, 3),
+    "128B": _Mode(16, 3, 3),
+    "128B_base32B": _Mode(32, 2, 2),
+}
+
+SWIZZLE_MODES: tuple[SwizzleMode, ...] = get_args(SwizzleMode)
+
+
+@dataclass(frozen=True)
+class SwizzleLayout:
+    """Swizzle(per_element, swizzle_len, atom_len), in elements.
+
+    per_element (M): 2**M elements stay together. swizzle_len (B): number of bits XOR-ed. atom_len (S): distance
+    between the two bit groups. Raises LayoutError unless M >= 0, B >= 0 and S >= B.
+    """
+
+    per_element: int
+    swizzle_len: int
+    atom_len: int
+
+    def __post_init__(self) -> None:
+        for name in ("per_element", "swizzle_len", "atom_len"):
+            value = index(cast(SupportsIndex, getattr(self, name)))
+            object.__setattr__(self, name, value)
+            if value < 0:
+                raise LayoutError(f"{name} of a swizzle must not be negative, found {value}")
+        if self.atom_len < self.swizzle_len:
+            raise LayoutError(
+                f"atom_len must be at least swizzle_len ({self.swizzle_len}), found {self.atom_len}: "
+                "the bits read and the bits changed would overlap"
+            )
+
+    @classmethod
+    def for_dtype(cls, dtype: str, mode: SwizzleMode) -> SwizzleLayout:
+        """The swizzle of a shared-memory mode for elements of a type, under its PTX or IR name.
+
+        e2m1 counts as packed two to a byte; where an instruction wants it padded to bytes, use `for_bits(8, mode)`.
+        """
+        return cls.for_bits(element_type(dtype).storage_bits, mode)
+
+    @classmethod
+    def for_bits(cls, element_bits: int, mode: SwizzleMode) -> SwizzleLayout:
+        """The swizzle of a shared-memory mode for elements that take so many bits (a power of two up to 128)."""
+        row = _MODES.get(mode)
+        if row is None:
+            raise LayoutError(f"unknown swizzle mode {mode!r}; known modes: {', '.join(SWIZZLE_MODES)}")
+        if element_bits < 1 or 128 % element_bits:
+            raise LayoutError(f"the element width must be a power of two up to 128 bits, found {element_bits}")
+        return cls((row.atom_bytes * 8 // element_bits).bit_length() - 1, row.swizzle_len, row.atom_len)
+
+    @classmethod
+    def parse(cls, text: str) -> SwizzleLayout:
+        """Reads Swizzle(3, 3, 3), the attribute, or the bare numbers; LayoutError with the character offset."""
+        return cls.from_parts(read_swizzle(text))
+
+    @classmethod
+    def from_parts(cls, parts: SwizzleParts) -> SwizzleLayout:
+        """The swizzle that a text was read as."""
+        try:
+            return cls(parts.per_element, parts.swizzle_len, parts.atom_len)
+        except LayoutError as error:
+            raise LayoutError(str(error), parts.position) from None
+
+    def __str__(self) -> str:
+        return f"Swizzle({self.per_element}, {self.swizzle_len}, {self.atom_len})"
+
+    @property
+    def period(self) -> int:
+        """Elements after which the pattern repeats, 2**(M + S + B): apply(x + period) == apply(x) + period."""
+        return 1 << (self.per_element + self.atom_len + self.swizzle_len)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether nothing moves (B = 0)."""
+        return self.swizzle_len == 0
+
+    @overload
+    def apply(self, address: int) -> int: ...
+    @overload
+    def apply(self, address: NDArray[np.int64]) -> NDArray[np.int64]: ...
+    def apply(self, address: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
+        """The swizzled element address of one address or of an array of them."""
+        mask = ((1 << self.swizzle_len) - 1) << (self.per_element + self.atom_len)
+        return address ^ ((address & mask) >> self.atom_len)
+
+    @overload
+    def inverse(self, address: int) -> int: ...
+    @overload
+    def inverse(self, address: NDArray[np.int64]) -> NDArray[np.int64]: ...
+    def inverse(self, address: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
+        """The address that `apply` sends here. The bits read are not changed, so a swizzle undoes itself."""
+        return self.apply(address)
+
+    def mode(self, element_bits: int) -> SwizzleMode | None:
+        """The shared-memory mode that this swizzle is for elements so wide, or None when the hardware has none."""
+        if self.is_identity:
+            return "none"
+        return next((mode for mode in SWIZZLE_MODES if SwizzleLayout.for_bits(element_bits, mode) == self), None)

@@ -1,0 +1,308 @@
+"""`TileLayout`: shard, replica and offset over named axes.
+
+For a logical element x the layout gives L(x) = { D(x) + r + O : r in R }, where D splits x over the shard iters,
+R is what the replica iters reach and O the offset. An axis that a layout does not mention has coordinate 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from operator import index
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.layout import algebra, cute
+from tirx.layout.axis import axis, canonical_name
+from tirx.layout.domain import Coordinate, Region, Shape, check_shape, flatten_coordinate
+from tirx.layout.errors import LayoutError
+from tirx.layout.iters import (
+    Iter,
+    Iters,
+    accumulate,
+    canonical_replica,
+    canonical_shard,
+    group_iters,
+    reach,
+    replica_offsets,
+    row_major,
+    scaled,
+    size_of,
+)
+from tirx.layout.notation import TileParts, read_tile
+
+
+def _bracket(letter: str, iters: Iters) -> str:
+    if not iters:
+        return f"{letter}[]"
+    if len(iters) == 1:
+        return f"{letter}[{iters[0]}]"
+    extents = ", ".join(str(it.extent) for it in iters)
+    strides = ", ".join(scaled(it.stride, it.axis) for it in iters)
+    return f"{letter}[({extents}) : ({strides})]"
+
+
+@dataclass(frozen=True)
+class TileLayout:
+    """A strided layout.
+
+    shard:   iters, outermost first; the row-major flat index of an element is split over their extents.
+    replica: iters that repeat every element; independent of the element.
+    offset:  added to every coordinate; a mapping or pairs of axis name and integer, kept sorted and without zeros.
+
+    Raises LayoutError for an unknown axis or an extent below 1. `str` prints the notation, which `parse` reads back to
+    an equal layout; the layout without shard iters (a single element) prints `S[]`.
+    """
+
+    shard: Iters = ()
+    replica: Iters = ()
+    offset: tuple[tuple[str, int], ...] = field(default=())
+
+    def __init__(
+        self,
+        shard: Iterable[Iter] = (),
+        replica: Iterable[Iter] = (),
+        offset: Mapping[str, int] | Iterable[tuple[str, int]] = (),
+    ):
+        sums: dict[str, int] = {}
+        # A mapping is also an iterable of its keys, which the type checker cannot rule out here.
+        pairs = cast("Iterable[tuple[str, int]]", offset.items() if isinstance(offset, Mapping) else offset)
+        for name, count in pairs:
+            axis(name)
+            sums[name] = sums.get(name, 0) + index(count)
+        object.__setattr__(self, "shard", tuple(shard))
+        object.__setattr__(self, "replica", tuple(replica))
+        object.__setattr__(self, "offset", tuple(sorted((a, o) for a, o in sums.items() if o)))
+
+    # Construction and text.
+
+    @classmethod
+    def parse(cls, text: str) -> TileLayout:
+        """Reads the notation; LayoutError with the character offset of the mistake. See `tirx.layout.notation`."""
+        return cls.from_parts(read_tile(text))
+
+    @classmethod
+    def from_parts(cls, parts: TileParts) -> TileLayout:
+        """The layout that a text was read as."""
+        return cls(parts.shard, parts.replica, parts.offset)
+
+    @classmethod
+    def row_major(cls, shape: Shape, axis: str = "m") -> TileLayout:
+        """Compact strides on one axis, last dimension fastest."""
+        return cls(row_major(check_shape(shape, None), axis))
+
+    @classmethod
+    def from_cute(cls, text: str) -> TileLayout:
+        """Reads CuTe text such as ((8,2),(4,4)):((4,32),(1,64)) as a layout of its top-level modes on axis m."""
+        return cls(cute.read_cute(text).iters)
+
+    def to_cute(self, shape: Shape) -> str:
+        """CuTe text with one top-level mode per dimension of `shape`; LayoutError unless all is on axis m."""
+        return cute.print_cute(self, shape)
+
+    def __str__(self) -> str:
+        text = _bracket("S", self.shard)
+        if self.replica:
+            text += f" + {_bracket('R', self.replica)}"
+        for name, count in self.offset:
+            text += f" {'-' if count < 0 else '+'} {scaled(abs(count), name)}"
+        return text
+
+    # Simple facts.
+
+    @property
+    def offsets(self) -> dict[str, int]:
+        """The offset as a dict."""
+        return dict(self.offset)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Every axis mentioned, in order of appearance in shard, replica, offset."""
+        names = [it.axis for it in (*self.shard, *self.replica)] + [name for name, _ in self.offset]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The shard extents: the finest shape that the layout admits as it is written."""
+        return tuple(it.extent for it in self.shard)
+
+    def size(self, axis: str | None = None) -> int:
+        """Number of logical elements, or of shard positions on one axis. Replicas do not count."""
+        return size_of(it for it in self.shard if axis is None or it.axis == axis)
+
+    def footprint(self) -> dict[str, tuple[int, int]]:
+        """Per axis the smallest and largest coordinate that any copy of any element has."""
+        ends: dict[str, tuple[int, int]] = {}
+        offsets = self.offsets
+        for name in self.axes:
+            low, high = reach((*self.shard, *self.replica), name)
+            base = offsets.get(name, 0)
+            ends[name] = (low + base, high + base)
+        return ends
+
+    def span(self, axis: str = "m") -> int:
+        """Length of the footprint on one axis, max - min + 1, holes included; the offset does not matter."""
+        low, high = reach((*self.shard, *self.replica), axis)
+        return high - low + 1
+
+    def check_bounds(self, element_bits: int = 32) -> None:
+        """Raises LayoutError when some coordinate is negative or beyond its axis (laneid < 32, TLane < 128, ...).
+
+        `element_bits` is the width of an element: TCol counts elements, its bound 32-bit columns.
+        """
+        for name, (low, high) in self.footprint().items():
+            limit = axis(name).limit(element_bits)
+            if low < 0 or (limit is not None and high >= limit):
+                legal = f"0..{limit - 1}" if limit is not None else "0 or more"
+                raise LayoutError(f"axis '{name}' must stay in {legal}, the layout {self} reaches {low}..{high}")
+
+    # The map.
+
+    def apply(self, coord: Coordinate, shape: Shape | None = None) -> dict[str, int]:
+        """Base coordinate D(x) + O of one element, replicas not applied: {axis: coordinate}.
+
+        `coord` is a flat row-major index, or a tuple in `shape` (the shard extents when no shape is given).
+        Raises LayoutError when the shape has another size than the layout or the element is outside it.
+        """
+        flat = flatten_coordinate(coord, shape, self.extents)
+        sums = dict.fromkeys(self.axes, 0) | self.offsets
+        for it in reversed(self.shard):
+            flat, digit = divmod(flat, it.extent)
+            sums[it.axis] += digit * it.stride
+        return sums
+
+    def replicas(self) -> list[dict[str, int]]:
+        """The distinct displacements that the replica iters reach, sorted; a single empty one without replicas."""
+        sets = replica_offsets(self.replica)
+        return [dict(zip(sets, steps, strict=True)) for steps in product(*sets.values())]
+
+    def owners(self, coord: Coordinate, shape: Shape | None = None) -> list[dict[str, int]]:
+        """The whole set L(x) of one element, each coordinate once, sorted by coordinate in the order of `axes`."""
+        base = self.apply(coord, shape)
+        found = [{name: at + step.get(name, 0) for name, at in base.items()} for step in self.replicas()]
+        return sorted(found, key=lambda owner: tuple(owner.values()))
+
+    def table(self, shape: Shape | None = None) -> dict[str, NDArray[np.int64]]:
+        """Base coordinates of all elements: {axis: int64 array of `shape`}, replicas not applied."""
+        dims = check_shape(self.extents if shape is None else shape, self.size())
+        sums = accumulate(self.shard)
+        offsets = self.offsets
+        zero = np.zeros(self.size(), dtype=np.int64)
+        return {name: (sums.get(name, zero) + offsets.get(name, 0)).reshape(dims) for name in self.axes}
+
+    def flat_table(self) -> dict[str, NDArray[np.int64]]:
+        """`table` by flat index: {axis: int64 array of length size()}."""
+        return self.table((self.size(),))
+
+    def axis_table(self, name: str, shape: Shape | None = None) -> NDArray[np.int64]:
+        """Base coordinates on one axis, zeros when the layout does not mention it."""
+        found = self.table(shape)
+        if name in found:
+            return found[name]
+        return np.zeros(self.extents if shape is None else tuple(shape), dtype=np.int64)
+
+    def inverse(self, coord: Mapping[str, int]) -> list[int]:
+        """Flat indices of the elements of which a copy lies at `coord`, sorted.
+
+        Axes left out of `coord` are free: {"laneid": 5} asks for everything that lane 5 holds.
+        """
+        return algebra.inverse(self, coord)
+
+    def is_injective(self) -> bool:
+        """Whether no physical place holds two different elements."""
+        return algebra.is_injective(self)
+
+    # Normal form and comparison.
+
+    def canonicalize(self) -> TileLayout:
+        """The normal form: shortest shard and replica of the same map.
+
+        Unit iters go, neighbours that continue each other fuse, aliases become the axis they stand for, replica
+        strides are positive. Equal maps have equal normal forms, except for replicas that reach a place twice
+        (see `iters.canonical_replica`); `equivalent` is exact for those too.
+        """
+        replica, shift = canonical_replica(self.replica)
+        offset: dict[str, int] = dict(shift)
+        for name, count in self.offset:
+            name = canonical_name(name)
+            offset[name] = offset.get(name, 0) + count
+        moving = {canonical_name(it.axis) for it in self.shard if it.stride and it.extent > 1}
+        moving |= {it.axis for it in replica} | {name for name, count in offset.items() if count}
+        # A broadcast iter has no axis of its own; this choice depends on the map only and keeps a layout of one
+        # memory free of foreign axes.
+        broadcast = min(moving, key=lambda name: (axis(name).kind != "memory", name), default="m")
+        return TileLayout(canonical_shard(self.shard, broadcast), replica, offset)
+
+    def equivalent(self, other: TileLayout) -> bool:
+        """Whether both give the same owner set for every flat index. Exact."""
+        mine, theirs = self.canonicalize(), other.canonicalize()
+        return (mine.shard, mine.offset) == (theirs.shard, theirs.offset) and replica_offsets(
+            mine.replica
+        ) == replica_offsets(theirs.replica)
+
+    def fuse_threads(self) -> TileLayout:
+        """The same places with all thread axes of the CTA on one axis: laneid and warpid become tx. Normal form.
+
+        Raises LayoutError when the axes leave a level open (laneid and wgid say nothing of the warp) or overlap.
+        """
+        return algebra.fuse_threads(self)
+
+    # New layouts.
+
+    def group(self, shape: Shape) -> tuple[TileLayout, tuple[int, ...]]:
+        """The same map with iters split so that dimension d of `shape` owns shard[seps[d]:seps[d + 1]].
+
+        Nothing is reordered or fused; a unit dimension owns a unit iter. LayoutError when an iter cannot be cut.
+        """
+        dims = check_shape(shape, self.size())
+        iters, seps = group_iters(self.shard, dims, self.shard[0].axis if self.shard else "m")
+        return TileLayout(iters, self.replica, self.offset), seps
+
+    def permute(self, perm: Sequence[int], shape: Shape | None = None) -> TileLayout:
+        """The layout of the transposed tensor: new dimension i is old dimension perm[i].
+
+        Dimensions are those of `shape`, or the shard iters when no shape is given.
+        """
+        return algebra.permute(self, perm, self.extents if shape is None else shape)
+
+    def tile(self, outer: TileLayout, outer_shape: Shape, inner_shape: Shape) -> TileLayout:
+        """This layout repeated by `outer`: element o_d * inner_shape[d] + n_d sits at L(n) + span * outer(o).
+
+        `span` is this layout's span per axis, so copies never overlap; it scales the outer shard, replica and offset.
+        Returns the normal form. LayoutError when ranks differ or a layout does not group by its shape.
+        """
+        return algebra.tile(self, outer, outer_shape, inner_shape)
+
+    def direct_sum(self, left: TileLayout, left_shape: Shape, right_shape: Shape) -> TileLayout:
+        """Like `tile` with `left` outside, but strides are taken as they are: L(right) + left(o). Normal form."""
+        return algebra.direct_sum(self, left, left_shape, right_shape)
+
+    def slice(self, shape: Shape, region: Region) -> TileLayout:
+        """The layout of a box: `region` has one (begin, end) per dimension of `shape`; end is exclusive.
+
+        Complete: raises LayoutError only when the box is outside the shape or no TileLayout describes it, and then
+        says up to where one does. Returns the normal form.
+        """
+        return algebra.slice_region(self, shape, region)
+
+    def unpack(self, factor: int, axis: str = "m") -> TileLayout:
+        """View of every element as `factor` narrower ones, contiguous on the storage axis."""
+        return algebra.unpack(self, factor, axis)
+
+    def pack(self, factor: int, axis: str = "m") -> TileLayout:
+        """View of every `factor` neighbours as one wider element; LayoutError when they are not contiguous."""
+        return algebra.pack(self, factor, axis)
+
+    def with_offset(self, **offset: int) -> TileLayout:
+        """The layout moved by so much on each axis."""
+        return TileLayout(self.shard, self.replica, (*self.offset, *offset.items()))
+
+
+def check_all_on(layout: TileLayout, name: str) -> None:
+    """Raises LayoutError unless the layout mentions no axis but `name`."""
+    others = [a for a in layout.axes if a != name]
+    if others:
+        raise LayoutError(f"expected a layout on axis {name} only, found {', '.join(others)} in {layout}")

@@ -1,0 +1,164 @@
+"""
+The `mma.sync` instructions that tirx knows, as data: which thread holds which element of each operand.
+
+A fragment is a plain `TileLayout` over `laneid` and `m`, the position in the thread's vector of elements. Every
+row of `VARIANTS` follows PTX ISA 9.7.14.5, "Matrix Fragments for mma.m8n8k4".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from types import MappingProxyType
+from typing import Literal
+
+from tirx.layout import TileLayout
+
+Orientation = Literal["row", "col"]
+"""The `.alayout` and `.blayout` of the instruction: how the M x K matrix A and the K x N matrix B are laid out."""
+
+WARP_SIZE = 32
+
+
+class FragmentError(ValueError):
+    """Register layouts that no sequence of `mma.sync` instructions fits, or sizes that none can have."""
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """
+    One operand of an instruction, over one warp.
+
+    shape:             (products, rows, columns); A is M x K, B is always N x K, C is M x N.
+    dtype:             the element type, under its PTX name.
+    layout:            element to laneid and m. A fragment of one element per thread does not use m.
+    register_type:     the PTX type of the registers that the instruction takes.
+    elements_per_register: elements packed in one register, the first in the low bits.
+    """
+
+    shape: tuple[int, int, int]
+    dtype: str
+    layout: TileLayout
+    register_type: str
+    elements_per_register: int
+
+    @property
+    def elements(self) -> int:
+        """Elements per thread."""
+        return prod(self.shape) // WARP_SIZE
+
+    @property
+    def registers(self) -> int:
+        """Registers per thread."""
+        return self.elements // self.elements_per_register
+
+
+@dataclass(frozen=True)
+class MmaVariant:
+    """
+    One form of the instruction; D has the type and the fragment of C, and takes its place.
+
+    name:     unique, without the shape's common prefix `mma.sync.aligned.`: "m8n8k4.row.col.f32.f16".
+    mnemonic: the instruction as PTX spells it.
+    feature:  the row of the table of targets and PTX versions that has to allow it.
+    shape:    (M, N, K) of one product.
+    products: independent products of one instruction, over one warp.
+    """
+
+    name: str
+    mnemonic: str
+    feature: str
+    shape: tuple[int, int, int]
+    products: int
+    a_orientation: Orientation
+    b_orientation: Orientation
+    a: Fragment
+    b: Fragment
+    c: Fragment
+
+    @property
+    def operand_type(self) -> str:
+        """Element type of A and B."""
+        return self.a.dtype
+
+    @property
+    def accumulator_type(self) -> str:
+        """Element type of C and D."""
+        return self.c.dtype
+
+
+# m8n8k4 with .f16: four products per warp; product q is done by lanes 4q..4q+3 and 16+4q..16+4q+3. B is given
+# as N x K, so a col-major B has the fragment of a row-major A.
+_F16_ROWS_ON_LANES = TileLayout.parse("S[(4, 2, 4, 4) : (4@laneid, 16@laneid, 1@laneid, 1)]")
+_F16_COLUMNS_ON_LANES = TileLayout.parse("S[(4, 2, 4, 4) : (4@laneid, 16@laneid, 1, 1@laneid)]")
+_F16_A: dict[Orientation, TileLayout] = {"row": _F16_ROWS_ON_LANES, "col": _F16_COLUMNS_ON_LANES}
+_F16_B: dict[Orientation, TileLayout] = {"col": _F16_ROWS_ON_LANES, "row": _F16_COLUMNS_ON_LANES}
+_F16_C = {
+    "f16": TileLayout.parse("S[(4, 2, 4, 8) : (4@laneid, 16@laneid, 1@laneid, 1)]"),
+    "f32": TileLayout.parse(
+        "S[(4, 2, 2, 2, 2, 2, 2) : (4@laneid, 16@laneid, 2, 1@laneid, 4, 2@laneid, 1)]",
+    ),
+}
+# C and D of .f16 are packed two to a register, those of .f32 are not.
+_F16_C_REGISTERS = {"f16": ("b32", 2), "f32": ("f32", 1)}
+
+# m8n8k4 with .f64: one product per warp, row.col only.
+_F64_AB = TileLayout.parse("S[(8, 4) : (4@laneid, 1@laneid)]")
+_F64_C = TileLayout.parse("S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]")
+
+
+def _f16(a: Orientation, b: Orientation, acc: str) -> MmaVariant:
+    types = "f16" if acc == "f16" else f"{acc}.f16"
+    return MmaVariant(
+        name=f"m8n8k4.{a}.{b}.{types}",
+        mnemonic=f"mma.sync.aligned.m8n8k4.{a}.{b}.{acc}.f16.f16.{acc}",
+        feature="mma.m8n8k4.f16",
+        shape=(8, 8, 4),
+        products=4,
+        a_orientation=a,
+        b_orientation=b,
+        a=Fragment((4, 8, 4), "f16", _F16_A[a], "b32", 2),
+        b=Fragment((4, 8, 4), "f16", _F16_B[b], "b32", 2),
+        c=Fragment((4, 8, 8), acc, _F16_C[acc], *_F16_C_REGISTERS[acc]),
+    )
+
+
+_F64 = MmaVariant(
+    name="m8n8k4.row.col.f64",
+    mnemonic="mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+    feature="mma.m8n8k4.f64",
+    shape=(8, 8, 4),
+    products=1,
+    a_orientation="row",
+    b_orientation="col",
+    a=Fragment((1, 8, 4), "f64", _F64_AB, "f64", 1),
+    b=Fragment((1, 8, 4), "f64", _F64_AB, "f64", 1),
+    c=Fragment((1, 8, 8), "f64", _F64_C, "f64", 1),
+)
+
+_ORIENTATIONS: tuple[Orientation, ...] = ("row", "col")
+
+_ROWS = (*(_f16(a, b, acc) for acc in ("f16", "f32") for a in _ORIENTATIONS for b in reversed(_ORIENTATIONS)), _F64)
+
+VARIANTS: Mapping[str, MmaVariant] = MappingProxyType({row.name: row for row in _ROWS})
+"""Every variant by name. Among those of equal element types, the first with K contiguous in A and B comes first."""
+
+
+def _types(operand: str, accumulator: str) -> str:
+    return f"{operand} x {operand} + {accumulator}"
+
+
+def variants_for(operand_type: str, accumulator_type: str) -> tuple[MmaVariant, ...]:
+    """
+    The variants with these element types (PTX names), in the order of the table.
+
+    Raises FragmentError, with the combinations that exist, when there is none.
+    """
+    found = tuple(
+        v for v in VARIANTS.values() if (v.operand_type, v.accumulator_type) == (operand_type, accumulator_type)
+    )
+    if not found:
+        known = dict.fromkeys(_types(v.operand_type, v.accumulator_type) for v in VARIANTS.values())
+        raise FragmentError(f"expected one of {', '.join(known)}, found {_types(operand_type, accumulator_type)}")
+    return found

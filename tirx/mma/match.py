@@ -1,0 +1,313 @@
+"""
+Which `mma.sync` instructions multiply register tiles, found from what the threads hold.
+
+Nothing is matched on the form of a layout: each operand becomes the table of the elements in every register of
+every thread, and an instruction is used only where all lanes of all warps hold exactly the elements that its
+fragments ask for, up to any order of the rows, columns and k that the operands agree on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.layout import LayoutError, TileLayout
+from tirx.layout.holdings import describe_element, held_elements
+from tirx.mma.fragments import WARP_SIZE, Fragment, FragmentError, MmaVariant, variants_for
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class MmaStep:
+    """
+    One `mma.sync` per warp: `c += a * b` on fragments of three register tiles.
+
+    Each number is the first register (axis `m`, in elements) of the consecutive registers of the fragment.
+    """
+
+    c_reg: int
+    a_reg: int
+    b_reg: int
+    variant: MmaVariant
+
+
+_At = tuple[np.intp, ...]
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A register tile: `held` is (warps, lanes, registers), flat indices of `shape`, -1 for nothing."""
+
+    name: str
+    layout: TileLayout
+    shape: tuple[int, ...]
+    held: IntArray
+
+    @property
+    def rows(self) -> int:
+        """Rows of all batches together: a row number tells the batch, too."""
+        return prod(self.shape[:-1])
+
+    @property
+    def columns(self) -> int:
+        return self.shape[-1]
+
+    def fragment_elements(self, fragment: Fragment, register: int) -> IntArray:
+        """(warps, products, rows, columns): what the lanes hold where the instruction looks for each element."""
+        lanes = fragment.layout.axis_table("laneid", fragment.shape)
+        slots = fragment.layout.axis_table("m", fragment.shape)
+        return self.held[:, lanes, register + slots]
+
+
+@dataclass(frozen=True)
+class _Window:
+    """
+    Consecutive registers that hold one fragment: (warps, products, n) row and column numbers of the tile.
+
+    `rows` count through all batches. A window is a fragment of any rows and columns, not only of neighbours.
+    """
+
+    register: int
+    fragment: Fragment
+    rows: IntArray
+    columns: IntArray
+
+
+def _table(name: str, layout: TileLayout, shape: Sequence[int], threads: int) -> _Operand:
+    try:
+        held = held_elements(layout, shape, threads)
+    except LayoutError as e:
+        raise FragmentError(f"{name}: {e}") from e
+    return _Operand(name, layout, tuple(shape), held.reshape(threads // WARP_SIZE, WARP_SIZE, -1))
+
+
+def _starts(operand: _Operand, fragment: Fragment) -> Iterator[int]:
+    """
+    The first register of every fragment-sized piece in which any thread holds anything.
+
+    Pieces follow each other from the first register in use, at whole hardware registers.
+    """
+    registers = operand.held.shape[2]
+    first = int(np.argmax((operand.held >= 0).any(axis=(0, 1))))
+    for register in range(first - first % fragment.elements_per_register, registers, fragment.elements):
+        if (operand.held[:, :, register : register + fragment.elements] >= 0).any():
+            if register + fragment.elements > registers:
+                raise FragmentError(
+                    f"expected registers of {operand.name} in whole fragments of {fragment.elements} elements per "
+                    f"thread, found {registers} with {operand.layout}"
+                )
+            yield register
+
+
+def _first_place(operand: _Operand, fragment: Fragment, register: int, wrong: BoolArray) -> tuple[_At, str]:
+    """The first place of `wrong` (warps, products, rows, columns) by thread and register, and a text about it."""
+    lanes = fragment.layout.axis_table("laneid", fragment.shape)
+    slots = fragment.layout.axis_table("m", fragment.shape)
+    registers = operand.held.shape[2]
+    warps = np.arange(wrong.shape[0], dtype=np.int64).reshape(-1, 1, 1, 1)
+    threads: IntArray = warps * WARP_SIZE + lanes
+    places: IntArray = threads * registers + register + slots
+    at = np.unravel_index(np.argmin(np.where(wrong, places, places.max() + 1)), wrong.shape)
+    thread, slot = divmod(int(places[at]), registers)
+    return at, f"register {slot} of thread {thread}"
+
+
+def _first_mismatch(operand: _Operand, fragment: Fragment, register: int, expected: IntArray) -> tuple[int, str]:
+    """How many elements differ from (warps, products, rows, columns) flat indices, and a text about the first."""
+    found = operand.fragment_elements(fragment, register)
+    wrong: BoolArray = found != expected
+    if not wrong.any():
+        return 0, ""
+    at, place = _first_place(operand, fragment, register, wrong)
+    has = "nothing" if found[at] < 0 else describe_element(int(found[at]), operand.shape)
+    wanted = describe_element(int(expected[at]), operand.shape)
+    return int(wrong.sum()), f"expected element {wanted} of {operand.name} in {place}, found {has}"
+
+
+def _named_columns(operand: _Operand, found: IntArray, row: IntArray) -> IntArray:
+    """The columns that the first row of a fragment holds, where that is `row`; neighbours where it is not."""
+    columns: IntArray = found[:, :, 0, :] % operand.columns
+    if (found[:, :, 0, :] // operand.columns != row).any():
+        columns = (columns[:, :, :1] + np.arange(columns.shape[2], dtype=np.int64)) % operand.columns
+    return columns
+
+
+def _spanned(operand: _Operand, fragment: Fragment, register: int) -> _Window | str:
+    """The window of rows and columns that its first column and row name, or how the elements differ from it."""
+    found = operand.fragment_elements(fragment, register)
+    empty: BoolArray = found < 0
+    if empty.any():
+        _, place = _first_place(operand, fragment, register, empty)
+        return f"expected an element of {operand.name} in {place}, found nothing"
+    rows: IntArray = found[:, :, :, 0] // operand.columns
+    if (found[:, :, :, 0] % operand.columns != found[:, :, :1, 0] % operand.columns).any():
+        # The elements of the first column are not one column, so they name no rows: ask for neighbours.
+        rows = (rows[:, :, :1] + np.arange(rows.shape[2], dtype=np.int64)) % operand.rows
+    columns = _named_columns(operand, found, rows[:, :, :1])
+    expected: IntArray = rows[:, :, :, None] * operand.columns + columns[:, :, None, :]
+    count, text = _first_mismatch(operand, fragment, register, expected)
+    if count:
+        return text
+    batches = rows // operand.shape[-2]
+    split: BoolArray = np.broadcast_to((batches != batches[:, :, :1])[:, :, :, None], found.shape)
+    if split.any():
+        at, place = _first_place(operand, fragment, register, split)
+        other = describe_element(int(found[at]), operand.shape)
+        return f"expected each product within one batch, found element {other} of {operand.name} in {place}"
+    return _Window(register, fragment, rows, columns)
+
+
+def _windows(operand: _Operand, fragments: Sequence[Fragment]) -> list[_Window]:
+    """Every piece of the registers that is a fragment, in register order."""
+    candidates = [(register, fragment) for fragment in fragments for register in _starts(operand, fragment)]
+    found = [_spanned(operand, fragment, register) for register, fragment in sorted(candidates, key=lambda c: c[0])]
+    return [window for window in found if isinstance(window, _Window)]
+
+
+def _accumulator_windows(c: _Operand, fragment: Fragment, supported: str) -> list[_Window]:
+    windows: list[_Window] = []
+    for register in _starts(c, fragment):
+        window = _spanned(c, fragment, register)
+        if isinstance(window, str):
+            raise FragmentError(f"{window}; {supported}")
+        windows.append(window)
+    return windows
+
+
+def _closest(
+    operand: _Operand, fragments: Sequence[Fragment], rows: IntArray, missing: BoolArray, supported: str
+) -> FragmentError:
+    """
+    What is nearest to a fragment of `rows` with a k that is still missing: (warps, products, K) booleans.
+
+    Every piece of the registers is compared with the fragment that its own first row of k makes it.
+    """
+    best: tuple[int, str] | None = None
+    for fragment in fragments:
+        for register in _starts(operand, fragment):
+            ks = _named_columns(operand, operand.fragment_elements(fragment, register), rows[:, :, :1])
+            if best is not None and not np.take_along_axis(missing, ks, axis=2).any():
+                continue
+            expected = rows[:, :, :, None] * operand.columns + ks[:, :, None, :]
+            count, text = _first_mismatch(operand, fragment, register, expected)
+            if count and (best is None or count < best[0]):
+                best = count, text
+    if best is not None:
+        return FragmentError(f"{best[1]}; {supported}")
+    warp, product, k = (int(x) for x in np.argwhere(missing)[0])
+    row = int(rows[warp, product, 0]) * operand.columns + k
+    return FragmentError(
+        f"expected a fragment with element {describe_element(row, operand.shape)} of {operand.name} in the lanes of "
+        f"product {product} of warp {warp}, found none; {supported}"
+    )
+
+
+def _covered(windows: Sequence[_Window], missing: BoolArray) -> BoolArray:
+    """The still missing k, less those of the windows."""
+    left = missing.copy()
+    for window in windows:
+        np.put_along_axis(left, window.columns, False, axis=2)
+    return left
+
+
+def _check_shapes(a: Sequence[int], b: Sequence[int], c: Sequence[int]) -> None:
+    if len(a) < 2 or not len(a) == len(b) == len(c):
+        raise FragmentError(f"expected tiles of one rank of 2 or more, found {tuple(a)}, {tuple(b)} and {tuple(c)}")
+    expected_b = (*a[:-2], c[-1], a[-1])
+    expected_c = (*a[:-2], a[-2], b[-2])
+    if tuple(b) != expected_b or tuple(c) != expected_c:
+        raise FragmentError(
+            f"expected A (..., M, K), B (..., N, K) and C (..., M, N), found {tuple(a)}, {tuple(b)} and {tuple(c)}"
+        )
+
+
+def _supported(variants: Sequence[MmaVariant]) -> str:
+    v = variants[0]
+    m, n, k = v.shape
+    pairs = ", ".join(f"{x.a_orientation}.{x.b_orientation}" for x in variants)
+    return (
+        f"mma.m8n8k4 on {v.operand_type} with {v.accumulator_type} accumulators multiplies {m}x{n}x{k} fragments, "
+        f"{v.products} per warp, {pairs}, as in tirx.mma.VARIANTS"
+    )
+
+
+def plan_mma(
+    a: TileLayout,
+    b: TileLayout,
+    c: TileLayout,
+    a_shape: Sequence[int],
+    b_shape: Sequence[int],
+    c_shape: Sequence[int],
+    operand_types: tuple[str, str],
+    accumulator_type: str,
+    threads: int,
+) -> tuple[MmaStep, ...]:
+    """
+    The instructions for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` over `threads` threads.
+
+    Shapes are (..., M, K), (..., N, K) and (..., M, N); layouts map to thread axes and to the register `m`. Every
+    register of C receives each k exactly once, also where several threads or registers hold copies. Steps are
+    ordered by k, then by the register of C, so the order of each sum is fixed; a step runs in all warps.
+
+    Raises FragmentError that names the first register that does not fit, with the element expected and found.
+    """
+    _check_shapes(a_shape, b_shape, c_shape)
+    if operand_types[0] != operand_types[1]:
+        raise FragmentError(f"expected A and B of one type, found {operand_types[0]} and {operand_types[1]}")
+    variants = variants_for(operand_types[0], accumulator_type)
+    if threads <= 0 or threads % WARP_SIZE:
+        raise FragmentError(f"expected a multiple of {WARP_SIZE} threads, found {threads}")
+    supported = _supported(variants)
+    left, right, acc = (
+        _table(name, layout, shape, threads)
+        for name, layout, shape in (("A", a, a_shape), ("B", b, b_shape), ("C", c, c_shape))
+    )
+    a_fragments = tuple(dict.fromkeys(v.a for v in variants))
+    b_fragments = tuple(dict.fromkeys(v.b for v in variants))
+    by_fragments = {(v.a, v.b): v for v in variants}
+    a_windows: dict[bytes, list[_Window]] = {}
+    for window in _windows(left, a_fragments):
+        a_windows.setdefault(window.rows.tobytes(), []).append(window)
+    b_windows: dict[tuple[bytes, bytes], list[_Window]] = {}
+    b_rows: dict[bytes, list[_Window]] = {}
+    for window in _windows(right, b_fragments):
+        b_windows.setdefault((window.rows.tobytes(), window.columns.tobytes()), []).append(window)
+        b_rows.setdefault(window.rows.tobytes(), []).append(window)
+
+    m, k = a_shape[-2:]
+    n = b_shape[-2]
+    steps: list[tuple[tuple[int, ...], MmaStep]] = []
+    for target in _accumulator_windows(acc, variants[0].c, supported):
+        # The rows of B, counted through all batches, that belong to the columns of C.
+        columns = target.rows[:, :, :1] // m * n + target.columns
+        a_found = a_windows.get(target.rows.tobytes(), [])
+        missing: BoolArray = np.ones((*target.rows.shape[:2], k), dtype=np.bool_)
+        for x in a_found:
+            if not np.take_along_axis(missing, x.columns, axis=2).all():
+                continue  # a copy of a k that has been added
+            for y in b_windows.get((columns.tobytes(), x.columns.tobytes()), []):
+                if (variant := by_fragments.get((x.fragment, y.fragment))) is not None:
+                    np.put_along_axis(missing, x.columns, False, axis=2)
+                    order = tuple(int(k) for k in x.columns[0, 0])
+                    steps.append((order, MmaStep(target.register, x.register, y.register, variant)))
+                    break
+        if not missing.any():
+            continue
+        full: BoolArray = np.ones(missing.shape, dtype=np.bool_)
+        if (left_over := _covered(a_found, full)).any():
+            raise _closest(left, a_fragments, target.rows, left_over, supported)
+        if (left_over := _covered(b_rows.get(columns.tobytes(), []), full)).any():
+            raise _closest(right, b_fragments, columns, left_over, supported)
+        warp, product, at = (int(i) for i in np.argwhere(missing)[0])
+        raise FragmentError(
+            f"expected fragments of A and B with the same k, found none that share k = {at} for registers "
+            f"{target.register}..{target.register + target.fragment.elements - 1} of C (product {product} of warp "
+            f"{warp}); {supported}"
+        )
+    return tuple(step for _, step in sorted(steps, key=lambda item: (item[0], item[1].c_reg)))

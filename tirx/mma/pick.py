@@ -1,0 +1,256 @@
+"""
+The choice of register layouts for a product by `mma.sync`.
+
+Warps, the products of one instruction, and the fragments of one thread split M, N and the batch. The operands
+share these splits, so what A and B hold always meets in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import gcd, prod
+from typing import Literal, NamedTuple
+
+from tirx.layout import Iter, TileLayout, element_type
+from tirx.mma.fragments import Fragment, FragmentError, MmaVariant, Orientation, variants_for
+
+Major = Literal["K", "MN"]
+"""Along which dimension neighbours lie in the memory that an operand comes from."""
+
+VECTOR_BITS = 128
+"""The widest access of one thread."""
+
+
+class PickedFragments(NamedTuple):
+    """Register layouts of A (..., M, K), B (..., N, K) and C (..., M, N)."""
+
+    a: TileLayout
+    b: TileLayout
+    c: TileLayout
+
+
+_A_ORIENTATION: dict[Major, Orientation] = {"K": "row", "MN": "col"}
+_B_ORIENTATION: dict[Major, Orientation] = {"K": "col", "MN": "row"}
+
+
+class _Grid(NamedTuple):
+    """Over how many parts the batch, M and N are split; `copies` do the same work again."""
+
+    batch: int
+    m: int
+    n: int
+    copies: int
+
+    def strides(self, step: int) -> dict[str, int]:
+        """The weight of each part in a numbering of the workers by `step`; N is the fastest."""
+        return {"batch": step * self.m * self.n, "m": step * self.n, "n": step}
+
+
+@dataclass(frozen=True)
+class _Digits:
+    """
+    One dimension of the product, outermost digit first: warps, outer, products, high, inner, low.
+
+    `high * low` is the extent of the fragment; `outer * inner` fragments lie in the registers of one thread.
+    `inner` of them are interleaved above the `low` innermost elements, which makes `inner * low` neighbours
+    of the dimension neighbours in the registers.
+    """
+
+    warps: int
+    outer: int
+    products: int
+    high: int
+    inner: int
+    low: int
+
+    @property
+    def fragments(self) -> int:
+        """Fragments per thread."""
+        return self.outer * self.inner
+
+
+def _divisors(n: int) -> list[int]:
+    return [d for d in range(1, n + 1) if n % d == 0]
+
+
+def _grids(parts: int) -> Iterator[_Grid]:
+    """All ways to split the batch, M and N over `parts` workers."""
+    for batch, m, n in product(_divisors(parts), repeat=3):
+        if parts % (batch * m * n) == 0:
+            yield _Grid(batch, m, n, parts // (batch * m * n))
+
+
+def _best_split(units: tuple[int, int, int], warps: int, products: int) -> tuple[_Grid, _Grid]:
+    """
+    The grids of warps and of the products of one instruction over `units` = (batch, M, N) in fragments.
+
+    As few copies as possible, then as few fragments of A and B per thread, then squares, larger along M.
+    """
+
+    def cost(pair: tuple[_Grid, _Grid]) -> tuple[int, ...]:
+        w, p = pair
+        batch, m, n = (u // (x * y) for u, x, y in zip(units, w[:3], p[:3], strict=True))
+        return w.copies * p.copies, batch * (m + n), p.batch, abs(p.m - p.n), abs(w.m - w.n), w.n, p.n, w.copies
+
+    legal = (
+        (w, p)
+        for w, p in product(_grids(warps), _grids(products))
+        if all(u % (x * y) == 0 for u, x, y in zip(units, w[:3], p[:3], strict=True))
+    )
+    return min(legal, key=cost)
+
+
+def _register_run(fragment: Fragment, dimension: int) -> int:
+    """How many neighbours along a dimension of the fragment lie in consecutive registers."""
+    iters, seps = fragment.layout.group(fragment.shape)
+    run = 1
+    for it in reversed(iters.shard[seps[dimension] : seps[dimension + 1]]):
+        if it.axis != "m" or it.stride != run:
+            break
+        run *= it.extent
+    return run
+
+
+def _digits(extent: int, fragment_extent: int, warps: int, products: int, low: int, vector: int) -> _Digits:
+    """Splits a dimension. `low` neighbours are consecutive already; up to `vector` may become so."""
+    fragments = extent // (fragment_extent * warps * products)
+    inner = gcd(fragments, max(1, vector // low))
+    return _Digits(warps, fragments // inner, products, fragment_extent // low, inner, low)
+
+
+def _split_at(iters: Sequence[Iter], low: int) -> tuple[tuple[Iter, ...], tuple[Iter, ...]]:
+    """The iters of a fragment's dimension above and within its `low` innermost elements."""
+    grouped, seps = TileLayout(iters).group((prod(it.extent for it in iters) // low, low))
+    return grouped.shard[: seps[1]], grouped.shard[seps[1] :]
+
+
+def _register_strides(order: Sequence[tuple[str, int]], elements: int) -> dict[str, int]:
+    """The stride on m of each register digit; `order` names them with their extents, outermost first."""
+    strides: dict[str, int] = {}
+    stride = elements
+    for name, extent in reversed(order):
+        strides[name] = stride
+        stride *= extent
+    return strides
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How the dimensions "batch", "m", "n" and "k" are split, over warps and over the products of an instruction."""
+
+    variant: MmaVariant
+    digits: dict[str, _Digits]
+    warps: _Grid
+    products: _Grid
+
+    def layout(self, fragment: Fragment, rows: str, columns: str, register_order: tuple[str, str]) -> TileLayout:
+        """
+        The layout of one operand over (batch, rows, columns).
+
+        `register_order` names the dimensions whose fragments follow each other in the registers, outer one first.
+        """
+        dims = {"batch": self.digits["batch"], rows: self.digits[rows], columns: self.digits[columns]}
+        order = [("batch.outer", dims["batch"].outer)]
+        for name in register_order:
+            order += [(f"{name}.outer", dims[name].outer), (f"{name}.inner", dims[name].inner)]
+        strides = _register_strides(order, fragment.elements)
+        grouped, seps = fragment.layout.group(fragment.shape)
+        product_step = grouped.shard[0].stride  # lanes from one product of the instruction to the next
+        warp_strides = self.warps.strides(1)
+        lane_strides = self.products.strides(product_step)
+        shard: list[Iter] = []
+        for index, (name, d) in enumerate(dims.items()):
+            inside = () if name == "batch" else grouped.shard[seps[index] : seps[index + 1]]
+            high, low = _split_at(inside, d.low) if inside else ((), ())
+            shard += [
+                Iter(d.warps, warp_strides.get(name, 0), "warpid"),
+                Iter(d.outer, strides[f"{name}.outer"]),
+                Iter(d.products, lane_strides.get(name, 0), "laneid"),
+                *high,
+                Iter(d.inner, strides.get(f"{name}.inner", 0)),
+                *low,
+            ]
+        # What the operand does not depend on is the same in all warps, and in all products, along it.
+        replica = [Iter(self.warps.copies, prod(self.warps[:3]), "warpid")]
+        replica += [Iter(self.products.copies, product_step * prod(self.products[:3]), "laneid")]
+        for name in warp_strides:
+            if name not in dims:
+                d = self.digits[name]
+                replica += [Iter(d.warps, warp_strides[name], "warpid"), Iter(d.products, lane_strides[name], "laneid")]
+        return TileLayout(shard, replica).canonicalize()
+
+
+def _variant(operand_type: str, accumulator_type: str, a_major: Major, b_major: Major) -> MmaVariant:
+    """The variant whose registers run along the dimensions asked for, or the first where there is no choice."""
+    variants = variants_for(operand_type, accumulator_type)
+    wanted = _A_ORIENTATION[a_major], _B_ORIENTATION[b_major]
+    return next((v for v in variants if (v.a_orientation, v.b_orientation) == wanted), variants[0])
+
+
+def _check_multiples(variant: MmaVariant, m: int, n: int, k: int) -> None:
+    for name, extent, unit in zip("MNK", (m, n, k), variant.shape, strict=True):
+        if extent < 1 or extent % unit:
+            below = extent // unit * unit
+            nearest = f"{below} and {below + unit}" if below > 0 else f"{unit}"
+            raise FragmentError(
+                f"expected {name} to be a multiple of {unit} for {variant.name}, found {extent}; nearest: {nearest}"
+            )
+
+
+def pick_fragments(
+    m: int,
+    n: int,
+    k: int,
+    operand_type: str,
+    accumulator_type: str,
+    warps: int,
+    batch: Sequence[int] = (),
+    a_major: Major = "K",
+    b_major: Major = "K",
+) -> PickedFragments:
+    """
+    Register layouts for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` that `plan_mma` accepts.
+
+    Warps form a near-square grid over M and N (and over `batch` where there is one); A is replicated over the
+    columns of that grid, B over its rows. The four f16 products of one instruction form a 2 x 2 grid of the
+    same kind, a 16x16x4 unit, where M and N allow it. What cannot be split further is computed by several warps or
+    products alike. `a_major` and `b_major` say along which dimension each operand lies contiguously in memory:
+    registers follow it, up to 16 bytes, so that loads can be vectors.
+
+    Raises FragmentError when the types have no instruction, or when M, N or K is no multiple of its 8, 8 or 4,
+    with the nearest that is.
+    """
+    variant = _variant(operand_type, accumulator_type, a_major, b_major)
+    _check_multiples(variant, m, n, k)
+    if warps < 1 or any(extent < 1 for extent in batch):
+        raise FragmentError(f"expected 1 or more warps and positive batch extents, found {warps} and {tuple(batch)}")
+    batches = prod(batch)
+    frag_m, frag_n, frag_k = variant.shape
+    w, p = _best_split((batches, m // frag_m, n // frag_n), warps, variant.products)
+    vector = VECTOR_BITS // element_type(operand_type).bits
+
+    def contiguous(fragment: Fragment, along: bool, dimension: int) -> tuple[int, int]:
+        """The neighbours in the registers that a dimension has and may get for one operand."""
+        return (_register_run(fragment, dimension), vector) if along else (1, 1)
+
+    m_low, m_vector = contiguous(variant.a, a_major == "MN", 1)
+    n_low, n_vector = contiguous(variant.b, b_major == "MN", 1)
+    k_low, k_vector = max(contiguous(variant.a, a_major == "K", 2), contiguous(variant.b, b_major == "K", 2))
+    plan = _Plan(
+        variant,
+        {
+            "batch": _digits(batches, 1, w.batch, p.batch, 1, 1),
+            "m": _digits(m, frag_m, w.m, p.m, m_low, m_vector),
+            "n": _digits(n, frag_n, w.n, p.n, n_low, n_vector),
+            "k": _digits(k, frag_k, 1, 1, k_low, k_vector),
+        },
+        w,
+        p,
+    )
+    return PickedFragments(
+        plan.layout(variant.a, "m", "k", ("m", "k") if a_major == "K" else ("k", "m")),
+        plan.layout(variant.b, "n", "k", ("n", "k") if b_major == "K" else ("k", "n")),
+        plan.layout(variant.c, "m", "n", ("m", "n")),
+    )

@@ -1,0 +1,1 @@
+"""PTX text: targets, what each of them supports, printing and assembling."""

@@ -1,0 +1,323 @@
+"""Prints a module of `ptx.entry` ops as PTX text (PTX ISA, "PTX Module Directives" and "Kernel Directives")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.target import Target as XdslTarget
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal, memory_type, register_class
+from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.tcgen05 import CtaGroupOp
+from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaWsOp
+from tirx.ptx.features import UnsupportedFeature, required_version
+from tirx.ptx.targets import PtxVersion, Target, format_version
+
+_CONVERTED_BY: dict[str, str] = {
+    "arith": "convert-arith-to-ptx",
+    "scf": "convert-scf-to-ptx",
+    "tcgen05": "convert-tcgen05-to-ptx",
+    "tirx": "convert-tirx-to-ptx",
+}
+"""Dialect -> the pass that turns it into `ptx`."""
+
+_INDENT = "  "
+
+_LABEL_STEM = re.compile(r"[A-Za-z_]+")
+"""Names of blocks that stay unique when a number is put behind them."""
+
+
+def print_ptx(module: ModuleOp) -> str:
+    """The PTX text of all entries of `module`, with the smallest `.version` that covers them.
+
+    Raises LocatedError for an op without PTX form, an instruction that the target lacks, entries of different targets,
+    and shared memory beyond the target's static limit.
+    """
+    entries = list(_entries(module))
+    target = _common_target(module, entries)
+    version = max(_required_version(entry, target) for entry in entries)
+    header = f".version {format_version(version)}\n.target {target}\n.address_size 64\n"
+    return header + "".join(f"\n{_print_entry(entry, target)}" for entry in entries)
+
+
+@dataclass(frozen=True)
+class PtxTarget(XdslTarget):
+    """The target `ptx` of the command line."""
+
+    name = "ptx"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(print_ptx(module))
+
+
+def _entries(module: ModuleOp) -> Iterator[EntryOp]:
+    for op in module.ops:
+        if not isinstance(op, EntryOp):
+            raise _no_ptx_form(op)
+        yield op
+
+
+def _no_ptx_form(op: Operation) -> LocatedError:
+    converter = _CONVERTED_BY.get(op.name.split(".")[0])
+    hint = "" if converter is None else f"; run {converter} first"
+    return LocatedError(op, f"no PTX form for '{op.name}'{hint}")
+
+
+def _common_target(module: ModuleOp, entries: Sequence[EntryOp]) -> Target:
+    if not entries:
+        raise LocatedError(module, "expected at least one ptx.entry in the module, got none")
+    first = entries[0]
+    for entry in entries:
+        if entry.target != first.target:
+            raise LocatedError(
+                entry,
+                f"expected target {first.target.data} as of @{first.sym_name.data}, got {entry.target.data} "
+                f"for @{entry.sym_name.data}: entries of one module share their target",
+            )
+    return first.target_info
+
+
+def _required_version(entry: EntryOp, target: Target) -> PtxVersion:
+    version = target.min_ptx
+    if entry.cluster is not None:
+        version = max(version, _feature_version(entry, "cluster", target))
+    for op in entry.body.walk():
+        if isinstance(op, PTXInstruction):
+            for feature in op.features():
+                version = max(version, _feature_version(op, feature, target))
+    return version
+
+
+def _feature_version(op: Operation, feature: str, target: Target) -> PtxVersion:
+    try:
+        return required_version(feature, target)
+    except UnsupportedFeature as error:
+        raise LocatedError(
+            op, f"'{op.name}' needs {feature}, which {target} lacks; supported on {', '.join(error.supported)}"
+        ) from error
+
+
+def _print_entry(entry: EntryOp, target: Target) -> str:
+    if not entry.body.blocks:
+        raise LocatedError(entry, f"expected a body for @{entry.sym_name.data}, got none")
+    _check_cta_groups(entry)
+    shared = _shared_declarations(entry, target)
+    # Two rounds: the first finds which constants are asked for as registers; the others need no `mov`.
+    probe = _Names()
+    _print_blocks(entry, probe)
+    names = _Names(materialised=probe.constants)
+    lines = _print_blocks(entry, names)
+
+    params = ",\n".join(f"{_INDENT}{p.data.declaration()}" for p in entry.params)
+    signature = f".visible .entry {entry.sym_name.data}(" + (f"\n{params}\n)" if params else ")")
+    directives: list[str] = []
+    if entry.reqntid is not None:
+        directives.append(f".reqntid {', '.join(str(n.data) for n in entry.reqntid)}")
+    if entry.cluster is not None:
+        directives.append(f".reqnctapercluster {', '.join(str(n.data) for n in entry.cluster)}")
+    declarations = [f"{_INDENT}{line};" for line in (*names.declarations(), *shared)]
+    gap = [""] if declarations else []
+    return "\n".join([signature, *directives, "{", *declarations, *gap, *lines, "}", ""])
+
+
+def _check_cta_groups(entry: EntryOp) -> None:
+    """`ptxas` from 13.0 on rejects a kernel that mixes `.cta_group::1` and `.cta_group::2`; 12.9 accepts it silently."""
+    first: CtaGroupOp | Tcgen05MmaWsOp | None = None
+    for op in entry.body.walk():
+        if not isinstance(op, CtaGroupOp | Tcgen05MmaWsOp):
+            continue
+        if first is None:
+            first = op
+        elif op.group != first.group:
+            raise LocatedError(
+                op, f"expected {first.group} as in '{first.name}', got {op.group}: a kernel uses one cta_group"
+            )
+
+
+def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
+    taken = {p.data.name: "a parameter" for p in entry.params}
+    total = 0
+    declarations: list[str] = []
+    for op in entry.body.walk():
+        if not isinstance(op, SharedAllocOp):
+            continue
+        symbol = op.symbol.data
+        if symbol in taken:
+            raise LocatedError(op, f"expected a new name for shared memory, got '{symbol}', which is {taken[symbol]}")
+        taken[symbol] = "shared memory already"
+        align = op.align.data
+        total = (total + align - 1) // align * align + op.bytes.data
+        declarations.append(op.declaration())
+    if total > target.static_shared_limit:
+        raise LocatedError(
+            entry,
+            f"@{entry.sym_name.data} declares {total} bytes of shared memory, {target} allows "
+            f"{target.static_shared_limit} bytes of static shared memory",
+        )
+    return declarations
+
+
+@dataclass
+class _Names:
+    """Gives registers and labels on demand, numbered in the order of first mention."""
+
+    materialised: frozenset[SSAValue] | set[SSAValue] = frozenset()
+    constants: set[SSAValue] = field(default_factory=set[SSAValue])
+    registers: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def __call__(self, value: SSAValue) -> str:
+        name = self.registers.get(value)
+        if name is None:
+            if isinstance(value.owner, ConstantOp):
+                self.constants.add(value)
+            name = self.registers[value] = self._fresh(value.type, value)
+        return name
+
+    def imm(self, value: SSAValue) -> str:
+        return literal(value.owner.value) if isinstance(value.owner, ConstantOp) else self(value)
+
+    def label(self, stem: str) -> str:
+        return f"${stem}{self._count(stem)}"
+
+    def scratch(self, type_: Attribute) -> str:
+        return self._fresh(type_, None)
+
+    def _fresh(self, type_: Attribute, value: SSAValue | None) -> str:
+        registers = register_class(type_)
+        if registers is None:
+            raise _no_register(type_, value)
+        return f"{registers.prefix}{self._count(registers.prefix)}"
+
+    def _count(self, stem: str) -> int:
+        number = self.counts.get(stem, 0)
+        self.counts[stem] = number + 1
+        return number
+
+    def declarations(self) -> Iterator[str]:
+        """`.reg .b32 %r<4>` for every register class in use."""
+        for ptx_type, prefix in dict.fromkeys((c.ptx_type, c.prefix) for c in REGISTER_CLASSES.values()):
+            if count := self.counts.get(prefix):
+                yield f".reg .{ptx_type} {prefix}<{count}>"
+
+
+def _no_register(type_: Attribute, value: SSAValue | None) -> LocatedError | ValueError:
+    message = f"no PTX register for type '{type_}'"
+    owner = None if value is None else value.owner
+    where = owner.parent_op() if isinstance(owner, Block) else owner
+    if where is None:
+        return ValueError(message)
+    what = "block argument" if isinstance(owner, Block) else f"result of '{where.name}'"
+    return LocatedError(where, f"{message} ({what})")
+
+
+def _print_blocks(entry: EntryOp, names: _Names) -> list[str]:
+    """The lines of the body; labels stand only before blocks that some branch names."""
+    blocks = list(entry.body.blocks)
+    printer = _BlockPrinter(names)
+    bodies = [printer.block(block, following) for block, following in zip(blocks, (*blocks[1:], None), strict=True)]
+    lines: list[str] = []
+    for block, body in zip(blocks, bodies, strict=True):
+        if block in printer.labels:
+            lines.append(f"{printer.labels[block]}:")
+        lines += body
+    return lines
+
+
+@dataclass
+class _BlockPrinter:
+    names: _Names
+    labels: dict[Block, str] = field(default_factory=dict[Block, str])
+    """Labels of the blocks that some branch names."""
+
+    def block(self, block: Block, following: Block | None) -> list[str]:
+        """The lines of `block`, after which the text of `following` comes."""
+        lines: list[str] = []
+        for op in block.ops:
+            lines += self._op(op, following)
+        if not isinstance(block.last_op, BraOp | CondBraOp | RetOp):
+            where = block.last_op or block.parent_op()
+            if where is not None:
+                raise LocatedError(where, "expected a block to end in ptx.bra, ptx.cond_bra or ptx.ret")
+        return lines
+
+    def _op(self, op: Operation, following: Block | None) -> Iterator[str]:
+        match op:
+            case ConstantOp() if op.result not in self.names.materialised:
+                return
+            case PTXInstruction():
+                for line in op.emit(self.names).split("\n"):
+                    yield line if line.endswith(":") else _statement(line)
+            case BraOp():
+                yield from self._jump(op.dest, op.arguments, following)
+            case CondBraOp():
+                yield from self._branch(op, following)
+            case RetOp():
+                yield _statement("ret")
+            case _:
+                raise _no_ptx_form(op)
+
+    def _branch(self, op: CondBraOp, following: Block | None) -> Iterator[str]:
+        condition = self.names(op.condition)
+        then_copies = list(self._copies(op.then_dest, op.then_arguments))
+        else_copies = list(self._copies(op.else_dest, op.else_arguments))
+        # The edge that needs no copies is the one to jump on; with two of them, the one that does not fall through.
+        if not then_copies and (else_copies or op.then_dest is not following):
+            yield _statement(f"@{condition} bra {self._label(op.then_dest)}")
+            yield from else_copies
+            yield from self._goto(op.else_dest, following)
+        elif not else_copies:
+            yield _statement(f"@!{condition} bra {self._label(op.else_dest)}")
+            yield from then_copies
+            yield from self._goto(op.then_dest, following)
+        else:
+            other = self.names.label("else")
+            yield _statement(f"@!{condition} bra {other}")
+            yield from then_copies
+            yield from self._goto(op.then_dest, None)
+            yield f"{other}:"
+            yield from else_copies
+            yield from self._goto(op.else_dest, following)
+
+    def _jump(self, dest: Block, arguments: Sequence[SSAValue], following: Block | None) -> Iterator[str]:
+        yield from self._copies(dest, arguments)
+        yield from self._goto(dest, following)
+
+    def _goto(self, dest: Block, following: Block | None) -> Iterator[str]:
+        if dest is not following:
+            yield _statement(f"bra {self._label(dest)}")
+
+    def _label(self, block: Block) -> str:
+        if block not in self.labels:
+            hint = block.name_hint or ""
+            self.labels[block] = self.names.label(hint if _LABEL_STEM.fullmatch(hint) else "bb")
+        return self.labels[block]
+
+    def _copies(self, dest: Block, arguments: Sequence[SSAValue]) -> Iterator[str]:
+        """The moves that give the arguments of `dest` their values all at once."""
+        types = {self.names(parameter): parameter.type for parameter in dest.args}
+        pending: dict[str, str] = {
+            self.names(parameter): self.names.imm(argument)
+            for parameter, argument in zip(dest.args, arguments, strict=True)
+            if parameter is not argument
+        }
+        while pending:
+            target = next((t for t in pending if t not in pending.values()), None)
+            if target is None:
+                # Only cycles are left: save one register and let its readers read the copy.
+                target = next(iter(pending))
+                saved = self.names.scratch(types[target])
+                yield _statement(f"mov.{memory_type(types[target])} {saved}, {target}")
+                pending = {t: saved if s == target else s for t, s in pending.items()}
+            yield _statement(f"mov.{memory_type(types[target])} {target}, {pending.pop(target)}")
+
+
+def _statement(text: str) -> str:
+    return f"{_INDENT}{text};"

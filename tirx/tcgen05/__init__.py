@@ -1,0 +1,61 @@
+"""Facts of the fifth-generation tensor cores (tcgen05) as data: layouts, descriptors, masks, shapes, tensor memory."""
+
+from tirx.tcgen05.canonical import CanonicalLayout, OperandSlice, canonical_layout, operand_slices
+from tirx.tcgen05.dtypes import DTYPES, DType, find_dtype
+from tirx.tcgen05.errors import LegalityError
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
+from tirx.tcgen05.kinds import KINDS, Kind, find_kind
+from tirx.tcgen05.pick import pick_operand_layout
+from tirx.tcgen05.shapes import check_shape, check_transposed_b, largest_portable_n, portable, shape_row
+from tirx.tcgen05.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, SwizzleMode, legal_modes
+from tirx.tcgen05.tmem import DATA_PATHS, DataPath, accumulator_layout, allocation_columns, data_path, tmem_columns
+from tirx.tcgen05.tmem_access import (
+    LD_SHAPES,
+    LdShape,
+    TmemAccess,
+    TmemAccessPlan,
+    pick_ld_shape,
+    plan_tmem_access,
+    register_image,
+)
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
+
+__all__ = [
+    "DATA_PATHS",
+    "DTYPES",
+    "KINDS",
+    "LD_SHAPES",
+    "SWIZZLE_MODES",
+    "CanonicalLayout",
+    "DType",
+    "DataPath",
+    "InstructionDescriptor",
+    "Kind",
+    "LdShape",
+    "LegalityError",
+    "OperandSlice",
+    "SmemDescriptor",
+    "SwizzleMode",
+    "TmemAccess",
+    "TmemAccessPlan",
+    "ZeroColumnMask",
+    "accumulator_layout",
+    "allocation_columns",
+    "canonical_layout",
+    "check_shape",
+    "check_transposed_b",
+    "data_path",
+    "find_dtype",
+    "find_kind",
+    "largest_portable_n",
+    "legal_modes",
+    "operand_slices",
+    "pick_ld_shape",
+    "pick_operand_layout",
+    "plan_tmem_access",
+    "portable",
+    "register_image",
+    "shape_row",
+    "tmem_columns",
+]

@@ -1,0 +1,36 @@
+"""The error that every legality check of `tirx.tcgen05` raises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tirx.tcgen05.canonical import CanonicalLayout
+
+
+class LegalityError(ValueError):
+    """Something that the hardware does not do was asked for.
+
+    The message says what was expected, what was found and, where one exists, the nearest legal choice.
+    A layout that no descriptor reaches also carries the facts as attributes (None elsewhere):
+
+    - `element`: logical coordinate (mn, k) of the first element, in row-major order, that does not fit;
+    - `expected`: byte address, relative to the tile base, where the nearest descriptor reads that element;
+    - `found`: byte address where the layout puts it (a half byte for 4-bit elements is `.5`);
+    - `nearest`: the canonical layout that fits most elements.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        element: tuple[int, int] | None = None,
+        expected: float | None = None,
+        found: float | None = None,
+        nearest: CanonicalLayout | None = None,
+    ):
+        super().__init__(message)
+        self.element = element
+        self.expected = expected
+        self.found = found
+        self.nearest = nearest

@@ -1,0 +1,137 @@
+"""Instruction shapes of tcgen05.mma: which M, N and K exist (PTX ISA "Matrix shape", table of kinds and shapes).
+
+`check_shape` accepts what the ISA's table lists. Other sources are stricter about N for kinds f16, tf32 and f8f6f4:
+TVM asks for N % 16 when M = 128 (the table: steps of 8) and for N % 32 with cta_group::2 (the table: steps of 16), and
+CUTLASS asks the same when A is in tensor memory. No public measurement settles it. `portable` says whether every source
+agrees; shapes that tirx chooses itself are portable ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tirx.tcgen05.dtypes import DType, find_dtype
+from tirx.tcgen05.errors import LegalityError
+from tirx.tcgen05.kinds import Kind, find_kind
+
+
+@dataclass(frozen=True)
+class ShapeRow:
+    """Legal shapes for one (kinds, cta_group, .ws, sparsity). `m` and `n` are all values; `portable_n`: for each
+    value of `m`, the N on which every source agrees. M and N are those of the whole instruction, both CTAs of a pair
+    together."""
+
+    kinds: tuple[str, ...]
+    cta_group: int
+    ws: bool
+    sparse: bool
+    m: tuple[int, ...]
+    n: tuple[int, ...]
+    portable_n: tuple[tuple[int, ...], ...]
+
+    def portable(self, m: int) -> tuple[int, ...]:
+        """Values of N on which every source agrees for this M."""
+        return dict(zip(self.m, self.portable_n, strict=True)).get(m, ())
+
+
+def _steps(step: int) -> tuple[int, ...]:
+    return tuple(range(step, 257, step))
+
+
+_FLOAT = ("f16", "tf32", "f8f6f4")
+_SCALED = ("mxf8f6f4", "mxf4", "mxf4nvf4")
+_I8_N = (8, 16, 24, *range(32, 257, 16))  # steps of 8 up to 32, then of 16
+_WS_N = {False: (64, 128, 256), True: (64, 128)}  # by sparsity
+# CUTLASS rejects M = 128 for a pair of CTAs and kind::mxf8f6f4, which the table has.
+_MXF8F6F4_PAIR_N = {False: ((), _steps(16)), True: (_steps(16),)}
+_MXF4_PAIR_N = {False: (_steps(16),) * 2, True: (_steps(16),)}
+_SCALED_PAIR_M = {False: (128, 256), True: (256,)}  # by sparsity
+
+SHAPES: tuple[ShapeRow, ...] = tuple(
+    row
+    for sparse in (False, True)
+    for row in (
+        ShapeRow(_FLOAT, 1, False, sparse, (64, 128), _steps(8), (_steps(8), _steps(16))),
+        ShapeRow(_FLOAT, 2, False, sparse, (128, 256), _steps(16), (_steps(32),) * 2),
+        ShapeRow(("i8",), 1, False, sparse, (64, 128), _I8_N, ((8, *_steps(16)), _steps(16))),
+        ShapeRow(("i8",), 2, False, sparse, (128, 256), _steps(32), (_steps(32),) * 2),
+        ShapeRow(_SCALED, 1, False, sparse, (128,), _steps(8), (_steps(8),)),
+        ShapeRow(("mxf8f6f4",), 2, False, sparse, _SCALED_PAIR_M[sparse], _steps(16), _MXF8F6F4_PAIR_N[sparse]),
+        ShapeRow(("mxf4", "mxf4nvf4"), 2, False, sparse, _SCALED_PAIR_M[sparse], _steps(16), _MXF4_PAIR_N[sparse]),
+        ShapeRow((*_FLOAT, "i8"), 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3),
+    )
+)
+"""The ISA's table, row by row."""
+
+TRANSPOSED_8BIT_N_STEP: dict[int, int] = {1: 16, 2: 32}
+"""Step of N by cta_group when B has 8-bit elements and is MN-major (ISA note on transposed B)."""
+
+
+def shape_row(name: str | Kind, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> ShapeRow:
+    """The row of the table for a variant of tcgen05.mma; raises LegalityError when the variant does not exist."""
+    found = find_kind(name).name
+    for row in SHAPES:
+        if found in row.kinds and (row.cta_group, row.ws, row.sparse) == (cta_group, ws, sparse):
+            return row
+    variants = [f"cta_group {r.cta_group}{' .ws' if r.ws else ''}" for r in SHAPES if found in r.kinds and not r.sparse]
+    raise LegalityError(
+        f"kind::{found}: expected one of {', '.join(variants)}, got cta_group {cta_group}{' .ws' if ws else ''}"
+    )
+
+
+def check_shape(
+    name: str | Kind, m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False
+) -> tuple[int, int, int]:
+    """The instruction shape (M, N, K) in elements, when the ISA's table has it.
+
+    `m` and `n` are those of the instruction (of both CTAs for cta_group 2). Raises LegalityError saying which values
+    are legal and which is nearest.
+    """
+    row = shape_row(name, cta_group, ws, sparse)
+    variant = (
+        f"kind::{find_kind(name).name}, cta_group {cta_group}{', .ws' if ws else ''}{', sparse' if sparse else ''}"
+    )
+    for letter, value, legal in (("M", m, row.m), ("N", n, row.n)):
+        if value not in legal:
+            nearest = min(legal, key=lambda x: (abs(x - value), x))
+            raise LegalityError(f"{variant}: expected {letter} in {_compact(legal)}, got {value}; nearest is {nearest}")
+    return m, n, find_kind(name).instruction_k(sparse)
+
+
+def check_transposed_b(b: str | DType, n: int, cta_group: int = 1) -> None:
+    """Raises LegalityError when N is no legal size of an MN-major B of this element type."""
+    if cta_group not in TRANSPOSED_8BIT_N_STEP:
+        raise LegalityError(f"expected cta_group {' or '.join(map(str, TRANSPOSED_8BIT_N_STEP))}, got {cta_group}")
+    step = TRANSPOSED_8BIT_N_STEP[cta_group]
+    if find_dtype(b).bits == 8 and n % step:
+        nearest = max(step, round(n / step) * step)
+        raise LegalityError(
+            f"MN-major B of {find_dtype(b).name}, cta_group {cta_group}: expected N in steps of {step}, got {n}; "
+            f"nearest is {nearest}"
+        )
+
+
+def portable(name: str | Kind, m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> bool:
+    """Whether every source, and not only the ISA's table, allows this shape."""
+    return n in shape_row(name, cta_group, ws, sparse).portable(m)
+
+
+def largest_portable_n(
+    name: str | Kind, m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False
+) -> int | None:
+    """The largest portable N that divides `n`: how to cut a tile of N columns into equal instructions. None if none
+    does."""
+    row = shape_row(name, cta_group, ws, sparse)
+    return max((legal for legal in row.portable(m) if n % legal == 0), default=None)
+
+
+def _compact(values: tuple[int, ...]) -> str:
+    """`{8, 16, ..., 256}` for a long arithmetic progression, all values otherwise."""
+    text = ", ".join(map(str, values))
+    if len(values) > 6:
+        tail = values[-1] - values[-2]
+        first = next(
+            i for i in range(len(values) - 1) if all(b - a == tail for a, b in zip(values[i:], values[i + 1 :]))
+        )
+        text = ", ".join(map(str, (*values[: first + 2], "...", values[-1])))
+    return f"{{{text}}}"

@@ -1,0 +1,311 @@
+"""tcgen05.ld and tcgen05.st: which thread and register see which lane and column of tensor memory.
+
+Source: PTX ISA "Matrix fragments for tcgen05.ld/.st". Warp w of a warpgroup reaches lanes 32w to 32w + 31. A shape of
+32 lanes covers them at once; the shapes of 16 lanes cover the lower or the upper half, at lane 32w or 32w + 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tirx.layout import Iter, TileLayout
+from tirx.tcgen05.errors import LegalityError
+from tirx.tcgen05.tmem import LANES, tmem_columns
+
+LdShapeName = Literal["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"]
+WarpAxis = Literal["warpid", "wid_in_wg"]
+Shape = tuple[int, ...]
+
+THREADS = 32
+MAX_REGISTERS = 128
+"""32-bit registers per thread that one tcgen05.ld or st moves at most."""
+
+
+@dataclass(frozen=True)
+class LdShape:
+    """One shape of tcgen05.ld and tcgen05.st, `.xNUM` repeats of a block.
+
+    `lanes`: lanes of tensor memory that a warp touches. `columns`: columns from one repeat to the next.
+    `threads`, `registers`: how the thread of the warp and the register inside one repeat split into digits, outermost
+    first, and where each digit goes on TLane and TCol. `halves`: whether threads 16 to 31 read the columns that start
+    `immHalfSplitoff` after those of threads 0 to 15.
+    """
+
+    name: LdShapeName
+    lanes: int
+    columns: int
+    threads: tuple[Iter, ...]
+    registers: tuple[Iter, ...] = ()
+    halves: bool = False
+
+    @property
+    def registers_per_repeat(self) -> int:
+        """32-bit registers per thread of `.x1`."""
+        return TileLayout(self.registers).size() if self.registers else 1
+
+    @property
+    def max_num(self) -> int:
+        """The largest `.xNUM`; every smaller power of two is legal too."""
+        return MAX_REGISTERS // self.registers_per_repeat
+
+    def register_map(self, num: int, split: int = 0) -> TileLayout:
+        """(thread of the warp, register) -> (TLane, TCol), relative to the address of the instruction.
+
+        `num` is the NUM of `.xNUM`, `split` the immHalfSplitoff in columns, for the shape that has it. The layout has
+        shape (32, num * registers_per_repeat). Raises LegalityError for a NUM that does not exist.
+        """
+        if num < 1 or num & (num - 1) or num > self.max_num:
+            raise LegalityError(f"tcgen05.ld.{self.name}: expected NUM a power of two up to {self.max_num}, got {num}")
+        return TileLayout((*self._thread_digits(split), Iter(num, self.columns, "TCol"), *self.registers))
+
+    def _thread_digits(self, split: int) -> tuple[Iter, ...]:
+        return (Iter(2, split, "TCol"), *self.threads) if self.halves else self.threads
+
+    def digits(self, columns: int, warp_axis: WarpAxis) -> dict[str, tuple[_Digit, ...]]:
+        """The inverse of the register map of a warpgroup over `columns` columns: what each digit of the lane and of the
+        column means for the warp, the lane id and the register. Registers of the upper half follow those of the
+        lower."""
+        split = columns // 2 if self.halves else 0
+        repeats = (split if self.halves else columns) // self.columns
+        found = [*_inverse(self._thread_digits(split), 1, "laneid"), *_inverse(self.registers, 1, "m")]
+        found.append(_Digit(repeats, Iter(repeats, self.columns, "TCol"), self.registers_per_repeat, "m"))
+        if self.lanes < THREADS:
+            found.append(_Digit(2, Iter(2, 16, "TLane"), repeats * self.registers_per_repeat, "m"))
+        found.append(_Digit(LANES // THREADS, Iter(LANES // THREADS, THREADS, "TLane"), 1, warp_axis))
+        found.sort(key=lambda digit: digit.source.stride)
+        return {axis: tuple(digit for digit in found if digit.source.axis == axis) for axis in ("TLane", "TCol")}
+
+
+@dataclass(frozen=True)
+class _Digit:
+    """A digit of the lane or column (`source`, with its place value as stride) that moves to `target` at `place`."""
+
+    extent: int
+    source: Iter
+    place: int
+    target: str
+
+
+def _inverse(iters: Iterable[Iter], place: int, target: str) -> list[_Digit]:
+    found: list[_Digit] = []
+    for it in reversed(tuple(iters)):
+        found.append(_Digit(it.extent, it, place, target))
+        place *= it.extent
+    return found
+
+
+LD_SHAPES: dict[LdShapeName, LdShape] = {
+    shape.name: shape
+    for shape in (
+        LdShape("32x32b", lanes=32, columns=1, threads=(Iter(32, 1, "TLane"),)),
+        LdShape(
+            "16x64b",
+            lanes=16,
+            columns=2,
+            threads=(Iter(8, 1, "TLane"), Iter(2, 1, "TCol"), Iter(2, 8, "TLane")),
+        ),
+        LdShape(
+            "16x128b",
+            lanes=16,
+            columns=4,
+            threads=(Iter(8, 1, "TLane"), Iter(4, 1, "TCol")),
+            registers=(Iter(2, 8, "TLane"),),
+        ),
+        LdShape(
+            "16x256b",
+            lanes=16,
+            columns=8,
+            threads=(Iter(8, 1, "TLane"), Iter(4, 2, "TCol")),
+            registers=(Iter(2, 8, "TLane"), Iter(2, 1, "TCol")),
+        ),
+        LdShape("16x32bx2", lanes=16, columns=1, threads=(Iter(16, 1, "TLane"),), halves=True),
+    )
+}
+"""The shapes of tcgen05.ld and tcgen05.st."""
+
+
+@dataclass(frozen=True)
+class TmemAccess:
+    """One tcgen05.ld or st of every warp of a warpgroup.
+
+    Its address is lane 32 * (warp % 4) + `lane`, column (column of the tile) + `column`; it moves `registers` registers
+    from `first_register` of the image on. `split`: immHalfSplitoff, None where the shape has none.
+    """
+
+    shape: LdShapeName
+    num: int
+    lane: int
+    column: int
+    first_register: int
+    registers: int
+    split: int | None
+
+
+@dataclass(frozen=True)
+class TmemAccessPlan:
+    """How a warpgroup moves a tensor-memory tile: `image` is the register tile that it becomes, in shape of the tile
+    over (warp, laneid, m); `registers` the registers per thread; `accesses` the instructions, in register order."""
+
+    shape: LdShapeName
+    image: TileLayout
+    registers: int
+    accesses: tuple[TmemAccess, ...]
+
+
+def find_ld_shape(name: str) -> LdShape:
+    """The shape of that name; raises LegalityError for an unknown one."""
+    for shape in LD_SHAPES.values():
+        if shape.name == name:
+            return shape
+    raise LegalityError(f"expected a tcgen05.ld shape ({', '.join(LD_SHAPES)}), got '{name}'")
+
+
+def register_image(tmem_layout: TileLayout, shape: Shape, ld_shape: str, warp_axis: WarpAxis = "warpid") -> TileLayout:
+    """The register tile that a warpgroup gets from tcgen05.ld of a tile of 32-bit elements, all columns of it.
+
+    `tmem_layout` maps `shape` to TLane and TCol (and maybe axes of other scopes, which stay). The image maps the same
+    shape to `warp_axis`, `laneid` and `m`, the register; TCol offsets go into the address of the instruction, so that
+    registers count from 0. With a 16-lane shape, the registers of the upper half follow those of the lower when both
+    are in use; `16x32bx2` reads the second half of the columns with threads 16 to 31.
+
+    Raises LegalityError when the tile does not factor into the digits of the shape.
+    """
+    kind = find_ld_shape(ld_shape)
+    _lanes(tmem_layout)  # a lane that does not exist is the clearest thing to say first
+    columns = tmem_columns(tmem_layout)
+    unit = kind.columns * (2 if kind.halves else 1)
+    if columns % unit:
+        raise LegalityError(f"tcgen05.ld.{kind.name}: expected columns in steps of {unit}, got {columns}")
+    digits = kind.digits(columns, warp_axis)
+    shard = [part for it in tmem_layout.shard for part in _refine(it, digits, kind.name)]
+    replica = [part for it in tmem_layout.replica for part in _refine(it, digits, kind.name)]
+    offset = {name: value for name, value in tmem_layout.offset if name not in digits}
+    lane_base = tmem_layout.offsets.get("TLane", 0) - _base_lane(tmem_layout, kind)
+    for digit in digits["TLane"]:
+        value = lane_base // digit.source.stride % digit.extent * digit.place
+        offset[digit.target] = offset.get(digit.target, 0) + value
+    image = TileLayout(tuple(shard), tuple(replica), offset)
+    _check_image(image, tmem_layout, shape, kind, columns, warp_axis)
+    return image
+
+
+def plan_tmem_access(
+    tmem_layout: TileLayout,
+    shape: Shape,
+    ld_shape: str | None = None,
+    *,
+    max_registers: int = MAX_REGISTERS,
+    warp_axis: WarpAxis = "warpid",
+) -> TmemAccessPlan:
+    """The tcgen05.ld (or st) instructions that move a whole tile of 32-bit elements, at most `max_registers` at a time.
+
+    `ld_shape`: by default what `pick_ld_shape` says. To move some columns only, slice the layout first.
+    Raises LegalityError when no shape fits.
+    """
+    kind = find_ld_shape(ld_shape or pick_ld_shape(tmem_layout))
+    if max_registers < kind.registers_per_repeat:
+        raise LegalityError(
+            f"tcgen05.ld.{kind.name}: expected room for {kind.registers_per_repeat} registers, got {max_registers}"
+        )
+    image = register_image(tmem_layout, shape, kind.name, warp_axis)
+    columns = tmem_columns(tmem_layout)
+    split = columns // 2 if kind.halves else None
+    repeats = (columns if split is None else split) // kind.columns
+    limit = min(kind.max_num, max_registers // kind.registers_per_repeat)
+    accesses: list[TmemAccess] = []
+    register, first_column = 0, tmem_layout.offsets.get("TCol", 0)
+    for lane in _half_lanes(tmem_layout, kind):
+        done = 0
+        while done < repeats:
+            num = 1 << (min(limit, repeats - done).bit_length() - 1)
+            count = num * kind.registers_per_repeat
+            column = first_column + done * kind.columns
+            accesses.append(TmemAccess(kind.name, num, lane, column, register, count, split))
+            register, done = register + count, done + num
+    return TmemAccessPlan(kind.name, image, register, tuple(accesses))
+
+
+def pick_ld_shape(tmem_layout: TileLayout) -> LdShapeName:
+    """The shape that moves a tile with the fewest idle threads: 32x32b, or 16x32bx2 when half of every 32 lanes is in
+    use.
+
+    An odd number of columns has no second half: then 32x32b, with half the threads idle.
+    """
+    full = len(_half_lanes(tmem_layout, LD_SHAPES["16x32bx2"])) == 2
+    return "32x32b" if full or tmem_columns(tmem_layout) % 2 else "16x32bx2"
+
+
+def _lanes(tmem_layout: TileLayout) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """Every lane in use."""
+    lanes = tmem_layout.flat_table().get("TLane")
+    if lanes is None:
+        raise LegalityError(f"expected a tensor-memory layout with axis TLane, got {tmem_layout}")
+    lanes = np.unique([lanes + replica.get("TLane", 0) for replica in tmem_layout.replicas()])
+    if lanes.min() < 0 or lanes.max() >= LANES:
+        raise LegalityError(f"expected lanes 0 to {LANES - 1}, got {lanes.min()} to {lanes.max()}")
+    return lanes
+
+
+def _half_lanes(tmem_layout: TileLayout, kind: LdShape) -> tuple[int, ...]:
+    """First lanes, inside the 32 of a warp, of the instructions that cover the tile."""
+    if kind.lanes == THREADS:
+        return (0,)
+    upper = _lanes(tmem_layout) % THREADS >= 16
+    return tuple(lane for lane, used in ((0, not upper.all()), (16, upper.any())) if used)
+
+
+def _base_lane(tmem_layout: TileLayout, kind: LdShape) -> int:
+    """The lane, 0 or 16, that goes into the address because no register tells the halves apart."""
+    halves = _half_lanes(tmem_layout, kind)
+    return halves[0] if len(halves) == 1 else 0
+
+
+def _refine(it: Iter, digits: dict[str, tuple[_Digit, ...]], name: LdShapeName) -> list[Iter]:
+    """An iter over lanes or columns as iters over warp, lane id and register, outermost first."""
+    if it.axis not in digits or it.extent == 1 or it.stride == 0:
+        return [it if it.axis not in digits else Iter(it.extent, 0, "m")]
+    parts: list[Iter] = []
+    left, step = it.extent, it.stride
+    for digit in digits[it.axis]:
+        within, rest = divmod(step, digit.source.stride)
+        if left == 1 or within >= digit.extent:
+            continue
+        if within < 1 or rest or digit.extent % within:
+            break
+        taken = min(digit.extent // within, left)
+        if left % taken:
+            break
+        parts.append(Iter(taken, within * digit.place, digit.target))
+        left, step = left // taken, step * taken
+    if left > 1:
+        raise LegalityError(
+            f"tcgen05.ld.{name}: expected lanes and columns that split at "
+            f"{', '.join(str(d.source.stride) for d in digits[it.axis])}@{it.axis}, got {it}"
+        )
+    return parts[::-1]
+
+
+def _check_image(
+    image: TileLayout, tmem_layout: TileLayout, shape: Shape, kind: LdShape, columns: int, warp_axis: WarpAxis
+) -> None:
+    """Follows every element through the instruction. Only digits that overlap, and carry, can fail here."""
+    registers, memory = image.table(shape), tmem_layout.table(shape)
+    zero = np.zeros(shape, dtype=np.int64)
+    expected = (memory.get("TLane", zero), memory.get("TCol", zero) - tmem_layout.offsets.get("TCol", 0))
+    lane, column = np.full_like(zero, _base_lane(tmem_layout, kind)), zero.copy()
+    coordinates = {name: registers.get(name, zero) for name in (warp_axis, "laneid", "m")}
+    for axis, total in (("TLane", lane), ("TCol", column)):
+        for digit in kind.digits(columns, warp_axis)[axis]:
+            total += coordinates[digit.target] // digit.place % digit.extent * digit.source.stride
+    bad = (lane != expected[0]) | (column != expected[1])
+    if bad.any():
+        where = tuple(int(x) for x in np.argwhere(bad)[0])
+        raise LegalityError(
+            f"tcgen05.ld.{kind.name} has no register image of {tmem_layout}: element {where} is at lane "
+            f"{expected[0][where]}, column {expected[1][where]} and would be read from lane {lane[where]}, "
+            f"column {column[where]}"
+        )

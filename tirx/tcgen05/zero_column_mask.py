@@ -1,0 +1,211 @@
+"""The 64-bit zero-column mask descriptor of tcgen05.mma.ws (PTX ISA "Zero-Column Mask Descriptor").
+
+The mask has one bit per column of B: 0 means that the column is used, 1 that it counts as zero. It is cut into
+sub-masks (one for M = 128, two for M = 64, four for M = 32), each a window of one and the same periodic pattern.
+
+The ISA's field table swaps two names: it calls Skip Span the run of columns where B is used and Use Span the run of
+zeroes. Its own examples 2 to 4 and the hardware do the opposite, which is what this file does: **skip** (bits 40-47) is
+the run of zeroed columns, mask bits 1, and **use** (bits 48-55) the run of used columns, mask bits 0. First Span 1
+starts a sub-mask with the zeroed run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.tcgen05.errors import LegalityError
+
+SUB_MASKS: dict[int, int] = {128: 1, 64: 2, 32: 4}
+"""Number of sub-masks for each M."""
+
+MAX_COLUMN_SHIFT: dict[int, int] = {128: 32, 64: 32, 32: 16}
+"""Largest column shift for each M."""
+
+MAX_SPAN = 256
+"""Longest run that a span field can express; also the largest N."""
+
+_RESERVED = ((36, 3), (62, 2))  # (first bit, width)
+
+Four = tuple[int, int, int, int]
+
+
+class _Run(NamedTuple):
+    """Equal neighbours inside one sub-mask: columns [start, stop) of the whole mask."""
+
+    start: int
+    stop: int
+    zeroed: bool
+    bounded: bool  # whether both ends are changes of value, so that the length is exactly a span
+
+    @property
+    def length(self) -> int:
+        return self.stop - self.start
+
+
+def sub_mask_width(m: int, n: int) -> int:
+    """Columns that one sub-mask covers. Raises LegalityError for an M or N that tcgen05.mma.ws cannot mask."""
+    if m not in SUB_MASKS:
+        raise LegalityError(f"zero-column mask: expected M = {', '.join(map(str, SUB_MASKS))}, got {m}")
+    if not 0 < n <= MAX_SPAN or n % SUB_MASKS[m]:
+        raise LegalityError(
+            f"zero-column mask: expected N from 1 to {MAX_SPAN}, a multiple of {SUB_MASKS[m]} for M = {m}, got {n}"
+        )
+    return n // SUB_MASKS[m]
+
+
+@dataclass(frozen=True)
+class ZeroColumnMask:
+    """A zero-column mask descriptor. Every field holds the value of the descriptor field.
+
+    - `start_count`: for sub-masks 0 to 3, columns of the first run that lie before the sub-mask;
+    - `first_span`: for sub-masks 0 to 3, whether the first run is the zeroed one (1) or the used one (0);
+    - `skip_span`, `use_span`: length - 1 of the runs of zeroed and of used columns;
+    - `shift`: logical column j reads column j + shift of B;
+    - `generate`: the ISA's "Non-Zero Mask" bit; False means that all of B is used.
+
+    Raises LegalityError for a value that does not fit its field or exceeds the largest shift, 32.
+    """
+
+    start_count: Four = (0, 0, 0, 0)
+    first_span: Four = (0, 0, 0, 0)
+    skip_span: int = 0
+    use_span: int = 0
+    shift: int = 0
+    generate: bool = True
+
+    def __post_init__(self) -> None:
+        for name, values in (("start_count", self.start_count), ("first_span", self.first_span)):
+            if len(values) != 4:
+                raise LegalityError(f"{name}: expected 4 values, one per sub-mask, got {len(values)}")
+        limits = [(f"start_count[{i}]", value, 255) for i, value in enumerate(self.start_count)]
+        limits += [(f"first_span[{i}]", value, 1) for i, value in enumerate(self.first_span)]
+        limits += [("skip_span", self.skip_span, 255), ("use_span", self.use_span, 255), ("shift", self.shift, 32)]
+        for name, value, limit in limits:
+            if not 0 <= value <= limit:
+                raise LegalityError(f"{name}: expected 0 to {limit}, got {value}")
+
+    def encode(self) -> int:
+        """The descriptor as a 64-bit integer."""
+        value = int(self.generate) << 39 | self.skip_span << 40 | self.use_span << 48 | self.shift << 56
+        for i in range(4):
+            value |= self.start_count[i] << 8 * i | self.first_span[i] << 32 + i
+        return value
+
+    @staticmethod
+    def decode(value: int) -> ZeroColumnMask:
+        """The descriptor that a 64-bit integer means. Raises LegalityError when a reserved bit is set."""
+        if not 0 <= value < 1 << 64:
+            raise LegalityError(f"expected a 64-bit zero-column mask descriptor, got {value:#x}")
+        for first, width in _RESERVED:
+            if found := value >> first & ((1 << width) - 1):
+                raise LegalityError(f"bits {first}-{first + width - 1}: expected 0, got {found:#b}")
+        count = [value >> 8 * i & 0xFF for i in range(4)]
+        first_span = [value >> 32 + i & 1 for i in range(4)]
+        return ZeroColumnMask(
+            start_count=(count[0], count[1], count[2], count[3]),
+            first_span=(first_span[0], first_span[1], first_span[2], first_span[3]),
+            skip_span=value >> 40 & 0xFF,
+            use_span=value >> 48 & 0xFF,
+            shift=value >> 56 & 0x3F,
+            generate=bool(value >> 39 & 1),
+        )
+
+    def verify(self, m: int, n: int) -> None:
+        """Raises LegalityError unless the descriptor is meaningful for an instruction of this M and N.
+
+        The ISA says nothing about a start count that passes the end of the first run, so it is rejected.
+        """
+        sub_mask_width(m, n)
+        if self.shift > MAX_COLUMN_SHIFT[m]:
+            raise LegalityError(f"shift: expected at most {MAX_COLUMN_SHIFT[m]} for M = {m}, got {self.shift}")
+        if not self.generate:
+            return
+        for i in range(SUB_MASKS[m]):
+            span = self.skip_span if self.first_span[i] else self.use_span
+            if self.start_count[i] > span:
+                raise LegalityError(
+                    f"start_count[{i}]: expected at most {span}, to stay inside the first run of {span + 1} "
+                    f"{'zeroed' if self.first_span[i] else 'used'} columns, got {self.start_count[i]}"
+                )
+
+    def expand(self, m: int, n: int) -> NDArray[np.bool_]:
+        """The mask itself: a boolean array of N, element j True when logical column j of B counts as zero.
+
+        Raises LegalityError as `verify` does.
+        """
+        self.verify(m, n)
+        if not self.generate:
+            return np.zeros(n, dtype=np.bool_)
+        subs, width = SUB_MASKS[m], sub_mask_width(m, n)
+        skip, use = self.skip_span + 1, self.use_span + 1
+        # Position in the pattern "skip zeroed columns, then use used ones" of the first column of each sub-mask.
+        phase = [self.start_count[i] + (0 if self.first_span[i] else skip) for i in range(subs)]
+        position = (np.array(phase)[:, None] + np.arange(width)) % (skip + use)
+        return (position < skip).reshape(n)
+
+    @staticmethod
+    def from_columns(zero: Sequence[bool] | NDArray[np.bool_], m: int, n: int, shift: int = 0) -> ZeroColumnMask:
+        """A descriptor whose mask is exactly `zero`: N booleans, True where logical column j of B counts as zero.
+
+        Complete: when it raises, no descriptor has that mask. A run that is bounded on both sides inside a sub-mask
+        fixes a span; a run cut by the edge of a sub-mask only bounds it from below; every phase can be encoded.
+        Raises LegalityError naming the column where the pattern stops being periodic.
+        """
+        width = sub_mask_width(m, n)
+        wanted = np.asarray(zero, dtype=np.bool_)
+        if wanted.shape != (n,):
+            raise LegalityError(f"expected {n} columns, got an array of shape {wanted.shape}")
+        if not wanted.any():
+            mask = ZeroColumnMask(shift=shift, generate=False)
+            mask.verify(m, n)
+            return mask
+        sub_masks = [_runs(wanted, first, first + width) for first in range(0, n, width)]
+        runs = [run for sub_mask in sub_masks for run in sub_mask]
+        skip, use = _span(runs, zeroed=True), _span(runs, zeroed=False)
+        count, first_span = [0] * 4, [0] * 4
+        for i, (first, *rest) in enumerate(sub_masks):
+            first_span[i] = int(first.zeroed)
+            # The first run ends where the sub-mask changes; a sub-mask of one run may as well start its run.
+            count[i] = (skip if first.zeroed else use) - first.length if rest else 0
+        mask = ZeroColumnMask(
+            start_count=(count[0], count[1], count[2], count[3]),
+            first_span=(first_span[0], first_span[1], first_span[2], first_span[3]),
+            skip_span=skip - 1,
+            use_span=use - 1,
+            shift=shift,
+        )
+        mask.verify(m, n)
+        return mask
+
+
+def _runs(wanted: NDArray[np.bool_], start: int, stop: int) -> list[_Run]:
+    """Runs of the sub-mask of columns [start, stop)."""
+    changes = (np.flatnonzero(np.diff(wanted[start:stop])) + start + 1).tolist()
+    bounds = list(pairwise([start, *changes, stop]))
+    return [_Run(a, b, bool(wanted[a]), bounded=0 < i < len(bounds) - 1) for i, (a, b) in enumerate(bounds)]
+
+
+def _span(runs: list[_Run], zeroed: bool) -> int:
+    """Length of the runs of one kind, the shortest that fits; raises LegalityError when they disagree."""
+    own = [run for run in runs if run.zeroed == zeroed]
+    model = next((run for run in own if run.bounded), None)
+    if model is None:
+        return max((run.length for run in own), default=1)
+    for run in own:
+        if run.length > model.length or (run.bounded and run.length < model.length):
+            kind, other = ("zeroed", "used") if zeroed else ("used", "zeroed")
+            column, now, then = run.stop, kind, other
+            if run.length > model.length:
+                column, now, then = run.start + model.length, other, kind
+            raise LegalityError(
+                f"no zero-column mask descriptor has these columns: column {column} is expected {now} and is {then}, "
+                f"because columns {model.start} to {model.stop - 1} make a run of {model.length} {kind} columns and "
+                f"all such runs must have that length; the run at column {run.start} has {run.length}"
+            )
+    return model.length

@@ -1,0 +1,1 @@
+"""Command-line tools and what they share: located parsing, verification, pass flags, diagnostic checks."""

@@ -1,0 +1,197 @@
+"""The command line of `tirx-opt`: MLIR-style pass flags on top of xDSL's `-p` and `-t`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import ClassVar, NoReturn, TypeVar
+
+from xdsl.passes import ModulePass
+from xdsl.targets.mlir import MLIRTarget
+from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline, parse_spec
+from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.target import Target
+
+from tirx.passes import PASS_SUMMARIES, lower_to_ptx_pipeline
+from tirx.tools.suggestions import did_you_mean
+from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets
+
+_ConvertibleT = TypeVar("_ConvertibleT", bound=ArgSpecConvertible)
+_ResultT = TypeVar("_ResultT")
+
+
+class UsageError(Exception):
+    """The command line makes no sense; the message says why."""
+
+
+@dataclass(frozen=True)
+class OptFlags:
+    """What one run of `tirx-opt` was asked to do."""
+
+    input_path: str
+    """`-` is standard input."""
+    output_path: str
+    """`-` is standard output."""
+    passes: tuple[ModulePass, ...]
+    target: Target
+    allow_unregistered_dialect: bool
+    print_between_passes: bool
+    split_input_file: bool
+    verify_diagnostics: bool
+    remarks: bool
+
+
+@dataclass(frozen=True)
+class _LowerToPtx(ArgSpecConvertible):
+    """The options of `--lower-to-ptx`."""
+
+    name: ClassVar[str] = "lower-to-ptx"
+
+    target: str | None = None
+
+
+class _ArgumentParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+class _VersionAction(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        try:
+            tirx = version("tirx")
+        except PackageNotFoundError:
+            tirx = "(not installed)"
+        print(f"tirx-opt {tirx}, xDSL {version('xdsl')}, Python {sys.version.split()[0]}")
+        parser.exit()
+
+
+def _help_epilog(xdsl_passes: Iterable[str], targets: Iterable[str]) -> str:
+    width = max(map(len, PASS_SUMMARIES))
+    rows = [f"  {name:{width}}  {summary}" for name, summary in PASS_SUMMARIES.items()]
+    others = f"and those of xDSL: {', '.join(sorted(xdsl_passes))}"
+    return "\n".join(
+        [
+            'passes (each is also a flag: --NAME, or --NAME="key=value key=value"):',
+            *rows,
+            "",
+            textwrap.fill(others, 110, initial_indent="  ", subsequent_indent="  "),
+            "",
+            f"targets: {', '.join(sorted(targets))}",
+        ]
+    )
+
+
+def _argument_parser(epilog: str) -> _ArgumentParser:
+    parser = _ArgumentParser(
+        "tirx-opt",
+        description="Runs passes over MLIR text and prints the result, as MLIR or as PTX.",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    flag = parser.add_argument
+    flag("input_path", metavar="FILE", nargs="?", default="-", help="input file; '-' or nothing is standard input")
+    flag("-o", dest="output_path", metavar="FILE", default="-", help="output file, written only on success")
+    flag("-p", "--passes", action="append", default=[], help="passes to run: 'name,name{key=value key=value}'")
+    flag("-t", "--target", help="output format: 'name' or 'name{key=value}' (default: mlir)")
+    flag(
+        "--lower-to-ptx",
+        action="store_true",
+        help='run the whole pipeline and print PTX; --lower-to-ptx="target=sm_90a" overrides the kernels\' target',
+    )
+    flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")
+    flag("--verify-diagnostics", action="store_true", help="check the diagnostics against 'expected-error' comments")
+    flag("--remarks", action="store_true", help="report the choices that passes made, too")
+    flag("--print-between-passes", action="store_true", help="print the IR to standard error after every pass")
+    flag("--print-op-generic", action="store_true", help="print operations in generic form")
+    flag("--print-debuginfo", action="store_true", help="print the locations of operations")
+    flag("--allow-unregistered-dialect", action="store_true", help="accept operations of unknown dialects")
+    flag("-v", "--version", action=_VersionAction, nargs=0, help="print the version and exit")
+    return parser
+
+
+def expand_pass_flags(argv: Sequence[str], passes: Iterable[str]) -> list[str]:
+    """
+    Writes every `--PASS` and `--PASS="k=v"` as `-p` in its place, so that the order of passes is that of the line.
+
+    `--lower-to-ptx` stays, behind the `-p` of its pipeline: it also selects the target.
+    """
+    names = set(passes)
+    expanded: list[str] = []
+    for index, argument in enumerate(argv):
+        if argument == "--":
+            return expanded + list(argv[index:])
+        name, has_options, options = argument.removeprefix("--").partition("=")
+        spec = f"{name}{{{options}}}" if has_options else name
+        if not argument.startswith("--"):
+            expanded.append(argument)
+        elif name == _LowerToPtx.name:
+            override = _convert(_LowerToPtx, _parse(parse_spec, spec)).target
+            expanded += ["-p", ",".join(lower_to_ptx_pipeline(override)), f"--{name}"]
+        elif name in names:
+            expanded += ["-p", spec]
+        else:
+            expanded.append(argument)
+    return expanded
+
+
+def _parse(parse: Callable[[str], _ResultT], spec: str) -> _ResultT:
+    try:
+        return parse(spec)
+    except ArgSpecParseError as error:
+        raise UsageError(str(error).rstrip()) from error
+
+
+def _convert(kind: type[_ConvertibleT], spec: ArgSpec) -> _ConvertibleT:
+    try:
+        return kind.from_spec(spec)
+    except ValueError as error:
+        raise UsageError(f"'{spec.name}': {error}") from error
+
+
+def _find(what: str, spec: ArgSpec, known: Mapping[str, Callable[[], type[_ConvertibleT]]]) -> _ConvertibleT:
+    if spec.name not in known:
+        raise UsageError(f"unknown {what} '{spec.name}'{did_you_mean(spec.name, known)}")
+    return _convert(known[spec.name](), spec)
+
+
+def parse_flags(argv: Sequence[str]) -> OptFlags:
+    """
+    The run that the arguments `argv` (without the program's name) ask for.
+
+    Raises UsageError when they make no sense; prints and raises SystemExit for `--help` and `--version`.
+    """
+    passes, targets = all_passes(), all_targets()
+    parser = _argument_parser(_help_epilog(passes.keys() - TIRX_UNIVERSE.all_passes.keys(), targets))
+    args, unknown = parser.parse_known_args(expand_pass_flags(argv, passes))
+    if unknown:
+        flags = re.findall(r"--[\w-]+", parser.format_usage())
+        hint = did_you_mean(unknown[0].partition("=")[0], [*flags, *(f"--{name}" for name in passes)])
+        raise UsageError(f"unknown argument '{unknown[0]}'{hint}")
+
+    specs = [spec for text in args.passes for spec in _parse(lambda text: list(parse_pipeline(text)), text)]
+    default_target = "ptx" if args.lower_to_ptx else "mlir"
+    target_spec = _parse(parse_spec, default_target if args.target is None else args.target)
+    target = _find("target", target_spec, targets)
+    if isinstance(target, MLIRTarget):
+        target = replace(
+            target,
+            print_generic_format=target.print_generic_format or args.print_op_generic,
+            print_debuginfo=target.print_debuginfo or args.print_debuginfo,
+        )
+    return OptFlags(
+        input_path=args.input_path,
+        output_path=args.output_path,
+        passes=tuple(_find("pass", spec, passes) for spec in specs),
+        target=target,
+        allow_unregistered_dialect=args.allow_unregistered_dialect,
+        print_between_passes=args.print_between_passes,
+        split_input_file=args.split_input_file,
+        verify_diagnostics=args.verify_diagnostics,
+        remarks=args.remarks,
+    )

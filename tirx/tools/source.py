@@ -1,0 +1,72 @@
+"""Input text: where a line is, how a diagnostic is shown under it, how a file splits into chunks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+
+from tirx.diagnostics import Diagnostic, LocatedError
+
+_CHUNK_MARKER = re.compile(r"^[ \t]*// -----[ \t]*\r?$", re.MULTILINE)
+
+
+def file_location(name: str, line: int, column: int) -> FileLineColLoc:
+    """The location of a character of the file `name`; `line` and `column` count from 1."""
+    return FileLineColLoc(StringAttr(name), IntAttr(line), IntAttr(column))
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one input, under the name that diagnostics use."""
+
+    name: str
+    text: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines without their line ends; only `\\n` and `\\r\\n` end a line, as in the lexer."""
+        return [line.removesuffix("\r") for line in self.text.split("\n")]
+
+    def render(self, diagnostic: Diagnostic) -> str:
+        """`file:line:col: severity: message`, the line it is about and a caret under the column."""
+        text = str(diagnostic)
+        if diagnostic.position is None:
+            return text
+        name, line, column = diagnostic.position
+        lines = self.lines
+        if name != self.name or not 1 <= line <= len(lines):
+            return text
+        row = lines[line - 1]
+        indent = "".join("\t" if char == "\t" else " " for char in row[: column - 1])
+        return f"{text}\n{row}\n{indent}^"
+
+    def chunks(self) -> list[Source]:
+        """
+        The parts between `// -----` lines.
+
+        Every part is preceded by as many empty lines as it takes for its positions to be those of the whole file.
+        """
+        chunks: list[Source] = []
+        lines_before = 0
+        for part in _CHUNK_MARKER.split(self.text):
+            chunks.append(Source(self.name, "\n" * lines_before + part))
+            lines_before += part.count("\n")
+        return chunks
+
+
+def decode(name: str, data: bytes) -> Source:
+    """The source in `data`, with the replacement character in the place of what is not UTF-8."""
+    return Source(name, data.decode("utf-8", errors="replace"))
+
+
+def check_encoding(name: str, data: bytes) -> None:
+    """Raises LocatedError at the first byte that is not UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"expected UTF-8 text, found byte 0x{data[error.start]:02x} ({error.reason})"
+        raise LocatedError(file_location(name, line, column), message) from error

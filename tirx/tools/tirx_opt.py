@@ -1,0 +1,142 @@
+"""
+`tirx-opt`: runs passes over MLIR text and prints MLIR or PTX.
+
+Exit code 0 is success and 1 an error in the input or on the command line, reported as
+`file:line:col: error: message` above the line it is about. Exit code 2 is a bug in the compiler, with a traceback.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from io import StringIO
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
+
+from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
+from tirx.tools.expectations import check_diagnostics
+from tirx.tools.files import FileError, read_input, write_output
+from tirx.tools.flags import OptFlags, UsageError, parse_flags
+from tirx.tools.parsing import parse_located
+from tirx.tools.source import Source, check_encoding, decode
+from tirx.tools.verification import InvalidPassOutputError, run_passes
+from tirx.universe import new_context
+
+
+def _print_ir(after: ModulePass, module: ModuleOp) -> None:
+    print(f"// -----// IR after {after.name} //----- //", file=sys.stderr)
+    Printer(stream=sys.stderr).print_op(module)
+    print(file=sys.stderr)
+
+
+class TirxOpt:
+    """One run of `tirx-opt` over one input."""
+
+    def __init__(self, flags: OptFlags):
+        self.flags = flags
+
+    def run(self) -> bool:
+        """Processes the input; False when it reported an error (or, with `--verify-diagnostics`, a mismatch)."""
+        data = read_input(self.flags.input_path)
+        name = "<stdin>" if self.flags.input_path == "-" else self.flags.input_path
+        source = decode(name, data)
+        try:
+            check_encoding(name, data)
+        except LocatedError as error:
+            self._show(source, error.diagnostic)
+            return False
+
+        chunks = source.chunks() if self.flags.split_input_file else [source]
+        outputs: list[str] = []
+        success = True
+        for chunk in chunks:
+            output, chunk_success = self._process(chunk)
+            success &= chunk_success
+            if output is not None:
+                outputs.append(output)
+        if success or self.flags.output_path == "-":
+            write_output(self.flags.output_path, "// -----\n".join(outputs))
+        return success
+
+    def _show(self, source: Source, diagnostic: Diagnostic) -> None:
+        print(source.render(diagnostic), file=sys.stderr)
+
+    def _process(self, chunk: Source) -> tuple[str | None, bool]:
+        """What `chunk` compiles to (None if it does not), and whether its diagnostics are those wanted."""
+        reported: list[Diagnostic] = []
+
+        def report(diagnostic: Diagnostic) -> None:
+            if diagnostic.severity == "remark" and not self.flags.remarks:
+                return
+            reported.append(diagnostic)
+            if not self.flags.verify_diagnostics:
+                self._show(chunk, diagnostic)
+
+        output = None
+        with diagnostic_handler(report):
+            try:
+                output = self._compile(chunk)
+            except VerifyException:
+                raise  # a pass built an invalid attribute or operation: its bug, not an error in the input
+            except LocatedError as error:
+                report(error.diagnostic)
+            except DiagnosticException as error:
+                report(Diagnostic("error", str(error), UNKNOWN_LOC))
+
+        if not self.flags.verify_diagnostics:
+            return output, output is not None
+        mismatches = check_diagnostics(chunk, reported)
+        for mismatch in mismatches:
+            self._show(chunk, mismatch)
+        return output, not mismatches
+
+    def _compile(self, chunk: Source) -> str:
+        context = new_context(allow_unregistered=self.flags.allow_unregistered_dialect)
+        module = parse_located(context, chunk.text, chunk.name)
+        if self.flags.print_between_passes:
+            run_passes(context, module, self.flags.passes, _print_ir)
+        else:
+            run_passes(context, module, self.flags.passes)
+        output = StringIO()
+        self.flags.target.emit(context, module, output)
+        return output.getvalue()
+
+
+def _print_internal_error(error: Exception) -> None:
+    # xDSL attaches the whole module to errors raised in patterns; it would bury the traceback.
+    error.__notes__ = []
+    traceback.print_exception(error)
+    print(f"internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    print("This is a bug in tirx. Please report it with the input and the command line.", file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs `tirx-opt` with the arguments `argv` (those of the process by default) and returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        return 0 if TirxOpt(parse_flags(sys.argv[1:] if argv is None else argv)).run() else 1
+    except (UsageError, FileError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader of our output is gone; the flush at exit must not complain about it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except InvalidPassOutputError as error:
+        print(f"internal error: {error}\nThis is a bug in '{error.pass_name}'.", file=sys.stderr)
+        return 2
+    except Exception as error:  # the last resort: a bug must be visible as one, and have its exit code
+        _print_internal_error(error)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

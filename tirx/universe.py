@@ -1,0 +1,51 @@
+"""
+What tirx adds to xDSL: dialects, passes and targets.
+
+`TIRX_UNIVERSE` is the package's `xdsl.universe` entry point, through which the stock `xdsl-opt` finds all of them.
+The functions below merge it with every universe of the environment, so that `tirx-opt` and `tirx.compile` also work
+from a checkout that is not installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pkgutil import resolve_name
+
+from xdsl.context import Context
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+from xdsl.utils.target import Target
+
+from tirx.dialects import get_all_dialects
+from tirx.passes import get_all_passes
+
+TIRX_UNIVERSE = Universe(
+    all_dialects=get_all_dialects(),
+    all_passes=get_all_passes(),
+    all_targets={"ptx": partial(resolve_name, "tirx.ptx.printer:PtxTarget")},
+)
+
+
+def all_dialects() -> dict[str, Callable[[], Dialect]]:
+    """Every dialect of the environment, by name; tirx's own win."""
+    return Universe.get_multiverse().all_dialects | TIRX_UNIVERSE.all_dialects
+
+
+def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """Every pass of the environment, by name; tirx's own win."""
+    return Universe.get_multiverse().all_passes | TIRX_UNIVERSE.all_passes
+
+
+def all_targets() -> dict[str, Callable[[], type[Target]]]:
+    """Every output format of the environment, by name; tirx's own win."""
+    return Universe.get_multiverse().all_targets | TIRX_UNIVERSE.all_targets
+
+
+def new_context(*, allow_unregistered: bool = False) -> Context:
+    """A context that knows every dialect of the environment and loads each on first use."""
+    context = Context(allow_unregistered=allow_unregistered)
+    for name, factory in all_dialects().items():
+        context.register_dialect(name, factory)
+    return context
