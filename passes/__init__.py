@@ -10,12 +10,48 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 from xdsl.passes import ModulePass
 
 from tirx.passes.pipeline import lower_to_ptx_passes, lower_to_ptx_pipeline
 
-__all__ = ["PASS_SUMMARIES", "get_all_passes", "lower_to_ptx_passes", "lower_to_ptx_pipeline"]
+if TYPE_CHECKING:
+    from tirx.passes.convert_arith_to_ptx import ConvertArithToPtxPass
+    from tirx.passes.convert_scf_to_ptx import ConvertScfToPtxPass
+    from tirx.passes.convert_tcgen05_to_ptx import ConvertTcgen05ToPtxPass
+    from tirx.passes.convert_tirx_to_mma import ConvertTirxToMmaPass
+    from tirx.passes.convert_tirx_to_ptx import ConvertTirxToPtxPass
+    from tirx.passes.convert_tirx_to_tcgen05 import ConvertTirxToTcgen05Pass
+    from tirx.passes.tirx_check_layouts import TirxCheckLayoutsPass
+    from tirx.passes.tirx_expand_copies import TirxExpandCopiesPass
+    from tirx.passes.tirx_fold_zero_fill import TirxFoldZeroFillPass
+    from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
+    from tirx.passes.tirx_materialize_descriptors import TirxMaterializeDescriptorsPass
+    from tirx.passes.tirx_pick_layouts import TirxPickLayoutsPass
+    from tirx.passes.tirx_promote_registers import TirxPromoteRegistersPass
+    from tirx.passes.tirx_set_target import TirxSetTargetPass
+
+__all__ = [
+    "PASS_SUMMARIES",
+    "ConvertArithToPtxPass",
+    "ConvertScfToPtxPass",
+    "ConvertTcgen05ToPtxPass",
+    "ConvertTirxToMmaPass",
+    "ConvertTirxToPtxPass",
+    "ConvertTirxToTcgen05Pass",
+    "TirxCheckLayoutsPass",
+    "TirxExpandCopiesPass",
+    "TirxFoldZeroFillPass",
+    "TirxInsertBarriersPass",
+    "TirxMaterializeDescriptorsPass",
+    "TirxPickLayoutsPass",
+    "TirxPromoteRegistersPass",
+    "TirxSetTargetPass",
+    "get_all_passes",
+    "lower_to_ptx_passes",
+    "lower_to_ptx_pipeline",
+]
 
 PASS_SUMMARIES = {
     "tirx-set-target": "set the GPU that every kernel is compiled for",
@@ -44,3 +80,11 @@ def _path(name: str) -> str:
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """A factory for every pass class, as xDSL's pipelines and universes want them."""
     return {name: partial(resolve_name, _path(name)) for name in PASS_SUMMARIES}
+
+
+def __getattr__(name: str) -> type[ModulePass]:
+    """The pass class of that name, imported on first use: `from tirx.passes import TirxPickLayoutsPass`."""
+    for path in map(_path, PASS_SUMMARIES):
+        if path.endswith(f":{name}"):
+            return resolve_name(path)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import warn
 from tirx.dialects.tirx import KernelOp, MmaOp, MmaSyncOp
 from tirx.mma import MmaVariant
+from tirx.passes.emitter import Emitter
 from tirx.passes.mma_product import plan_register_product
 from tirx.ptx.targets import Target
 
@@ -42,8 +43,6 @@ class ConvertTirxToMmaPass(ModulePass):
     name = "convert-tirx-to-mma"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        from tirx.passes.emitter import Emitter
-
         for kernel in [k for k in op.walk() if isinstance(k, KernelOp)]:
             for mma in [m for m in kernel.walk() if isinstance(m, MmaOp) and m.result is not None]:
                 steps = plan_register_product(mma, kernel.num_threads)

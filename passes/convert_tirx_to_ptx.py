@@ -90,7 +90,7 @@ class _KernelLowering:
         self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}
         self.pointers: dict[SSAValue, SSAValue] = {}
         self.tid: SSAValue
-        self.names: set[str] = set()
+        self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)}
 
     def run(self) -> None:
         kernel = self.kernel
@@ -406,8 +406,8 @@ def _if(lowering: _KernelLowering, op: scf.IfOp, emit: Emitter) -> Sequence[SSAV
     for result in op.results:
         format_ = register_format(result.type) if isinstance(result.type, TileType) else None
         types += [result.type] if format_ is None else [format_.type] * format_.count
-    regions = [op.detach_region(region) for region in (op.true_region, op.false_region)]
-    merged = emit(scf.IfOp(op.cond, types, *regions))
+    true, false = op.true_region, op.false_region
+    merged = emit(scf.IfOp(op.cond, types, op.detach_region(true), op.detach_region(false)))
     return _collapsed(emit, [r.type for r in op.results], merged.results)
 
 

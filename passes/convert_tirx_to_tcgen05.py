@@ -27,8 +27,8 @@ from tirx.dialects.tcgen05 import FencePosition, WaitFor
 from tirx.dialects.tirx import AllocOp, BarrierOp, CopyOp, KernelOp, LeaderOp, MmaOp, ReturnOp, Scope, TileType
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes.emitter import Emitter
-from tirx.passes.tcgen05_product import check_threads, plan_product
-from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, register_image, tmem_columns
+from tirx.passes.tcgen05_product import check_threads, plan_product, tile_columns
+from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, register_image
 
 class _KernelLowering:
     """Lowers the tensor-memory operations of one kernel in place."""
@@ -59,7 +59,10 @@ class _KernelLowering:
         type_ = alloc.result.type
         if type_.placement is None:
             raise LocatedError(alloc, "expected a layout on the tensor tile; tirx-pick-layouts chooses one")
-        return tmem_columns(type_.placement)
+        try:
+            return tile_columns(type_.placement)
+        except LegalityError as e:
+            raise LocatedError(alloc, str(e)) from e
 
     def _prologue(self, columns: int) -> tuple[SSAValue, SSAValue]:
         first = self.kernel.body.block.first_op

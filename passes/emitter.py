@@ -19,6 +19,11 @@ def constant_value(value: SSAValue) -> int | None:
     return None
 
 
+def bit_pattern(value: int, width: int) -> IntegerAttr[IntegerType]:
+    """The signless integer of `width` bits with the bits of `value`, which may be unsigned."""
+    return IntegerAttr(value - (1 << width) if value >> (width - 1) else value, width)
+
+
 class Emitter:
     """
     Inserts operations at a point, in order, each with the given location.
@@ -95,6 +100,10 @@ class Emitter:
 
 
 def _integer(type_: Attribute) -> IntegerType | IndexType:
-    if not isinstance(type_, IntegerType | IndexType):
-        raise TypeError(f"expected an integer or index type, found {type_}")
-    return type_
+    match type_:
+        case IntegerType(width=width):
+            return IntegerType(width)
+        case IndexType():
+            return type_
+        case _:
+            raise TypeError(f"expected an integer or index type, found {type_}")

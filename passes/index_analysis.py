@@ -37,14 +37,13 @@ class IndexFact:
         )
 
     def __mul__(self, other: IndexFact) -> IndexFact:
-        low: int | None = None
-        high: int | None = None
-        if None not in (self.low, self.high, other.low, other.high):
-            corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]  # type: ignore[operator]
-            low, high = min(corners), max(corners)
-        elif self.low is not None and other.low is not None and self.low >= 0 and other.low >= 0:
-            low = self.low * other.low
-        return IndexFact(low, high, self.divisor * other.divisor)
+        divisor = self.divisor * other.divisor
+        if self.low is None or other.low is None:
+            return IndexFact(divisor=divisor)
+        if self.high is None or other.high is None:
+            return IndexFact(self.low * other.low if min(self.low, other.low) >= 0 else None, None, divisor)
+        corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return IndexFact(min(corners), max(corners), divisor)
 
 
 _GRID_DIMENSION = {GridAxis.X: 0, GridAxis.Y: 1, GridAxis.Z: 2}

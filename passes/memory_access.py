@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from tirx.dialects.tirx import Scope, TileType
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.access import THREAD_VARIABLE, WARP_SIZE, Access, AccessPlan, Owners, plan_accesses
 from tirx.layout.index_expr import IndexExpr
-from tirx.passes.emitter import Emitter
+from tirx.passes.emitter import Emitter, bit_pattern
 from tirx.passes.index_emission import IndexEmission
 from tirx.passes.register_values import RegisterFormat, register_format
 
@@ -117,7 +117,7 @@ class TileAccess:
         self._on_owners(self.plan.owners, [], held, None)
 
     @contextmanager
-    def _branch(self) -> Iterator[Block]:
+    def _branch(self) -> Generator[Block]:
         """Emits into a new block inside of the `with`."""
         outside, block = self.emit, Block()
         self.emit = Emitter(InsertPoint.at_end(block), outside.location)
@@ -130,11 +130,11 @@ class TileAccess:
         """Runs `held` on the threads that hold a part of the tile and `other` on the others."""
         emit = self.emit
         warp, lane = emit.div(self.tid, WARP_SIZE), emit.mod(self.tid, WARP_SIZE)
-        bits = [
-            emit(arith.ShRUIOp(emit.constant(mask - (1 << 32) if mask >> 31 else mask, i32), index)).result
+        warps, lanes = (
+            emit(arith.ShRUIOp(emit(arith.ConstantOp(bit_pattern(mask, 32))).result, index)).result
             for mask, index in ((owners.warps, warp), (owners.lanes, lane))
-        ]
-        bit = emit.bit_and(emit(arith.AndIOp(*bits)).result, 1)
+        )
+        bit = emit.bit_and(emit(arith.AndIOp(warps, lanes)).result, 1)
         condition = emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
         branch = emit(scf.IfOp(condition, types, Region(held), Region([] if other is None else other)))
         # Instructions of whole warps may follow.

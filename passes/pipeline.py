@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.passes import PassPipeline
 
+from tirx.ptx.targets import Target
+
 _LOWER_TO_PTX = (
     "tirx-check-layouts",
     "tirx-pick-layouts",
@@ -29,9 +31,9 @@ def lower_to_ptx_pipeline(target: str | None = None) -> tuple[str, ...]:
     """
     The passes that lower a module of kernels to the ptx dialect, as xDSL pass specifications, in order.
 
-    `target` (for example `"sm_90a"`) overrides the target that the kernels name.
+    `target` (for example `"sm_90a"`) overrides the target that the kernels name. Raises TargetError for an unknown one.
     """
-    override = () if target is None else (f'tirx-set-target{{target="{target}"}}',)
+    override = () if target is None else (f"tirx-set-target{{target={Target.parse(target)}}}",)
     return override + _LOWER_TO_PTX
 
 

@@ -15,7 +15,7 @@ from tirx.passes.index_analysis import index_fact
 from tirx.passes.mma_product import plan_register_product
 from tirx.passes.shared_memory import RESERVED_BYTES, shared_tile_alignment
 from tirx.passes.tcgen05_product import check_threads, plan_product, product_shape, tile_columns
-from tirx.ptx.features import UnsupportedFeature, required_version
+from tirx.ptx.features import FEATURES, UnsupportedFeature, required_version
 from tirx.ptx.targets import Target, TargetError
 from tirx.tcgen05 import LegalityError, operand_slices
 from tirx.tcgen05.tmem import COLUMNS
@@ -146,6 +146,8 @@ class _Checker:
         _require(op, "tcgen05", self.target)
         try:
             shape = product_shape(op)
+            if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
+                _require(op, feature, self.target)
             for type_ in types[:2]:
                 if type_.placement is not None:
                     mn, k = type_.dims

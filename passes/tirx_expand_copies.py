@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
@@ -47,12 +47,35 @@ def _largest_divisor(n: int, limit: int) -> int:
     return next(d for d in range(min(n, max(limit, 1)), 0, -1) if n % d == 0)
 
 
-def _pieces(shape: Shape, limit: int) -> Iterator[tuple[Offsets, Shape]]:
-    """Cuts a tile into equal parts of at most `limit` elements (or one row), along the outer dimensions."""
+def _has_slices(layout: TileLayout | ComposeLayout, shape: Shape, part: Shape) -> bool:
+    """Whether every part of extents `part` of a tile of `shape` has a layout of its own."""
+    try:
+        for offsets, extents in _grid(shape, part):
+            layout.slice(shape, tuple((start, start + extent) for start, extent in zip(offsets, extents, strict=True)))
+    except LayoutError:
+        return False
+    return True
+
+
+def _pieces(
+    shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayout]
+) -> Iterator[tuple[Offsets, Shape]]:
+    """
+    Cuts a tile into equal parts of at most `limit` elements (or one row), along the outer dimensions.
+
+    Parts that have no layout of their own, because they end inside a digit of one of `layouts`, are not considered; a
+    dimension without others stays whole.
+    """
     part = list(shape)
     for dimension in range(len(shape) - 1):
-        if prod(part) > limit:
-            part[dimension] = _largest_divisor(shape[dimension], limit // prod(part[dimension + 1 :]))
+        if prod(part) <= limit:
+            break
+        most = max(1, limit // prod(part[dimension + 1 :]))
+        for extent in (d for d in range(min(most, shape[dimension]), 0, -1) if shape[dimension] % d == 0):
+            smaller = (*part[:dimension], extent, *part[dimension + 1 :])
+            if all(_has_slices(layout, shape, smaller) for layout in layouts):
+                part[dimension] = extent
+                break
     return _grid(shape, tuple(part))
 
 
@@ -107,7 +130,7 @@ class _Expander:
                 part = source if tensor is op.source else destination
                 self._through_registers(emit, source, destination, self._image(op, part))
             return True
-        for offsets, shape in self._memory_pieces(op.source_type):
+        for offsets, shape in self._memory_pieces(op, op.source, op.destination):
             source = _subview(emit, op.source, offsets, shape)
             destination = _subview(emit, op.destination, offsets, shape)
             layout = copy_distribution(
@@ -134,7 +157,7 @@ class _Expander:
                     tile = _subview(emit, reshaped, offsets, shape)
                     self._fill_through_registers(emit, op, tile, self._image(op, tile))
             case _:
-                for offsets, shape in self._memory_pieces(op.tile_type):
+                for offsets, shape in self._memory_pieces(op, op.tile):
                     tile = _subview(emit, op.tile, offsets, shape)
                     layout = _layout(op, tile)
                     bits = op.tile_type.dtype.storage_bits
@@ -145,9 +168,11 @@ class _Expander:
                     self._fill_through_registers(emit, op, tile, distribution)
         return True
 
-    def _memory_pieces(self, type_: TileType) -> Iterator[tuple[Offsets, Shape]]:
+    def _memory_pieces(self, op: Operation, *tiles: SSAValue) -> Iterator[tuple[Offsets, Shape]]:
+        """How to cut tiles of global or shared memory, of one shape and type, that `op` moves."""
+        type_ = TileType.of(tiles[0])
         limit = self.kernel.num_threads * REGISTER_BYTES * 8 // type_.dtype.storage_bits
-        return _pieces(type_.dims, limit)
+        return _pieces(type_.dims, limit, [_layout(op, tile) for tile in tiles])
 
     @staticmethod
     def _tensor_pieces(op: Operation, tile: SSAValue) -> tuple[Shape, list[tuple[Offsets, Shape]]]:

@@ -55,13 +55,12 @@ def _visit(block: Block, pending: _Pending, insert: bool) -> _Pending:
     for op in tuple(block.ops):
         if _is_barrier(op):
             pending = _Pending()
-        elif isinstance(op, scf.ForOp):
-            around = pending | _visit(op.body.block, pending, insert=False)
-            pending = around | _visit(op.body.block, around, insert)
         elif op.regions:
-            branches = [_visit(b, pending, insert) for region in op.regions for b in region.blocks]
-            for after in branches:
-                pending |= after
+            before = pending
+            if not isinstance(op, scf.IfOp):
+                # What a loop has pending at its end meets what it does at its start.
+                before = _after_regions(op, pending, insert=False)
+            pending = _after_regions(op, before, insert)
         else:
             access = _access(op)
             if pending.conflicts(access):
@@ -70,6 +69,15 @@ def _visit(block: Block, pending: _Pending, insert: bool) -> _Pending:
                 pending = _Pending()
             pending |= access
     return pending
+
+
+def _after_regions(op: Operation, pending: _Pending, insert: bool) -> _Pending:
+    """The accesses pending after `op`, which may run any of its regions or none."""
+    after = pending
+    for region in op.regions:
+        for block in region.blocks:
+            after |= _visit(block, pending, insert)
+    return after
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
+from xdsl.dialects.builtin import ModuleOp, i32, i64
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
@@ -14,7 +14,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tcgen05 import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import AddressOp, TileType
 from tirx.layout import LayoutError
-from tirx.passes.emitter import Emitter
+from tirx.passes.emitter import Emitter, bit_pattern
 from tirx.tcgen05 import LegalityError, SmemDescriptor, operand_slices
 
 _ADDRESS_UNIT = 16
@@ -46,15 +46,9 @@ def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAVa
     if key not in bases:
         address = emit.bit_and(emit.div(emit(AddressOp(op.tile)).result, _ADDRESS_UNIT), _START_FIELD)
         start = emit(arith.ExtUIOp(address, i64)).result
-        bases[key] = emit(arith.OrIOp(start, emit(arith.ConstantOp(_bits(template, 64))).result)).result
+        bases[key] = emit(arith.OrIOp(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)).result
     # Shared memory ends below 256 KiB, so the sum never leaves the 14 bits of the field.
     return emit.add(bases[key], part.offset_bytes // _ADDRESS_UNIT)
-
-
-def _bits(value: int, width: int) -> IntegerAttr:
-    """The signless integer of that width with the bits of `value`."""
-    signed = value - (1 << width) if value >> (width - 1) else value
-    return IntegerAttr(signed, width)
 
 
 @dataclass(frozen=True)
@@ -74,10 +68,10 @@ class TirxMaterializeDescriptorsPass(ModulePass):
                 case SmemDescriptorOp() if (block := symbolic.parent) is not None:
                     value = _smem_descriptor(symbolic, block, bases)
                 case InstructionDescriptorOp():
-                    constant = _bits(symbolic.descriptor.data.encode(), i32.width.data)
+                    constant = bit_pattern(symbolic.descriptor.data.encode(), i32.width.data)
                     value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result
                 case ZeroColumnMaskOp():
-                    constant = _bits(symbolic.mask.data.encode(), i64.width.data)
+                    constant = bit_pattern(symbolic.mask.data.encode(), i64.width.data)
                     value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result
                 case _:
                     continue

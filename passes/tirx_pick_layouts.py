@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -25,6 +26,7 @@ from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.distribute import Memory, copy_distribution
 from tirx.mma import FragmentError, pick_fragments
 from tirx.tcgen05 import LegalityError, accumulator_layout, pick_ld_shape, pick_operand_layout, register_image
+from tirx.tcgen05.swizzle_modes import Major
 
 WARP_SIZE = 32
 
@@ -42,6 +44,10 @@ def _copies(tile: SSAValue) -> list[SSAValue]:
     return others
 
 
+def _only_registers(tiles: Sequence[SSAValue]) -> bool:
+    return all(TileType.of(tile).memory is Scope.REGISTER for tile in tiles)
+
+
 def _contiguous_dimension(tile: SSAValue) -> int | None:
     """The dimension of a placed plain tile along which neighbours are adjacent in memory, None if there is none."""
     type_ = TileType.of(tile)
@@ -57,13 +63,31 @@ def _contiguous_dimension(tile: SSAValue) -> int | None:
     return None
 
 
-def _operand_major(tile: SSAValue) -> str:
+def _operand_major(tile: SSAValue) -> Major:
     """
     K-major unless what is copied into the operand is contiguous along its rows: then a copy moves whole vectors
     only if the operand is MN-major too.
     """
     majors = {_contiguous_dimension(other) for other in _copies(tile)}
     return "MN" if majors == {0} else "K"
+
+
+def _operand_layout(tile: SSAValue) -> tuple[Major, TileLayout | ComposeLayout]:
+    """
+    The layout of an operand in shared memory, and its major-ness: the one that suits its copies where the hardware
+    has it. MN-major layouts come in fewer sizes (tf32: whole runs of 32 rows), and slower copies are still copies.
+
+    Raises LegalityError when the hardware reads no tile of this shape and type.
+    """
+    type_ = TileType.of(tile)
+    mn, k = type_.dims[-2:]
+    major = _operand_major(tile)
+    if major == "MN":
+        try:
+            return major, pick_operand_layout((mn, k), type_.dtype.name, major)
+        except LegalityError:
+            major = "K"
+    return major, pick_operand_layout((mn, k), type_.dtype.name, major)
 
 
 class _Picker:
@@ -87,9 +111,10 @@ class _Picker:
         for alloc in allocs:
             if alloc.result.type.memory is not Scope.REGISTER:
                 self._plain(alloc)
-        for alloc in allocs:
-            if alloc.result.type.memory is Scope.REGISTER:
-                self._registers(alloc)
+        registers = [alloc for alloc in allocs if alloc.result.type.memory is Scope.REGISTER]
+        # A tile that is copied to or from memory decides for the register tiles that it is copied to or from.
+        for alloc in sorted(registers, key=lambda a: _only_registers(_copies(a.result))):
+            self._registers(alloc)
 
     def _view(self, op: ViewOp) -> None:
         if op.result.type.placement is None:
@@ -111,12 +136,11 @@ class _Picker:
             if mma.accumulator_type.placement is None:
                 layout = accumulator_layout(m, n, ws=weight_stationary)
                 self._picked(mma.accumulator, layout, f"data path of a {m}x{n} accumulator")
-            for operand in (mma.a, mma.b):
+            for index in range(2):
+                operand = mma.operands[index]  # A and B may be one tile: placing the one replaces the other
                 type_ = TileType.of(operand)
                 if type_.placement is None:
-                    major = _operand_major(operand)
-                    mn, k = type_.dims[-2:]
-                    layout = pick_operand_layout((mn, k), type_.dtype.name, major)
+                    major, layout = _operand_layout(operand)
                     self._picked(operand, layout, f"{major}-major operand with the widest swizzle that fits")
         except (LegalityError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
@@ -136,7 +160,6 @@ class _Picker:
         warps, rest = divmod(self.kernel.num_threads, WARP_SIZE)
         if rest:
             raise LocatedError(mma, f"expected whole warps for mma.sync, found {self.kernel.num_threads} threads")
-        majors = ["MN" if _operand_major(tile) == "MN" else "K" for tile in (mma.a, mma.b)]
         try:
             layouts = pick_fragments(
                 m,
@@ -146,13 +169,21 @@ class _Picker:
                 mma.accumulator_type.dtype.name,
                 warps,
                 batch=tuple(batch),
-                a_major=majors[0],
-                b_major=majors[1],
+                a_major=_operand_major(mma.a),
+                b_major=_operand_major(mma.b),
             )
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
-        for tile, layout in zip(tiles, layouts, strict=True):
-            self._picked(tile, layout, f"fragments of mma.sync over {warps} warps")
+        for index, layout in enumerate(layouts):
+            tile = mma.operands[index]
+            if (placed := TileType.of(tile).placement) is None:
+                self._picked(tile, layout, f"fragments of mma.sync over {warps} warps")
+            elif not placed.equivalent(layout):
+                raise LocatedError(
+                    mma,
+                    f"expected A and B in two tiles, because {warps} warps hold different fragments of them: "
+                    f"{placed} and {layout}",
+                )
 
     def _plain(self, alloc: AllocOp) -> None:
         type_ = alloc.result.type
@@ -169,10 +200,12 @@ class _Picker:
                 layout = register_image(tensors[0], type_.dims, pick_ld_shape(tensors[0]))
                 self._picked(alloc.result, layout, "what tcgen05.ld and st move")
                 return
+            if registers := [layout for scope, layout in ends if scope is Scope.REGISTER]:
+                self._picked(alloc.result, registers[0], "as in the register tile of a copy")
+                return
             memories: list[tuple[Memory, TileLayout | ComposeLayout]] = [
                 ("global" if scope is Scope.GLOBAL else "shared", layout)
                 for scope, layout in ends
-                if scope is not Scope.REGISTER
             ]
             memories = memories or [("global", TileLayout.row_major(type_.dims))]
             (first, source), (last, destination) = memories[0], memories[-1]

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, ModuleOp, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    UnrealizedConversionCastOp,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -19,11 +30,14 @@ from tirx.dialects.tirx import (
     KernelOp,
     LoadOp,
     MmaOp,
+    ReshapeOp,
     Scope,
     SplatOp,
     StoreOp,
+    SubviewOp,
     TileType,
 )
+from tirx.layout import TileLayout
 from tirx.passes.emitter import Emitter
 
 _Values = dict[SSAValue, SSAValue]
@@ -50,7 +64,7 @@ def _zero(emit: Emitter, type_: Attribute) -> SSAValue:
             return emit(SplatOp(_zero(emit, type_.element_type), type_)).result
         case IntegerType() | IndexType():
             return emit(arith.ConstantOp(IntegerAttr(0, type_))).result
-        case AnyFloat():
+        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
             return emit(arith.ConstantOp(FloatAttr(0.0, type_))).result
         case _:
             raise LocatedError(emit.location, f"expected a register tile or a scalar in a register, found {type_}")
@@ -152,6 +166,8 @@ class _Promoter:
                 values[op.memref] = op.value
             case CopyOp() if _is_register(op.source) or _is_register(op.destination):
                 self._copy(op, emit, values)
+            case SubviewOp() | ReshapeOp() if op.source in self.variables:
+                raise LocatedError(op, "expected whole register tiles, found a part of one; allocate the parts instead")
             case FillOp() if op.tile in self.variables:
                 values[op.tile] = emit(SplatOp(op.value, op.tile_type)).result
             case MmaOp() if op.accumulator in self.variables:
@@ -176,7 +192,8 @@ class _Promoter:
             values[op.destination] = emit(LoadOp(op.source, op.destination_type)).result
             return
         source, destination = op.source_type.placement, op.destination_type.placement
-        if source is None or destination is None or not source.equivalent(destination):
+        same = isinstance(source, TileLayout) and isinstance(destination, TileLayout) and source.equivalent(destination)
+        if not same:
             raise LocatedError(
                 op,
                 f"expected register tiles of one layout, found {source} and {destination}; "

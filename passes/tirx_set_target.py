@@ -18,7 +18,8 @@ class TirxSetTargetPass(ModulePass):
     """
     Sets the target of every kernel of the module, for example `tirx-set-target{target=sm_90a}`.
 
-    Whether the kernels are legal for that target is for `tirx-check-layouts` to say.
+    Raises LocatedError at a kernel when there is no such target. Whether the kernel is legal for it is for
+    `tirx-check-layouts` to say.
     """
 
     name = "tirx-set-target"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
@@ -60,7 +60,7 @@ _handler: ContextVar[Callable[[Diagnostic], None]] = ContextVar("tirx_diagnostic
 
 
 @contextlib.contextmanager
-def diagnostic_handler(handler: Callable[[Diagnostic], None]) -> Iterator[None]:
+def diagnostic_handler(handler: Callable[[Diagnostic], None]) -> Generator[None]:
     """
     Sends the warnings and remarks raised inside the `with` block to `handler`.
 

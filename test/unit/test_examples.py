@@ -39,11 +39,6 @@ def test_example_assembles(path: Path) -> None:
     check_assembles(ptx, text.count("tirx.kernel @"))
 
 
-def test_every_example_of_the_readme_exists() -> None:
-    readme = (EXAMPLES.parent / "README.md").read_text()
-    assert set(re.findall(r"examples/(\w+\.\w+)", readme)) <= {path.name for path in EXAMPLES.iterdir()}
-
-
 def test_embedding(capsys: pytest.CaptureFixture[str]) -> None:
     main = runpy.run_path(str(EXAMPLES / "embed.py"))["main"]
     ptx = main()

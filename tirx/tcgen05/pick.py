@@ -46,7 +46,9 @@ def pick_operand_layout(
         raise LegalityError(f"{major}-major {element.name}: expected K in steps of {mode.rows}, got {k}")
     row = mode.row_bytes * 8 // bits  # elements
     blocks, lines = (k // row, mn) if major == "K" else (mn // row, k)
-    block, line, column = Iter(blocks, lines * row, "m"), Iter(lines, row, "m"), Iter(row, 1, "m")
+    # A block starts where the pattern of rows does, also behind a tile that ends inside a group of rows.
+    block_rows = -(-lines // mode.rows) * mode.rows
+    block, line, column = Iter(blocks, block_rows * row, "m"), Iter(lines, row, "m"), Iter(row, 1, "m")
     order = (line, block, column) if major == "K" else (block, column, line)
     tile = TileLayout(it for it in order if it is not block or blocks > 1)
     return ComposeLayout(SwizzleLayout.for_bits(bits, mode.name), tile) if mode.swizzled else tile

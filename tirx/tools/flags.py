@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.target import Target
 
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_pipeline
+from tirx.ptx.targets import TargetError
 from tirx.tools.suggestions import did_you_mean
 from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets
 
@@ -131,8 +132,7 @@ def expand_pass_flags(argv: Sequence[str], passes: Iterable[str]) -> list[str]:
         if not argument.startswith("--"):
             expanded.append(argument)
         elif name == _LowerToPtx.name:
-            override = _convert(_LowerToPtx, _parse(parse_spec, spec)).target
-            expanded += ["-p", ",".join(lower_to_ptx_pipeline(override)), f"--{name}"]
+            expanded += ["-p", _lower_to_ptx(_parse(parse_spec, spec)), f"--{name}"]
         elif name in names:
             expanded += ["-p", spec]
         else:
@@ -158,6 +158,13 @@ def _find(what: str, spec: ArgSpec, known: Mapping[str, Callable[[], type[_Conve
     if spec.name not in known:
         raise UsageError(f"unknown {what} '{spec.name}'{did_you_mean(spec.name, known)}")
     return _convert(known[spec.name](), spec)
+
+
+def _lower_to_ptx(spec: ArgSpec) -> str:
+    try:
+        return ",".join(lower_to_ptx_pipeline(_convert(_LowerToPtx, spec).target))
+    except TargetError as error:
+        raise UsageError(f"'{spec.name}': {error}") from error
 
 
 def parse_flags(argv: Sequence[str]) -> OptFlags:

@@ -23,7 +23,7 @@ _PIPELINE = ",".join(lower_to_ptx_pipeline())
         (["--lower-to-ptx"], ["-p", _PIPELINE, "--lower-to-ptx"]),
         (
             ["--lower-to-ptx=target=sm_90a", "--cse"],
-            ["-p", f'tirx-set-target{{target="sm_90a"}},{_PIPELINE}', "--lower-to-ptx", "-p", "cse"],
+            ["-p", f"tirx-set-target{{target=sm_90a}},{_PIPELINE}", "--lower-to-ptx", "-p", "cse"],
         ),
     ],
 )
@@ -55,6 +55,8 @@ def test_options_of_passes():
         (["-t", ""], "Expected pass name here"),
         (["--cse={"], "Error parsing pass pipeline specification"),
         (["--lower-to-ptx=target=90"], "'lower-to-ptx': Incompatible types"),
+        (["--lower-to-ptx=target=sm_999"], "'lower-to-ptx': unknown target 'sm_999'"),
+        (['--lower-to-ptx=target="sm_90{}"'], "'lower-to-ptx': unknown target 'sm_90{}'"),
     ],
 )
 def test_usage_errors(argv: list[str], message: str):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import site
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import tirx.dialects
 import tirx.passes
 from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets, new_context
 
-_INSTALLED = any(point.name == "tirx" for point in entry_points(group="xdsl.universe"))
+_INSTALLED = any(distribution.name == "tirx" for distribution in distributions(path=site.getsitepackages()))
 
 
 @pytest.mark.parametrize(("name", "factory"), TIRX_UNIVERSE.all_dialects.items())

@@ -1,0 +1,415 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+// Kernels.
+
+// expected-error@+1 {{unknown target 'sm100a'; did you mean 'sm_100a'? Supported targets: sm_70,}}
+tirx.kernel @k() target("sm100a") threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{string literal expected}}
+tirx.kernel @k() target(sm_100a) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found ()}}
+tirx.kernel @k() grid() threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (1, 2, 3, 4)}}
+tirx.kernel @k() grid(1, 2, 3, 4) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (0)}}
+tirx.kernel @k() grid(0) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (1, 65536)}}
+tirx.kernel @k() grid(1, 65536) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (2147483648)}}
+tirx.kernel @k() grid(2147483648) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+tirx.kernel @k() grid(true) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected 1 to 1024 threads, found 0}}
+tirx.kernel @k() threads(0) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected 1 to 1024 threads, found 1025}}
+tirx.kernel @k() threads(1025) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+tirx.kernel @k() threads() {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{Expected 'threads'}}
+tirx.kernel @k() {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{Expected region!}}
+tirx.kernel @k() threads(32) target("sm_80") {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{'(' expected}}
+tirx.kernel @k threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expect symbol name}}
+tirx.kernel () threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{Expected ':' after block argument name!}}
+tirx.kernel @k(%a) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{SSA value %a is already defined}}
+tirx.kernel @k(%a: f32, %a: f32) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected the kernel to end in 'tirx.return'}}
+tirx.kernel @k() threads(32) {
+  "test.termop"() : () -> ()
+}
+
+// -----
+
+// expected-error@+1 {{empty block}}
+tirx.kernel @k() threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected a single block, but got 2 blocks}}
+tirx.kernel @k() threads(32) {
+  tirx.return
+^second:
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @outer() threads(32) {
+  // expected-error@+1 {{'tirx.kernel' expects parent op 'builtin.module'}}
+  tirx.kernel @inner() threads(32) {
+    tirx.return
+  }
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{'tirx.return' expects parent op 'tirx.kernel'}}
+tirx.return
+
+// -----
+
+// Kernels in generic form.
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found ()}}
+"tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 32 : i32, grid = []}> ({
+  tirx.return
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (1, 0)}}
+"tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 32 : i32, grid = [1 : i32, 0 : i32]}> ({
+  tirx.return
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected attribute i32 but got i64}}
+"tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 32 : i32, grid = [1 : i64]}> ({
+  tirx.return
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected 1 to 1024 threads, found 0}}
+"tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 0 : i32}> ({
+  tirx.return
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{property 'threads' expected in operation 'tirx.kernel'}}
+"tirx.kernel"() <{sym_name = "k", function_type = () -> ()}> ({
+  tirx.return
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{property 'stages' is not defined by the operation 'tirx.kernel'}}
+"tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 32 : i32, stages = 3 : i32}> ({
+  tirx.return
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected the entry block to have the kernel's arguments (f32), found ()}}
+"tirx.kernel"() <{sym_name = "k", function_type = (f32) -> (), threads = 32 : i32}> ({
+  tirx.return
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected the entry block to have the kernel's arguments (), found (f32)}}
+"tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 32 : i32}> ({
+^entry(%x: f32):
+  tirx.return
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a kernel without results, found (f32)}}
+"tirx.kernel"() <{sym_name = "k", function_type = () -> f32, threads = 32 : i32}> ({
+  tirx.return
+}) : () -> ()
+
+// -----
+
+// Positions in the grid and allocations.
+
+// expected-error@+1 {{Expected `x`, `y`, or `z`.}}
+%i = tirx.block_id w
+
+// -----
+
+// expected-error@+1 {{result 'result' at position 0 does not verify:}}
+%i = "tirx.block_id"() <{axis = #tirx<grid_axis x>}> : () -> i32
+
+// -----
+
+// expected-error@+1 {{expected a shared, tensor or register tile, found a global one: kernels get global memory as memref arguments}}
+%t = tirx.alloc : !tirx.tile<8xf32, global>
+
+// -----
+
+// expected-error@+1 {{memref<8xf32> should be of base attribute tirx.tile}}
+%t = tirx.alloc : memref<8xf32>
+
+// -----
+
+// Views.
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected 2 indices into memref<8x8xf32>, found 1}}
+  %t = tirx.view %a[%i] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected 2 indices into memref<8x8xf32>, found 0}}
+  %t = tirx.view %a[] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8xf32>, %i: index) {
+  // expected-error@+1 {{expected 1 indices into memref<8xf32>, found 2}}
+  %t = tirx.view %a[%i, %i] : memref<8xf32> -> !tirx.tile<4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index, %n: i32) {
+  // expected-error@+1 {{operand is used with type index, but has been previously used or defined with type i32}}
+  %t = tirx.view %a[%i, %n] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected a global tile, found a shared one}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x4xf32, shared>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected a tile of rank 2 or less in memref<8x8xf32>, found 1x4x4}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<1x4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<f32>, %i: index) {
+  // expected-error@+1 {{expected a tile of rank 0 or less in memref<f32>, found 1}}
+  %t = tirx.view %a[] : memref<f32> -> !tirx.tile<1xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected f32 elements, found f16}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x4xf16, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected a tile that fits into memref<8x8xf32>, found 4x9}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x9xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected a tile that fits into memref<8x8xf32>, found 9}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<9xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32, 3 : i32>, %i: index) {
+  // expected-error@+1 {{expected a memref in global memory, without a memory space, found memref<8x8xf32, 3 : i32>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, 3 : i32> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32, strided<[8, 1], offset: 4>>, %i: index) {
+  // expected-error@+1 {{expected a memref that starts at its pointer, without an offset, found memref<8x8xf32, strided<[8, 1], offset: 4>>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[8, 1], offset: 4>> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32, strided<[8, 1], offset: ?>>, %i: index) {
+  // expected-error@+1 {{expected a memref that starts at its pointer, without an offset, found memref<8x8xf32, strided<[8, 1], offset: ?>>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[8, 1], offset: ?>> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x?xf32>, %i: index) {
+  // expected-error@+1 {{expected static strides (only the outermost extent of a memref may be dynamic), found memref<8x?xf32>}}
+  %t = tirx.view %a[%i, %i] : memref<8x?xf32> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32, strided<[?, 1]>>, %i: index) {
+  // expected-error@+1 {{expected static strides (only the outermost extent of a memref may be dynamic), found memref<8x8xf32, strided<[?, 1]>>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[?, 1]>> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32, strided<[-8, 1]>>, %i: index) {
+  // expected-error@+1 {{expected strides of 0 or more, found memref<8x8xf32, strided<[-8, 1]>>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[-8, 1]>> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32, strided<[1]>>, %i: index) {
+  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, strided<[1]>>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[1]>> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32, strided<[8, 1, 1]>>, %i: index) {
+  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, strided<[8, 1, 1]>>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[8, 1, 1]>> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>, %i: index) {
+  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<*xf32>, %i: index) {
+  // expected-error@+1 {{memref<*xf32> should be of base attribute memref}}
+  %t = tirx.view %a[%i, %i] : memref<*xf32> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected the layout of memref<8x8xf32>, S[(4, 4) : (8, 1)], found S[(4, 4) : (4, 1)]}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global, #tirx.tile_layout<S[4, 4]>>
+  func.return
+}

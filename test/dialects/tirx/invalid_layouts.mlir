@@ -1,0 +1,527 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+// Tile layouts: extents and strides.
+
+// expected-error@+1 {{an extent must be positive, found 0}}
+"test.op"() {a = #tirx.tile_layout<S[0 : 1]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{an extent must be positive, found -8}}
+"test.op"() {a = #tirx.tile_layout<S[(4, -8) : (8, 1)]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an extent (a positive integer), found 't'}}
+"test.op"() {a = #tirx.tile_layout<S[true : 1]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected ':' and the strides, or ']', found '.'}}
+"test.op"() {a = #tirx.tile_layout<S[8.5 : 1]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected 2 strides for 2 extents, found 1}}
+"test.op"() {a = #tirx.tile_layout<S[(8, 2) : (1)]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected 1 strides for 1 extents, found 2}}
+"test.op"() {a = #tirx.tile_layout<S[8 : (2, 1)]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a stride (an integer, or integer@axis), found ']'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : ]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a stride (an integer, or integer@axis), found 'l'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : laneid]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected ')', found ':'}}
+"test.op"() {a = #tirx.tile_layout<S[(8, 2 : (1, 2)]>} : () -> ()
+
+// -----
+
+// Tile layouts: axes.
+
+// expected-error@+1 {{unknown axis 'lane_id'; did you mean 'laneid'? known axes: bx, by, bz, cbx, cby, cbz, tx, tid, warpid, wgid, laneid, tid_in_wg, wid_in_wg, pid, m, P, F, Bank, TLane, TCol}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1@lane_id]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{unknown axis 'qqq'; known axes: bx, by, bz, cbx, cby, cbz, tx, tid, warpid, wgid, laneid, tid_in_wg, wid_in_wg, pid, m, P, F, Bank, TLane, TCol}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1] + R[2 : 1@qqq]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{unknown axis 'TCols'; did you mean 'TCol'?}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1] + 4@TCols>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an axis name after '@', found ']'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1@]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an axis name after '@', found '"'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1@"laneid"]>} : () -> ()
+
+// -----
+
+// Tile layouts: shard, replicas, offsets, brackets.
+
+// expected-error@+1 {{expected a tile layout starting with 'S[', found '>'}}
+"test.op"() {a = #tirx.tile_layout<>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a tile layout starting with 'S[', found '8'}}
+"test.op"() {a = #tirx.tile_layout<8 : 1>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a tile layout starting with 'S[', found 'R'}}
+"test.op"() {a = #tirx.tile_layout<R[8 : 1]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a tile layout starting with 'S[', found '#'}}
+"test.op"() {a = #tirx.tile_layout<#tirx.tile_layout<S[8 : 1]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected ':' and the strides, found ']'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1] + R[2]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an offset (an integer, or integer@axis) or 'R[', found '>'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1] + >} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an offset (an integer, or integer@axis) or 'R[', found 'S'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1] + S[2 : 2]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an offset (an integer, or integer@axis), found 'R'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1] - R[2 : 2]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected '>', found '*'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1] * 2>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected '>', found '"'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1] "text">} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected ']', found '>'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected '>', found '}'}}
+"test.op"() {a = #tirx.tile_layout<S[8 : 1]} : () -> ()
+
+// -----
+
+// expected-error@+1 {{'<' expected}}
+"test.op"() {a = #tirx.tile_layout} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected '>' after the layout}}
+#unclosed = #tirx.tile_layout<S[8 : 1]
+
+// -----
+
+// Swizzles.
+
+// expected-error@+1 {{atom_len must be at least swizzle_len (3), found 2: the bits read and the bits changed would overlap}}
+"test.op"() {a = #tirx.swizzle_layout<3, 3, 2>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{per_element of a swizzle must not be negative, found -1}}
+"test.op"() {a = #tirx.swizzle_layout<-1, 3, 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{swizzle_len of a swizzle must not be negative, found -1}}
+"test.op"() {a = #tirx.swizzle_layout<3, -1, 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected per_element + atom_len + swizzle_len of at most 62, the bits of an address, found Swizzle(20, 20, 23)}}
+"test.op"() {a = #tirx.swizzle_layout<20, 20, 23>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected per_element + atom_len + swizzle_len of at most 62, the bits of an address, found Swizzle(3, 3, 99999999999999)}}
+"test.op"() {a = #tirx.swizzle_layout<3, 3, 99999999999999>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected ',', found '>'}}
+"test.op"() {a = #tirx.swizzle_layout<3, 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected '>', found ','}}
+"test.op"() {a = #tirx.swizzle_layout<3, 3, 3, 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected per_element (an integer), found '>'}}
+"test.op"() {a = #tirx.swizzle_layout<>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an integer or one of the keywords M, B, S, per_element, swizzle_len, atom_len, found 'x'}}
+"test.op"() {a = #tirx.swizzle_layout<3, x, 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a keyword, as before, found '3'}}
+"test.op"() {a = #tirx.swizzle_layout<M = 3, 3, 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{swizzle_len is given twice}}
+"test.op"() {a = #tirx.swizzle_layout<B = 3, B = 3, S = 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{'<' expected}}
+"test.op"() {a = #tirx.swizzle_layout(3, 3, 3)} : () -> ()
+
+// -----
+
+// Compositions.
+
+// expected-error@+1 {{expected a #tirx.swizzle_layout first, found #tirx.tile_layout<S[(8, 64) : (64, 1)]>}}
+"test.op"() {a = #tirx.compose_layout<#tirx.tile_layout<S[8, 64]>, #tirx.swizzle_layout<3, 3, 3>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a #tirx.tile_layout second, found #tirx.swizzle_layout<3, 3, 3>}}
+"test.op"() {a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.swizzle_layout<3, 3, 3>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a #tirx.tile_layout second, found 3 : i64}}
+"test.op"() {a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a layout on axis m only, found laneid in S[32 : 1@laneid]}}
+"test.op"() {a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[32 : 1@laneid]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a layout on axis m only, found warpid in S[64 : 1] + R[2 : 1@warpid]}}
+"test.op"() {a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64 : 1] + R[2 : 1@warpid]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a #tirx.swizzle_layout first}}
+"test.op"() {a = #tirx.compose_layout<>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a #tirx.tile_layout second}}
+"test.op"() {a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, >} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected ','}}
+"test.op"() {a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{'>' expected}}
+"test.op"() {a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[8, 64]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{undefined symbol alias '#missing'}}
+"test.op"() {a = #tirx.compose_layout<#missing, #missing>} : () -> ()
+
+// -----
+
+// Tile types: shapes and element types.
+
+// expected-error@+1 {{expected a tile of rank 1 or more with positive, static extents, found shape []}}
+"test.op"() {a = !tirx.tile<f16, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a tile of rank 1 or more with positive, static extents, found shape [4, 0]}}
+"test.op"() {a = !tirx.tile<4x0xf16, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a tile of rank 1 or more with positive, static extents, found shape [?, 4]}}
+"test.op"() {a = !tirx.tile<?x4xf16, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an extent or an element type}}
+"test.op"() {a = !tirx.tile<-4x4xf16, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected 'x' in shape delimiter, got COMMA}}
+"test.op"() {a = !tirx.tile<4x4, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an extent or an element type}}
+"test.op"() {a = !tirx.tile<4x4xf12, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an extent or an element type}}
+"test.op"() {a = !tirx.tile<>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{'<' expected}}
+"test.op"() {a = !tirx.tile} : () -> ()
+
+// -----
+
+// expected-error@+1 {{unknown element type 'i1'; did you mean 'i16'? known types: f16, bf16, tf32}}
+"test.op"() {a = !tirx.tile<4x4xi1, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{unknown element type 'index'; known types: f16, bf16, tf32}}
+"test.op"() {a = !tirx.tile<4x4xindex, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{unknown element type 'f80'; known types: f16, bf16, tf32}}
+"test.op"() {a = !tirx.tile<4x4xf80, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{unknown element type 'memref<4xf16>'}}
+"test.op"() {a = !tirx.tile<4x4xmemref<4xf16>, shared>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{unknown element type '!tirx.tile<4xf16, shared>'}}
+"test.op"() {a = !tirx.tile<4x4x!tirx.tile<4xf16, shared>, shared>} : () -> ()
+
+// -----
+
+// Tile types: memories and layouts.
+
+// expected-error@+1 {{Expected ','}}
+"test.op"() {a = !tirx.tile<4x4xf16>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected `global`, `shared`, `tensor`, or `register`.}}
+"test.op"() {a = !tirx.tile<4x4xf16, smem>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected `global`, `shared`, `tensor`, or `register`.}}
+"test.op"() {a = #tirx<scope smem>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected `x`, `y`, or `z`.}}
+"test.op"() {a = #tirx<grid_axis w>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a #tirx.tile_layout or #tirx.compose_layout}}
+"test.op"() {a = !tirx.tile<4x4xf16, shared, >} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a #tirx.tile_layout or #tirx.compose_layout, found 3 : i64}}
+"test.op"() {a = !tirx.tile<4x4xf16, shared, 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a #tirx.tile_layout or #tirx.compose_layout, found #tirx.swizzle_layout<3, 3, 3>}}
+"test.op"() {a = !tirx.tile<4x4xf16, shared, #tirx.swizzle_layout<3, 3, 3>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a layout of 16 elements for a 4x4 tile, found one of 8: S[(4, 2) : (2, 1)]}}
+"test.op"() {a = !tirx.tile<4x4xf16, shared, #tirx.tile_layout<S[(4, 2) : (2, 1)]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a layout of 512 elements for a 512 tile, found one of 1024: ComposeLayout(Swizzle(3, 3, 3), S[(16, 64) : (64, 1)])}}
+"test.op"() {a = !tirx.tile<512xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[16, 64]>>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a tile layout in global memory, found a swizzle, which only shared memory has}}
+"test.op"() {a = !tirx.tile<8x64xf16, global, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[8, 64]>>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a tile layout in registers, found a swizzle, which only shared memory has}}
+"test.op"() {a = !tirx.tile<8x64xf16, register, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[8, 64]>>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected axes of shared memory (m), found axis laneid}}
+"test.op"() {a = !tirx.tile<4x4xf16, shared, #tirx.tile_layout<S[(4, 4) : (4@laneid, 1)]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected axes of global memory (m), found axis TLane}}
+"test.op"() {a = !tirx.tile<4x4xf16, global, #tirx.tile_layout<S[(4, 4) : (4, 1)] + 1@TLane>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected axes of tensor memory (TCol, TLane), found axis m}}
+"test.op"() {a = !tirx.tile<4x4xf16, tensor, #tirx.tile_layout<S[(4, 4) : (4, 1)]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected axes of registers (m and thread axes such as laneid and warpid), found axis pid}}
+"test.op"() {a = !tirx.tile<4x4xf16, register, #tirx.tile_layout<S[(4, 4) : (4@pid, 1)]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected axes of registers (m and thread axes such as laneid and warpid), found axis P}}
+"test.op"() {a = !tirx.tile<4x4xf16, register, #tirx.tile_layout<S[(4, 4) : (4, 1)] + R[2 : 1@P]>>} : () -> ()
+
+// -----
+
+// Tile types: layouts that leave their memory.
+
+// expected-error@+1 {{axis 'm' must stay in 0 or more, the layout S[64 : -1] reaches -63..0}}
+"test.op"() {a = !tirx.tile<64xf16, shared, #tirx.tile_layout<S[64 : -1]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{axis 'laneid' must stay in 0..31, the layout S[64 : 1@laneid] reaches 0..63}}
+"test.op"() {a = !tirx.tile<64xf16, register, #tirx.tile_layout<S[64 : 1@laneid]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{axis 'warpid' must stay in 0..31, the layout S[32 : 1@laneid] + R[2 : 32@warpid] reaches 0..32}}
+"test.op"() {a = !tirx.tile<32xf16, register, #tirx.tile_layout<S[32 : 1@laneid] + R[2 : 32@warpid]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{axis 'TLane' must stay in 0..127, the layout S[(128, 4) : (1@TLane, 1@TCol)] + 1@TLane reaches 1..128}}
+"test.op"() {a = !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)] + 1@TLane>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{axis 'TCol' must stay in 0..511, the layout S[(128, 513) : (1@TLane, 1@TCol)] reaches 0..512}}
+"test.op"() {a = !tirx.tile<128x513xf32, tensor, #tirx.tile_layout<S[(128, 513) : (1@TLane, 1@TCol)]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{axis 'TCol' must stay in 0..1023, the layout S[(128, 1025) : (1@TLane, 1@TCol)] reaches 0..1024}}
+"test.op"() {a = !tirx.tile<128x1025xf16, tensor, #tirx.tile_layout<S[(128, 1025) : (1@TLane, 1@TCol)]>>} : () -> ()
+
+// -----
+
+// Zero columns.
+
+// expected-error@+1 {{expected a list of columns, 'start = ...' or 'start_count = ...'}}
+"test.op"() {a = #tirx.zero_columns<>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a list of columns, 'start = ...' or 'start_count = ...'}}
+"test.op"() {a = #tirx.zero_columns<3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+"test.op"() {a = #tirx.zero_columns<[1,>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+"test.op"() {a = #tirx.zero_columns<[true]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected zero columns of 0 or more, found column -1}}
+"test.op"() {a = #tirx.zero_columns<[4, -1]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected 'zero'}}
+"test.op"() {a = #tirx.zero_columns<start = 3, use = 2, zero = 1>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected start >= 0, zero >= 1 and use >= 1, found start = -3, zero = 2, use = 2}}
+"test.op"() {a = #tirx.zero_columns<start = -3, zero = 2, use = 2>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected start >= 0, zero >= 1 and use >= 1, found start = 0, zero = 0, use = 2}}
+"test.op"() {a = #tirx.zero_columns<start = 0, zero = 0, use = 2>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected start_count of the 4 sub-masks, sub-mask 0 first, found 3 values}}
+"test.op"() {a = #tirx.zero_columns<start_count = [0, 1, 2], first_span = [1, 1, 0, 0], skip_span = 2, use_span = 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected first_span of the 4 sub-masks, sub-mask 0 first, found 0 values}}
+"test.op"() {a = #tirx.zero_columns<start_count = [0, 1, 2, 3], first_span = [], skip_span = 2, use_span = 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{first_span[3]: expected 0 to 1, got 7}}
+"test.op"() {a = #tirx.zero_columns<start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 7], skip_span = 2, use_span = 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{start_count[0]: expected 0 to 255, got 256}}
+"test.op"() {a = #tirx.zero_columns<start_count = [256, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{use_span: expected 0 to 255, got -1}}
+"test.op"() {a = #tirx.zero_columns<start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = -1>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected 'use_span'}}
+"test.op"() {a = #tirx.zero_columns<start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, shift = 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{shift: expected 0 to 32, got 33}}
+"test.op"() {a = #tirx.zero_columns<[1], shift = 33>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{shift: expected 0 to 32, got -1}}
+"test.op"() {a = #tirx.zero_columns<start = 0, zero = 1, use = 1, shift = -1>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{Expected 'shift'}}
+"test.op"() {a = #tirx.zero_columns<[1], 2>} : () -> ()

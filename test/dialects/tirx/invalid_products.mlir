@@ -1,0 +1,357 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+// Products: memories and shapes.
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, shared>, %p: i1) {
+  // expected-error@+1 {{expected the accumulator in tensor memory or registers, found it in shared memory}}
+  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, shared>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, global>, %p: i1) {
+  // expected-error@+1 {{expected the accumulator in tensor memory or registers, found it in global memory}}
+  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, global>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, tensor>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected A in shared memory for an accumulator in tensor memory, found it in tensor memory}}
+  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, tensor>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, register>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected B in shared memory for an accumulator in tensor memory, found it in registers}}
+  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, register>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected A in registers for an accumulator in registers, found it in shared memory}}
+  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<4x8x8xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected B in registers for an accumulator in registers, found it in shared memory}}
+  tirx.mma %a, %b, %c : !tirx.tile<4x8x4xf16, register>, !tirx.tile<64x64xf16, shared>, !tirx.tile<4x8x8xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected A as MxK, B as NxK and the accumulator as MxN, all with the same batch dimensions or none, found 64, 64x64 and 32x64}}
+  tirx.mma %a, %b, %c : !tirx.tile<64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<64xf16, shared>, %b: !tirx.tile<64xf16, shared>, %c: !tirx.tile<64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected A as MxK, B as NxK and the accumulator as MxN, all with the same batch dimensions or none, found 64, 64 and 64}}
+  tirx.mma %a, %b, %c : !tirx.tile<64xf16, shared>, !tirx.tile<64xf16, shared>, !tirx.tile<64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<2x32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected A as MxK, B as NxK and the accumulator as MxN, all with the same batch dimensions or none, found 2x32x64, 64x64 and 32x64}}
+  tirx.mma %a, %b, %c : !tirx.tile<2x32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<64x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected A as 32xK, found 64x64}}
+  tirx.mma %a, %b, %c : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<32x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected B as 64x64, found 32x64}}
+  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<32x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x32xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected B as 64x64, found 64x32}}
+  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<3x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected A as 4x8xK, found 3x8x4}}
+  tirx.mma %a, %b, %c : !tirx.tile<3x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<1x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected B as 4x8x4, found 1x8x4}}
+  tirx.mma %a, %b, %c : !tirx.tile<4x8x4xf16, register>, !tirx.tile<1x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected B as 66x64 (N = 64 plus a shift of 2), found 64x64}}
+  tirx.mma %a, %b, %c zero_columns([1], shift = 2) : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<32x64xf16>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{operand 'a' at position 0 does not verify:}}
+  tirx.mma %a, %b, %c : memref<32x64xf16>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+// Products: clauses and results.
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected a list of columns, 'start = ...' or 'start_count = ...'}}
+  tirx.mma %a, %b, %c zero_columns() : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{'(' expected}}
+  tirx.mma %a, %b, %c zero_columns [1] : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected zero columns of 0 or more, found column -1}}
+  tirx.mma %a, %b, %c zero_columns([-1]) : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{shift: expected 0 to 32, got 64}}
+  tirx.mma %a, %b, %c zero_columns([1], shift = 64) : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{Expected ':'}}
+  tirx.mma %a, %b, %c negate_c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{Expected ':'}}
+  tirx.mma %a, %b, %c negate_b negate_a : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{operand expected}}
+  tirx.mma %a, %b, %c accumulate() : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %n: i32) {
+  // expected-error@+1 {{operand is used with type i1, but has been previously used or defined with type i32}}
+  tirx.mma %a, %b, %c accumulate(%n) : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>) {
+  // expected-error@+1 {{Expected ','}}
+  tirx.mma %a, %a : !tirx.tile<32x64xf16, shared>, !tirx.tile<32x64xf16, shared>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected an accumulator in tensor memory for zero_columns, found one in registers}}
+  tirx.mma %a, %b, %c zero_columns([1]) : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected an accumulator in tensor memory for negate_a, found one in registers}}
+  tirx.mma %a, %b, %c negate_a : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected an accumulator in tensor memory for negate_b, found one in registers}}
+  tirx.mma %a, %b, %c negate_b : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected an accumulator in tensor memory for accumulate, found one in registers}}
+  tirx.mma %a, %b, %c accumulate(%p) : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected a result only for an accumulator in registers, of its type, found a result of type !tirx.tile<4x8x8xf16, register> for an accumulator of type !tirx.tile<4x8x8xf32, register>}}
+  %d = tirx.mma %a, %b, %c : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register> -> !tirx.tile<4x8x8xf16, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected a result only for an accumulator in registers, of its type, found a result of type !tirx.tile<32x64xf32, tensor> for an accumulator of type !tirx.tile<32x64xf32, tensor>}}
+  %d = tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor> -> !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>) {
+  // expected-error@+1 {{Operation has 0 results, but was given 1 to bind.}}
+  %d = tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>) {
+  // expected-error@+1 {{Expected 3 or 4 operands, but got 2}}
+  "tirx.mma"(%a, %a) : (!tirx.tile<32x64xf16, shared>, !tirx.tile<32x64xf16, shared>) -> ()
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>) {
+  // expected-error@+1 {{3 : i32 should be of base attribute tirx.zero_columns}}
+  "tirx.mma"(%a, %b, %c) <{zero_columns = 3 : i32}> : (!tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>) -> ()
+  func.return
+}
+
+// -----
+
+// mma.sync.
+
+func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{expected a variant of mma.sync (m8n8k4.row.col.f16, m8n8k4.row.row.f16, m8n8k4.col.col.f16, m8n8k4.col.row.f16, m8n8k4.row.col.f32.f16, m8n8k4.row.row.f32.f16, m8n8k4.col.col.f32.f16, m8n8k4.col.row.f32.f16, m8n8k4.row.col.f64), found 'm16n8k16'}}
+  %d = tirx.mma_sync "m16n8k16" %a[0], %a[0], %c[0] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{expected A of f16, found f64}}
+  %d = tirx.mma_sync "m8n8k4.row.col.f16" %a[0], %a[0], %c[0] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf32, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{expected the accumulator of f64, found f32}}
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %a[0], %c[0] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf32, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<8x4xf64, shared>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{expected a register tile with a layout, found !tirx.tile<8x4xf64, shared>}}
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %a[0], %c[0] : !tirx.tile<8x4xf64, shared>, !tirx.tile<8x4xf64, shared>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<8x4xf64, register>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{expected a register tile with a layout, found !tirx.tile<8x4xf64, register>}}
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %a[0], %c[0] : !tirx.tile<8x4xf64, register>, !tirx.tile<8x4xf64, register>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{expected 1 slots of A within [0, 1), found them from slot 1 on}}
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %a[1], %a[0], %c[0] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{expected 1 slots of B within [0, 1), found them from slot -1 on}}
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %a[-1], %c[0] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{expected 2 slots of the accumulator within [0, 2), found them from slot 1 on}}
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %a[0], %c[1] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{Integer value 99999999999999 is out of range for type i32}}
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %a[0], %c[99999999999999] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{Expected '['}}
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %a, %a, %c : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}

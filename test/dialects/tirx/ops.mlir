@@ -1,0 +1,210 @@
+// RUN: tirx-opt %s | filecheck %s
+// RUN: tirx-opt %s | tirx-opt | filecheck %s
+// RUN: tirx-opt %s --print-op-generic | tirx-opt | filecheck %s
+// RUN: tirx-opt %s --print-op-generic | filecheck %s --check-prefix=GENERIC
+
+// CHECK-LABEL: tirx.kernel @least() threads(1) {
+// CHECK-NEXT:    tirx.return
+// CHECK-NEXT:  }
+// GENERIC:      "tirx.kernel"() <{sym_name = "least", function_type = () -> (), threads = 1 : i32}> ({
+// GENERIC-NEXT:   "tirx.return"() : () -> ()
+// GENERIC-NEXT: }) : () -> ()
+tirx.kernel @least() threads(1) {
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @most(%a: memref<4x8xf16>, %n: i32, %l: i64, %x: f32, %y: f64, %i: index) target("sm_100a") grid(2147483647, 65535, 65535) threads(1024) attributes {answer = 42 : i32, tag} {
+// CHECK-NEXT:    tirx.return {last}
+// GENERIC:      "tirx.kernel"() <{{{.*}}target = "sm_100a"{{.*}}}> ({
+// GENERIC-NEXT: ^bb0(%a: memref<4x8xf16>, %n: i32, %l: i64, %x: f32, %y: f64, %i: index):
+tirx.kernel @most(%a: memref<4x8xf16>, %n: i32, %l: i64, %x: f32, %y: f64, %i: index)
+    target("sm_100a") grid(2147483647, 65535, 65535) threads(1024) attributes {answer = 42 : i32, tag} {
+  tirx.return {last}
+}
+
+// CHECK-LABEL: tirx.kernel @grid_only() grid(3) threads(32) {
+tirx.kernel @grid_only() grid(3) threads(32) {
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @target_only() target("sm_70") threads(32) {
+tirx.kernel @target_only() target("sm_70") threads(32) {
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @"a name"() grid(3, 4) threads(32) {
+tirx.kernel @"a name"() grid(3, 4) threads(32) {
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @block_ids() threads(32) {
+// CHECK-NEXT:    %x = tirx.block_id x
+// CHECK-NEXT:    %y = tirx.block_id y
+// CHECK-NEXT:    %z = tirx.block_id z {tag}
+// CHECK-NEXT:    %i = arith.addi %x, %y : index
+// GENERIC:     %x = "tirx.block_id"() <{axis = #tirx<grid_axis x>}> : () -> index
+tirx.kernel @block_ids() threads(32) {
+  %x = tirx.block_id x
+  %y = tirx.block_id y
+  %z = tirx.block_id z {tag}
+  %i = arith.addi %x, %y : index
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @allocs() threads(32) {
+// CHECK-NEXT:    %s = tirx.alloc : !tirx.tile<128x64xf16, shared>
+// CHECK-NEXT:    %p = tirx.alloc {tag} : !tirx.tile<8x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>>
+// CHECK-NEXT:    %t = tirx.alloc : !tirx.tile<128x256xf32, tensor>
+// CHECK-NEXT:    %r = tirx.alloc : !tirx.tile<4x8x8xf32, register>
+// GENERIC:     %p = "tirx.alloc"() {tag} : () -> !tirx.tile<8x64xf16, shared, #tirx.compose_layout<
+#swizzled = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[8, 64]>>
+tirx.kernel @allocs() threads(32) {
+  %s = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %p = tirx.alloc {tag} : !tirx.tile<8x64xf16, shared, #swizzled>
+  %t = tirx.alloc : !tirx.tile<128x256xf32, tensor>
+  %r = tirx.alloc : !tirx.tile<4x8x8xf32, register>
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @views(
+// CHECK-NEXT:    %0 = tirx.view %a[%i, %j] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>
+// CHECK-NEXT:    %1 = tirx.view %a[%i, %j] {tag} : memref<512x256xf16> -> !tirx.tile<256xf16, global>
+// CHECK-NEXT:    %2 = tirx.view %a[%i, %j] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global, #tirx.tile_layout<S[(128, 64) : (256, 1)]>>
+// CHECK-NEXT:    %3 = tirx.view %a[%i, %j] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global, #tirx.tile_layout<S[(2, 64, 64) : (16384, 256, 1)]>>
+// CHECK-NEXT:    %4 = tirx.view %d[%i, %j] : memref<?x256xf16> -> !tirx.tile<1024x64xf16, global>
+// CHECK-NEXT:    %5 = tirx.view %s[%i, %j] : memref<8x8xf32, strided<[1, 16]>> -> !tirx.tile<8x4xf32, global, #tirx.tile_layout<S[(8, 4) : (1, 16)]>>
+// CHECK-NEXT:    %6 = tirx.view %v[%i] : memref<64xi8> -> !tirx.tile<64xi8, global>
+// GENERIC:     %1 = "tirx.view"(%a, %i, %j) {tag} : (memref<512x256xf16>, index, index) -> !tirx.tile<256xf16, global>
+tirx.kernel @views(%a: memref<512x256xf16>, %d: memref<?x256xf16>, %s: memref<8x8xf32, strided<[1, 16]>>,
+                   %v: memref<64xi8>, %i: index, %j: index) threads(32) {
+  %0 = tirx.view %a[%i, %j] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>
+  %1 = tirx.view %a[%i, %j] {tag} : memref<512x256xf16> -> !tirx.tile<256xf16, global>
+  %2 = tirx.view %a[%i, %j] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global, #tirx.tile_layout<S[(128, 64) : (256, 1)]>>
+  %3 = tirx.view %a[%i, %j] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global, #tirx.tile_layout<S[(2, 64, 64) : (16384, 256, 1)]>>
+  %4 = tirx.view %d[%i, %j] : memref<?x256xf16> -> !tirx.tile<1024x64xf16, global>
+  %5 = tirx.view %s[%i, %j] : memref<8x8xf32, strided<[1, 16]>> -> !tirx.tile<8x4xf32, global, #tirx.tile_layout<S[(8, 4) : (1, 16)]>>
+  %6 = tirx.view %v[%i] : memref<64xi8> -> !tirx.tile<64xi8, global>
+  tirx.return
+}
+
+// CHECK-LABEL: func.func @fill_and_copy(
+// CHECK-NEXT:    tirx.fill %s, %x : f32, !tirx.tile<8x4xf32, shared>
+// CHECK-NEXT:    tirx.fill %t, %x {tag} : f32, !tirx.tile<8x4xf32, tensor>
+// CHECK-NEXT:    tirx.copy %s, %t : !tirx.tile<8x4xf32, shared>, !tirx.tile<8x4xf32, tensor>
+// CHECK-NEXT:    tirx.copy %t, %s {tag} : !tirx.tile<8x4xf32, tensor>, !tirx.tile<8x4xf32, shared>
+// GENERIC:     "tirx.fill"(%t, %x) {tag} : (!tirx.tile<8x4xf32, tensor>, f32) -> ()
+// GENERIC:     "tirx.copy"(%t, %s) {tag} : (!tirx.tile<8x4xf32, tensor>, !tirx.tile<8x4xf32, shared>) -> ()
+func.func @fill_and_copy(%s: !tirx.tile<8x4xf32, shared>, %t: !tirx.tile<8x4xf32, tensor>, %x: f32) {
+  tirx.fill %s, %x : f32, !tirx.tile<8x4xf32, shared>
+  tirx.fill %t, %x {tag} : f32, !tirx.tile<8x4xf32, tensor>
+  tirx.copy %s, %t : !tirx.tile<8x4xf32, shared>, !tirx.tile<8x4xf32, tensor>
+  tirx.copy %t, %s {tag} : !tirx.tile<8x4xf32, tensor>, !tirx.tile<8x4xf32, shared>
+  func.return
+}
+
+// CHECK-LABEL: func.func @tensor_products(
+// CHECK-NEXT:    tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+// CHECK-NEXT:    tirx.mma %a, %b, %c zero_columns([3, 4, 5]) : !tirx.tile<32x64xf16, shared>,
+// CHECK-NEXT:    tirx.mma %a, %b, %c zero_columns([]) : !tirx.tile<32x64xf16, shared>,
+// CHECK-NEXT:    tirx.mma %a, %b, %c zero_columns(start = 3, zero = 2, use = 6) : !tirx.tile<32x64xf16, shared>,
+// CHECK-NEXT:    tirx.mma %a, %b, %c zero_columns(start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = 3) : !tirx.tile<32x64xf16, shared>,
+// CHECK-NEXT:    tirx.mma %a, %e, %c zero_columns([3, 4, 5], shift = 2) : !tirx.tile<32x64xf16, shared>, !tirx.tile<66x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+// CHECK-NEXT:    tirx.mma %a, %e, %c zero_columns(start = 3, zero = 2, use = 6, shift = 2) : !tirx.tile<32x64xf16, shared>,
+// CHECK-NEXT:    tirx.mma %a, %e, %c zero_columns(start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = 3, shift = 2) : !tirx.tile<32x64xf16, shared>,
+// CHECK-NEXT:    tirx.mma %a, %b, %c negate_a : !tirx.tile<32x64xf16, shared>,
+// CHECK-NEXT:    tirx.mma %a, %b, %c negate_b : !tirx.tile<32x64xf16, shared>,
+// CHECK-NEXT:    tirx.mma %a, %b, %c accumulate(%p) : !tirx.tile<32x64xf16, shared>,
+// CHECK-NEXT:    tirx.mma %a, %b, %c zero_columns([0]) negate_a negate_b accumulate(%p) {tag} : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+// GENERIC:     "tirx.mma"(%a, %b, %c) <{zero_columns = #tirx.zero_columns<[3, 4, 5]>}> : (
+// GENERIC:     "tirx.mma"(%a, %b, %c, %p) <{zero_columns = #tirx.zero_columns<[0]>, negate_a, negate_b}> {tag} : (!tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>, i1) -> ()
+!a = !tirx.tile<32x64xf16, shared>
+!b = !tirx.tile<64x64xf16, shared>
+!e = !tirx.tile<66x64xf16, shared>
+!c = !tirx.tile<32x64xf32, tensor>
+func.func @tensor_products(%a: !a, %b: !b, %e: !e, %c: !c, %p: i1) {
+  tirx.mma %a, %b, %c : !a, !b, !c
+  tirx.mma %a, %b, %c zero_columns([3, 4, 5]) : !a, !b, !c
+  tirx.mma %a, %b, %c zero_columns([]) : !a, !b, !c
+  tirx.mma %a, %b, %c zero_columns(start = 3, zero = 2, use = 6) : !a, !b, !c
+  tirx.mma %a, %b, %c zero_columns(start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = 3)
+      : !a, !b, !c
+  tirx.mma %a, %e, %c zero_columns([3, 4, 5], shift = 2) : !a, !e, !c
+  tirx.mma %a, %e, %c zero_columns(start = 3, zero = 2, use = 6, shift = 2) : !a, !e, !c
+  tirx.mma %a, %e, %c
+      zero_columns(start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = 3, shift = 2)
+      : !a, !e, !c
+  tirx.mma %a, %b, %c negate_a : !a, !b, !c
+  tirx.mma %a, %b, %c negate_b : !a, !b, !c
+  tirx.mma %a, %b, %c accumulate(%p) : !a, !b, !c
+  tirx.mma %a, %b, %c zero_columns([0]) negate_a negate_b accumulate(%p) {tag} : !a, !b, !c
+  func.return
+}
+
+// CHECK-LABEL: func.func @register_products(
+// CHECK-NEXT:    tirx.mma %a, %b, %c : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
+// CHECK-NEXT:    %d = tirx.mma %a, %b, %c {tag} : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register> -> !tirx.tile<4x8x8xf32, register>
+// GENERIC:     %d = "tirx.mma"(%a, %b, %c) {tag} : (!tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>) -> !tirx.tile<4x8x8xf32, register>
+!f = !tirx.tile<4x8x4xf16, register>
+!g = !tirx.tile<4x8x8xf32, register>
+func.func @register_products(%a: !f, %b: !f, %c: !g) {
+  tirx.mma %a, %b, %c : !f, !f, !g
+  %d = tirx.mma %a, %b, %c {tag} : !f, !f, !g -> !g
+  func.return
+}
+
+// CHECK-LABEL: func.func @parts(
+// CHECK-NEXT:    %0 = tirx.subview %t[0, 32] : !tirx.tile<8x64xf16, shared> -> !tirx.tile<4x32xf16, shared>
+// CHECK-NEXT:    %1 = tirx.subview %t[0, 32] {tag} : !tirx.tile<8x64xf16, shared> -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 32) : (32, 1)]>>
+// CHECK-NEXT:    %2 = tirx.subview %p[4, 32] : !tirx.tile<8x64xf16, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>> -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 32) : (64, 1)] + 288>>
+// CHECK-NEXT:    %3 = tirx.subview %p[4, 32] : !tirx.tile<8x64xf16, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>> -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 2, 16) : (64, 16, 1)] + 288>>
+// CHECK-NEXT:    %4 = tirx.subview %s[4, 0] : !tirx.tile<8x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>> -> !tirx.tile<4x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[256 : 1] + 256>>>
+// CHECK-NEXT:    %5 = tirx.reshape %t : !tirx.tile<8x64xf16, shared> -> !tirx.tile<2x4x64xf16, shared>
+// CHECK-NEXT:    %6 = tirx.reshape %s {tag} : !tirx.tile<8x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>> -> !tirx.tile<512xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>>
+// GENERIC:     %1 = "tirx.subview"(%t) <{offsets = [0 : i32, 32 : i32]}> {tag} : (!tirx.tile<8x64xf16, shared>) -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 32) : (32, 1)]>>
+// GENERIC:     %5 = "tirx.reshape"(%t) : (!tirx.tile<8x64xf16, shared>) -> !tirx.tile<2x4x64xf16, shared>
+!t = !tirx.tile<8x64xf16, shared>
+!p = !tirx.tile<8x64xf16, shared, #tirx.tile_layout<S[8, 64]>>
+!s = !tirx.tile<8x64xf16, shared, #swizzled>
+#second_half = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[256 : 1] + 256>>
+func.func @parts(%t: !t, %p: !p, %s: !s) {
+  %0 = tirx.subview %t[0, 32] : !t -> !tirx.tile<4x32xf16, shared>
+  %1 = tirx.subview %t[0, 32] {tag} : !t -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[4, 32]>>
+  %2 = tirx.subview %p[4, 32] : !p -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 32) : (64, 1)] + 288>>
+  // Another spelling of the same places.
+  %3 = tirx.subview %p[4, 32] : !p -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 2, 16) : (64, 16, 1)] + 288>>
+  %4 = tirx.subview %s[4, 0] : !s -> !tirx.tile<4x64xf16, shared, #second_half>
+  %5 = tirx.reshape %t : !t -> !tirx.tile<2x4x64xf16, shared>
+  %6 = tirx.reshape %s {tag} : !s -> !tirx.tile<512xf16, shared, #swizzled>
+  func.return
+}
+
+// CHECK-LABEL: func.func @registers(
+// CHECK-NEXT:    %v = tirx.load %s : !tirx.tile<8x4xf64, shared> -> !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>
+// CHECK-NEXT:    %w = tirx.load %g {tag} : !tirx.tile<8x4xf64, global> -> !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>
+// CHECK-NEXT:    tirx.store %v, %g : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, global>
+// CHECK-NEXT:    tirx.store %w, %s {tag} : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, shared>
+// CHECK-NEXT:    %z = tirx.splat %x : f64 -> !tirx.tile<8x16xf64, register, #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>>
+// CHECK-NEXT:    %d = tirx.mma_sync "m8n8k4.row.col.f64" %v[0], %w[0], %z[2] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x16xf64, register, #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>>
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.barrier {tag}
+// CHECK-NEXT:    %leader = tirx.leader
+// CHECK-NEXT:    %address = tirx.address %s : !tirx.tile<8x4xf64, shared> -> i32
+// GENERIC:     %d = "tirx.mma_sync"(%v, %w, %z) <{
+// GENERIC:     "tirx.barrier"() : () -> ()
+// GENERIC:     %leader = "tirx.leader"() : () -> i1
+// GENERIC:     %address = "tirx.address"(%s) : (!tirx.tile<8x4xf64, shared>) -> i32
+!operand = !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>
+!accumulator = !tirx.tile<8x16xf64, register, #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>>
+func.func @registers(%s: !tirx.tile<8x4xf64, shared>, %g: !tirx.tile<8x4xf64, global>, %x: f64) {
+  %v = tirx.load %s : !tirx.tile<8x4xf64, shared> -> !operand
+  %w = tirx.load %g {tag} : !tirx.tile<8x4xf64, global> -> !operand
+  tirx.store %v, %g : !operand, !tirx.tile<8x4xf64, global>
+  tirx.store %w, %s {tag} : !operand, !tirx.tile<8x4xf64, shared>
+  %z = tirx.splat %x : f64 -> !accumulator
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %v[0], %w[0], %z[2] : !operand, !operand, !accumulator
+  tirx.barrier
+  tirx.barrier {tag}
+  %leader = tirx.leader
+  %address = tirx.address %s : !tirx.tile<8x4xf64, shared> -> i32
+  func.return
+}

@@ -1,0 +1,491 @@
+// RUN: tirx-opt %s --tirx-check-layouts --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{expected a target, such as target("sm_100a"), on the kernel or on the command line}}
+tirx.kernel @no_target() threads(128) {
+  tirx.return
+}
+
+// -----
+
+// What the target has.
+
+tirx.kernel @no_tcgen05() target("sm_100") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{'tcgen05' does not exist on sm_100; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f}}
+  tirx.mma %a, %a, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_i8() target("sm_103a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xsi8, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xi32, tensor>
+  // expected-error@+1 {{'tcgen05.kind::i8' does not exist on sm_103a; supported on sm_100a, sm_110a}}
+  tirx.mma %a, %a, %acc : !tirx.tile<128x64xsi8, shared>, !tirx.tile<128x64xsi8, shared>, !tirx.tile<128x128xi32, tensor>
+  tirx.return
+}
+
+// -----
+
+#a = #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>
+#c = #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>
+tirx.kernel @no_f64() target("sm_75") threads(32) {
+  %a = tirx.alloc : !tirx.tile<8x4xf64, register, #a>
+  %c = tirx.alloc : !tirx.tile<8x8xf64, register, #c>
+  // expected-error@+1 {{'mma.m8n8k4.f64' does not exist on sm_75; supported on sm_80, }}
+  tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register, #a>, !tirx.tile<8x4xf64, register, #a>, !tirx.tile<8x8xf64, register, #c>
+  tirx.return
+}
+
+// -----
+
+// Room in shared memory.
+
+tirx.kernel @overlap() target("sm_80") threads(32) {
+  // expected-error@+1 {{expected a layout that gives every element its own address, found S[(8, 64) : (32, 1)]}}
+  %s = tirx.alloc : !tirx.tile<8x64xf16, shared, #tirx.tile_layout<S[(8, 64) : (32, 1)]>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @too_large() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected at most 231424 bytes of shared tiles on sm_100a (232448 less 1024 for barriers), found 262144 up to this tile}}
+  %s = tirx.alloc : !tirx.tile<256x512xf16, shared>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @too_large_together() target("sm_86") threads(128) {
+  %s = tirx.alloc : !tirx.tile<128x128xf16, shared>
+  // expected-error@+1 {{expected at most 48128 bytes of shared tiles on sm_86 (49152 less 1024 for barriers), found 65536 up to this tile}}
+  %t = tirx.alloc : !tirx.tile<128x128xf16, shared>
+  tirx.return
+}
+
+// -----
+
+// The holes of a layout count.
+tirx.kernel @too_large_with_holes() target("sm_86") threads(128) {
+  // expected-error@+1 {{found 63490 up to this tile}}
+  %s = tirx.alloc : !tirx.tile<32xf16, shared, #tirx.tile_layout<S[32 : 1024]>>
+  tirx.return
+}
+
+// -----
+
+// And so does what lies before its offset.
+tirx.kernel @too_large_with_offset() target("sm_86") threads(128) {
+  // expected-error@+1 {{found 65600 up to this tile}}
+  %s = tirx.alloc : !tirx.tile<32xf16, shared, #tirx.tile_layout<S[32 : 1] + 32768>>
+  tirx.return
+}
+
+// -----
+
+// And so does the alignment of what follows: 16 bytes, then 47 KiB at the next multiple of 1024.
+#swizzled = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(376, 64) : (64, 1)]>>
+tirx.kernel @too_large_when_aligned() target("sm_86") threads(128) {
+  %s = tirx.alloc : !tirx.tile<8xf16, shared, #tirx.tile_layout<S[8 : 1]>>
+  // expected-error@+1 {{found 49152 up to this tile}}
+  %t = tirx.alloc : !tirx.tile<376x64xf16, shared, #swizzled>
+  tirx.return
+}
+
+// -----
+
+// Tensor memory.
+
+tirx.kernel @threads() target("sm_100a") threads(256) {
+  // expected-error@+1 {{expected threads(128) in a kernel with tensor memory, one warp for every 32 lanes, found threads(256)}}
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @narrow_elements() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected 32-bit elements in tensor memory (f32, i32), found f16}}
+  %t = tirx.alloc : !tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @shared_cells() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected a layout that gives every element its own cell, found S[(256, 64) : (1@TCol, 1@TCol)]}}
+  %t = tirx.alloc : !tirx.tile<256x64xf32, tensor, #tirx.tile_layout<S[(256, 64) : (1@TCol, 1@TCol)]>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_columns() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected a tensor-memory layout with axis TCol, got S[128 : 1@TLane]}}
+  %t = tirx.alloc : !tirx.tile<128xf32, tensor, #tirx.tile_layout<S[128 : 1@TLane]>>
+  tirx.return
+}
+
+// -----
+
+#columns = #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>
+tirx.kernel @too_many_columns() target("sm_100a") threads(128) {
+  %t0 = tirx.alloc : !tirx.tile<128x256xf32, tensor, #columns>
+  %t1 = tirx.alloc : !tirx.tile<128x224xf32, tensor, #tirx.tile_layout<S[(128, 224) : (1@TLane, 1@TCol)]>>
+  // expected-error@+1 {{expected at most 512 columns of tensor memory, found 544 up to this tile}}
+  %t2 = tirx.alloc : !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+  tirx.return
+}
+
+// -----
+
+// The columns before a tile's offset are allocated too.
+tirx.kernel @too_many_columns_with_offset() target("sm_100a") threads(128) {
+  %t0 = tirx.alloc : !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 256@TCol>>
+  // expected-error@+1 {{expected at most 512 columns of tensor memory, found 640 up to this tile}}
+  %t1 = tirx.alloc : !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 256@TCol>>
+  tirx.return
+}
+
+// -----
+
+// Register tiles.
+
+tirx.kernel @beyond_threads() target("sm_80") threads(64) {
+  // expected-error@+1 {{expected a register tile within the 64 threads of the kernel, found one that reaches thread 95: S[(2, 32) : (1@warpid, 1@laneid)] + 1@warpid}}
+  %r = tirx.alloc : !tirx.tile<2x32xf32, register, #tirx.tile_layout<S[(2, 32) : (1@warpid, 1@laneid)] + 1@warpid>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @other_threads() target("sm_80") threads(64) {
+  // expected-error@+1 {{expected axes that count threads of a block, found bx in S[(2, 32) : (1@bx, 1@laneid)]}}
+  %r = tirx.alloc : !tirx.tile<2x32xf32, register, #tirx.tile_layout<S[(2, 32) : (1@bx, 1@laneid)]>>
+  tirx.return
+}
+
+// -----
+
+// Bounds of views.
+
+tirx.kernel @negative(%a: memref<64x64xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c-8 = arith.constant -8 : index
+  // expected-error@+1 {{expected dimension 1 to start at 0 or later, found -8}}
+  %g = tirx.view %a[%c0, %c-8] : memref<64x64xf32> -> !tirx.tile<64x8xf32, global>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @beyond(%a: memref<2x64x64xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %in = tirx.view %a[%c1, %c0, %c0] : memref<2x64x64xf32> -> !tirx.tile<64x64xf32, global>
+  // expected-error@+1 {{expected dimension 0 of the view within 2 elements, found one that reaches element 2}}
+  %out = tirx.view %a[%c2, %c0, %c0] : memref<2x64x64xf32> -> !tirx.tile<64x64xf32, global>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @last_block(%a: memref<96x64xf32>) target("sm_80") grid(1, 4) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %y = tirx.block_id y
+  %m = arith.muli %y, %c32 : index
+  // expected-error@+1 {{expected dimension 0 of the view within 96 elements, found one that reaches element 127}}
+  %g = tirx.view %a[%m, %c0] : memref<96x64xf32> -> !tirx.tile<32x64xf32, global>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @last_step(%a: memref<64x64xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  scf.for %k = %c0 to %c64 step %c16 {
+    // expected-error@+1 {{expected dimension 1 of the view within 64 elements, found one that reaches element 79}}
+    %g = tirx.view %a[%c0, %k] : memref<64x64xf32> -> !tirx.tile<64x32xf32, global>
+  }
+  tirx.return
+}
+
+// -----
+
+// Types and shapes of products on tensor memory.
+
+tirx.kernel @kind() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<128x64xsi8, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{expected operand types of one kind of tcgen05.mma, found f16 and s8; f16, bf16 (kind f16); tf32 (kind tf32); }}
+  tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xsi8, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @accumulator_type() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xi32, tensor>
+  // expected-error@+1 {{kind f16: expected an accumulator of f16 or f32, found s32}}
+  tirx.mma %a, %a, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xi32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @rank() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<2x128x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<2x128x128xf32, tensor>
+  // expected-error@+1 {{expected tiles of rank 2 for tcgen05.mma, found rank 3}}
+  tirx.mma %a, %a, %acc : !tirx.tile<2x128x64xf16, shared>, !tirx.tile<2x128x64xf16, shared>, !tirx.tile<2x128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @m() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<96x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<96x128xf32, tensor>
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 96; nearest is 64}}
+  tirx.mma %a, %b, %acc : !tirx.tile<96x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<96x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// M = 32 exists only with a zero-column mask (.ws), which in turn has fewer N.
+tirx.kernel @m_32() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<32x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<96x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<32x96xf32, tensor>
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 32; nearest is 64}}
+  tirx.mma %a, %b, %acc : !tirx.tile<32x64xf16, shared>, !tirx.tile<96x64xf16, shared>, !tirx.tile<32x96xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @n() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<300x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x300xf32, tensor>
+  // expected-error@+1 {{kind::f16, cta_group 1: expected N in {8, 16, ..., 256}, got 300; nearest is 256}}
+  tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<300x64xf16, shared>, !tirx.tile<128x300xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @n_ws() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<32x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<96x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<32x96xf32, tensor>
+  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, got 96; nearest is 64}}
+  tirx.mma %a, %b, %acc zero_columns([0]) : !tirx.tile<32x64xf16, shared>, !tirx.tile<96x64xf16, shared>, !tirx.tile<32x96xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x30xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{kind f16: expected K in multiples of 16, found 30; the nearest is 32}}
+  tirx.mma %a, %a, %acc : !tirx.tile<128x30xf16, shared>, !tirx.tile<128x30xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @k_8bit() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x16xf8E5M2, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{kind f8f6f4: expected K in multiples of 32, found 16; the nearest is 32}}
+  tirx.mma %a, %a, %acc : !tirx.tile<128x16xf8E5M2, shared>, !tirx.tile<128x16xf8E5M2, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// Zero columns.
+
+tirx.kernel @column_out_of_range() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  // expected-error@+1 {{expected zero columns within [0, 64), found column 64}}
+  tirx.mma %a, %a, %acc zero_columns([3, 64]) : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// One column, then two in a row: no descriptor has runs of both lengths.
+tirx.kernel @not_periodic() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{no zero-column mask descriptor has these columns: column 7 is expected used and is zeroed, because columns 3 to 3 make a run of 1 zeroed columns}}
+  tirx.mma %a, %b, %acc zero_columns([3, 6, 7]) : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @runs() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  // expected-error@+1 {{start within [0, 64), found start = 64, zero = 1, use = 1}}
+  tirx.mma %a, %a, %acc zero_columns(start = 64, zero = 1, use = 1) : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @start_count() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  // expected-error@+1 {{start_count[1]: expected at most 2, to stay inside the first run of 3 zeroed columns, got 3}}
+  tirx.mma %a, %a, %acc zero_columns(start_count = [3, 3, 0, 0], first_span = [0, 1, 0, 0], skip_span = 2, use_span = 3)
+      : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @shift() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<32x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<81x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<32x64xf32, tensor>
+  // expected-error@+1 {{shift: expected at most 16 for M = 32, got 17}}
+  tirx.mma %a, %b, %acc zero_columns([0], shift = 17) : !tirx.tile<32x64xf16, shared>, !tirx.tile<81x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// Layouts of operands, each checked as soon as it is written.
+
+#plain = #tirx.tile_layout<S[(128, 64) : (64, 1)]>
+tirx.kernel @not_swizzled() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared, #plain>
+  %b = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{the layout of K elements [0, 16) is not canonical: element (1, 0) is expected at byte 144 of the tile and is at byte 128; nearest canonical layout is K-major, swizzle 128B, LBO None, SBO 1024 bytes, }}
+  tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, shared, #plain>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// The second step of K starts one row too far: in the middle of the swizzle pattern.
+#broken = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 4, 16) : (64, 4160, 1)]>>
+tirx.kernel @k_steps() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x64xf16, shared, #broken>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  // expected-error@+1 {{the layout of K elements [16, 32) is not canonical: element (0, 16) is expected at byte }}
+  tirx.mma %a, %b, %acc : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared, #broken>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+#twice = #tirx.tile_layout<S[(8, 8, 8, 8) : (64, 8, 512, 1)] + R[2 : 4096]>
+tirx.kernel @replicas() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared, #twice>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  // expected-error@+1 {{expected one copy of every element in shared memory, got a layout with replicas}}
+  tirx.mma %a, %a, %acc : !tirx.tile<64x64xf16, shared, #twice>, !tirx.tile<64x64xf16, shared, #twice>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// The data path of M = 64 is not that of M = 128 on half the lanes.
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+#dense = #tirx.tile_layout<S[(64, 64) : (1@TLane, 1@TCol)]>
+tirx.kernel @data_path() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared, #a>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor, #dense>
+  // expected-error@+1 {{expected the 64x64 accumulator where tcgen05.mma writes it, S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] (plus any column offset), found S[(64, 64) : (1@TLane, 1@TCol)]}}
+  tirx.mma %a, %a, %acc : !tirx.tile<64x64xf16, shared, #a>, !tirx.tile<64x64xf16, shared, #a>, !tirx.tile<64x64xf32, tensor, #dense>
+  tirx.return
+}
+
+// -----
+
+// And that of the weight-stationary product is yet another one.
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+#f = #tirx.tile_layout<S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)]>
+tirx.kernel @data_path_ws() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared, #a>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor, #f>
+  // expected-error@+1 {{expected the 64x64 accumulator where tcgen05.mma.ws writes it, S[(64, 2, 32) : (1@TLane, 64@TLane, 1@TCol)] (plus any column offset), found S[(4, 16, 64)}}
+  tirx.mma %a, %a, %acc zero_columns([0]) : !tirx.tile<64x64xf16, shared, #a>, !tirx.tile<64x64xf16, shared, #a>, !tirx.tile<64x64xf32, tensor, #f>
+  tirx.return
+}
+
+// -----
+
+// What only the whole instruction descriptor shows.
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<4, 2, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
+#acc = #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>
+tirx.kernel @negate_i8() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xsi8, shared, #a>
+  %acc = tirx.alloc : !tirx.tile<128x128xi32, tensor, #acc>
+  // expected-error@+1 {{negat}}
+  tirx.mma %a, %a, %acc negate_a : !tirx.tile<128x64xsi8, shared, #a>, !tirx.tile<128x64xsi8, shared, #a>, !tirx.tile<128x128xi32, tensor, #acc>
+  tirx.return
+}
+
+// -----
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<4, 2, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
+#acc = #tirx.tile_layout<S[(128, 72) : (1@TLane, 1@TCol)]>
+tirx.kernel @transposed_n() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf8E4M3FN, shared, #a>
+  %b = tirx.alloc : !tirx.tile<72x64xf8E4M3FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[(72, 64) : (1, 128)]>>>
+  %acc = tirx.alloc : !tirx.tile<128x72xf32, tensor, #acc>
+  // expected-error@+1 {{MN-major B of e4m3, cta_group 1: expected N in steps of 16, got 72; nearest is 64}}
+  tirx.mma %a, %b, %acc : !tirx.tile<128x64xf8E4M3FN, shared, #a>, !tirx.tile<72x64xf8E4M3FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[(72, 64) : (1, 128)]>>>, !tirx.tile<128x72xf32, tensor, #acc>
+  tirx.return
+}
+
+// -----
+
+// Products in registers.
+
+#a = #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>
+#c = #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>
+tirx.kernel @no_instruction() target("sm_80") threads(32) {
+  %a = tirx.alloc : !tirx.tile<8x4xf32, register, #a>
+  %c = tirx.alloc : !tirx.tile<8x8xf32, register, #c>
+  // expected-error@+1 {{expected one of f16 x f16 + f16, f16 x f16 + f32, f64 x f64 + f64, found f32 x f32 + f32}}
+  tirx.mma %a, %a, %c : !tirx.tile<8x4xf32, register, #a>, !tirx.tile<8x4xf32, register, #a>, !tirx.tile<8x8xf32, register, #c>
+  tirx.return
+}
+
+// -----
+
+#a = #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>
+#c = #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>
+tirx.kernel @fragment() target("sm_80") threads(32) {
+  %a = tirx.alloc : !tirx.tile<8x4xf64, register, #a>
+  %c = tirx.alloc : !tirx.tile<8x8xf64, register, #c>
+  // expected-error@+1 {{expected element (0, 1) of A in register 0 of thread 1, found (1, 0); mma.m8n8k4 on f64 with f64 accumulators multiplies 8x8x4 fragments, 1 per warp, row.col}}
+  tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register, #a>, !tirx.tile<8x4xf64, register, #a>, !tirx.tile<8x8xf64, register, #c>
+  tirx.return
+}

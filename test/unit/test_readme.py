@@ -1,0 +1,67 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import tirx
+from tirx.diagnostics import LocatedError
+from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes
+from tirx.tools.parsing import parse_located
+from tirx.tools.verification import run_passes
+from tirx.universe import new_context
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def marked(kind: str) -> list[tuple[str, str]]:
+    """(what the marker says, the code block behind it) of every marker of a kind."""
+    return re.findall(rf"^<!-- {kind}: (.*?) -->\n```\w*\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def test_output() -> None:
+    blocks = marked("output")
+    assert blocks
+    for command, expected in blocks:
+        path = command.removeprefix("tirx-opt --lower-to-ptx ")
+        assert expected in tirx.compile((ROOT / path).read_text())
+
+
+def test_number_of_lines() -> None:
+    found = re.search(r"Out come (\d+) lines of PTX", README)
+    assert found is not None
+    assert int(found[1]) == len(tirx.compile((ROOT / "examples/tcgen05_gemm.mlir").read_text()).splitlines())
+
+
+def test_errors() -> None:
+    blocks = marked("error")
+    assert blocks
+    for what, expected in blocks:
+        found = re.fullmatch(r"(\S+) with (\S+) as (\S+)", what)
+        assert found is not None
+        path, old, new = found.groups()
+        text = (ROOT / path).read_text().replace(old, new)
+        context = new_context()
+        with pytest.raises(LocatedError) as error:
+            run_passes(context, parse_located(context, text, path), lower_to_ptx_passes().passes)
+        assert f"{error.value}\n" == expected
+
+
+def test_sessions() -> None:
+    parser = doctest.DocTestParser()
+    session = parser.get_doctest(README, {}, "README.md", str(ROOT / "README.md"), 0)
+    assert session.examples
+    failures = doctest.DocTestRunner().run(session)
+    assert failures.failed == 0
+
+
+def test_passes_and_examples_are_listed() -> None:
+    pipeline = README[README.index("## The passes") : README.index("## In your compiler")]
+    assert set(re.findall(r"`((?:tirx|convert)-[a-z0-9-]+)`", pipeline)) == set(PASS_SUMMARIES) - {"tirx-set-target"}
+    listed = set(re.findall(r"\(examples/(\w+\.\w+)\)", README))
+    assert listed == {path.name for path in (ROOT / "examples").iterdir() if path.is_file()}
