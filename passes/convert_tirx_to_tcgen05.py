@@ -65,7 +65,8 @@ class _KernelLowering:
             raise LocatedError(alloc, str(e)) from e
 
     def _prologue(self, columns: int) -> tuple[SSAValue, SSAValue]:
-        first = self.kernel.body.block.first_op
+        # The allocations go; what stands after them stays.
+        first = next((op for op in self.kernel.body.block.ops if op not in self.tensors), None)
         if first is None:
             raise LocatedError(self.kernel, "expected the kernel to end in 'tirx.return'")
         emit = Emitter(InsertPoint.before(first), self.kernel.location)

@@ -17,7 +17,9 @@ from tirx.dialects.tirx import (
     CopyOp,
     KernelOp,
     MmaOp,
+    ReshapeOp,
     Scope,
+    SubviewOp,
     TileType,
     ViewOp,
     strided_layout,
@@ -31,8 +33,22 @@ from tirx.tcgen05.swizzle_modes import Major
 WARP_SIZE = 32
 
 
-def _place(value: SSAValue, layout: TileLayout | ComposeLayout) -> None:
-    Rewriter.replace_value_with_new_type(value, TileType.of(value).with_layout(layout))
+def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
+    """Places a tile, and with it the parts and other shapes of it that have no layout yet."""
+    value = Rewriter.replace_value_with_new_type(tile, TileType.of(tile).with_layout(layout))
+    for op in [use.operation for use in value.uses]:
+        match op:
+            case SubviewOp() if op.result.type.placement is None:
+                try:
+                    part = SubviewOp.type_of(TileType.of(value), op.start, op.result.type.dims).placement
+                except LayoutError as e:
+                    raise LocatedError(op, f"the layout picked for the source has no such part: {e}") from e
+                if part is not None:
+                    _place(op.result, part)
+            case ReshapeOp() if op.result.type.placement is None:
+                _place(op.result, layout)
+            case _:
+                pass
 
 
 def _copies(tile: SSAValue) -> list[SSAValue]:
@@ -146,15 +162,8 @@ class _Picker:
             raise LocatedError(mma, str(e)) from e
 
     def _mma_sync(self, mma: MmaOp) -> None:
-        tiles = (mma.a, mma.b, mma.accumulator)
-        missing = [t for t in tiles if TileType.of(t).placement is None]
-        if not missing:
+        if all(TileType.of(tile).placement is not None for tile in (mma.a, mma.b, mma.accumulator)):
             return
-        if len(missing) != len(tiles):
-            raise LocatedError(
-                mma,
-                "expected layouts on all of A, B and the accumulator or on none: the fragments depend on each other",
-            )
         *batch, m, n = mma.accumulator_type.dims
         k = mma.a_type.dims[-1]
         warps, rest = divmod(self.kernel.num_threads, WARP_SIZE)
@@ -177,13 +186,15 @@ class _Picker:
         for index, layout in enumerate(layouts):
             tile = mma.operands[index]
             if (placed := TileType.of(tile).placement) is None:
-                self._picked(tile, layout, f"fragments of mma.sync over {warps} warps")
+                self._picked(tile, layout, f"fragments of mma.sync over {warps} warp{'s' if warps > 1 else ''}")
             elif not placed.equivalent(layout):
-                raise LocatedError(
-                    mma,
-                    f"expected A and B in two tiles, because {warps} warps hold different fragments of them: "
-                    f"{placed} and {layout}",
+                name = ("A", "B", "the accumulator")[index]
+                hint = (
+                    f"give A and B a tile each, because {warps} warps hold different fragments of them"
+                    if mma.a is mma.b
+                    else "write layouts on all three tiles, which depend on each other"
                 )
+                raise LocatedError(mma, f"expected {name} in the fragments {layout}, found {placed}; {hint}")
 
     def _plain(self, alloc: AllocOp) -> None:
         type_ = alloc.result.type

@@ -77,6 +77,9 @@ class _Promoter:
         self.kernel = kernel
         self.declarations = [op for op in kernel.walk() if _declares_variable(op)]
         self.variables = {op.results[0] for op in self.declarations}
+        # Before anything is rewritten: a loop's variable may be read by an operation before the loop, in the next
+        # round of a loop around both.
+        self.read_outside = {op: self._read_outside(op) for op in kernel.walk() if isinstance(op, scf.ForOp | scf.IfOp)}
 
     def run(self) -> None:
         self._block(self.kernel.body.block, {})
@@ -130,10 +133,14 @@ class _Promoter:
                 written.add(target)
         return reads, written
 
-    def _read_outside(self, variable: SSAValue, op: Operation) -> bool:
-        return any(
-            not op.is_ancestor(use.operation) and variable in self._read(use.operation) for use in variable.uses
-        )
+    def _read_outside(self, op: Operation) -> set[SSAValue]:
+        """The variables that `op` writes and that operations outside of it read."""
+        return {
+            variable
+            for variable in self._written_inside(op)
+            for use in variable.uses
+            if not op.is_ancestor(use.operation) and variable in self._read(use.operation)
+        }
 
     # The walk.
 
@@ -211,7 +218,7 @@ class _Promoter:
             if variable in first_reads:
                 self._current(values, variable, first_reads[variable])
                 carried.append(variable)
-            elif self._read_outside(variable, op):
+            elif variable in self.read_outside[op]:
                 carried.append(variable)
         emit = Emitter.before(op)
         inits = [values[v] if v in values else _zero(emit, _contents(v)) for v in carried]
@@ -233,7 +240,7 @@ class _Promoter:
 
     def _if(self, op: scf.IfOp, values: _Values) -> None:
         carried = self._written_inside(op)
-        carried = [v for v in carried if v in values or self._read_outside(v, op)]
+        carried = [v for v in carried if v in values or v in self.read_outside[op]]
         if not carried:
             for region in (op.true_region, op.false_region):
                 for block in region.blocks:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx.ops import KernelOp
+from tirx.dialects.tirx import KernelOp
 from tirx.ptx.targets import Target, TargetError
 
 

@@ -39,12 +39,22 @@ class Diagnostic:
         return f"{prefix}{self.severity}: {self.message}"
 
 
+def nearest_location(op: Operation) -> LocationAttr:
+    """The location of `op`, or of the innermost operation around it that has one."""
+    around: Operation | None = op
+    while around is not None:
+        if isinstance(around.location, FileLineColLoc):
+            return around.location
+        around = around.parent_op()
+    return op.location
+
+
 class LocatedError(DiagnosticException):
     """A user error found by a pass: carries the location of the offending operation."""
 
     def __init__(self, where: Operation | LocationAttr, message: str):
         super().__init__(message)
-        location = where.location if isinstance(where, Operation) else where
+        location = nearest_location(where) if isinstance(where, Operation) else where
         self.diagnostic = Diagnostic("error", message, location)
 
     def __str__(self) -> str:
@@ -75,9 +85,9 @@ def diagnostic_handler(handler: Callable[[Diagnostic], None]) -> Generator[None]
 
 def warn(where: Operation, message: str) -> None:
     """Reports something that is legal but probably not what the user wants."""
-    _handler.get()(Diagnostic("warning", message, where.location))
+    _handler.get()(Diagnostic("warning", message, nearest_location(where)))
 
 
 def remark(where: Operation, message: str) -> None:
     """Reports a decision that the compiler took for the user."""
-    _handler.get()(Diagnostic("remark", message, where.location))
+    _handler.get()(Diagnostic("remark", message, nearest_location(where)))

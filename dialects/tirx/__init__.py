@@ -22,22 +22,9 @@ from tirx.dialects.tirx.attributes import (
     ZeroColumnsAttr,
     layout_attr,
 )
-from tirx.dialects.tirx.ops import (
-    AllocOp,
-    BlockIdOp,
-    CopyOp,
-    FillOp,
-    GridAxis,
-    GridAxisAttr,
-    KernelOp,
-    MmaOp,
-    ReshapeOp,
-    ReturnOp,
-    SubviewOp,
-    ViewOp,
-    owner_root,
-    strided_layout,
-)
+from tirx.dialects.tirx.kernel import BlockIdOp, GridAxis, GridAxisAttr, KernelOp, ReturnOp
+from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, MmaOp, ViewOp, strided_layout
+from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, owner_root
 from tirx.dialects.tirx.registers import AddressOp, BarrierOp, LeaderOp, LoadOp, MmaSyncOp, SplatOp, StoreOp
 
 TIRX = Dialect(

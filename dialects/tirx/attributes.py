@@ -35,6 +35,15 @@ _RAW_PARAMETER = re.compile(r"(?:[^>/]|//[^\n]*|/)*+")
 
 _COMMENT = re.compile(r"//[^\n]*")
 
+_MAX_ELEMENTS = 2**20
+"""More than any memory of an SM holds, and few enough to unroll a copy."""
+
+_MAX_COPIES = 1024
+"""Threads of a block: more copies of an element have no place."""
+
+_MAX_SLOTS = 2**16
+"""Elements that one thread may name: more than its registers hold."""
+
 _ADDRESS_BITS = 62
 """Element addresses are computed with 64-bit integers, signed."""
 
@@ -177,7 +186,8 @@ _MEMORY_AXES: dict[Scope, frozenset[str]] = {
 def _shape_problem(dims: Sequence[int]) -> str | None:
     """Why there are no tiles of this shape, or None when there are."""
     if dims and all(n > 0 for n in dims):
-        return None
+        elements = prod(dims)
+        return None if elements <= _MAX_ELEMENTS else f"expected at most {_MAX_ELEMENTS} elements, found {elements}"
     found = ", ".join("?" if n == DYNAMIC_INDEX else str(n) for n in dims)
     return f"expected a tile of rank 1 or more with positive, static extents, found shape [{found}]"
 
@@ -212,6 +222,11 @@ def _layout_problem(
         layout.check_bounds(element.storage_bits)
     except LayoutError as e:
         return str(e)
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    if (copies := prod(it.extent for it in tile.replica)) > _MAX_COPIES:
+        return f"expected at most {_MAX_COPIES} copies of every element, found {copies} in {layout}"
+    if scope is Scope.REGISTER and (slots := layout.footprint().get("m", (0, 0))[1] + 1) > _MAX_SLOTS:
+        return f"expected at most {_MAX_SLOTS} elements in a thread, found {slots} in {layout}"
     return None
 
 

@@ -187,6 +187,19 @@ def _layout(vector: Sequence[_Digit], taken: Sequence[_Digit], registers: Sequen
     return TileLayout(shard, (Iter(threads // used, used, THREAD_AXIS),)).canonicalize()
 
 
+def _thread_counts(vectors: int, threads: int) -> list[int]:
+    """
+    How many threads to try: all, and, where their number does not divide the work, the most that do.
+
+    The latter are whole warps or a part of one, so that two masks tell who takes part (see `Owners`).
+    """
+    if vectors % threads == 0:
+        return [threads]
+    whole = range(threads // WARP_SIZE * WARP_SIZE, 0, -WARP_SIZE)
+    part = range(min(threads, WARP_SIZE), 0, -1)
+    return [threads, next(n for n in (*whole, *part) if vectors % n == 0)]
+
+
 def copy_distribution(
     shape: Shape,
     source: TileLayout | ComposeLayout,
@@ -204,8 +217,8 @@ def copy_distribution(
     alignment that is promised of both base addresses; wider vectors that save no access are not used. Threads
     are numbered so that a warp touches few sectors of global memory and each bank of shared memory once, where
     one numbering does both. Where there are fewer vectors than threads, or their numbers do not divide, several
-    threads move the same elements. Every thread holds the same number of elements, and `plan_accesses` accepts
-    the layout for both sides.
+    threads move the same elements, or fewer threads take part, whichever needs fewer accesses. Every thread that takes
+    part holds the same number of elements, and `plan_accesses` accepts the layout for both sides.
 
     Raises LayoutError when the shape has another size than the layouts, AccessError for a number of threads
     that no block has.
@@ -223,10 +236,11 @@ def copy_distribution(
     for vector, rest in _vectors(digits, sides, limit):
         width = prod(digit.extent for digit in vector)
         for order in _orders([d for d in rest if d.extent > 1], by_coalescing, max(1, width * element_bits // 8)):
-            taken, registers = order.assign(threads)
-            held = size // prod(digit.extent for digit in taken)
-            starts = _offsets(taken)[:WARP_SIZE]
-            cost = (held // width, held, sum(side.cost(starts, width, element_bits) for side in sides))
-            registers.sort(key=by_coalescing[0].step)
-            candidates.append((cost, _layout(vector, taken, registers, threads)))
+            for taking_part in _thread_counts(size // width, threads):
+                taken, registers = order.assign(taking_part)
+                held = size // prod(digit.extent for digit in taken)
+                starts = _offsets(taken)[:WARP_SIZE]
+                cost = (held // width, held, sum(side.cost(starts, width, element_bits) for side in sides))
+                registers.sort(key=by_coalescing[0].step)
+                candidates.append((cost, _layout(vector, taken, registers, taking_part)))
     return min(candidates, key=lambda candidate: candidate[0])[1]

@@ -176,7 +176,7 @@ def register_image(tmem_layout: TileLayout, shape: Shape, ld_shape: str, warp_ax
     """
     kind = find_ld_shape(ld_shape)
     _lanes(tmem_layout)  # a lane that does not exist is the clearest thing to say first
-    columns = tmem_columns(tmem_layout)
+    columns = _columns(tmem_layout)
     unit = kind.columns * (2 if kind.halves else 1)
     if columns % unit:
         raise LegalityError(f"tcgen05.ld.{kind.name}: expected columns in steps of {unit}, got {columns}")
@@ -212,7 +212,7 @@ def plan_tmem_access(
             f"tcgen05.ld.{kind.name}: expected room for {kind.registers_per_repeat} registers, got {max_registers}"
         )
     image = register_image(tmem_layout, shape, kind.name, warp_axis)
-    columns = tmem_columns(tmem_layout)
+    columns = _columns(tmem_layout)
     split = columns // 2 if kind.halves else None
     repeats = (columns if split is None else split) // kind.columns
     limit = min(kind.max_num, max_registers // kind.registers_per_repeat)
@@ -236,7 +236,12 @@ def pick_ld_shape(tmem_layout: TileLayout) -> LdShapeName:
     An odd number of columns has no second half: then 32x32b, with half the threads idle.
     """
     full = len(_half_lanes(tmem_layout, LD_SHAPES["16x32bx2"])) == 2
-    return "32x32b" if full or tmem_columns(tmem_layout) % 2 else "16x32bx2"
+    return "32x32b" if full or _columns(tmem_layout) % 2 else "16x32bx2"
+
+
+def _columns(tmem_layout: TileLayout) -> int:
+    """`tmem_columns`; a part that is one column wide may have lost the axis in normal form."""
+    return tmem_columns(tmem_layout) if "TCol" in tmem_layout.axes else 1
 
 
 def _lanes(tmem_layout: TileLayout) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.diagnostics import Diagnostic, LocatedError
+from tirx.diagnostics import Diagnostic, LocatedError, nearest_location
 from tirx.tools.dominance import Dominance
 
 
@@ -21,16 +21,6 @@ class InvalidPassOutputError(Exception):
         super().__init__(f"pass '{pass_name}' produced IR that does not verify: {diagnostic}")
         self.pass_name = pass_name
         self.diagnostic = diagnostic
-
-
-def nearest_location(op: Operation) -> LocationAttr:
-    """The location of `op`, or of the innermost operation around it that has one."""
-    around: Operation | None = op
-    while around is not None:
-        if isinstance(around.location, FileLineColLoc):
-            return around.location
-        around = around.parent_op()
-    return op.location
 
 
 def _verify_structure(op: Operation) -> None:

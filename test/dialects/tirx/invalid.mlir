@@ -86,6 +86,13 @@ tirx.kernel @k() {
 
 // -----
 
+// expected-error@+1 {{expected 'grid' in its own place, found it among the attributes}}
+tirx.kernel @k() threads(32) attributes {tag, grid = [4 : i32]} {
+  tirx.return
+}
+
+// -----
+
 // expected-error@+1 {{Expected region!}}
 tirx.kernel @k() threads(32) target("sm_80") {
   tirx.return
@@ -228,6 +235,11 @@ tirx.return
 
 // expected-error@+1 {{Expected `x`, `y`, or `z`.}}
 %i = tirx.block_id w
+
+// -----
+
+// expected-error@+1 {{expected 'axis' in its own place, found it among the attributes}}
+%i = tirx.block_id x {axis = #tirx<grid_axis y>}
 
 // -----
 

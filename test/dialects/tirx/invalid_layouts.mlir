@@ -277,6 +277,16 @@
 
 // -----
 
+// expected-error@+1 {{expected at most 1048576 elements, found 2147483648}}
+"test.op"() {a = !tirx.tile<65536x32768xf16, global>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected at most 1048576 elements, found 399999999999999999996}}
+"test.op"() {a = !tirx.tile<99999999999999999999x4xf16, shared>} : () -> ()
+
+// -----
+
 // expected-error@+1 {{expected an extent or an element type}}
 "test.op"() {a = !tirx.tile<-4x4xf16, shared>} : () -> ()
 
@@ -525,3 +535,13 @@
 
 // expected-error@+1 {{Expected 'shift'}}
 "test.op"() {a = #tirx.zero_columns<[1], 2>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected at most 1024 copies of every element, found 4096 in S[32 : 1@laneid] + R[(64, 64) : (0@laneid, 0@laneid)]}}
+"test.op"() {a = !tirx.tile<32xf16, register, #tirx.tile_layout<S[32 : 1@laneid] + R[(64, 64) : (0@laneid, 0@laneid)]>>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected at most 65536 elements in a thread, found 4294967297 in S[(2, 32) : (4294967296, 1@laneid)]}}
+"test.op"() {a = !tirx.tile<2x32xf16, register, #tirx.tile_layout<S[(2, 32) : (4294967296, 1@laneid)]>>} : () -> ()

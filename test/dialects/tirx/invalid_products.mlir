@@ -173,6 +173,14 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 // -----
 
 func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+  // expected-error@+1 {{expected 'negate_a' in its own place, found it among the attributes}}
+  tirx.mma %a, %b, %c {negate_a} : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
   // expected-error@+1 {{Expected ':'}}
   tirx.mma %a, %b, %c negate_b negate_a : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
   func.return

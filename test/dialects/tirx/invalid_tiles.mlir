@@ -125,6 +125,14 @@ func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
 // -----
 
 func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
+  // expected-error@+1 {{expected 'offsets' in its own place, found it among the attributes}}
+  %s = tirx.subview %t[4, 4] {offsets = [0 : i32]} : !tirx.tile<8x8xf32, shared> -> !tirx.tile<4x4xf32, shared>
+  func.return
+}
+
+// -----
+
+func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
   // expected-error@+1 {{expected a part of the 8x8 tile, found 4x4 at [-1, 4]}}
   %s = "tirx.subview"(%t) <{offsets = [-1 : i32, 4 : i32]}> : (!tirx.tile<8x8xf32, shared>) -> !tirx.tile<4x4xf32, shared>
   func.return

@@ -9,10 +9,10 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, i32
 from xdsl.ir import Block, Region
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, nearest_location
 from tirx.tools.dominance import Dominance
 from tirx.tools.parsing import parse_located
-from tirx.tools.verification import nearest_location, verify_located
+from tirx.tools.verification import verify_located
 from tirx.universe import new_context
 
 

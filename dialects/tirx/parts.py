@@ -1,0 +1,192 @@
+"""Other views of a tile: a part of it, or the same elements under another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    I32,
+    ArrayAttr,
+    IntegerAttr,
+    i32,
+)
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    Pure,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.tirx.attributes import TileType
+from tirx.dialects.tirx.ops import ViewOp
+from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
+from tirx.layout import ComposeLayout, LayoutError, TileLayout
+
+
+def _require_same_storage(source: TileType, part: TileType) -> None:
+    if (part.element_type, part.memory) != (source.element_type, source.memory):
+        raise VerifyException(
+            f"expected {source.element_type} elements in {source.memory.place} like the source's, "
+            f"found {part.element_type} in {part.memory.place}"
+        )
+
+
+def _same_places(expected: TileLayout | ComposeLayout, found: TileLayout | ComposeLayout | None) -> bool:
+    match expected, found:
+        case _, None:
+            return False
+        case TileLayout(), TileLayout():
+            return expected.equivalent(found)
+        case ComposeLayout(), _:
+            return expected.equivalent(found)
+        case TileLayout(), ComposeLayout():
+            return found.equivalent(expected)
+
+
+@irdl_op_definition
+class SubviewOp(IRDLOperation):
+    """
+    `%s = tirx.subview %t[0, 32] : !tirx.tile<128x128xf32, tensor, ...> -> !tirx.tile<128x32xf32, tensor, ...>`
+
+    The part of a tile that starts at these (static) coordinates. Its layout is the slice of the tile's.
+    """
+
+    name = "tirx.subview"
+
+    source = operand_def(TileType)
+    offsets = prop_def(ArrayAttr[IntegerAttr[I32]])
+    result = result_def(TileType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, offsets: Sequence[int], type_: TileType):
+        super().__init__(
+            operands=[source],
+            properties={"offsets": ArrayAttr([IntegerAttr(n, i32) for n in offsets])},
+            result_types=[type_],
+        )
+
+    @staticmethod
+    def type_of(source: TileType, offsets: Sequence[int], shape: Sequence[int]) -> TileType:
+        """The type of a part of a tile. Raises LayoutError when the tile's layout has no such slice."""
+        layout = source.placement
+        if layout is not None:
+            region = tuple((start, start + extent) for start, extent in zip(offsets, shape, strict=True))
+            layout = layout.slice(source.dims, region)
+        return TileType.get(shape, source.element_type, source.memory, layout)
+
+    @staticmethod
+    def of(source: SSAValue, offsets: Sequence[int], shape: Sequence[int]) -> SubviewOp:
+        """The subview with its type derived. Raises LayoutError when the tile's layout has no such slice."""
+        return SubviewOp(source, offsets, SubviewOp.type_of(TileType.of(source), offsets, shape))
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        return tuple(n.value.data for n in self.offsets)
+
+    def verify_(self) -> None:
+        source, part = TileType.of(self.source), self.result.type
+        if len(self.start) != len(source.dims) or len(part.dims) != len(source.dims):
+            raise VerifyException(
+                f"expected {len(source.dims)} offsets and a tile of that rank, "
+                f"found {len(self.start)} offsets and a {shape_text(part)} tile"
+            )
+        for start, extent, size in zip(self.start, part.dims, source.dims, strict=True):
+            if start < 0 or start + extent > size:
+                raise VerifyException(
+                    f"expected a part of the {shape_text(source)} tile, found {shape_text(part)} at {list(self.start)}"
+                )
+        _require_same_storage(source, part)
+        try:
+            expected = SubviewOp.type_of(source, self.start, part.dims)
+        except LayoutError as e:
+            raise VerifyException(str(e)) from e
+        if expected.placement is not None and not _same_places(expected.placement, part.placement):
+            raise VerifyException(f"expected the slice of the source's layout, {expected}, found {part}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SubviewOp:
+        operand = parser.parse_unresolved_operand()
+        start = parser.pos
+        offsets = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_integer(parser))
+        if any(not 0 <= n < 2**31 for n in offsets):
+            parser.raise_error(f"expected offsets of 0 or more, below 2**31, found {offsets}", start, parser.pos)
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        source = parser.resolve_operand(operand, parser.parse_type())
+        parser.parse_punctuation("->")
+        result = parser.parse_type()
+        op = cls.create(
+            operands=[source],
+            properties={"offsets": ArrayAttr([IntegerAttr(n, i32) for n in offsets])},
+            result_types=[result],
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        with printer.in_square_brackets():
+            printer.print_list(self.start, printer.print_int)
+        if self.attributes:
+            printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+
+@irdl_op_definition
+class ReshapeOp(IRDLOperation):
+    """
+    `%r = tirx.reshape %t : !tirx.tile<64x256xf32, tensor, L> -> !tirx.tile<64x2x128xf32, tensor, L>`
+
+    The same elements in row-major order under another shape. A layout admits every shape of its size, so
+    it stays as it is.
+    """
+
+    name = "tirx.reshape"
+
+    source = operand_def(TileType)
+    result = result_def(TileType)
+
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, shape: Sequence[int]):
+        type_ = TileType.of(source)
+        result = TileType.get(shape, type_.element_type, type_.memory, type_.placement)
+        super().__init__(operands=[source], result_types=[result])
+
+    def verify_(self) -> None:
+        source, result = TileType.of(self.source), self.result.type
+        if source.num_elements != result.num_elements:
+            raise VerifyException(f"expected {source.num_elements} elements, found {result.num_elements}")
+        _require_same_storage(source, result)
+        if source.layout != result.layout:
+            raise VerifyException(
+                f"expected the layout of the source, {source.placement or 'none'}, found {result.placement or 'none'}"
+            )
+
+
+def owner_root(value: SSAValue) -> SSAValue:
+    """The allocation or memref that a tile is a part of."""
+    while isinstance(op := value.owner, Operation):
+        match op:
+            case SubviewOp() | ReshapeOp() | ViewOp():
+                value = op.source
+            case _:
+                return value
+    return value
+

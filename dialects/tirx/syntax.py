@@ -1,0 +1,38 @@
+"""Parsing and printing that the operations of the `tirx` dialect share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser
+
+from tirx.dialects.tirx.attributes import TileType
+
+
+def shape_text(type_: TileType) -> str:
+    """`128x64`"""
+    return "x".join(map(str, type_.dims))
+
+
+def types_text(types: Iterable[Attribute]) -> str:
+    """`(f16, f32)`"""
+    return f"({', '.join(map(str, types))})"
+
+
+def parse_integer(parser: Parser) -> int:
+    """An integer; xDSL would take `true` for 1."""
+    return parser.parse_integer(allow_boolean=False)
+
+
+def parse_attributes(parser: Parser, op: type[IRDLOperation]) -> dict[str, Attribute]:
+    """An optional dictionary of attributes. A property in it would be taken for an attribute and have no effect."""
+    start = parser.pos
+    attributes = parser.parse_optional_attr_dict()
+    for name in attributes:
+        if name in op.get_irdl_definition().properties:
+            parser.raise_error(f"expected '{name}' in its own place, found it among the attributes", start, parser.pos)
+    return attributes
+
+

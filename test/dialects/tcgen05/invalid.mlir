@@ -1,0 +1,546 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+// Allocation of tensor memory.
+
+func.func @f(%slot: i32) {
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 33}}
+  tcgen05.alloc %slot, 33 : i32
+  func.return
+}
+
+// -----
+
+func.func @f(%slot: i32) {
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 0}}
+  tcgen05.alloc %slot, 0 : i32
+  func.return
+}
+
+// -----
+
+func.func @f(%slot: i32) {
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found -32}}
+  tcgen05.alloc %slot, -32 : i32
+  func.return
+}
+
+// -----
+
+func.func @f(%slot: i32) {
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 1024}}
+  tcgen05.alloc %slot, 1024 : i32
+  func.return
+}
+
+// -----
+
+func.func @f(%slot: i32) {
+  // expected-error@+1 {{Integer value 99999999999 is out of range for type i32}}
+  tcgen05.alloc %slot, 99999999999 : i32
+  func.return
+}
+
+// -----
+
+func.func @f(%slot: i32) {
+  // expected-error@+1 {{Expected integer literal}}
+  tcgen05.alloc %slot, true : i32
+  func.return
+}
+
+// -----
+
+func.func @f(%slot: i64) {
+  // expected-error@+1 {{Expected attribute i32 but got i64}}
+  tcgen05.alloc %slot, 32 : i64
+  func.return
+}
+
+// -----
+
+func.func @f(%base: i32) {
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 16}}
+  tcgen05.dealloc %base, 16 : i32
+  func.return
+}
+
+// -----
+
+func.func @f(%base: i32) {
+  // expected-error@+1 {{expected columns 0 to 511 of tensor memory, found -1 to 254}}
+  %t = tcgen05.tile %base, -1 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%base: i32) {
+  // expected-error@+1 {{expected columns 0 to 511 of tensor memory, found 257 to 512}}
+  %t = tcgen05.tile %base, 257 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%base: i32) {
+  // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x256xf32, tensor>}}
+  %t = tcgen05.tile %base, 0 : i32 -> !tirx.tile<128x256xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%base: i32) {
+  // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
+  %t = tcgen05.tile %base, 0 : i32 -> !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%base: i32) {
+  // expected-error@+1 {{memref<4xf32> should be of base attribute tirx.tile}}
+  %t = tcgen05.tile %base, 0 : i32 -> memref<4xf32>
+  func.return
+}
+
+// -----
+
+// Shared-memory descriptors.
+
+func.func @f(%a: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  // expected-error@+1 {{expected an operand in shared memory with a layout, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>}}
+  %d = tcgen05.smem_descriptor %a, 0 of 16 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<128x64xf16, shared>) {
+  // expected-error@+1 {{expected an operand in shared memory with a layout, found !tirx.tile<128x64xf16, shared>}}
+  %d = tcgen05.smem_descriptor %a, 0 of 16 : !tirx.tile<128x64xf16, shared> -> i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<64xf16, shared, #tirx.tile_layout<S[64]>>) {
+  // expected-error@+1 {{expected an operand of shape MNxK, found !tirx.tile<64xf16, shared, #tirx.tile_layout<S[64 : 1]>>}}
+  %d = tcgen05.smem_descriptor %a, 0 of 16 : !tirx.tile<64xf16, shared, #tirx.tile_layout<S[64]>> -> i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<2x8x64xf16, shared, #tirx.tile_layout<S[16, 64]>>) {
+  // expected-error@+1 {{expected an operand of shape MNxK, found !tirx.tile<2x8x64xf16, shared,}}
+  %d = tcgen05.smem_descriptor %a, 0 of 16 : !tirx.tile<2x8x64xf16, shared, #tirx.tile_layout<S[16, 64]>> -> i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  // expected-error@+1 {{expected slices of a divisor of K = 64 elements, found slices of 0}}
+  %d = tcgen05.smem_descriptor %a, 0 of 0 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  // expected-error@+1 {{expected slices of a divisor of K = 64 elements, found slices of -16}}
+  %d = tcgen05.smem_descriptor %a, 0 of -16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  // expected-error@+1 {{expected slices of a divisor of K = 64 elements, found slices of 24}}
+  %d = tcgen05.smem_descriptor %a, 0 of 24 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  // expected-error@+1 {{expected slice 0 to 3 of 16 elements of K = 64, found 4}}
+  %d = tcgen05.smem_descriptor %a, 4 of 16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  // expected-error@+1 {{expected slice 0 to 3 of 16 elements of K = 64, found -1}}
+  %d = tcgen05.smem_descriptor %a, -1 of 16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
+  func.return
+}
+
+// -----
+
+func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  // expected-error@+1 {{Expected 'of'}}
+  %d = tcgen05.smem_descriptor %a, 2 16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
+  func.return
+}
+
+// -----
+
+// Instruction descriptors: fields.
+
+// expected-error@+1 {{identifier expected}}
+%i = tcgen05.instruction_descriptor <> : i32
+
+// -----
+
+// expected-error@+1 {{expected the fields a, b, d, m, n too}}
+%i = tcgen05.instruction_descriptor <kind = "f16"> : i32
+
+// -----
+
+// expected-error@+1 {{expected a new field out of kind, a, b, d, m, n, a_major, b_major, negate_a, negate_b, sparse, saturate, max_shift, scale, sf_a_id, sf_b_id, sparsity_selector, k96, found m}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, m = 64> : i32
+
+// -----
+
+// expected-error@+1 {{expected a new field out of kind, a, b, d, m, n, a_major, b_major, negate_a, negate_b, sparse, saturate, max_shift, scale, sf_a_id, sf_b_id, sparsity_selector, k96, found stages}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, stages = 3> : i32
+
+// -----
+
+// expected-error@+1 {{identifier expected}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256,> : i32
+
+// -----
+
+// expected-error@+1 {{'>' expected}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256 negate_a = true> : i32
+
+// -----
+
+// expected-error@+1 {{Expected '='}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, negate_a> : i32
+
+// -----
+
+// expected-error@+1 {{string literal expected}}
+%i = tcgen05.instruction_descriptor <kind = f16, a = "f16", b = "f16", d = "f32", m = 128, n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{string literal expected}}
+%i = tcgen05.instruction_descriptor <kind = 3, a = "f16", b = "f16", d = "f32", m = 128, n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = "128", n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = true, n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{Expected boolean literal}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, negate_a = 1> : i32
+
+// -----
+
+// expected-error@+1 {{Expected boolean literal}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, negate_a = "yes"> : i32
+
+// -----
+
+// expected-error@+1 {{string literal expected}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, scale = 1> : i32
+
+// -----
+
+// expected-error@+1 {{expected a kind of tcgen05.mma (f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4), got 'f17'}}
+%i = tcgen05.instruction_descriptor <kind = "f17", a = "f16", b = "f16", d = "f32", m = 128, n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{unknown element type 'f17'; did you mean 'f16'?}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f17", b = "f16", d = "f32", m = 128, n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{expected an element type of the tensor cores (f16, bf16, tf32, f32, f64, e4m3, e5m2, e2m3, e3m2, e2m1, ue8m0, ue4m3, s8, u8, s32), got s64}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "s64", m = 128, n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{b_major: expected K or MN, got 'N'}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, b_major = "N"> : i32
+
+// -----
+
+// expected-error@+1 {{'<' expected}}
+%i = tcgen05.instruction_descriptor 3 : i32
+
+// -----
+
+// expected-error@+1 {{Expected attribute i32 but got i64}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256> : i64
+
+// -----
+
+// Instruction descriptors: what the hardware has.
+
+// expected-error@+1 {{kind::f16: expected A type f16 or bf16, got e4m3}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "e4m3", b = "f16", d = "f32", m = 128, n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{kind::f16: expected D type f16 or f32, got s32}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "s32", m = 128, n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 100; nearest is 128}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 100, n = 256> : i32
+
+// -----
+
+// expected-error@+1 {{kind::f16, cta_group 1: expected N in {8, 16, ..., 256}, got 99999999999999999999; nearest is 256}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 99999999999999999999> : i32
+
+// -----
+
+// expected-error@+1 {{kind::f16: expected max_shift 0 or 8 or 16 or 32, got 7}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, max_shift = 7> : i32
+
+// -----
+
+// expected-error@+1 {{kind::f16: expected saturate False, got True}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, saturate = true> : i32
+
+// -----
+
+// expected-error@+1 {{kind::f16: expected scale type None, got ue8m0}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, scale = "ue8m0"> : i32
+
+// -----
+
+// expected-error@+1 {{kind::f16: expected sf_a_id 0, got 1}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, sf_a_id = 1> : i32
+
+// -----
+
+// expected-error@+1 {{kind::f16: expected sparsity_selector 0, got 1}}
+%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, sparsity_selector = 1> : i32
+
+// -----
+
+// Zero-column masks.
+
+// expected-error@+1 {{Expected integer literal}}
+%z = tcgen05.zero_column_mask <> : i64
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+%z = tcgen05.zero_column_mask <-1> : i64
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+%z = tcgen05.zero_column_mask <true> : i64
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+%z = tcgen05.zero_column_mask <"0"> : i64
+
+// -----
+
+// expected-error@+1 {{expected a 64-bit zero-column mask descriptor, got 0x10000000000000000}}
+%z = tcgen05.zero_column_mask <0x10000000000000000> : i64
+
+// -----
+
+// expected-error@+1 {{bits 36-38: expected 0, got 0b1}}
+%z = tcgen05.zero_column_mask <0x1000000000> : i64
+
+// -----
+
+// expected-error@+1 {{shift: expected 0 to 32, got 33}}
+%z = tcgen05.zero_column_mask <0x2100000000000000> : i64
+
+// -----
+
+// expected-error@+1 {{Expected attribute i64 but got i32}}
+%z = tcgen05.zero_column_mask <0> : i32
+
+// -----
+
+// Products.
+
+func.func @f(%acc: !tirx.tile<128x256xf32, tensor>, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x256xf32, tensor>}}
+  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor>
+  func.return
+}
+
+// -----
+
+func.func @f(%acc: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
+  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%acc: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
+  tcgen05.mma.ws kind "f16" %acc, %a, %a, %i, %p, %a : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'f17'}}
+  tcgen05.mma kind "f17" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf4'}}
+  tcgen05.mma kind "mxf4" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf8f6f4'}}
+  tcgen05.mma.ws kind "mxf8f6f4" %acc, %a, %a, %i, %p, %a : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{f16 should be of base attribute string}}
+  tcgen05.mma kind f16 %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i32, %i: i32, %p: i1) {
+  // expected-error@+1 {{operand is used with type i64, but has been previously used or defined with type i32}}
+  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%m: i64) {
+  // expected-error@+1 {{Expected attribute i32 but got i64}}
+  tcgen05.commit %m : i64
+  func.return
+}
+
+// -----
+
+// Loads and stores of tensor memory.
+
+func.func @f(%t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  // expected-error@+1 {{expected a shape of tcgen05.ld and st (32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2), found '32x64b'}}
+  %v = tcgen05.ld "32x64b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%t: !tirx.tile<128x256xf32, tensor>) {
+  // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x256xf32, tensor>}}
+  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%t: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>) {
+  // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
+  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  // expected-error@+1 {{expected a tile in registers with a layout, found !tirx.tile<128x256xf32, register>}}
+  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @f(%t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  // expected-error@+1 {{expected tiles of one shape and element type, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> and !tirx.tile<64x256xf32, register, #tirx.tile_layout<S[(2, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
+  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<64x256xf32, register, #tirx.tile_layout<S[(2, 32, 256) : (1@warpid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  // expected-error@+1 {{expected tiles of one shape and element type, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> and !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
+  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%v: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, %t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  // expected-error@+1 {{expected a shape of tcgen05.ld and st (32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2), found ''}}
+  tcgen05.st "" %v, %t : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%v: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, %t: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
+  tcgen05.st "32x32b" %v, %t : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%v: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  // expected-error@+1 {{expected a tile in registers with a layout, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>}}
+  tcgen05.st "32x32b" %v, %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%v: !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, %t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  // expected-error@+1 {{expected tiles of one shape and element type, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> and !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
+  tcgen05.st "32x32b" %v, %t : !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  func.return
+}
+
+// -----
+
+// Waits and fences.
+
+// expected-error@+1 {{Expected `ld`, or `st`.}}
+tcgen05.wait cp
+
+// -----
+
+// expected-error@+1 {{Expected `before_thread_sync`, or `after_thread_sync`.}}
+tcgen05.fence both

@@ -1,0 +1,93 @@
+// RUN: tirx-opt %s | filecheck %s
+// RUN: tirx-opt %s | tirx-opt | filecheck %s
+// RUN: tirx-opt %s --print-op-generic | tirx-opt | filecheck %s
+// RUN: tirx-opt %s --print-op-generic | filecheck %s --check-prefix=GENERIC
+
+#accumulator = #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>
+#operand = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>
+#registers = #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>
+!accumulator = !tirx.tile<128x256xf32, tensor, #accumulator>
+!operand = !tirx.tile<128x64xf16, shared, #operand>
+!registers = !tirx.tile<128x256xf32, register, #registers>
+
+// CHECK-LABEL: func.func @allocation(
+// CHECK-NEXT:    tcgen05.alloc %slot, 32 : i32
+// CHECK-NEXT:    tcgen05.alloc %slot, 512 {tag} : i32
+// CHECK-NEXT:    tcgen05.relinquish_alloc_permit
+// CHECK-NEXT:    %acc = tcgen05.tile %base, 256 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.dealloc %base, 512 : i32
+// GENERIC:     "tcgen05.alloc"(%slot) <{columns = 512 : i32}> {tag} : (i32) -> ()
+// GENERIC:     %acc = "tcgen05.tile"(%base) <{column = 256 : i32}> : (i32) -> !tirx.tile<128x256xf32, tensor,
+func.func @allocation(%slot: i32, %base: i32) {
+  tcgen05.alloc %slot, 32 : i32
+  tcgen05.alloc %slot, 512 {tag} : i32
+  tcgen05.relinquish_alloc_permit
+  %acc = tcgen05.tile %base, 256 : i32 -> !accumulator
+  tcgen05.dealloc %base, 512 : i32
+  func.return
+}
+
+// Fields are printed in their order, defaults are left out.
+// CHECK-LABEL: func.func @descriptors(
+// CHECK-NEXT:    %0 = tcgen05.smem_descriptor %a, 3 of 16 : !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>> -> i64
+// CHECK-NEXT:    %1 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256> : i32
+// CHECK-NEXT:    %2 = tcgen05.instruction_descriptor <kind = "f8f6f4", a = "e4m3", b = "e5m2", d = "f16", m = 64, n = 64, a_major = "MN", negate_a = true, max_shift = 32> : i32
+// CHECK-NEXT:    %3 = tcgen05.instruction_descriptor <kind = "i8", a = "s8", b = "u8", d = "s32", m = 128, n = 32, saturate = true> {tag} : i32
+// CHECK-NEXT:    %4 = tcgen05.instruction_descriptor <kind = "mxf8f6f4", a = "e4m3", b = "e2m1", d = "f32", m = 128, n = 64, scale = "ue8m0", sf_a_id = 1, sf_b_id = 3> : i32
+// CHECK-NEXT:    %5 = tcgen05.instruction_descriptor <kind = "tf32", a = "tf32", b = "tf32", d = "f32", m = 64, n = 8, b_major = "MN", negate_b = true, sparse = true, sparsity_selector = 1> : i32
+// CHECK-NEXT:    %6 = tcgen05.zero_column_mask <0x0203028301020100> : i64
+// CHECK-NEXT:    %7 = tcgen05.zero_column_mask <0x0000000000000000> {tag} : i64
+// GENERIC:     %0 = "tcgen05.smem_descriptor"(%a) <{step = 3 : i32, k = 16 : i32}> : (
+// GENERIC:     %1 = "tcgen05.instruction_descriptor"() <{descriptor = #tcgen05.instruction_descriptor<kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256>}> : () -> i32
+// GENERIC:     %6 = "tcgen05.zero_column_mask"() <{mask = #tcgen05.zero_column_mask<0x0203028301020100>}> : () -> i64
+func.func @descriptors(%a: !operand) {
+  %0 = tcgen05.smem_descriptor %a, 3 of 16 : !operand -> i64
+  %1 = tcgen05.instruction_descriptor <n = 256, m = 128, d = "f32", b = "f16", a = "f16", kind = "f16"> : i32
+  %2 = tcgen05.instruction_descriptor <kind = "f8f6f4", a = "f8E4M3FN", b = "f8E5M2", d = "f16", m = 64, n = 64,
+                                       a_major = "MN", b_major = "K", negate_a = true, negate_b = false, max_shift = 32> : i32
+  %3 = tcgen05.instruction_descriptor <kind = "i8", a = "i8", b = "ui8", d = "i32", m = 128, n = 32, saturate = true> {tag} : i32
+  %4 = tcgen05.instruction_descriptor <kind = "mxf8f6f4", a = "e4m3", b = "e2m1", d = "f32", m = 128, n = 64,
+                                       scale = "f8E8M0FNU", sf_a_id = 1, sf_b_id = 3> : i32
+  %5 = tcgen05.instruction_descriptor <kind = "tf32", a = "tf32", b = "tf32", d = "f32", m = 64, n = 8,
+                                       b_major = "MN", negate_b = true, sparse = true, sparsity_selector = 1> : i32
+  %6 = tcgen05.zero_column_mask <0x0203028301020100> : i64
+  %7 = tcgen05.zero_column_mask <0> {tag} : i64
+  func.return
+}
+
+// CHECK-LABEL: func.func @products(
+// CHECK-NEXT:    tcgen05.mma kind "f16" %acc, %a, %b, %idesc, %enable : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma kind "f8f6f4" %acc, %a, %b, %idesc, %enable {tag} : !tirx.tile<128x256xf32, tensor,
+// CHECK-NEXT:    tcgen05.mma.ws kind "tf32" %acc, %a, %b, %idesc, %enable, %mask : !tirx.tile<128x256xf32, tensor,
+// CHECK-NEXT:    tcgen05.commit %mbarrier : i32
+// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable) <{kind = "f8f6f4"}> {tag} : (!tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64, i64, i32, i1) -> ()
+// GENERIC:     "tcgen05.mma.ws"(%acc, %a, %b, %idesc, %enable, %mask) <{kind = "tf32"}> : (
+// GENERIC:     "tcgen05.commit"(%mbarrier) : (i32) -> ()
+func.func @products(%acc: !accumulator, %a: i64, %b: i64, %idesc: i32, %enable: i1, %mask: i64, %mbarrier: i32) {
+  tcgen05.mma kind "f16" %acc, %a, %b, %idesc, %enable : !accumulator
+  tcgen05.mma kind "f8f6f4" %acc, %a, %b, %idesc, %enable {tag} : !accumulator
+  tcgen05.mma.ws kind "tf32" %acc, %a, %b, %idesc, %enable, %mask : !accumulator
+  tcgen05.commit %mbarrier : i32
+  func.return
+}
+
+// CHECK-LABEL: func.func @movement(
+// CHECK-NEXT:    %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
+// CHECK-NEXT:    tcgen05.st "32x32b" %v, %t {tag} : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.wait ld
+// CHECK-NEXT:    tcgen05.wait st
+// CHECK-NEXT:    tcgen05.fence before_thread_sync
+// CHECK-NEXT:    tcgen05.fence after_thread_sync
+// GENERIC:     %v = "tcgen05.ld"(%t) <{ld_shape = "32x32b"}> : (
+// GENERIC:     "tcgen05.st"(%v, %t) <{st_shape = "32x32b"}> {tag} : (
+// GENERIC:     "tcgen05.wait"() <{kind = #tcgen05<wait_for ld>}> : () -> ()
+// GENERIC:     "tcgen05.fence"() <{position = #tcgen05<fence_position before_thread_sync>}> : () -> ()
+func.func @movement(%t: !accumulator) {
+  %v = tcgen05.ld "32x32b" %t : !accumulator -> !registers
+  tcgen05.st "32x32b" %v, %t {tag} : !registers, !accumulator
+  tcgen05.wait ld
+  tcgen05.wait st
+  tcgen05.fence before_thread_sync
+  tcgen05.fence after_thread_sync
+  func.return
+}

@@ -1,0 +1,95 @@
+// RUN: tirx-opt %s --convert-tirx-to-tcgen05 --split-input-file --verify-diagnostics
+
+#t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+
+// expected-error@+1 {{expected threads(128) in a kernel with tensor memory, one warp for every 32 lanes, found threads(256)}}
+tirx.kernel @threads() target("sm_100a") threads(256) {
+  %t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #t>
+  tirx.return
+}
+
+// -----
+
+#t = #tirx.tile_layout<S[(128, 512) : (1@TLane, 1@TCol)]>
+
+// expected-error@+1 {{expected 1 to 512 tensor-memory columns, got 1024}}
+tirx.kernel @columns() target("sm_100a") threads(128) {
+  %t = tirx.alloc : !tirx.tile<128x512xf32, tensor, #t>
+  %u = tirx.alloc : !tirx.tile<128x512xf32, tensor, #t>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_layout() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected a layout on the tensor tile; tirx-pick-layouts chooses one}}
+  %t = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_column() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected a tensor-memory layout with axis TCol, got S[128 : 1@TLane]}}
+  %t = tirx.alloc : !tirx.tile<128xf32, tensor, #tirx.tile_layout<S[128 : 1@TLane]>>
+  tirx.return
+}
+
+// -----
+
+#t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+tirx.kernel @no_operand_layout() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x16xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x16xf16, shared>
+  %t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #t>
+  // expected-error@+1 {{expected a layout on A; tirx-pick-layouts chooses one}}
+  tirx.mma %a, %b, %t : !tirx.tile<128x16xf16, shared>, !tirx.tile<64x16xf16, shared>, !tirx.tile<128x64xf32, tensor, #t>
+  tirx.return
+}
+
+// -----
+
+#t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+#a = #tirx.tile_layout<S[(128, 16) : (16, 1)]>
+tirx.kernel @operand_layout() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x16xf16, shared, #a>
+  %t = tirx.alloc : !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+  // expected-error@+1 {{operand A: the layout of K elements [0, 16) is not canonical: }}
+  tirx.mma %a, %a, %t : !tirx.tile<128x16xf16, shared, #a>, !tirx.tile<128x16xf16, shared, #a>, !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+  tirx.return
+}
+
+// -----
+
+#t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!s = !tirx.tile<128x64xf32, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
+tirx.kernel @through_registers() target("sm_100a") threads(128) {
+  %t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #t>
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected one side of a copy with tensor memory in registers, found tensor to shared; tirx-expand-copies goes through registers}}
+  tirx.copy %t, %s : !tirx.tile<128x64xf32, tensor, #t>, !s
+  tirx.return
+}
+
+// -----
+
+#t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+tirx.kernel @no_register_layout() target("sm_100a") threads(128) {
+  %t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #t>
+  %r = tirx.alloc : !tirx.tile<128x64xf32, register>
+  // expected-error@+1 {{expected tile layouts on both tiles; tirx-pick-layouts chooses them}}
+  tirx.copy %t, %r : !tirx.tile<128x64xf32, tensor, #t>, !tirx.tile<128x64xf32, register>
+  tirx.return
+}
+
+// -----
+
+#t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!r = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(32, 4, 64) : (1@laneid, 1@warpid, 1)]>>
+tirx.kernel @register_layout() target("sm_100a") threads(128) {
+  %t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #t>
+  %r = tirx.alloc : !r
+  // expected-error@+1 {{expected a register layout that tcgen05.ld and st can move, such as S[(4, 32, 64) : (1@warpid, 1@laneid, 1)], found S[(32, 4, 64) : (1@laneid, 1@warpid, 1)]}}
+  tirx.copy %r, %t : !r, !tirx.tile<128x64xf32, tensor, #t>
+  tirx.return
+}

@@ -1,0 +1,265 @@
+// RUN: tirx-opt %s --tirx-fold-zero-fill | filecheck %s
+
+!a = !tirx.tile<128x16xf16, shared>
+!b = !tirx.tile<64x16xf16, shared>
+!acc = !tirx.tile<128x64xf32, tensor>
+
+// The product right after the fill overwrites; others add as before.
+
+// CHECK-LABEL: tirx.kernel @straight
+// CHECK-NOT:     tirx.fill
+// CHECK:         %0 = arith.constant false
+// CHECK-NEXT:    tirx.mma %a, %b, %acc accumulate(%0)
+// CHECK-NEXT:    tirx.mma %a, %b, %acc :
+tirx.kernel @straight() target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.return
+}
+
+// In a loop only the first step overwrites. Clauses of the product stay.
+
+// CHECK-LABEL: tirx.kernel @loop
+// CHECK-NOT:     tirx.fill
+// CHECK:         scf.for %k = %c4 to %c16 step %c4 {
+// CHECK-NEXT:      %0 = arith.cmpi ne, %k, %c4 : index
+// CHECK-NEXT:      tirx.mma %a, %b, %acc zero_columns([0]) negate_a negate_b accumulate(%0)
+// CHECK-NEXT:    }
+tirx.kernel @loop() target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c4 to %c16 step %c4 {
+    tirx.mma %a, %b, %acc zero_columns([0]) negate_a negate_b : !a, !b, !acc
+  }
+  tirx.return
+}
+
+// Only the first step of all loops around it.
+
+// CHECK-LABEL: tirx.kernel @nested_loops
+// CHECK-NOT:     tirx.fill
+// CHECK:         scf.for %i = %c0 to %c2 step %c1 {
+// CHECK-NEXT:      scf.for %j = %c1 to %c2 step %c1 {
+// CHECK-NEXT:        %0 = arith.cmpi ne, %i, %c0 : index
+// CHECK-NEXT:        %1 = arith.cmpi ne, %j, %c1 : index
+// CHECK-NEXT:        %2 = arith.ori %0, %1 : i1
+// CHECK-NEXT:        tirx.mma %a, %b, %acc accumulate(%2)
+tirx.kernel @nested_loops() target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %i = %c0 to %c2 step %c1 {
+    scf.for %j = %c1 to %c2 step %c1 {
+      tirx.mma %a, %b, %acc : !a, !b, !acc
+    }
+  }
+  tirx.return
+}
+
+// A fill inside of a loop makes every round of that loop start anew.
+
+// CHECK-LABEL: tirx.kernel @fill_in_loop
+// CHECK-NOT:     tirx.fill
+// CHECK:         scf.for %i = %c0 to %n step %c1 {
+// CHECK-NEXT:      scf.for %j = %c0 to %c2 step %c1 {
+// CHECK-NEXT:        %0 = arith.cmpi ne, %j, %c0 : index
+// CHECK-NEXT:        tirx.mma %a, %b, %acc accumulate(%0)
+tirx.kernel @fill_in_loop(%n: index) target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.fill %acc, %zero : f32, !acc
+    scf.for %j = %c0 to %c2 step %c1 {
+      tirx.mma %a, %b, %acc : !a, !b, !acc
+    }
+  }
+  tirx.return
+}
+
+// What happens to other tiles in between does not matter; integers have a zero too.
+
+!acc_i32 = !tirx.tile<128x64xi32, tensor>
+!a_i8 = !tirx.tile<128x32xsi8, shared>
+!b_i8 = !tirx.tile<64x32xsi8, shared>
+
+// CHECK-LABEL: tirx.kernel @between
+// CHECK-NOT:     tirx.fill %acc
+// CHECK:         tirx.fill %other, %one
+// CHECK-NEXT:    %0 = arith.constant false
+// CHECK-NEXT:    tirx.mma %a, %b, %acc accumulate(%0)
+tirx.kernel @between() target("sm_100a") threads(128) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %a = tirx.alloc : !a_i8
+  %b = tirx.alloc : !b_i8
+  %acc = tirx.alloc : !acc_i32
+  %other = tirx.alloc : !acc_i32
+  tirx.fill %acc, %zero : i32, !acc_i32
+  tirx.fill %other, %one : i32, !acc_i32
+  tirx.mma %a, %b, %acc : !a_i8, !b_i8, !acc_i32
+  tirx.return
+}
+
+// A second fill: the first one is not folded into a product that the second one comes before.
+
+// CHECK-LABEL: tirx.kernel @two_fills
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NOT:     tirx.fill
+// CHECK:         tirx.mma %a, %b, %acc accumulate(%0)
+tirx.kernel @two_fills() target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  tirx.fill %acc, %zero : f32, !acc
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.return
+}
+
+// From here on every fill stays.
+
+// CHECK-LABEL: tirx.kernel @not_zero
+// CHECK:         tirx.fill %acc, %minus_zero
+// CHECK-NEXT:    tirx.mma %a, %b, %acc :
+// CHECK-NEXT:    tirx.fill %acc, %one
+// CHECK-NEXT:    tirx.mma %a, %b, %acc :
+// CHECK-NEXT:    tirx.fill %acc, %x
+// CHECK-NEXT:    tirx.mma %a, %b, %acc :
+tirx.kernel @not_zero(%x: f32) target("sm_100a") threads(128) {
+  // -0.0 + -0.0 is -0.0, but a product without input may give 0.0.
+  %minus_zero = arith.constant -0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %minus_zero : f32, !acc
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.fill %acc, %one : f32, !acc
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.fill %acc, %x : f32, !acc
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.return
+}
+
+// A loop that may not run leaves the zeros of the fill.
+
+// CHECK-LABEL: tirx.kernel @maybe_no_round
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tirx.mma %a, %b, %acc :
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      scf.for
+// CHECK-NEXT:        tirx.mma %a, %b, %acc :
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tirx.mma %a, %b, %acc :
+tirx.kernel @maybe_no_round(%n: index) target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %n step %c1 {
+    tirx.mma %a, %b, %acc : !a, !b, !acc
+  }
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %i = %c0 to %c2 step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      tirx.mma %a, %b, %acc : !a, !b, !acc
+    }
+  }
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c2 to %c2 step %c1 {
+    tirx.mma %a, %b, %acc : !a, !b, !acc
+  }
+  tirx.return
+}
+
+// Something else reads or writes the accumulator first: a copy, a part of it, a branch.
+
+// CHECK-LABEL: tirx.kernel @touched_first
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NEXT:    tirx.copy %acc, %r
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NEXT:    tirx.copy %r, %part
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NEXT:    scf.if
+// CHECK-NEXT:      tirx.mma %a, %b, %acc :
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tirx.copy %acc, %r
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NEXT:    tirx.mma %a, %b, %acc accumulate(%p)
+tirx.kernel @touched_first(%x: i32) target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %p = arith.cmpi ne, %x, %x : i32
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  %r = tirx.alloc : !tirx.tile<128x64xf32, shared>
+  %part = tirx.subview %acc[0, 0] : !acc -> !tirx.tile<128x64xf32, tensor>
+  tirx.fill %acc, %zero : f32, !acc
+  tirx.copy %acc, %r : !acc, !tirx.tile<128x64xf32, shared>
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.fill %acc, %zero : f32, !acc
+  tirx.copy %r, %part : !tirx.tile<128x64xf32, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.if %p {
+    tirx.mma %a, %b, %acc : !a, !b, !acc
+  }
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %c2 step %c1 {
+    tirx.copy %acc, %r : !acc, !tirx.tile<128x64xf32, shared>
+    tirx.mma %a, %b, %acc : !a, !b, !acc
+  }
+  tirx.fill %acc, %zero : f32, !acc
+  tirx.mma %a, %b, %acc accumulate(%p) : !a, !b, !acc
+  tirx.return
+}
+
+// Registers are filled for nothing: the constants become operands.
+
+!r = !tirx.tile<8x4xf64, register>
+!d = !tirx.tile<8x8xf64, register>
+
+// CHECK-LABEL: tirx.kernel @registers
+// CHECK:         tirx.fill %d, %zero
+// CHECK-NEXT:    tirx.mma %r, %r, %d :
+tirx.kernel @registers() target("sm_80") threads(32) {
+  %zero = arith.constant 0.0 : f64
+  %r = tirx.alloc : !r
+  %d = tirx.alloc : !d
+  tirx.fill %d, %zero : f64, !d
+  tirx.mma %r, %r, %d : !r, !r, !d
+  tirx.return
+}

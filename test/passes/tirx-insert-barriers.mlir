@@ -1,0 +1,294 @@
+// RUN: tirx-opt %s --tirx-insert-barriers | filecheck %s
+
+!s = !tirx.tile<64x64xf32, shared>
+!g = !tirx.tile<64x64xf32, global>
+!r = !tirx.tile<64x64xf32, register>
+!t = !tirx.tile<128x64xf32, tensor>
+!m = memref<64x64xf32>
+
+// Write, then read; read, then write; write, then write. Reads alone do not race.
+
+// CHECK-LABEL: tirx.kernel @straight
+// CHECK:         tirx.copy %gx, %s
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %s, %gy
+// CHECK-NEXT:    tirx.copy %s, %gz
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.fill %s, %zero
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %gx, %s
+// CHECK-NEXT:    tirx.return
+tirx.kernel @straight(%x: !m, %y: !m, %z: !m) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %gy = tirx.view %y[%c0, %c0] : !m -> !g
+  %gz = tirx.view %z[%c0, %c0] : !m -> !g
+  %s = tirx.alloc : !s
+  tirx.copy %gx, %s : !g, !s
+  tirx.copy %s, %gy : !s, !g
+  tirx.copy %s, %gz : !s, !g
+  tirx.fill %s, %zero : f32, !s
+  tirx.copy %gx, %s : !g, !s
+  tirx.return
+}
+
+// Memory is told apart by allocation and memref. One barrier serves all of them.
+
+// CHECK-LABEL: tirx.kernel @several
+// CHECK:         tirx.copy %gx, %s
+// CHECK-NEXT:    tirx.copy %gx, %t
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %s, %gy
+// CHECK-NEXT:    tirx.copy %t, %gz
+// CHECK-NEXT:    tirx.return
+tirx.kernel @several(%x: !m, %y: !m, %z: !m) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %gy = tirx.view %y[%c0, %c0] : !m -> !g
+  %gz = tirx.view %z[%c0, %c0] : !m -> !g
+  %s = tirx.alloc : !s
+  %t = tirx.alloc : !s
+  tirx.copy %gx, %s : !g, !s
+  tirx.copy %gx, %t : !g, !s
+  tirx.copy %s, %gy : !s, !g
+  tirx.copy %t, %gz : !s, !g
+  tirx.return
+}
+
+// Global memory races too: two views of one memref are taken to overlap. So are two parts of one tile.
+
+// CHECK-LABEL: tirx.kernel @global
+// CHECK:         tirx.copy %r, %gx
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %gx2, %r
+// CHECK-NEXT:    tirx.copy %r, %gy
+// CHECK-NEXT:    tirx.copy %r, %part
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %flat, %gz
+tirx.kernel @global(%x: !m, %y: !m, %z: memref<4096xf32>) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %gx2 = tirx.view %x[%c0, %c0] : !m -> !g
+  %gy = tirx.view %y[%c0, %c0] : !m -> !g
+  %gz = tirx.view %z[%c0] : memref<4096xf32> -> !tirx.tile<4096xf32, global>
+  %s = tirx.alloc : !s
+  %part = tirx.subview %s[0, 0] : !s -> !s
+  %flat = tirx.reshape %s : !s -> !tirx.tile<4096xf32, shared>
+  %r = tirx.alloc : !r
+  tirx.copy %r, %gx : !r, !g
+  tirx.copy %gx2, %r : !g, !r
+  tirx.copy %r, %gy : !r, !g
+  tirx.copy %r, %part : !r, !s
+  tirx.copy %flat, %gz : !tirx.tile<4096xf32, shared>, !tirx.tile<4096xf32, global>
+  tirx.return
+}
+
+// Across the back edge of a loop: the reads of one round meet the writes of the next. The first barrier is for
+// that; it also orders what came before the loop.
+
+// CHECK-LABEL: tirx.kernel @loop
+// CHECK:         scf.for
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %gx, %s
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %s, %r
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %gx, %s
+tirx.kernel @loop(%x: !m, %n: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %s = tirx.alloc : !s
+  %r = tirx.alloc : !r
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.copy %gx, %s : !g, !s
+    tirx.copy %s, %r : !s, !r
+  }
+  // The last round has read; also the reads of a loop are remembered.
+  tirx.copy %gx, %s : !g, !s
+  tirx.return
+}
+
+// Read, then write: only the back edge has a write before a read.
+
+// CHECK-LABEL: tirx.kernel @write_last
+// CHECK:         scf.for
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %s, %r
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %gx, %s
+// CHECK-NEXT:    }
+tirx.kernel @write_last(%x: !m, %n: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %s = tirx.alloc : !s
+  %r = tirx.alloc : !r
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.copy %s, %r : !s, !r
+    tirx.copy %gx, %s : !g, !s
+  }
+  tirx.return
+}
+
+// The back edge of the outer loop, through an inner one that may not run at all.
+
+// CHECK-LABEL: tirx.kernel @nested
+// CHECK:         scf.for
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %gx, %s
+// CHECK-NEXT:      scf.for
+// CHECK-NEXT:        tirx.copy %r, %t
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %s, %r
+// CHECK-NEXT:    }
+tirx.kernel @nested(%x: !m, %n: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %s = tirx.alloc : !s
+  %r = tirx.alloc : !r
+  %t = tirx.alloc : !r
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.copy %gx, %s : !g, !s
+    scf.for %j = %c0 to %n step %c1 {
+      tirx.copy %r, %t : !r, !r
+    }
+    tirx.copy %s, %r : !s, !r
+  }
+  tirx.return
+}
+
+// A barrier in the loop does not help what stands before and after it: the loop may not run.
+
+// CHECK-LABEL: tirx.kernel @no_round
+// CHECK:         tirx.copy %gx, %s
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %s, %r
+tirx.kernel @no_round(%x: !m, %n: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %s = tirx.alloc : !s
+  %r = tirx.alloc : !r
+  tirx.copy %gx, %s : !g, !s
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.barrier
+  }
+  tirx.copy %s, %r : !s, !r
+  tirx.return
+}
+
+// Branches: what either of them did is pending after them; one does not meet the other.
+
+// CHECK-LABEL: tirx.kernel @branches
+// CHECK:         scf.if %p {
+// CHECK-NEXT:      tirx.copy %gx, %s
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      tirx.copy %s, %r
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %s, %r
+// CHECK-NEXT:    scf.if %p {
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %gx, %s
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.fill %s
+tirx.kernel @branches(%x: !m, %n: i32) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %p = arith.cmpi eq, %n, %n : i32
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %s = tirx.alloc : !s
+  %r = tirx.alloc : !r
+  scf.if %p {
+    tirx.copy %gx, %s : !g, !s
+  } else {
+    tirx.copy %s, %r : !s, !r
+  }
+  tirx.copy %s, %r : !s, !r
+  scf.if %p {
+    tirx.copy %gx, %s : !g, !s
+  }
+  tirx.fill %s, %zero : f32, !s
+  tirx.return
+}
+
+// Any other loop has a back edge as well.
+
+// CHECK-LABEL: tirx.kernel @while
+// CHECK:         } do {
+// CHECK:           tirx.barrier
+// CHECK-NEXT:      tirx.copy %gx, %s
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %s, %r
+// CHECK-NEXT:      scf.yield
+tirx.kernel @while(%x: !m, %n: i32) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %s = tirx.alloc : !s
+  %r = tirx.alloc : !r
+  %last = scf.while (%i = %n) : (i32) -> i32 {
+    %p = arith.cmpi slt, %i, %n : i32
+    scf.condition(%p) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    tirx.copy %gx, %s : !g, !s
+    tirx.copy %s, %r : !s, !r
+    scf.yield %i : i32
+  }
+  tirx.return
+}
+
+// A product on tensor memory synchronises the block before it, and has read its operands when it is over. Tensor
+// memory itself needs nothing: every warp reads and writes the lanes that are its own.
+
+!a = !tirx.tile<128x16xf16, shared>
+!b = !tirx.tile<64x16xf16, shared>
+
+// CHECK-LABEL: tirx.kernel @product
+// CHECK-NOT:     tirx.barrier
+// CHECK:         tirx.return
+tirx.kernel @product(%x: memref<128x16xf16>, %y: memref<64x16xf16>, %z: memref<128x64xf32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %gx = tirx.view %x[%c0, %c0] : memref<128x16xf16> -> !tirx.tile<128x16xf16, global>
+  %gy = tirx.view %y[%c0, %c0] : memref<64x16xf16> -> !tirx.tile<64x16xf16, global>
+  %gz = tirx.view %z[%c0, %c0] : memref<128x64xf32> -> !tirx.tile<128x64xf32, global>
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !t
+  scf.for %i = %c0 to %c4 step %c1 {
+    tirx.copy %gx, %a : !tirx.tile<128x16xf16, global>, !a
+    tirx.copy %gy, %b : !tirx.tile<64x16xf16, global>, !b
+    tirx.mma %a, %b, %acc : !a, !b, !t
+  }
+  tirx.copy %acc, %gz : !t, !tirx.tile<128x64xf32, global>
+  tirx.return
+}
+
+// Two kernels know nothing of each other's memory, and registers are each thread's own.
+
+// CHECK-LABEL: tirx.kernel @registers
+// CHECK-NOT:     tirx.barrier
+// CHECK:         tirx.return
+tirx.kernel @registers(%x: !m, %y: !m) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %gx = tirx.view %x[%c0, %c0] : !m -> !g
+  %gy = tirx.view %y[%c0, %c0] : !m -> !g
+  %r = tirx.alloc : !r
+  %t = tirx.alloc : !r
+  tirx.copy %gx, %r : !g, !r
+  tirx.copy %r, %t : !r, !r
+  tirx.copy %t, %r : !r, !r
+  tirx.copy %t, %gy : !r, !g
+  tirx.return
+}

@@ -1,0 +1,100 @@
+// RUN: tirx-opt %s --tirx-pick-layouts --split-input-file --verify-diagnostics
+
+tirx.kernel @no_data_path() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<96x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<96x96xf32, tensor>
+  // expected-error@+1 {{no data path for M = 96, cta_group 1: expected M = 64, 128}}
+  tirx.mma %a, %a, %acc : !tirx.tile<96x64xf16, shared>, !tirx.tile<96x64xf16, shared>, !tirx.tile<96x96xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_operand_layout() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x12xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{K-major f16: expected K in steps of 8 elements (16 bytes), got 12; nearest is 16}}
+  tirx.mma %a, %a, %acc : !tirx.tile<128x12xf16, shared>, !tirx.tile<128x12xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a layout on the tile type !tirx.tile<64x64xf16, shared>, which is not an allocation}}
+tirx.kernel @part() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %part = tirx.subview %a[0, 0] : !tirx.tile<128x64xf16, shared> -> !tirx.tile<64x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  tirx.mma %part, %part, %acc : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+#c = #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>
+tirx.kernel @some() target("sm_80") threads(32) {
+  %a = tirx.alloc : !tirx.tile<8x4xf64, register>
+  %c = tirx.alloc : !tirx.tile<8x8xf64, register, #c>
+  // expected-error@+1 {{expected layouts on all of A, B and the accumulator or on none: the fragments depend on each other}}
+  tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register>, !tirx.tile<8x4xf64, register>, !tirx.tile<8x8xf64, register, #c>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @part_of_a_warp() target("sm_80") threads(48) {
+  %a = tirx.alloc : !tirx.tile<8x4xf64, register>
+  %c = tirx.alloc : !tirx.tile<8x8xf64, register>
+  // expected-error@+1 {{expected whole warps for mma.sync, found 48 threads}}
+  tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register>, !tirx.tile<8x4xf64, register>, !tirx.tile<8x8xf64, register>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_fragments() target("sm_80") threads(32) {
+  %a = tirx.alloc : !tirx.tile<12x4xf64, register>
+  %c = tirx.alloc : !tirx.tile<12x12xf64, register>
+  // expected-error@+1 {{expected M to be a multiple of 8 for m8n8k4.row.col.f64, found 12; nearest: 8 and 16}}
+  tirx.mma %a, %a, %c : !tirx.tile<12x4xf64, register>, !tirx.tile<12x4xf64, register>, !tirx.tile<12x12xf64, register>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_fragments_of_type() target("sm_80") threads(32) {
+  %a = tirx.alloc : !tirx.tile<8x4xbf16, register>
+  %c = tirx.alloc : !tirx.tile<8x8xf32, register>
+  // expected-error@+1 {{expected one of f16 x f16 + f16, f16 x f16 + f32, f64 x f64 + f64, found bf16 x bf16 + f32}}
+  tirx.mma %a, %a, %c : !tirx.tile<8x4xbf16, register>, !tirx.tile<8x4xbf16, register>, !tirx.tile<8x8xf32, register>
+  tirx.return
+}
+
+// -----
+
+// Two warps side by side along M: each has its rows of A, and both have all of B.
+tirx.kernel @one_tile() target("sm_80") threads(64) {
+  %a = tirx.alloc : !tirx.tile<16x16xf64, register>
+  %c = tirx.alloc : !tirx.tile<16x16xf64, register>
+  // expected-error@+1 {{expected A and B in two tiles, because 2 warps hold different fragments of them: }}
+  tirx.mma %a, %a, %c : !tirx.tile<16x16xf64, register>, !tirx.tile<16x16xf64, register>, !tirx.tile<16x16xf64, register>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @tensor_scratch() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected a tensor tile to be the accumulator of a product, or to have a layout}}
+  %t = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_image(%d: memref<128x48xf32>) target("sm_100a") threads(128) {
+  %t = tirx.alloc : !tirx.tile<96x32xf32, tensor, #tirx.tile_layout<S[(96, 32) : (1@TLane, 1@TCol)] + 16@TLane>>
+  // expected-error@+1 {{tcgen05.ld.32x32b}}
+  %r = tirx.alloc : !tirx.tile<96x32xf32, register>
+  tirx.copy %t, %r : !tirx.tile<96x32xf32, tensor, #tirx.tile_layout<S[(96, 32) : (1@TLane, 1@TCol)] + 16@TLane>>, !tirx.tile<96x32xf32, register>
+  tirx.return
+}

@@ -1,0 +1,144 @@
+// RUN: tirx-opt %s --tirx-pick-layouts --remarks --verify-diagnostics | filecheck %s
+
+// Every choice is a remark at the allocation that it is about. Views get the strides of their memref without one.
+
+// CHECK-LABEL: tirx.kernel @operands
+// CHECK: %ga = tirx.view %a[%c0, %c0] {{.*}} -> !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+// CHECK: %gb = tirx.view %b[%c0, %c0] {{.*}} -> !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (1, 64)]>>
+// CHECK: %row = tirx.view %a[%c0, %c0] {{.*}} -> !tirx.tile<64xf16, global, #tirx.tile_layout<S[64 : 1]>>
+// CHECK: %k128 = {{.*}}<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+// CHECK: %mn128 = {{.*}}<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (1, 64)]>>>
+// CHECK: %k64 = {{.*}}<64x96xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(64, 3, 32) : (32, 2048, 1)]>>>
+// CHECK: %k32 = {{.*}}<64x16xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(64, 16) : (16, 1)]>>>
+// CHECK: %tf32 = {{.*}}<64x64xtf32, shared, #tirx.compose_layout<#tirx.swizzle_layout<2, 3, 3>, #tirx.tile_layout<S[(64, 2, 32) : (32, 2048, 1)]>>>
+// CHECK: %f8 = {{.*}}<64x128xf8E4M3FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[(64, 128) : (128, 1)]>>>
+// CHECK: tirx.mma %k128, %mn128, %acc
+// CHECK: tirx.mma %k64, %k64, %acc
+tirx.kernel @operands(%a: memref<64x64xf16>, %b: memref<64x64xf16, strided<[1, 64]>>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  %gb = tirx.view %b[%c0, %c0] : memref<64x64xf16, strided<[1, 64]>> -> !tirx.tile<64x64xf16, global>
+  %row = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64xf16, global>
+  // expected-remark@+1 {{picked ComposeLayout(Swizzle(3, 3, 3), S[(64, 64) : (64, 1)]): K-major operand with the widest swizzle that fits}}
+  %k128 = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  // expected-remark@+1 {{picked ComposeLayout(Swizzle(3, 3, 3), S[(64, 64) : (1, 64)]): MN-major operand with the widest swizzle that fits}}
+  %mn128 = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  // expected-remark@+1 {{picked ComposeLayout(Swizzle(3, 2, 3), S[(64, 3, 32) : (32, 2048, 1)]): K-major}}
+  %k64 = tirx.alloc : !tirx.tile<64x96xf16, shared>
+  // expected-remark@+1 {{picked ComposeLayout(Swizzle(3, 1, 3), S[(64, 16) : (16, 1)]): K-major}}
+  %k32 = tirx.alloc : !tirx.tile<64x16xf16, shared>
+  // expected-remark@+1 {{K-major}}
+  %tf32 = tirx.alloc : !tirx.tile<64x64xtf32, shared>
+  // expected-remark@+1 {{K-major}}
+  %f8 = tirx.alloc : !tirx.tile<64x128xf8E4M3FN, shared>
+  // expected-remark@+1 {{picked S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)]: data path of a 64x64 accumulator}}
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  tirx.copy %ga, %k128 : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+  tirx.copy %gb, %mn128 : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+  tirx.mma %k128, %mn128, %acc : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  // One tile may be both operands.
+  tirx.mma %k64, %k64, %acc : !tirx.tile<64x96xf16, shared>, !tirx.tile<64x96xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.mma %k32, %k32, %acc : !tirx.tile<64x16xf16, shared>, !tirx.tile<64x16xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.mma %tf32, %tf32, %acc : !tirx.tile<64x64xtf32, shared>, !tirx.tile<64x64xtf32, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.mma %f8, %f8, %acc : !tirx.tile<64x128xf8E4M3FN, shared>, !tirx.tile<64x128xf8E4M3FN, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// Accumulators go where the instruction writes them: data paths D and F, and for .ws D, E and G.
+
+// CHECK-LABEL: tirx.kernel @accumulators
+tirx.kernel @accumulators() target("sm_100a") threads(128) {
+  // expected-remark@+1 {{K-major}}
+  %a32 = tirx.alloc : !tirx.tile<32x32xf16, shared>
+  // expected-remark@+1 {{K-major}}
+  %a64 = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  // expected-remark@+1 {{K-major}}
+  %a128 = tirx.alloc : !tirx.tile<128x32xf16, shared>
+  // expected-remark@+1 {{picked S[(128, 64) : (1@TLane, 1@TCol)]: data path of a 128x64 accumulator}}
+  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-remark@+1 {{picked S[(128, 64) : (1@TLane, 1@TCol)]: data path of a 128x64 accumulator}}
+  %d_ws = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-remark@+1 {{picked S[(64, 2, 32) : (1@TLane, 64@TLane, 1@TCol)]: data path of a 64x64 accumulator}}
+  %e_ws = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  // expected-remark@+1 {{picked S[(32, 4, 16) : (1@TLane, 32@TLane, 1@TCol)]: data path of a 32x64 accumulator}}
+  %g_ws = tirx.alloc : !tirx.tile<32x64xf32, tensor>
+  tirx.mma %a128, %a64, %d : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.mma %a128, %a64, %d_ws zero_columns([1]) : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.mma %a64, %a64, %e_ws zero_columns([1]) : !tirx.tile<64x32xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.mma %a32, %a64, %g_ws zero_columns([1]) : !tirx.tile<32x32xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  tirx.return
+}
+
+// What is written stays. Layouts of other tiles follow from it.
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 64@TCol>
+#none = #tirx.tile_layout<S[(64, 4, 8) : (8, 512, 1)]>
+
+// CHECK-LABEL: tirx.kernel @written
+// CHECK: %b = tirx.alloc : !tirx.tile<64x32xf16, shared, #tirx.tile_layout<S[(64, 4, 8) : (8, 512, 1)]>>
+// CHECK: %acc = tirx.alloc : !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 64@TCol>>
+tirx.kernel @written() target("sm_100a") threads(128) {
+  // expected-remark@+1 {{K-major}}
+  %a = tirx.alloc : !tirx.tile<128x32xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x32xf16, shared, #none>
+  %acc = tirx.alloc : !tirx.tile<128x64xf32, tensor, #acc>
+  tirx.mma %a, %b, %acc : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x32xf16, shared, #none>, !tirx.tile<128x64xf32, tensor, #acc>
+  tirx.return
+}
+
+// Register tiles: what tcgen05.ld gives for a tensor tile, vectors over the threads for a tile in memory, and the
+// same again for a copy of either.
+
+// CHECK-LABEL: tirx.kernel @registers
+tirx.kernel @registers(%d: memref<64x64xf32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %gd = tirx.view %d[%c0, %c0] : memref<64x64xf32> -> !tirx.tile<64x64xf32, global>
+  // expected-remark@+1 {{picked S[(64, 64) : (64, 1)]: row-major}}
+  %scratch = tirx.alloc : !tirx.tile<64x64xf32, shared>
+  // expected-remark@+1 {{K-major}}
+  %a = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  // expected-remark@+1 {{data path}}
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  // expected-remark@+1 {{picked S[(4, 16, 2, 32) : (1@warpid, 1@laneid, 16@laneid, 1)]: as in the register tile of a copy}}
+  %again = tirx.alloc : !tirx.tile<64x64xf32, register>
+  // expected-remark@+1 {{picked S[(4, 16, 2, 32) : (1@warpid, 1@laneid, 16@laneid, 1)]: what tcgen05.ld and st move}}
+  %r = tirx.alloc : !tirx.tile<64x64xf32, register>
+  // expected-remark@+1 {{picked S[(8, 128, 4) : (4, 1@tx, 1)]: vectors over 128 threads}}
+  %v = tirx.alloc : !tirx.tile<64x64xf32, register>
+  // expected-remark@+1 {{vectors over 128 threads}}
+  %alone = tirx.alloc : !tirx.tile<64x64xf32, register>
+  tirx.mma %a, %a, %acc : !tirx.tile<64x32xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.copy %acc, %r : !tirx.tile<64x64xf32, tensor>, !tirx.tile<64x64xf32, register>
+  tirx.copy %r, %gd : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, global>
+  tirx.copy %r, %again : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, register>
+  tirx.copy %gd, %v : !tirx.tile<64x64xf32, global>, !tirx.tile<64x64xf32, register>
+  tirx.copy %v, %scratch : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, shared>
+  tirx.return
+}
+
+// Fragments of mma.sync: f64 over a 2x2 square of warps, with A copied along N and B along M.
+
+// CHECK-LABEL: tirx.kernel @fragments
+tirx.kernel @fragments() target("sm_80") threads(128) {
+  // expected-remark@+1 {{picked S[(2, 32) : (2@warpid, 1@laneid)] + R[2 : 1@warpid]: fragments of mma.sync over 4 warps}}
+  %a = tirx.alloc : !tirx.tile<16x4xf64, register>
+  // expected-remark@+1 {{picked S[(2, 32) : (1@warpid, 1@laneid)] + R[2 : 2@warpid]: fragments of mma.sync over 4 warps}}
+  %b = tirx.alloc : !tirx.tile<16x4xf64, register>
+  // expected-remark@+1 {{picked S[(2, 8, 2, 4, 2) : (2@warpid, 4@laneid, 1@warpid, 1@laneid, 1)]: fragments of mma.sync over 4 warps}}
+  %c = tirx.alloc : !tirx.tile<16x16xf64, register>
+  tirx.mma %a, %b, %c : !tirx.tile<16x4xf64, register>, !tirx.tile<16x4xf64, register>, !tirx.tile<16x16xf64, register>
+  tirx.return
+}
+
+// One warp holds the same fragments of A and of B, so that one tile can be both.
+
+// CHECK-LABEL: tirx.kernel @one_tile
+// CHECK: tirx.mma %a, %a, %c
+tirx.kernel @one_tile() target("sm_80") threads(32) {
+  // expected-remark@+1 {{picked S[32 : 1@laneid]: fragments of mma.sync over 1 warp}}
+  %a = tirx.alloc : !tirx.tile<8x4xf64, register>
+  // expected-remark@+1 {{picked S[(32, 2) : (1@laneid, 1)]: fragments of mma.sync over 1 warp}}
+  %c = tirx.alloc : !tirx.tile<8x8xf64, register>
+  tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register>, !tirx.tile<8x4xf64, register>, !tirx.tile<8x8xf64, register>
+  tirx.return
+}

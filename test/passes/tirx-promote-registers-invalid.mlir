@@ -1,0 +1,124 @@
+// RUN: tirx-opt %s --tirx-promote-registers --split-input-file --verify-diagnostics
+
+!r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!g = !tirx.tile<8x4xf32, global, #tirx.tile_layout<S[(8, 4) : (4, 1)]>>
+
+tirx.kernel @never_written(%x: memref<8x4xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<8x4xf32> -> !g
+  %r = tirx.alloc : !r
+  // expected-error@+1 {{expected a register tile that was written before, found one without contents}}
+  tirx.copy %r, %g : !r, !g
+  tirx.return
+}
+
+// -----
+
+!r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!g = !tirx.tile<8x4xf32, global, #tirx.tile_layout<S[(8, 4) : (4, 1)]>>
+
+// The write stands after the read, and reaches it only around the loop.
+
+tirx.kernel @written_later(%x: memref<8x4xf32>, %n: index) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %x[%c0, %c0] : memref<8x4xf32> -> !g
+  %r = tirx.alloc : !r
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-error@+1 {{expected a register tile that was written before, found one without contents}}
+    tirx.copy %r, %g : !r, !g
+    tirx.copy %g, %r : !g, !r
+  }
+  tirx.return
+}
+
+// -----
+
+!r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!g = !tirx.tile<8x4xf32, global, #tirx.tile_layout<S[(8, 4) : (4, 1)]>>
+
+// The same through an inner loop, which may not run.
+
+tirx.kernel @written_maybe(%x: memref<8x4xf32>, %n: index) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %x[%c0, %c0] : memref<8x4xf32> -> !g
+  %r = tirx.alloc : !r
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      tirx.copy %g, %r : !g, !r
+    }
+    // expected-error@+1 {{expected a register tile that was written before, found one without contents}}
+    tirx.copy %r, %g : !r, !g
+  }
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!c = !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>
+
+tirx.kernel @accumulator(%f: f64) target("sm_80") threads(32) {
+  %a = tirx.alloc : !a
+  %acc = tirx.alloc : !c
+  tirx.fill %a, %f : f64, !a
+  // expected-error@+1 {{expected a register tile that was written before, found one without contents}}
+  tirx.mma %a, %a, %acc : !a, !a, !c
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @scalar(%n: i32) target("sm_80") threads(32) {
+  %s = memref.alloca() : memref<i32>
+  // expected-error@+1 {{found one without contents}}
+  %v = memref.load %s[] : memref<i32>
+  tirx.return
+}
+
+// -----
+
+!r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!t = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>>
+
+tirx.kernel @shuffle(%f: f32) target("sm_80") threads(32) {
+  %r = tirx.alloc : !r
+  %t = tirx.alloc : !t
+  tirx.fill %r, %f : f32, !r
+  // expected-error@+1 {{expected register tiles of one layout, found S[32 : 1@laneid] and S[(8, 4) : (1@laneid, 8@laneid)]; copy through shared memory to change who holds what}}
+  tirx.copy %r, %t : !r, !t
+  tirx.return
+}
+
+// -----
+
+!r = !tirx.tile<16x32xf32, register, #tirx.tile_layout<S[(16, 32) : (1, 1@laneid)]>>
+!part = !tirx.tile<8x32xf32, register, #tirx.tile_layout<S[(8, 32) : (1, 1@laneid)]>>
+
+tirx.kernel @part(%f: f32) target("sm_80") threads(32) {
+  %r = tirx.alloc : !r
+  tirx.fill %r, %f : f32, !r
+  // expected-error@+1 {{expected whole register tiles, found a part of one; allocate the parts instead}}
+  %part = tirx.subview %r[0, 0] : !r -> !part
+  tirx.fill %part, %f : f32, !part
+  tirx.return
+}
+
+// -----
+
+!r = !tirx.tile<16x32xf32, register, #tirx.tile_layout<S[(16, 32) : (1, 1@laneid)]>>
+
+tirx.kernel @while(%f: f32, %n: i32) target("sm_80") threads(32) {
+  %r = tirx.alloc : !r
+  // expected-error@+1 {{expected scf.for or scf.if around register tiles, found scf.while}}
+  %last = scf.while (%i = %n) : (i32) -> i32 {
+    %p = arith.cmpi slt, %i, %n : i32
+    scf.condition(%p) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    tirx.fill %r, %f : f32, !r
+    scf.yield %i : i32
+  }
+  tirx.return
+}

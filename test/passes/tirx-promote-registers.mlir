@@ -1,0 +1,281 @@
+// RUN: tirx-opt %s --tirx-promote-registers | filecheck %s
+
+!r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!same = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>
+!g = !tirx.tile<8x4xf32, global, #tirx.tile_layout<S[(8, 4) : (4, 1)]>>
+!m = memref<8x4xf32>
+
+// Copies become loads and stores, fills splats; the value is the one at that point of the program. Another spelling of
+// one layout is the same registers.
+
+// CHECK-LABEL: tirx.kernel @straight
+// CHECK:         %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %g = tirx.view %x[%c0, %c0]
+// CHECK-NEXT:    %0 = tirx.load %g
+// CHECK-NEXT:    %1 = builtin.unrealized_conversion_cast %0
+// CHECK-NEXT:    %2 = tirx.splat %f : f32
+// CHECK-NEXT:    tirx.store %2, %g
+// CHECK-NEXT:    tirx.store %1, %g
+// CHECK-NEXT:    tirx.return
+tirx.kernel @straight(%x: !m, %f: f32) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : !m -> !g
+  %r = tirx.alloc : !r
+  %s = tirx.alloc : !same
+  tirx.copy %g, %r : !g, !r
+  tirx.copy %r, %s : !r, !same
+  tirx.fill %r, %f : f32, !r
+  tirx.copy %r, %g : !r, !g
+  tirx.copy %s, %g : !same, !g
+  tirx.return
+}
+
+// A loop carries what it changes and what is read before it is written, or after the loop. A tile of its own it does not
+// carry. A tile that is first written in the loop is zero when the loop does not run.
+
+// CHECK-LABEL: tirx.kernel @loop
+// CHECK:         %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c1 = arith.constant 1 : index
+// CHECK-NEXT:    %g = tirx.view %x[%c0, %c0]
+// CHECK-NEXT:    %0 = tirx.load %g
+// CHECK-NEXT:    %1 = tirx.splat %f : f32
+// CHECK-NEXT:    %2 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:    %3 = tirx.splat %2 : f32
+// CHECK-NEXT:    %4, %5, %6 = scf.for %i = %c0 to %n step %c1 iter_args(%7 = %0, %8 = %1, %9 = %3)
+// CHECK-NEXT:      %10 = tirx.load %g
+// CHECK-NEXT:      scf.yield %8, %7, %10
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.store %4, %g
+// CHECK-NEXT:    tirx.store %5, %g
+// CHECK-NEXT:    tirx.store %6, %g
+// CHECK-NEXT:    tirx.return
+tirx.kernel @loop(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %x[%c0, %c0] : !m -> !g
+  %a = tirx.alloc : !r
+  %b = tirx.alloc : !r
+  %local = tirx.alloc : !r
+  %late = tirx.alloc : !r
+  tirx.copy %g, %a : !g, !r
+  tirx.fill %b, %f : f32, !r
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.copy %a, %local : !r, !r
+    tirx.copy %b, %a : !r, !r
+    tirx.copy %local, %b : !r, !r
+    tirx.copy %g, %late : !g, !r
+  }
+  tirx.copy %a, %g : !r, !g
+  tirx.copy %b, %g : !r, !g
+  tirx.copy %late, %g : !r, !g
+  tirx.return
+}
+
+// Loops in loops, branches in loops. %b starts anew in every round of the outer loop, %a does not. Results of the
+// program's own stay in front.
+
+// CHECK-LABEL: tirx.kernel @nested
+// CHECK:         %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c1 = arith.constant 1 : index
+// CHECK-NEXT:    %g = tirx.view %x[%c0, %c0]
+// CHECK-NEXT:    %0 = tirx.splat %f : f32
+// CHECK-NEXT:    %t, %1 = scf.for %i = %c0 to %n step %c1 iter_args(%o = %c0, %2 = %0)
+// CHECK-NEXT:      %3 = tirx.splat %f : f32
+// CHECK-NEXT:      %4, %5 = scf.for %j = %c0 to %n step %c1 iter_args(%6 = %2, %7 = %3)
+// CHECK-NEXT:        %p = arith.cmpi eq, %i, %j : index
+// CHECK-NEXT:        %8, %9 = scf.if %p
+// CHECK-NEXT:          scf.yield %7, %7
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          %10 = tirx.load %g
+// CHECK-NEXT:          scf.yield %6, %10
+// CHECK-NEXT:        }
+// CHECK-NEXT:        scf.yield %8, %9
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tirx.store %5, %g
+// CHECK-NEXT:      scf.yield %i, %4 : index
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.store %1, %g
+// CHECK-NEXT:    tirx.return
+tirx.kernel @nested(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %x[%c0, %c0] : !m -> !g
+  %a = tirx.alloc : !r
+  %b = tirx.alloc : !r
+  tirx.fill %a, %f : f32, !r
+  %t = scf.for %i = %c0 to %n step %c1 iter_args(%o = %c0) -> (index) {
+    tirx.fill %b, %f : f32, !r
+    scf.for %j = %c0 to %n step %c1 {
+      %p = arith.cmpi eq, %i, %j : index
+      scf.if %p {
+        tirx.copy %b, %a : !r, !r
+      } else {
+        tirx.copy %g, %b : !g, !r
+      }
+    }
+    tirx.copy %b, %g : !r, !g
+    scf.yield %i : index
+  }
+  tirx.copy %a, %g : !r, !g
+  tirx.return
+}
+
+// A branch merges what it writes, if anybody reads it afterwards.
+
+// CHECK-LABEL: tirx.kernel @branches
+// CHECK:         %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %g = tirx.view %x[%c0, %c0]
+// CHECK-NEXT:    %p = arith.cmpi eq, %n, %c0 : index
+// CHECK-NEXT:    %0 = tirx.splat %f : f32
+// CHECK-NEXT:    %1 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:    %2 = tirx.splat %1 : f32
+// CHECK-NEXT:    %v, %3, %4 = scf.if %p
+// CHECK-NEXT:      %5 = tirx.load %g
+// CHECK-NEXT:      %6 = tirx.load %g
+// CHECK-NEXT:      tirx.store %6, %g
+// CHECK-NEXT:      scf.yield %f, %5, %0
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %7 = tirx.splat %f : f32
+// CHECK-NEXT:      %8 = tirx.load %g
+// CHECK-NEXT:      scf.yield %f, %7, %8
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.store %3, %g
+// CHECK-NEXT:    tirx.store %4, %g
+// CHECK-NEXT:    %9 = tirx.splat %v : f32
+// CHECK-NEXT:    tirx.store %9, %g
+// CHECK-NEXT:    tirx.return
+tirx.kernel @branches(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : !m -> !g
+  %p = arith.cmpi eq, %n, %c0 : index
+  %both = tirx.alloc : !r
+  %one = tirx.alloc : !r
+  %inside = tirx.alloc : !r
+  tirx.fill %one, %f : f32, !r
+  %v = scf.if %p -> (f32) {
+    tirx.copy %g, %both : !g, !r
+    tirx.copy %g, %inside : !g, !r
+    tirx.copy %inside, %g : !r, !g
+    scf.yield %f : f32
+  } else {
+    tirx.fill %both, %f : f32, !r
+    tirx.copy %g, %one : !g, !r
+    scf.yield %f : f32
+  }
+  tirx.copy %both, %g : !r, !g
+  tirx.copy %one, %g : !r, !g
+  tirx.fill %one, %v : f32, !r
+  tirx.copy %one, %g : !r, !g
+  tirx.return
+}
+
+// Scalars in memrefs of rank 0.
+
+// CHECK-LABEL: tirx.kernel @scalars
+// CHECK:         %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c1 = arith.constant 1 : index
+// CHECK-NEXT:    %one = arith.constant 1 : i32
+// CHECK-NEXT:    %z = scf.for %i = %c0 to %n step %c1 iter_args(%v = %one)
+// CHECK-NEXT:      %w = arith.xori %v, %one : i32
+// CHECK-NEXT:      scf.yield %w : i32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %y = arith.addi %z, %z : i32
+// CHECK-NEXT:    tirx.return
+tirx.kernel @scalars(%n: index, %x: memref<4xi32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %s = memref.alloca() : memref<i32>
+  memref.store %one, %s[] : memref<i32>
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %s[] : memref<i32>
+    %w = arith.xori %v, %one : i32
+    memref.store %w, %s[] : memref<i32>
+  }
+  %z = memref.load %s[] : memref<i32>
+  %y = arith.addi %z, %z : i32
+  tirx.return
+}
+
+!a = !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!c = !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>
+// Products have their new accumulator as a result.
+
+// CHECK-LABEL: tirx.kernel @product
+// CHECK:         %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c1 = arith.constant 1 : index
+// CHECK-NEXT:    %0 = tirx.splat %f : f64
+// CHECK-NEXT:    %1 = tirx.splat %f : f64
+// CHECK-NEXT:    %2 = scf.for %i = %c0 to %n step %c1 iter_args(%3 = %0)
+// CHECK-NEXT:      %4 = tirx.mma %1, %1, %3
+// CHECK-NEXT:      scf.yield %4
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %5 = tirx.mma %1, %1, %2
+// CHECK-NEXT:    tirx.return
+tirx.kernel @product(%n: index, %f: f64) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tirx.alloc : !a
+  %acc = tirx.alloc : !c
+  tirx.fill %acc, %f : f64, !c
+  tirx.fill %a, %f : f64, !a
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.mma %a, %a, %acc : !a, !a, !c
+  }
+  tirx.mma %a, %a, %acc : !a, !a, !c
+  tirx.return
+}
+
+// Tiles that are allocated where they are used.
+
+// CHECK-LABEL: tirx.kernel @alloc_in_loop
+// CHECK:         %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c1 = arith.constant 1 : index
+// CHECK-NEXT:    %g = tirx.view %x[%c0, %c0]
+// CHECK-NEXT:    scf.for %i = %c0 to %n step %c1 {
+// CHECK-NEXT:      %0 = tirx.load %g
+// CHECK-NEXT:      tirx.store %0, %g
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.return
+tirx.kernel @alloc_in_loop(%x: !m, %n: index) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %x[%c0, %c0] : !m -> !g
+  scf.for %i = %c0 to %n step %c1 {
+    %r = tirx.alloc : !r
+    tirx.copy %g, %r : !g, !r
+    tirx.copy %r, %g : !r, !g
+  }
+  tirx.return
+}
+
+// In an outer loop, what an inner loop writes is read first in the next round.
+
+// CHECK-LABEL: tirx.kernel @next_round
+// CHECK:         %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c1 = arith.constant 1 : index
+// CHECK-NEXT:    %g = tirx.view %x[%c0, %c0]
+// CHECK-NEXT:    %0 = tirx.splat %f : f32
+// CHECK-NEXT:    %1 = scf.for %i = %c0 to %n step %c1 iter_args(%2 = %0)
+// CHECK-NEXT:      tirx.store %2, %g
+// CHECK-NEXT:      %3 = scf.for %j = %c0 to %n step %c1 iter_args(%4 = %2)
+// CHECK-NEXT:        %5 = tirx.load %g
+// CHECK-NEXT:        scf.yield %5
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.yield %3
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.return
+tirx.kernel @next_round(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %x[%c0, %c0] : !m -> !g
+  %r = tirx.alloc : !r
+  tirx.fill %r, %f : f32, !r
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.copy %r, %g : !r, !g
+    scf.for %j = %c0 to %n step %c1 {
+      tirx.copy %g, %r : !g, !r
+    }
+  }
+  tirx.return
+}
