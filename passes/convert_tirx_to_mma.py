@@ -16,7 +16,7 @@ from tirx.passes.mma_product import plan_register_product
 from tirx.ptx.targets import Target
 
 EMULATED_F16_SINCE = 80
-"""From this compute capability on ptxas turns f16 `mma.m8n8k4` into shuffles and FMAs (seen in SASS, sm_80 to sm_90)."""
+"""From this compute capability on ptxas turns f16 `mma.m8n8k4` into shuffles and FMAs (SASS of sm_80 to sm_90)."""
 
 
 def _warn_if_emulated(kernel: KernelOp, mma: MmaOp, variant: MmaVariant) -> None:
@@ -51,9 +51,7 @@ class ConvertTirxToMmaPass(ModulePass):
                 value = mma.accumulator
                 for step in steps:
                     value = emit(
-                        MmaSyncOp(
-                            step.variant.name, (mma.a, step.a_reg), (mma.b, step.b_reg), (value, step.c_reg)
-                        )
+                        MmaSyncOp(step.variant.name, (mma.a, step.a_reg), (mma.b, step.b_reg), (value, step.c_reg))
                     ).result
                 if mma.result is not None:
                     mma.result.replace_all_uses_with(value)

@@ -24,10 +24,19 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import PackOp
-from tirx.dialects.ptx.core import EntryOp, EntryParam, ReadSpecialOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.core import (
+    RESERVED_NAMES,
+    EntryOp,
+    EntryParam,
+    ReadSpecialOp,
+    RetOp,
+    SharedAllocOp,
+    check_identifier,
+)
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
 from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op
 from tirx.dialects.ptx.sync import BarSyncOp, ElectSyncOp
@@ -90,7 +99,7 @@ class _KernelLowering:
         self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}
         self.pointers: dict[SSAValue, SSAValue] = {}
         self.tid: SSAValue
-        self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)}
+        self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
 
     def run(self) -> None:
         kernel = self.kernel
@@ -98,6 +107,10 @@ class _KernelLowering:
             raise LocatedError(
                 kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
             )
+        try:
+            check_identifier("the name of a kernel", kernel.sym_name.data)
+        except VerifyException as e:
+            raise LocatedError(kernel, str(e)) from e
         block = kernel.body.block
         parameters = [self._declare(argument, i) for i, argument in enumerate(block.args)]
         first = block.first_op
@@ -202,8 +215,8 @@ class _KernelLowering:
             raise LocatedError(emit.location, f"expected a tile of global or shared memory, found {tile.type}")
         return MemoryTile(TileType.of(tile), *self.bases[root])
 
-    def access(self, emit: Emitter, memory: SSAValue, register: TileType) -> TileAccess:
-        return TileAccess(emit, self.memory(memory, emit), register, self.kernel.num_threads, self.tid)
+    def access(self, emit: Emitter, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess:
+        return TileAccess(emit, self.memory(memory, emit), register, self.kernel.num_threads, self.tid, once=once)
 
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -287,14 +300,14 @@ def _address(lowering: _KernelLowering, op: AddressOp, emit: Emitter) -> Sequenc
 
 @_lowering(LoadOp)
 def _load(lowering: _KernelLowering, op: LoadOp, emit: Emitter) -> Sequence[SSAValue]:
-    registers = lowering.access(emit, op.source, op.result.type).load()
+    registers = lowering.access(emit, op.source, op.result.type, once=False).load()
     return [tile_of(emit, registers, op.result.type)]
 
 
 @_lowering(StoreOp)
 def _store(lowering: _KernelLowering, op: StoreOp, emit: Emitter) -> Sequence[SSAValue]:
     registers = registers_of(emit, op.value)
-    lowering.access(emit, op.destination, TileType.of(op.value)).store(registers)
+    lowering.access(emit, op.destination, TileType.of(op.value), once=True).store(registers)
     return ()
 
 
@@ -333,7 +346,7 @@ def _fragment(emit: Emitter, tile: SSAValue, slot: int, elements: int) -> Sequen
 @_lowering(UnrealizedConversionCastOp)
 def _cast(lowering: _KernelLowering, op: UnrealizedConversionCastOp, emit: Emitter) -> Sequence[SSAValue] | None:
     """A tile cast to its registers, or to another spelling of its layout, keeps its registers."""
-    if not isinstance(op.inputs[0].type, TileType):
+    if not op.inputs or not isinstance(op.inputs[0].type, TileType):
         return None
     registers = registers_of(emit, op.inputs[0])
     target = op.results[0].type
@@ -369,9 +382,7 @@ def _expand_arguments(block: Block, first: int) -> None:
         for part in [type_] if format_ is None else [format_.type] * format_.count:
             new.append(block.insert_arg(part, len(block.args)))
     start = block.first_op
-    emit = Emitter(
-        InsertPoint.at_end(block) if start is None else InsertPoint.before(start), block.args[0].location
-    )
+    emit = Emitter(InsertPoint.at_end(block) if start is None else InsertPoint.before(start), block.args[0].location)
     for argument, value in zip(old, _collapsed(emit, types, new), strict=True):
         argument.replace_all_uses_with(value)
         block.erase_arg(argument)

@@ -30,6 +30,15 @@ from tirx.passes.emitter import Emitter
 from tirx.passes.tcgen05_product import check_threads, plan_product, tile_columns
 from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, register_image
 
+
+def _same_registers(image: TileLayout, layout: TileLayout) -> bool:
+    """Whether two register layouts are one, also when one counts threads and the other warps and lanes."""
+    try:
+        return image.fuse_threads().equivalent(layout.fuse_threads())
+    except LayoutError:
+        return image.equivalent(layout)  # its axes leave the warp or the lane open
+
+
 class _KernelLowering:
     """Lowers the tensor-memory operations of one kernel in place."""
 
@@ -173,12 +182,13 @@ class _KernelLowering:
                 image = register_image(tensor.placement, tensor.dims, shape)
             except LegalityError:
                 continue  # this shape cannot move the tile; another may
-            if image.equivalent(register.placement):
+            if _same_registers(image, register.placement):
                 return shape
         expected = register_image(tensor.placement, tensor.dims, pick_ld_shape(tensor.placement))
         raise LocatedError(
             copy,
-            f"expected a register layout that tcgen05.ld and st can move, such as {expected}, found {register.placement}",
+            f"expected a register layout that tcgen05.ld and st can move, such as {expected}, "
+            f"found {register.placement}",
         )
 
     def _epilogue(self, base: SSAValue, is_first_warp: SSAValue, columns: int) -> None:

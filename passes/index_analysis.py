@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
 
@@ -71,11 +72,17 @@ def index_fact(value: SSAValue) -> IndexFact:
             return IndexFact()
 
 
+def ancestors(op: Operation) -> Iterator[Operation]:
+    """The operations around `op`, innermost first."""
+    around = op.parent_op()
+    while around is not None:
+        yield around
+        around = around.parent_op()
+
+
 def _block_id_fact(op: BlockIdOp) -> IndexFact:
-    parent: Operation | None = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp):
-        parent = parent.parent_op()
-    grid = None if parent is None else parent.grid_dims
+    kernel = next((around for around in ancestors(op) if isinstance(around, KernelOp)), None)
+    grid = None if kernel is None else kernel.grid_dims
     return IndexFact(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1)
 
 

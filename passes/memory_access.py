@@ -42,19 +42,25 @@ class MemoryTile:
 
 
 class TileAccess:
-    """Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32)."""
+    """
+    Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
 
-    def __init__(self, emit: Emitter, memory: MemoryTile, register: TileType, threads: int, tid: SSAValue):
+    With `once`, threads that hold only copies of what another one holds take no part (see `plan_accesses`).
+    """
+
+    def __init__(
+        self, emit: Emitter, memory: MemoryTile, register: TileType, threads: int, tid: SSAValue, *, once: bool
+    ):
         self.emit = emit
         self.memory = memory
         self.format: RegisterFormat = register_format(register)
         self.bits = register.dtype.storage_bits
         self.tid = tid
-        self.plan = self._plan(register, threads)
+        self.plan = self._plan(register, threads, once)
         self._addresses: dict[IndexExpr, SSAValue] = {}
         self._emission: dict[Attribute, IndexEmission] = {}
 
-    def _plan(self, register: TileType, threads: int) -> AccessPlan:
+    def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
         layout, memory = register.placement, self.memory.type.placement
         if not isinstance(layout, TileLayout) or memory is None:
             raise LocatedError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
@@ -62,7 +68,7 @@ class TileAccess:
             raise LocatedError(self.emit.location, f"expected elements of 8 bits or more, found {register.dtype.name}")
         try:
             plan = plan_accesses(
-                layout, memory, register.dims, self.bits, threads, base_align_bytes=self.memory.alignment
+                layout, memory, register.dims, self.bits, threads, base_align_bytes=self.memory.alignment, once=once
             )
         except LayoutError as e:
             raise LocatedError(self.emit.location, str(e)) from e
@@ -136,6 +142,9 @@ class TileAccess:
         )
         bit = emit.bit_and(emit(arith.AndIOp(warps, lanes)).result, 1)
         condition = emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
+        if owners.below is not None:
+            below = emit(arith.CmpiOp(self.tid, emit.constant(owners.below, i32), "ult")).result
+            condition = emit(arith.AndIOp(condition, below)).result
         branch = emit(scf.IfOp(condition, types, Region(held), Region([] if other is None else other)))
         # Instructions of whole warps may follow.
         emit(BarWarpSyncOp())

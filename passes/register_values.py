@@ -52,7 +52,8 @@ def register_format(tile: TileType) -> RegisterFormat:
 
 def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
     """The registers that hold a tile value; taken from the cast that made it, if one did."""
-    if isinstance(cast := tile.owner, UnrealizedConversionCastOp) and not isinstance(cast.inputs[0].type, TileType):
+    cast = tile.owner
+    if isinstance(cast, UnrealizedConversionCastOp) and cast.inputs and not isinstance(cast.inputs[0].type, TileType):
         return cast.inputs
     format_ = register_format(TileType.of(tile))
     return emit(UnrealizedConversionCastOp.get([tile], [format_.type] * format_.count)).results

@@ -97,7 +97,9 @@ def product_shape(mma: MmaOp) -> ProductShape:
     _, _, k = check_shape(kind, m, n, ws=mma.zero_columns is not None)
     if a.dims[-1] % k:
         nearest = max(k, round(a.dims[-1] / k) * k)
-        raise LegalityError(f"kind {kind}: expected K in multiples of {k}, found {a.dims[-1]}; the nearest is {nearest}")
+        raise LegalityError(
+            f"kind {kind}: expected K in multiples of {k}, found {a.dims[-1]}; the nearest is {nearest}"
+        )
     mask = None
     if mma.zero_columns is not None:
         mask = mma.zero_columns.data.mask(m, n)

@@ -22,6 +22,9 @@ from tirx.tcgen05 import LegalityError, pick_ld_shape, register_image
 REGISTER_BYTES = 256
 """What one piece of a copy holds per thread: a quarter of the 255 registers that a thread can have."""
 
+MAX_REGISTER_BYTES = 255 * 4
+"""What a thread can hold at all (CUDA programming guide, technical specifications: 255 registers of 32 bits)."""
+
 COLUMNS_PER_PIECE = 64
 """Columns of tensor memory that one piece of a copy moves: at most so many registers of each thread."""
 
@@ -57,9 +60,7 @@ def _has_slices(layout: TileLayout | ComposeLayout, shape: Shape, part: Shape) -
     return True
 
 
-def _pieces(
-    shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayout]
-) -> Iterator[tuple[Offsets, Shape]]:
+def _pieces(shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayout]) -> Iterator[tuple[Offsets, Shape]]:
     """
     Cuts a tile into equal parts of at most `limit` elements (or one row), along the outer dimensions.
 
@@ -133,15 +134,7 @@ class _Expander:
         for offsets, shape in self._memory_pieces(op, op.source, op.destination):
             source = _subview(emit, op.source, offsets, shape)
             destination = _subview(emit, op.destination, offsets, shape)
-            layout = copy_distribution(
-                shape,
-                _layout(op, source),
-                _layout(op, destination),
-                op.source_type.dtype.storage_bits,
-                self.kernel.num_threads,
-                _memory(memories[0]),
-                _memory(memories[1]),
-            )
+            layout = self._distribution(op, shape, TileType.of(source), TileType.of(destination))
             self._through_registers(emit, source, destination, layout)
         return True
 
@@ -157,22 +150,51 @@ class _Expander:
                     tile = _subview(emit, reshaped, offsets, shape)
                     self._fill_through_registers(emit, op, tile, self._image(op, tile))
             case _:
-                for offsets, shape in self._memory_pieces(op, op.tile):
+                for offsets, shape in self._memory_pieces(op, op.tile, op.tile):
                     tile = _subview(emit, op.tile, offsets, shape)
-                    layout = _layout(op, tile)
-                    bits = op.tile_type.dtype.storage_bits
-                    memory = _memory(op.tile_type.memory)
-                    distribution = copy_distribution(
-                        shape, layout, layout, bits, self.kernel.num_threads, memory, memory
-                    )
-                    self._fill_through_registers(emit, op, tile, distribution)
+                    type_ = TileType.of(tile)
+                    self._fill_through_registers(emit, op, tile, self._distribution(op, shape, type_, type_))
         return True
 
-    def _memory_pieces(self, op: Operation, *tiles: SSAValue) -> Iterator[tuple[Offsets, Shape]]:
-        """How to cut tiles of global or shared memory, of one shape and type, that `op` moves."""
-        type_ = TileType.of(tiles[0])
-        limit = self.kernel.num_threads * REGISTER_BYTES * 8 // type_.dtype.storage_bits
-        return _pieces(type_.dims, limit, [_layout(op, tile) for tile in tiles])
+    def _distribution(self, op: Operation, shape: Shape, source: TileType, destination: TileType) -> TileLayout:
+        """Which thread moves what between two (parts of) tiles in global or shared memory."""
+        ends = source.placement, destination.placement
+        if ends[0] is None or ends[1] is None:
+            raise LocatedError(op, f"expected layouts on {source} and {destination}; tirx-pick-layouts chooses them")
+        return copy_distribution(
+            shape,
+            ends[0],
+            ends[1],
+            source.dtype.storage_bits,
+            self.kernel.num_threads,
+            _memory(source.memory),
+            _memory(destination.memory),
+        )
+
+    def _memory_pieces(self, op: Operation, source: SSAValue, destination: SSAValue) -> Sequence[tuple[Offsets, Shape]]:
+        """How to cut the tiles so that the threads that can share out a piece have the registers for it."""
+        types = TileType.of(source), TileType.of(destination)
+        dims, bits = types[0].dims, types[0].dtype.storage_bits
+        layouts = [_layout(op, source), _layout(op, destination)]
+        limit = self.kernel.num_threads * REGISTER_BYTES * 8 // bits
+        previous: Shape | None = None
+        while True:
+            pieces = list(_pieces(dims, limit, layouts))
+            offsets, shape = pieces[0]
+            distribution = self._distribution(op, shape, *(SubviewOp.type_of(t, offsets, shape) for t in types))
+            held = distribution.span("m") * bits // 8
+            if held <= REGISTER_BYTES:
+                return pieces
+            if shape == previous:
+                break
+            previous, limit = shape, prod(shape) - 1
+        if held > MAX_REGISTER_BYTES:
+            raise LocatedError(
+                op,
+                f"expected a tile that {self.kernel.num_threads} threads can share out, found one of which a thread "
+                f"has to move {held} bytes at once; extents with more divisors in common with the threads help",
+            )
+        return pieces
 
     @staticmethod
     def _tensor_pieces(op: Operation, tile: SSAValue) -> tuple[Shape, list[tuple[Offsets, Shape]]]:

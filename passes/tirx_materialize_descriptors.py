@@ -33,9 +33,7 @@ def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAVa
     if type_.placement is None:
         raise LocatedError(op, "expected a layout on the tile; tirx-pick-layouts chooses one")
     try:
-        slices = operand_slices(
-            type_.placement, (type_.dims[-2], type_.dims[-1]), type_.dtype.name, op.k.value.data
-        )
+        slices = operand_slices(type_.placement, (type_.dims[-2], type_.dims[-1]), type_.dtype.name, op.k.value.data)
         part = slices[op.step.value.data]
         layout = part.canonical
         template = SmemDescriptor(start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle).encode()

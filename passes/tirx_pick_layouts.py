@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -111,6 +111,7 @@ class _Picker:
 
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
+        self.fragments: set[Operation | Block] = set()  # owners of tiles that got the fragments of a product
 
     def run(self) -> None:
         for op in self.kernel.walk():
@@ -141,7 +142,9 @@ class _Picker:
 
     def _picked(self, tile: SSAValue, layout: TileLayout | ComposeLayout, why: str) -> None:
         if not isinstance(tile.owner, AllocOp):
-            raise LocatedError(self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation")
+            raise LocatedError(
+                self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation"
+            )
         _place(tile, layout)
         remark(tile.owner, f"picked {layout}: {why}")
 
@@ -162,8 +165,14 @@ class _Picker:
             raise LocatedError(mma, str(e)) from e
 
     def _mma_sync(self, mma: MmaOp) -> None:
-        if all(TileType.of(tile).placement is not None for tile in (mma.a, mma.b, mma.accumulator)):
+        placed = [tile for tile in (mma.a, mma.b, mma.accumulator) if TileType.of(tile).placement is not None]
+        if len(placed) == 3:
             return
+        if not all(tile.owner in self.fragments for tile in placed):
+            raise LocatedError(
+                mma,
+                "expected layouts on all of A, B and the accumulator or on none: the fragments depend on each other",
+            )
         *batch, m, n = mma.accumulator_type.dims
         k = mma.a_type.dims[-1]
         warps, rest = divmod(self.kernel.num_threads, WARP_SIZE)
@@ -185,16 +194,17 @@ class _Picker:
             raise LocatedError(mma, str(e)) from e
         for index, layout in enumerate(layouts):
             tile = mma.operands[index]
-            if (placed := TileType.of(tile).placement) is None:
+            if (found := TileType.of(tile).placement) is None:
                 self._picked(tile, layout, f"fragments of mma.sync over {warps} warp{'s' if warps > 1 else ''}")
-            elif not placed.equivalent(layout):
-                name = ("A", "B", "the accumulator")[index]
-                hint = (
-                    f"give A and B a tile each, because {warps} warps hold different fragments of them"
+                self.fragments.add(tile.owner)
+            elif not found.equivalent(layout):
+                problem = (
+                    f"expected A and B in two tiles, because {warps} warps hold different fragments of them"
                     if mma.a is mma.b
-                    else "write layouts on all three tiles, which depend on each other"
+                    else f"expected {('A', 'B', 'the accumulator')[index]} in the fragments of one product only, or "
+                    "layouts on all tiles: another product asks for other fragments"
                 )
-                raise LocatedError(mma, f"expected {name} in the fragments {layout}, found {placed}; {hint}")
+                raise LocatedError(mma, f"{problem}: {found} and {layout}")
 
     def _plain(self, alloc: AllocOp) -> None:
         type_ = alloc.result.type
@@ -215,8 +225,7 @@ class _Picker:
                 self._picked(alloc.result, registers[0], "as in the register tile of a copy")
                 return
             memories: list[tuple[Memory, TileLayout | ComposeLayout]] = [
-                ("global" if scope is Scope.GLOBAL else "shared", layout)
-                for scope, layout in ends
+                ("global" if scope is Scope.GLOBAL else "shared", layout) for scope, layout in ends
             ]
             memories = memories or [("global", TileLayout.row_major(type_.dims))]
             (first, source), (last, destination) = memories[0], memories[-1]

@@ -52,7 +52,11 @@ from tirx.dialects.ptx.base import (
 )
 from tirx.ptx.targets import Target, TargetError
 
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*")
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+")
+"""PTX ISA, "Identifiers", less those that start with `%`, which here are registers."""
+
+RESERVED_NAMES = frozenset({"WARP_SZ"})
+"""Identifiers that PTX has taken; instruction names are not among them."""
 
 PARAM_TYPES: dict[str, int] = {"u32": 4, "s32": 4, "u64": 8, "s64": 8, "f32": 4, "f64": 8, "b8": 1}
 """Types of entry parameters and their size in bytes; `b8` is only for arrays such as tensor maps."""
@@ -63,6 +67,8 @@ PARAM_LIMIT = 32764
 
 def check_identifier(what: str, name: str) -> None:
     """Raises VerifyException unless `name` can be printed as a PTX identifier as it stands."""
+    if name in RESERVED_NAMES:
+        raise VerifyException(f"expected {what} to be a name that PTX does not reserve, got '{name}'")
     if _IDENTIFIER.fullmatch(name) is None:
         raise VerifyException(f"expected {what} to be a PTX identifier ({_IDENTIFIER.pattern}), got '{name}'")
 
@@ -222,7 +228,7 @@ class EntryOp(IRDLOperation):
     def verify_(self) -> None:
         check_identifier("entry name", self.sym_name.data)
         try:
-            self.target_info
+            _ = self.target_info
         except TargetError as error:
             raise VerifyException(str(error)) from error
         names = [p.data.name for p in self.params]

@@ -245,5 +245,3 @@ class BlockIdOp(IRDLOperation):
         printer.print_string(f" {self.axis.data}")
         if self.attributes:
             printer.print_op_attributes(self.attributes)
-
-

@@ -190,7 +190,9 @@ class CopyOp(IRDLOperation):
     def verify_(self) -> None:
         source, destination = self.source_type, self.destination_type
         if source.dims != destination.dims:
-            raise VerifyException(f"expected tiles of one shape, found {shape_text(source)} and {shape_text(destination)}")
+            raise VerifyException(
+                f"expected tiles of one shape, found {shape_text(source)} and {shape_text(destination)}"
+            )
         if source.element_type != destination.element_type:
             raise VerifyException(
                 f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
@@ -365,5 +367,3 @@ class MmaOp(IRDLOperation):
         if self.result is not None:
             printer.print_string(" -> ")
             printer.print_attribute(self.result.type)
-
-

@@ -189,4 +189,3 @@ def owner_root(value: SSAValue) -> SSAValue:
             case _:
                 return value
     return value
-

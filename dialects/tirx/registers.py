@@ -64,7 +64,7 @@ class StoreOp(IRDLOperation):
     """
     `tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
 
-    Every thread stores the elements that it holds. Copies of one element store the same value.
+    Every thread stores the elements that it holds; of threads that hold the same ones, one does.
     """
 
     name = "tirx.store"

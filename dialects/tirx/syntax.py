@@ -34,5 +34,3 @@ def parse_attributes(parser: Parser, op: type[IRDLOperation]) -> dict[str, Attri
         if name in op.get_irdl_definition().properties:
             parser.raise_error(f"expected '{name}' in its own place, found it among the attributes", start, parser.pos)
     return attributes
-
-

@@ -67,3 +67,16 @@ tirx.kernel @types(%f: f32) target("sm_80") threads(32) {
   %0 = tirx.mma %a, %a, %c : !tirx.tile<8x4xf32, register, #a>, !tirx.tile<8x4xf32, register, #a>, !tirx.tile<8x8xf32, register, #c> -> !tirx.tile<8x8xf32, register, #c>
   tirx.return
 }
+
+// -----
+
+!a = !tirx.tile<8x4xf64, register>
+!c = !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>
+
+tirx.kernel @no_layout(%f: f64) target("sm_80") threads(32) {
+  %a = builtin.unrealized_conversion_cast to !a
+  %c = tirx.splat %f : f64 -> !c
+  // expected-error@+1 {{expected a tile layout on A; tirx-pick-layouts chooses one}}
+  %0 = tirx.mma %a, %a, %c : !a, !a, !c -> !c
+  tirx.return
+}

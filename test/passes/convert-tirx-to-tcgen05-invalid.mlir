@@ -93,3 +93,17 @@ tirx.kernel @register_layout() target("sm_100a") threads(128) {
   tirx.copy %r, %t : !r, !tirx.tile<128x64xf32, tensor, #t>
   tirx.return
 }
+
+// -----
+
+// The hardware has f16 accumulators, but their registers are not those of 32-bit elements.
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(128, 16) : (16, 1)]>>
+#t = #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>
+tirx.kernel @f16_accumulator() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x16xf16, shared, #a>
+  %t = tirx.alloc : !tirx.tile<128x128xf16, tensor, #t>
+  // expected-error@+1 {{expected a 32-bit accumulator (f32, s32), found f16}}
+  tirx.mma %a, %a, %t : !tirx.tile<128x16xf16, shared, #a>, !tirx.tile<128x16xf16, shared, #a>, !tirx.tile<128x128xf16, tensor, #t>
+  tirx.return
+}

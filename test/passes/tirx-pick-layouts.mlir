@@ -142,3 +142,18 @@ tirx.kernel @one_tile() target("sm_80") threads(32) {
   tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register>, !tirx.tile<8x4xf64, register>, !tirx.tile<8x8xf64, register>
   tirx.return
 }
+
+// Parts of a tile, and other shapes of it, follow the tile.
+
+// CHECK-LABEL: tirx.kernel @parts
+// CHECK: %lower = {{.*}} -> !tirx.tile<64x64xf32, shared, #tirx.tile_layout<S[4096 : 1] + 4096>>
+// CHECK: %flat = {{.*}} -> !tirx.tile<4096xf32, shared, #tirx.tile_layout<S[4096 : 1] + 4096>>
+// CHECK: %row = {{.*}} -> !tirx.tile<128xf32, shared, #tirx.tile_layout<S[128 : 1] + 4160>>
+tirx.kernel @parts() target("sm_80") threads(128) {
+  // expected-remark@+1 {{picked S[(128, 64) : (64, 1)]: row-major}}
+  %whole = tirx.alloc : !tirx.tile<128x64xf32, shared>
+  %lower = tirx.subview %whole[64, 0] : !tirx.tile<128x64xf32, shared> -> !tirx.tile<64x64xf32, shared>
+  %flat = tirx.reshape %lower : !tirx.tile<64x64xf32, shared> -> !tirx.tile<4096xf32, shared>
+  %row = tirx.subview %flat[64] : !tirx.tile<4096xf32, shared> -> !tirx.tile<128xf32, shared>
+  tirx.return
+}

@@ -51,39 +51,61 @@ class Access:
 @dataclass(frozen=True)
 class Owners:
     """
-    The threads of a block that hold a part of a tile: those of the given warps on the given lanes.
+    The threads of a block that hold a part of a tile: those of the given warps on the given lanes, below a thread.
 
-    Bit w of `warps` stands for warp w (thread // 32), bit l of `lanes` for lane l (thread % 32).
+    Bit w of `warps` stands for warp w (thread // 32), bit l of `lanes` for lane l (thread % 32). `below` is None where
+    the masks say it all.
     """
 
     warps: int
     lanes: int
+    below: int | None = None
 
     @staticmethod
-    def of(held: NDArray[np.bool_]) -> Owners | None:
-        """The owners, given per thread; None when every thread is one. AccessError when no two masks say it."""
-        if held.all():
-            return None
+    def around(held: NDArray[np.bool_]) -> Owners:
+        """The fewest warps and lanes that include all threads that are marked, up to the last if that is needed."""
         lanes = np.zeros(-(-len(held) // WARP_SIZE) * WARP_SIZE, dtype=np.bool_)
         lanes[: len(held)] = held
         by_warp = lanes.reshape(-1, WARP_SIZE)
         warps: NDArray[np.bool_] = np.any(by_warp, axis=1)
         in_warp: NDArray[np.bool_] = np.any(by_warp, axis=0)
         owners = Owners(_mask(warps), _mask(in_warp))
-        wrong = np.flatnonzero(held != owners.holds(np.arange(len(held), dtype=np.int64)))
-        if len(wrong):
-            raise AccessError(
-                f"expected a tile on the same lanes of every warp that holds a part of it; thread {wrong[0]} does not"
-            )
+        if len(owners.others(held)):
+            return Owners(owners.warps, owners.lanes, int(np.flatnonzero(held)[-1]) + 1)
         return owners
+
+    def others(self, held: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The threads that these owners cannot tell from those that are marked."""
+        return np.flatnonzero(held != self.holds(np.arange(len(held), dtype=np.int64)))
 
     def holds(self, thread: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each thread is one of them."""
-        return (self.warps >> thread // WARP_SIZE & self.lanes >> thread % WARP_SIZE & 1).astype(np.bool_)
+        marked = (self.warps >> thread // WARP_SIZE & self.lanes >> thread % WARP_SIZE & 1).astype(np.bool_)
+        return marked if self.below is None else marked & (thread < self.below)
 
 
 def _mask(bits: NDArray[np.bool_]) -> int:
     return sum(1 << int(i) for i in np.flatnonzero(bits))
+
+
+def _taking_part(held: NDArray[np.int64], once: bool) -> tuple[NDArray[np.bool_], Owners]:
+    """Which threads take part, and the masks that say so; with `once` none that only repeats an earlier thread."""
+    holding: NDArray[np.bool_] = np.any(held >= 0, axis=1)
+    if once:
+        _, firsts = np.unique(held, axis=0, return_index=True)
+        alone = np.zeros_like(holding)
+        alone[firsts] = True
+        alone &= holding
+        owners = Owners.around(alone)
+        if not len(owners.others(alone)):
+            return alone, owners
+    owners = Owners.around(holding)
+    if len(others := owners.others(holding)):
+        raise AccessError(
+            f"expected a tile on the same lanes of every warp that holds a part of it, up to some thread; thread "
+            f"{others[0]} does not fit"
+        )
+    return holding, owners
 
 
 @dataclass(frozen=True)
@@ -217,6 +239,8 @@ def plan_accesses(
     threads: int,
     max_vector_bytes: int = 16,
     base_align_bytes: int = 16,
+    *,
+    once: bool = False,
 ) -> AccessPlan:
     """
     The loads or stores by which `threads` threads move the tile between memory and their registers.
@@ -241,8 +265,7 @@ def plan_accesses(
     _check_width(element_bits, max_vector_bytes, base_align_bytes)
     held = held_elements(register, dims, threads)
     used: NDArray[np.bool_] = np.any(held >= 0, axis=0)
-    holding: NDArray[np.bool_] = np.any(held >= 0, axis=1)
-    owners = Owners.of(holding)
+    holding, owners = _taking_part(held, once)
     missing = np.argwhere((held < 0) & used & holding[:, None])
     if len(missing):
         thread, slot = (int(x) for x in missing[0])
@@ -285,4 +308,4 @@ def plan_accesses(
         assert (base.evaluate({THREAD_VARIABLE: tids}) + addend == column).all(), "the expression is not the layout"
         accesses.append(Access(first, count, base, addend))
         leaders.append((column, accesses[-1]))
-    return AccessPlan(tuple(accesses), threads, element_bits, owners)
+    return AccessPlan(tuple(accesses), threads, element_bits, None if holding.all() else owners)

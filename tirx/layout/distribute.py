@@ -188,16 +188,10 @@ def _layout(vector: Sequence[_Digit], taken: Sequence[_Digit], registers: Sequen
 
 
 def _thread_counts(vectors: int, threads: int) -> list[int]:
-    """
-    How many threads to try: all, and, where their number does not divide the work, the most that do.
-
-    The latter are whole warps or a part of one, so that two masks tell who takes part (see `Owners`).
-    """
+    """How many threads to try: all, and, where their number does not divide the work, the most that do."""
     if vectors % threads == 0:
         return [threads]
-    whole = range(threads // WARP_SIZE * WARP_SIZE, 0, -WARP_SIZE)
-    part = range(min(threads, WARP_SIZE), 0, -1)
-    return [threads, next(n for n in (*whole, *part) if vectors % n == 0)]
+    return [threads, next(n for n in range(threads, 0, -1) if vectors % n == 0)]
 
 
 def copy_distribution(

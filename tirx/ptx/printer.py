@@ -128,7 +128,7 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
 
 
 def _check_cta_groups(entry: EntryOp) -> None:
-    """`ptxas` from 13.0 on rejects a kernel that mixes `.cta_group::1` and `.cta_group::2`; 12.9 accepts it silently."""
+    """`ptxas` 13.0 and later rejects a kernel that mixes `.cta_group::1` and `.cta_group::2`; 12.9 accepts it."""
     first: CtaGroupOp | Tcgen05MmaWsOp | None = None
     for op in entry.body.walk():
         if not isinstance(op, CtaGroupOp | Tcgen05MmaWsOp):

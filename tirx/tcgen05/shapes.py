@@ -9,6 +9,7 @@ agrees; shapes that tirx chooses itself are portable ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tirx.tcgen05.dtypes import DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
@@ -130,8 +131,6 @@ def _compact(values: tuple[int, ...]) -> str:
     text = ", ".join(map(str, values))
     if len(values) > 6:
         tail = values[-1] - values[-2]
-        first = next(
-            i for i in range(len(values) - 1) if all(b - a == tail for a, b in zip(values[i:], values[i + 1 :]))
-        )
+        first = next(i for i in range(len(values) - 1) if all(b - a == tail for a, b in pairwise(values[i:])))
         text = ", ".join(map(str, (*values[: first + 2], "...", values[-1])))
     return f"{{{text}}}"

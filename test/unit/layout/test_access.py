@@ -231,7 +231,7 @@ def test_a_tile_of_one_element() -> None:
             "S[3 : 31@tx]",
             "S[3 : 1]",
             64,
-            "expected a tile on the same lanes of every warp that holds a part of it; thread 30 does not",
+            "expected a tile on the same lanes of every warp that holds a part of it, up to some thread; thread 30 ",
         ),
         (
             "S[(2, 2, 16) : (5@tx, 2@tx, 1)] + R[(2, 2, 2) : (1@tx, 7@tx, 3@tx)]",
@@ -256,6 +256,14 @@ def test_what_threads_cannot_reach(register: str, memory: str, threads: int, mes
     assert str(error.value).startswith(message)
 
 
+def test_threads_up_to_one() -> None:
+    layout = TileLayout.parse("S[(40, 2) : (1@tx, 1)]")
+    shape = (layout.size(),)
+    plan = plan_accesses(layout, TileLayout.row_major(shape), shape, 32, 96)
+    assert plan.owners == Owners(0b11, 0xFFFFFFFF, below=40)
+    check(plan, layout, TileLayout.row_major(shape), shape)
+
+
 @pytest.mark.parametrize(
     ("register", "threads", "warps", "lanes"),
     [
@@ -274,6 +282,33 @@ def test_threads_that_hold_nothing_take_no_part(register: str, threads: int, war
     plan = plan_accesses(layout, TileLayout.row_major(shape), shape, 32, threads)
     assert plan.owners == Owners(warps, lanes)
     check(plan, layout, TileLayout.row_major(shape), shape)
+
+
+@pytest.mark.parametrize(
+    ("register", "threads", "warps", "lanes"),
+    [
+        ("S[(16, 4) : (1@tx, 1)] + R[8 : 16@tx]", 128, 0b1, 0xFFFF),
+        ("S[(20, 2) : (1@tx, 1)] + R[3 : 20@tx]", 60, 0b1, 0xFFFFF),
+        ("S[(32, 2) : (1@laneid, 1)]", 128, 0b1, 0xFFFFFFFF),
+        ("S[(2, 2, 4, 4) : (8@laneid, 16@laneid, 1@laneid, 1)] + R[2 : 4@laneid]", 32, 0b1, 0x0F0F0F0F),
+        ("S[(2, 16, 2) : (2@warpid, 1@laneid, 1)] + R[(2, 2) : (1@warpid, 16@laneid)]", 128, 0b101, 0xFFFF),
+    ],
+)
+def test_one_copy_is_stored(register: str, threads: int, warps: int, lanes: int) -> None:
+    layout = TileLayout.parse(register)
+    shape = (layout.size(),)
+    memory = TileLayout.row_major(shape)
+    assert plan_accesses(layout, memory, shape, 32, threads).owners is None
+    plan = plan_accesses(layout, memory, shape, 32, threads, once=True)
+    assert plan.owners == Owners(warps, lanes)
+    stored = np.concatenate(list(reached(plan).values()))
+    assert sorted(stored.tolist()) == list(range(layout.size()))
+
+
+def test_copies_that_cannot_be_told_are_all_stored() -> None:
+    layout = TileLayout.parse("S[(2, 20, 2) : (40@tx, 1@tx, 1)] + R[2 : 20@tx]")
+    shape = (layout.size(),)
+    assert plan_accesses(layout, TileLayout.row_major(shape), shape, 32, 80, once=True).owners is None
 
 
 def test_replicas_that_overlap_the_digits() -> None:
@@ -298,9 +333,17 @@ def test_replicas_that_overlap_the_digits() -> None:
 )
 def test_widths_that_do_not_exist(options: dict[str, int], message: str) -> None:
     layout = TileLayout.parse("S[(32, 2) : (1@tx, 1)]")
-    arguments = {"element_bits": 32, "threads": 32} | options
+    widths = {"element_bits": 32, "max_vector_bytes": 16, "base_align_bytes": 16} | options
     with pytest.raises(AccessError, match=f"^{message}$"):
-        plan_accesses(layout, TileLayout.row_major((32, 2)), (32, 2), **arguments)
+        plan_accesses(
+            layout,
+            TileLayout.row_major((32, 2)),
+            (32, 2),
+            widths["element_bits"],
+            32,
+            widths["max_vector_bytes"],
+            widths["base_align_bytes"],
+        )
 
 
 def test_sizes_have_to_agree() -> None:

@@ -102,9 +102,9 @@ def test_coalesced_vectors_without_bank_conflicts(name: str, to_shared: bool) ->
         pytest.param((4, 4), 32, 128, "S[16 : 1@tx] + R[8 : 16@tx]", id="fewer elements than threads"),
         pytest.param((128, 4), 32, 128, "S[(128, 4) : (1@tx, 1)]", id="one vector each"),
         pytest.param((64, 4), 32, 128, "S[(128, 2) : (1@tx, 1)]", id="half a vector each, no copies"),
-        pytest.param((35,), 32, 64, "S[(5, 7) : (1, 1@tx)]", id="nothing to share out among all"),
-        pytest.param((5, 64), 32, 96, "S[(5, 4, 4, 4) : (4@tx, 4, 1@tx, 1)]", id="part of a warp"),
-        pytest.param((66, 64), 16, 128, "S[(11, 96, 4) : (4, 1@tx, 1)]", id="three of four warps"),
+        pytest.param((35,), 32, 64, "S[35 : 1@tx]", id="a part of the threads"),
+        pytest.param((5, 64), 32, 96, "S[(80, 4) : (1@tx, 1)]", id="one vector for most threads"),
+        pytest.param((66, 64), 16, 128, "S[(6, 88, 8) : (8, 1@tx, 1)]", id="vectors for most threads"),
         pytest.param((1,), 32, 32, "S[] + R[32 : 1@tx]", id="one element"),
     ],
 )

@@ -1,0 +1,131 @@
+// RUN: tirx-opt %s --convert-tirx-to-ptx --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{expected a target, such as target("sm_100a"), on the kernel or on the command line}}
+tirx.kernel @no_target() threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected kernel arguments of type memref, index, i32, i64, f32 or f64, found f16}}
+tirx.kernel @argument(%x: f16) target("sm_80") threads(32) {
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @memref(%x: memref<8xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{expected only 'tirx.view' on a memref argument, found 'memref.load'}}
+  %v = memref.load %x[%c0] : memref<8xf32>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @view() target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %m = memref.alloc() : memref<8xf32>
+  // expected-error@+1 {{expected a view of a kernel argument with static strides}}
+  %g = tirx.view %m[%c0] : memref<8xf32> -> !tirx.tile<8xf32, global>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @shared_without_layout() target("sm_80") threads(32) {
+  // expected-error@+1 {{expected a shared tile with a layout at this point, found !tirx.tile<8xf32, shared>; earlier passes lower the others}}
+  %s = tirx.alloc : !tirx.tile<8xf32, shared>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @register_alloc() target("sm_80") threads(32) {
+  // expected-error@+1 {{expected a shared tile with a layout at this point, found !tirx.tile<32xf32, register, }}
+  %r = tirx.alloc : !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  tirx.return
+}
+
+// -----
+
+#row = #tirx.tile_layout<S[32 : 1]>
+tirx.kernel @copy(%x: memref<32xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0] : memref<32xf32> -> !tirx.tile<32xf32, global, #row>
+  // expected-error@+1 {{expected 'tirx.copy' to be lowered by an earlier pass}}
+  tirx.copy %g, %g : !tirx.tile<32xf32, global, #row>, !tirx.tile<32xf32, global, #row>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @global_without_layout(%x: memref<32xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0] : memref<32xf32> -> !tirx.tile<32xf32, global>
+  // expected-error@+1 {{expected layouts on both tiles; tirx-pick-layouts chooses them}}
+  %v = tirx.load %g : !tirx.tile<32xf32, global> -> !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  tirx.return
+}
+
+// -----
+
+#row = #tirx.tile_layout<S[32 : 1]>
+tirx.kernel @bytes(%x: memref<32xf8E4M3FN>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0] : memref<32xf8E4M3FN> -> !tirx.tile<32xf8E4M3FN, global, #row>
+  // expected-error@+1 {{expected every thread to move 16 bits or more at a time, found single e4m3 elements: S[32 : 1@laneid] against S[32 : 1]}}
+  %v = tirx.load %g : !tirx.tile<32xf8E4M3FN, global, #row> -> !tirx.tile<32xf8E4M3FN, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  tirx.return
+}
+
+// -----
+
+#row = #tirx.tile_layout<S[128 : 1]>
+tirx.kernel @nibbles(%x: memref<128xf4E2M1FN>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0] : memref<128xf4E2M1FN> -> !tirx.tile<128xf4E2M1FN, global, #row>
+  // expected-error@+1 {{expected elements of 8 bits or more, found e2m1}}
+  %v = tirx.load %g : !tirx.tile<128xf4E2M1FN, global, #row> -> !tirx.tile<128xf4E2M1FN, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @splat() target("sm_100a") threads(32) {
+  %one = arith.constant 1.0 : f8E4M3FN
+  // expected-error@+1 {{expected elements of 16 bits or more in a fill, found f8E4M3FN}}
+  %v = tirx.splat %one : f8E4M3FN -> !tirx.tile<128xf8E4M3FN, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
+  tirx.return
+}
+
+// -----
+
+// A tile that comes from nowhere this pass knows.
+
+#t = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
+tirx.kernel @tensor(%base: i32) target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected no tiles after lowering, found !tirx.tile<128x32xf32, tensor, }}
+  %t = tcgen05.tile %base, 0 : i32 -> !tirx.tile<128x32xf32, tensor, #t>
+  tirx.return
+}
+
+// -----
+
+#row = #tirx.tile_layout<S[32 : 1]>
+tirx.kernel @unknown_tile() target("sm_80") threads(32) {
+  %s = builtin.unrealized_conversion_cast to !tirx.tile<32xf32, shared, #row>
+  // expected-error@+1 {{expected a tile of global or shared memory, found !tirx.tile<32xf32, shared, }}
+  %v = tirx.load %s : !tirx.tile<32xf32, shared, #row> -> !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  tirx.return
+}
+
+// -----
+
+#twice = #tirx.tile_layout<S[32 : 1] + R[2 : 32]>
+tirx.kernel @replicas() target("sm_80") threads(32) {
+  %s = tirx.alloc : !tirx.tile<32xf32, shared, #twice>
+  // expected-error@+1 {{expected every element once in memory, found replicas in S[32 : 1] + R[2 : 32]}}
+  %v = tirx.load %s : !tirx.tile<32xf32, shared, #twice> -> !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  tirx.return
+}

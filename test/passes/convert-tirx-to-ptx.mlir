@@ -1,0 +1,312 @@
+// RUN: tirx-opt %s --convert-tirx-to-ptx | filecheck %s
+
+// Parameters, the grid, shared memory: names are those of the program where PTX allows them.
+
+#row = #tirx.tile_layout<S[(8, 32) : (32, 1)]>
+#lanes = #tirx.tile_layout<S[(8, 32) : (1, 1@laneid)]>
+!g = !tirx.tile<8x32xf32, global, #row>
+!s = !tirx.tile<8x32xf32, shared, #row>
+!r = !tirx.tile<8x32xf32, register, #lanes>
+
+// CHECK-LABEL: ptx.entry @kernel(x : u64 ptr align 16, n : u32, k : u64, y_in_2 : u64 ptr align 16, f : f64, unused : u64) target("sm_80") reqntid(64, 1, 1) {
+// CHECK:         %0 = ptx.ld.param @x : i64
+// CHECK-NEXT:    %1 = ptx.cvta.to.global %0
+// CHECK-NEXT:    %n = ptx.ld.param @n : i32
+// CHECK-NEXT:    %2 = ptx.ld.param @k : i64
+// CHECK-NEXT:    %k = builtin.unrealized_conversion_cast %2 : i64 to index
+// CHECK-NEXT:    %f = ptx.ld.param @f : f64
+// CHECK-NEXT:    %3 = ptx.read_special tid.x
+// CHECK-NEXT:    %4 = ptx.read_special ctaid.y
+// CHECK-NEXT:    %i = arith.index_cast %4 : i32 to index
+// CHECK-NEXT:    %5 = arith.addi %i, %k : index
+// CHECK-NEXT:    %6 = arith.addi %n, %n : i32
+// CHECK-NEXT:    %7 = arith.addf %f, %f : f64
+// CHECK-NEXT:    %8 = arith.index_cast %5 : index to i64
+// CHECK-NEXT:    %9 = arith.constant 7 : i64
+// CHECK-NEXT:    %10 = arith.shli %8, %9 : i64
+// CHECK-NEXT:    %11 = arith.addi %1, %10 : i64
+// CHECK-NEXT:    %12 = arith.index_cast %i : index to i64
+// CHECK-NEXT:    %13 = arith.constant 2 : i64
+// CHECK-NEXT:    %14 = arith.shli %12, %13 : i64
+// CHECK-NEXT:    %15 = arith.addi %11, %14 : i64
+// CHECK-NEXT:    %16 = ptx.shared_alloc @s bytes 1024 align 128
+// CHECK-NEXT:    %17 = arith.constant 5 : i32
+// CHECK-NEXT:    %18 = arith.shrui %3, %17 : i32
+// CHECK-NEXT:    %19 = arith.constant 0 : i32
+// CHECK-NEXT:    %20 = arith.cmpi eq, %18, %19 : i32
+// CHECK-NEXT:    %21 = ptx.elect.sync
+// CHECK-NEXT:    %p = arith.andi %20, %21 : i1
+// CHECK-NEXT:    ptx.bar.sync 0
+// CHECK-NEXT:    ptx.ret
+tirx.kernel @kernel(%x: memref<64x32xf32>, %n: i32, %k: index, %y.in-2: memref<8xf32>, %f: f64, %unused: i64) target("sm_80") threads(64) {
+  %i = tirx.block_id y
+  %0 = arith.addi %i, %k : index
+  %1 = arith.addi %n, %n : i32
+  %2 = arith.addf %f, %f : f64
+  %g = tirx.view %x[%0, %i] : memref<64x32xf32> -> !g
+  %s = tirx.alloc : !s
+  %p = tirx.leader
+  tirx.barrier
+  tirx.return
+}
+
+// A warp moves 8 rows of 32 words, one row at a time.
+
+// CHECK-LABEL: ptx.entry @words
+// CHECK:         %0 = ptx.ld.param @x : i64
+// CHECK-NEXT:    %1 = ptx.cvta.to.global %0
+// CHECK-NEXT:    %2 = ptx.read_special tid.x
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %3 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %4 = arith.constant 7 : i64
+// CHECK-NEXT:    %5 = arith.shli %3, %4 : i64
+// CHECK-NEXT:    %6 = arith.addi %1, %5 : i64
+// CHECK-NEXT:    %7 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %8 = arith.constant 2 : i64
+// CHECK-NEXT:    %9 = arith.shli %7, %8 : i64
+// CHECK-NEXT:    %10 = arith.addi %6, %9 : i64
+// CHECK-NEXT:    %11 = arith.constant 2 : i32
+// CHECK-NEXT:    %12 = arith.shli %2, %11 : i32
+// CHECK-NEXT:    %13 = arith.extui %12 : i32 to i64
+// CHECK-NEXT:    %14 = arith.addi %10, %13 : i64
+// CHECK-NEXT:    %15 = ptx.ld global %14 : i64
+// CHECK-NEXT:    %16 = ptx.ld global %14 offset 128 : i64
+// CHECK-NEXT:    %17 = ptx.ld global %14 offset 256 : i64
+// CHECK-NEXT:    %18 = ptx.ld global %14 offset 384 : i64
+// CHECK-NEXT:    %19 = ptx.ld global %14 offset 512 : i64
+// CHECK-NEXT:    %20 = ptx.ld global %14 offset 640 : i64
+// CHECK-NEXT:    %21 = ptx.ld global %14 offset 768 : i64
+// CHECK-NEXT:    %22 = ptx.ld global %14 offset 896 : i64
+// CHECK-NEXT:    %23 = arith.constant 2 : i32
+// CHECK-NEXT:    %24 = arith.shli %2, %23 : i32
+// CHECK-NEXT:    %25 = arith.extui %24 : i32 to i64
+// CHECK-NEXT:    %26 = arith.addi %10, %25 : i64
+// CHECK-NEXT:    ptx.st global %26, %15 : i64
+// CHECK-NEXT:    ptx.st global %26 offset 128, %16 : i64
+// CHECK-NEXT:    ptx.st global %26 offset 256, %17 : i64
+// CHECK-NEXT:    ptx.st global %26 offset 384, %18 : i64
+// CHECK-NEXT:    ptx.st global %26 offset 512, %19 : i64
+// CHECK-NEXT:    ptx.st global %26 offset 640, %20 : i64
+// CHECK-NEXT:    ptx.st global %26 offset 768, %21 : i64
+// CHECK-NEXT:    ptx.st global %26 offset 896, %22 : i64
+// CHECK-NEXT:    ptx.ret
+tirx.kernel @words(%x: memref<8x32xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<8x32xf32> -> !g
+  %v = tirx.load %g : !g -> !r
+  tirx.store %v, %g : !r, !g
+  tirx.return
+}
+
+// What four warps hold alike, all of them load, and one stores.
+
+// CHECK-LABEL: ptx.entry @copies
+// CHECK-NOT:     scf.if
+// CHECK:         %24 = ptx.ld global %16 offset 896
+// CHECK:         scf.if
+// CHECK:           ptx.st global {{.*}}, %17
+// CHECK:           ptx.st global {{.*}} offset 896, %24
+// CHECK-NEXT:    }
+// CHECK-NEXT:    ptx.bar.warp.sync
+tirx.kernel @copies(%x: memref<8x32xf32>) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<8x32xf32> -> !g
+  %v = tirx.load %g : !g -> !r
+  tirx.store %v, %g : !r, !g
+  tirx.return
+}
+
+// Vectors of 16 bytes from global to swizzled shared memory: 8 f16 in 4 registers. 16-byte chunk c of row r goes to
+// chunk c ^ (r & 7).
+
+#rows = #tirx.tile_layout<S[(16, 64) : (64, 1)]>
+#swizzled = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #rows>
+#vectors = #tirx.tile_layout<S[(128, 8) : (1@tx, 1)]>
+
+// CHECK-LABEL: ptx.entry @vectors
+// CHECK:         %0 = ptx.ld.param @x : i64
+// CHECK-NEXT:    %1 = ptx.cvta.to.global %0
+// CHECK-NEXT:    %2 = ptx.read_special tid.x
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %3 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %4 = arith.constant 7 : i64
+// CHECK-NEXT:    %5 = arith.shli %3, %4 : i64
+// CHECK-NEXT:    %6 = arith.addi %1, %5 : i64
+// CHECK-NEXT:    %7 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %8 = arith.constant 1 : i64
+// CHECK-NEXT:    %9 = arith.shli %7, %8 : i64
+// CHECK-NEXT:    %10 = arith.addi %6, %9 : i64
+// CHECK-NEXT:    %11 = ptx.shared_alloc @s bytes 2048 align 1024
+// CHECK-NEXT:    %12 = arith.constant 4 : i32
+// CHECK-NEXT:    %13 = arith.shli %2, %12 : i32
+// CHECK-NEXT:    %14 = arith.extui %13 : i32 to i64
+// CHECK-NEXT:    %15 = arith.addi %10, %14 : i64
+// CHECK-NEXT:    %16, %17, %18, %19 = ptx.ld global %15 : i64 -> i32, i32, i32, i32
+// CHECK-NEXT:    %20 = arith.constant 3 : i32
+// CHECK-NEXT:    %21 = arith.shrui %2, %20 : i32
+// CHECK-NEXT:    %22 = arith.constant 7 : i32
+// CHECK-NEXT:    %23 = arith.andi %21, %22 : i32
+// CHECK-NEXT:    %24 = arith.constant 3 : i32
+// CHECK-NEXT:    %25 = arith.shli %23, %24 : i32
+// CHECK-NEXT:    %26 = arith.constant 3 : i32
+// CHECK-NEXT:    %27 = arith.shli %2, %26 : i32
+// CHECK-NEXT:    %28 = arith.xori %25, %27 : i32
+// CHECK-NEXT:    %29 = arith.constant 1 : i32
+// CHECK-NEXT:    %30 = arith.shli %28, %29 : i32
+// CHECK-NEXT:    %31 = arith.addi %11, %30 : i32
+// CHECK-NEXT:    ptx.st shared %31, {{.*}}, %19 : i32, i32, i32, i32, i32
+// CHECK-NEXT:    ptx.ret
+tirx.kernel @vectors(%x: memref<16x64xf16>) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<16x64xf16> -> !tirx.tile<16x64xf16, global, #rows>
+  %s = tirx.alloc : !tirx.tile<16x64xf16, shared, #swizzled>
+  %v = tirx.load %g : !tirx.tile<16x64xf16, global, #rows> -> !tirx.tile<16x64xf16, register, #vectors>
+  tirx.store %v, %s : !tirx.tile<16x64xf16, register, #vectors>, !tirx.tile<16x64xf16, shared, #swizzled>
+  tirx.return
+}
+
+// A view at a column that is not known to be a multiple of 4 has no vectors; at %m * 4 it has.
+
+// CHECK-LABEL: ptx.entry @alignment
+// CHECK:         %0 = ptx.ld.param @x : i64
+// CHECK-NEXT:    %1 = ptx.cvta.to.global %0
+// CHECK-NEXT:    %2 = ptx.ld.param @m : i64
+// CHECK-NEXT:    %m = builtin.unrealized_conversion_cast %2 : i64 to index
+// CHECK-NEXT:    %3 = ptx.read_special tid.x
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c4 = arith.constant 4 : index
+// CHECK-NEXT:    %m4 = arith.muli %m, %c4 : index
+// CHECK-NEXT:    %4 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %5 = arith.constant 9 : i64
+// CHECK-NEXT:    %6 = arith.shli %4, %5 : i64
+// CHECK-NEXT:    %7 = arith.addi %1, %6 : i64
+// CHECK-NEXT:    %8 = arith.index_cast %m : index to i64
+// CHECK-NEXT:    %9 = arith.constant 2 : i64
+// CHECK-NEXT:    %10 = arith.shli %8, %9 : i64
+// CHECK-NEXT:    %11 = arith.addi %7, %10 : i64
+// CHECK-NEXT:    %12 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %13 = arith.constant 9 : i64
+// CHECK-NEXT:    %14 = arith.shli %12, %13 : i64
+// CHECK-NEXT:    %15 = arith.addi %1, %14 : i64
+// CHECK-NEXT:    %16 = arith.index_cast %m4 : index to i64
+// CHECK-NEXT:    %17 = arith.constant 2 : i64
+// CHECK-NEXT:    %18 = arith.shli %16, %17 : i64
+// CHECK-NEXT:    %19 = arith.addi %15, %18 : i64
+// CHECK-NEXT:    %20 = arith.constant 4 : i32
+// CHECK-NEXT:    %21 = arith.shli %3, %20 : i32
+// CHECK-NEXT:    %22 = arith.extui %21 : i32 to i64
+// CHECK-NEXT:    %23 = arith.addi %11, %22 : i64
+// CHECK-NEXT:    %24 = ptx.ld global %23 : i64
+// CHECK-NEXT:    %25 = ptx.ld global %23 offset 4 : i64
+// CHECK-NEXT:    %26 = ptx.ld global %23 offset 8 : i64
+// CHECK-NEXT:    %27 = ptx.ld global %23 offset 12 : i64
+// CHECK-NEXT:    %28 = arith.constant 4 : i32
+// CHECK-NEXT:    %29 = arith.shli %3, %28 : i32
+// CHECK-NEXT:    %30 = arith.extui %29 : i32 to i64
+// CHECK-NEXT:    %31 = arith.addi %19, %30 : i64
+// CHECK-NEXT:    ptx.st global %31, {{.*}}, %27 : i64
+// CHECK-NEXT:    ptx.ret
+tirx.kernel @alignment(%x: memref<64x128xf32>, %m: index) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %m4 = arith.muli %m, %c4 : index
+  %g = tirx.view %x[%c0, %m] : memref<64x128xf32> -> !tirx.tile<128xf32, global, #tirx.tile_layout<S[128 : 1]>>
+  %h = tirx.view %x[%c0, %m4] : memref<64x128xf32> -> !tirx.tile<128xf32, global, #tirx.tile_layout<S[128 : 1]>>
+  %v = tirx.load %g : !tirx.tile<128xf32, global, #tirx.tile_layout<S[128 : 1]>> -> !tirx.tile<128xf32, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
+  tirx.store %v, %h : !tirx.tile<128xf32, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>, !tirx.tile<128xf32, global, #tirx.tile_layout<S[128 : 1]>>
+  tirx.return
+}
+
+// Single f16 elements: 16-bit accesses, packed two to a register; the first is in the low half.
+
+// CHECK-LABEL: ptx.entry @halves
+// CHECK:         %0 = ptx.ld.param @x : i64
+// CHECK-NEXT:    %1 = ptx.cvta.to.global %0
+// CHECK-NEXT:    %2 = ptx.ld.param @y : i64
+// CHECK-NEXT:    %3 = ptx.cvta.to.global %2
+// CHECK-NEXT:    %4 = ptx.read_special tid.x
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %5 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %6 = arith.constant 6 : i64
+// CHECK-NEXT:    %7 = arith.shli %5, %6 : i64
+// CHECK-NEXT:    %8 = arith.addi %1, %7 : i64
+// CHECK-NEXT:    %9 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %10 = arith.constant 1 : i64
+// CHECK-NEXT:    %11 = arith.shli %9, %10 : i64
+// CHECK-NEXT:    %12 = arith.addi %8, %11 : i64
+// CHECK-NEXT:    %13 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %14 = arith.constant 6 : i64
+// CHECK-NEXT:    %15 = arith.shli %13, %14 : i64
+// CHECK-NEXT:    %16 = arith.addi %3, %15 : i64
+// CHECK-NEXT:    %17 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %18 = arith.constant 1 : i64
+// CHECK-NEXT:    %19 = arith.shli %17, %18 : i64
+// CHECK-NEXT:    %20 = arith.addi %16, %19 : i64
+// CHECK-NEXT:    %21 = arith.constant 1 : i32
+// CHECK-NEXT:    %22 = arith.shli %4, %21 : i32
+// CHECK-NEXT:    %23 = arith.extui %22 : i32 to i64
+// CHECK-NEXT:    %24 = arith.addi %12, %23 : i64
+// CHECK-NEXT:    %25 = ptx.ld global %24 : i64 -> i16
+// CHECK-NEXT:    %26 = ptx.ld global %24 offset 64 : i64 -> i16
+// CHECK-NEXT:    %27 = ptx.pack %25, %26 : i16 -> i32
+// CHECK-NEXT:    %28, %29 = ptx.unpack %27 : i32 -> i16
+// CHECK-NEXT:    %30 = arith.constant 1 : i32
+// CHECK-NEXT:    %31 = arith.shli %4, %30 : i32
+// CHECK-NEXT:    %32 = arith.extui %31 : i32 to i64
+// CHECK-NEXT:    %33 = arith.addi %20, %32 : i64
+// CHECK-NEXT:    ptx.st global %33, %28 : i64, i16
+// CHECK-NEXT:    ptx.st global %33 offset 64, %29 : i64, i16
+// CHECK-NEXT:    ptx.ret
+tirx.kernel @halves(%x: memref<2x32xf16>, %y: memref<2x32xf16>, %f: f64) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<2x32xf16> -> !tirx.tile<2x32xf16, global, #tirx.tile_layout<S[(2, 32) : (32, 1)]>>
+  %h = tirx.view %y[%c0, %c0] : memref<2x32xf16> -> !tirx.tile<2x32xf16, global, #tirx.tile_layout<S[(2, 32) : (32, 1)]>>
+  %v = tirx.load %g : !tirx.tile<2x32xf16, global, #tirx.tile_layout<S[(2, 32) : (32, 1)]>> -> !tirx.tile<2x32xf16, register, #tirx.tile_layout<S[(2, 32) : (1, 1@laneid)]>>
+  tirx.store %v, %h : !tirx.tile<2x32xf16, register, #tirx.tile_layout<S[(2, 32) : (1, 1@laneid)]>>, !tirx.tile<2x32xf16, global, #tirx.tile_layout<S[(2, 32) : (32, 1)]>>
+  tirx.return
+}
+
+// Register tiles in loops and branches become registers there, behind what the program carries itself.
+
+#c = #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>
+!a = !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!c = !tirx.tile<8x8xf64, register, #c>
+
+// CHECK-LABEL: ptx.entry @control_flow
+// CHECK:         %0 = ptx.ld.param @n : i64
+// CHECK-NEXT:    %n = builtin.unrealized_conversion_cast %0 : i64 to index
+// CHECK-NEXT:    %f = ptx.ld.param @f : f64
+// CHECK-NEXT:    %q = ptx.ld.param @q : i32
+// CHECK-NEXT:    %1 = ptx.read_special tid.x
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c1 = arith.constant 1 : index
+// CHECK-NEXT:    %p = arith.cmpi eq, %q, %q : i32
+// CHECK-NEXT:    %k, %2, %3 = scf.for %i = %c0 to %n step %c1 iter_args(%j = %c0, %4 = %f, %5 = %f)
+// CHECK-NEXT:      %6, %7 = ptx.mma.m8n8k4.f64 %f, %f, %4, %5
+// CHECK-NEXT:      scf.yield %i, %6, %7 : index, f64, f64
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %8, %9 = scf.if %p
+// CHECK-NEXT:      scf.yield %2, %3
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      scf.yield %f, %f
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %10, %11 = ptx.mma.m8n8k4.f64 %f, %f, %8, %9
+// CHECK-NEXT:    ptx.ret
+tirx.kernel @control_flow(%n: index, %f: f64, %q: i32) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p = arith.cmpi eq, %q, %q : i32
+  %a = tirx.splat %f : f64 -> !a
+  %z = tirx.splat %f : f64 -> !c
+  %k, %acc = scf.for %i = %c0 to %n step %c1 iter_args(%j = %c0, %x = %z) -> (index, !c) {
+    %y = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %a[0], %x[0] : !a, !a, !c
+    scf.yield %i, %y : index, !c
+  }
+  %r = scf.if %p -> (!c) {
+    scf.yield %acc : !c
+  } else {
+    scf.yield %z : !c
+  }
+  %d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %a[0], %r[0] : !a, !a, !c
+  tirx.return
+}
