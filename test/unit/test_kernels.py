@@ -1,0 +1,159 @@
+"""Kernels of every variant, from the tables: each becomes the instruction that the table names, and assembles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+import tirx
+from tirx.diagnostics import diagnostic_handler
+from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
+from tirx.mma import VARIANTS, MmaVariant
+from tirx.ptx.ptxas import assemble
+from tirx.tcgen05 import InstructionDescriptor, SmemDescriptor, accumulator_layout
+
+
+TARGETS = ("sm_70", "sm_75", "sm_80", "sm_90a")
+
+
+def compile_quietly(text: str) -> str:
+    """PTX without the warning that f16 is emulated."""
+    with diagnostic_handler(lambda _: None):
+        return tirx.compile(text)
+
+
+def assert_assembles(ptx: str, target: str) -> None:
+    result = assemble(ptx, target)
+    assert result.ok, result.stderr
+
+
+def attribute(layout: TileLayout | ComposeLayout) -> str:
+    if isinstance(layout, TileLayout):
+        return f"#tirx.tile_layout<{layout}>"
+    swizzle = layout.swizzle
+    numbers = f"{swizzle.per_element}, {swizzle.swizzle_len}, {swizzle.atom_len}"
+    return f"#tirx.compose_layout<#tirx.swizzle_layout<{numbers}>, {attribute(layout.tile)}>"
+
+
+def extents(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
+
+
+# f64 has no m8n8k4 before sm_80.
+PAIRS = [(v.name, t) for v in VARIANTS.values() for t in (TARGETS if v.operand_type == "f16" else TARGETS[2:])]
+
+
+@pytest.mark.parametrize(("name", "target"), PAIRS)
+def test_one_mma_sync(name: str, target: str) -> None:
+    """One fragment of each operand, as the table has it, is one instruction."""
+    variant = VARIANTS[name]
+    ptx = compile_quietly(fragment_kernel(variant, target))
+    assert [line.split()[0] for line in ptx.splitlines() if "mma.sync" in line] == [variant.mnemonic]
+    assert_assembles(ptx, target)
+
+
+def fragment_kernel(variant: MmaVariant, target: str) -> str:
+    names = {"a": variant.a, "b": variant.b, "d": variant.c}
+    memories = {n: f"memref<{extents(f.shape)}x{f.dtype}>" for n, f in names.items()}
+    tiles = {n: f"!tirx.tile<{extents(f.shape)}x{f.dtype}, register, {attribute(f.layout)}>" for n, f in names.items()}
+    views = {n: f"!tirx.tile<{extents(f.shape)}x{f.dtype}, global>" for n, f in names.items()}
+    loads = "\n".join(
+        f"""
+        %g{n} = tirx.view %{n}[%c0, %c0, %c0] : {memories[n]} -> {views[n]}
+        %r{n} = tirx.alloc : {tiles[n]}
+        tirx.copy %g{n}, %r{n} : {views[n]}, {tiles[n]}"""
+        for n in names
+    )
+    arguments = ", ".join(f"%{n}: {memory}" for n, memory in memories.items())
+    return f"""
+      tirx.kernel @fragment({arguments}) target("{target}") grid(1) threads(32) {{
+        %c0 = arith.constant 0 : index
+        {loads}
+        tirx.mma %ra, %rb, %rd : {tiles["a"]}, {tiles["b"]}, {tiles["d"]}
+        tirx.copy %rd, %gd : {tiles["d"]}, {views["d"]}
+        tirx.return
+      }}"""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A shared operand of 16-bit elements by hand: `rows` x `k` in a major-ness and a swizzle mode."""
+
+    major: str
+    mode: SwizzleMode
+    rows: int
+    k: int
+
+    @property
+    def layout(self) -> TileLayout | ComposeLayout:
+        rows, k = self.rows, self.k
+        if self.mode == "none":
+            # Core matrices of 8 rows of 16 bytes: K-major next to each other along the rows, MN-major along K.
+            text = {
+                "K": f"S[({rows // 8}, 8, {k // 8}, 8) : (64, 8, {rows * 8}, 1)]",
+                "MN": f"S[({rows // 8}, 8, {k // 8}, 8) : ({k * 8}, 1, 64, 8)]",
+            }[self.major]
+            return TileLayout.parse(text)
+        row = {"32B": 16, "64B": 32, "128B": 64}[self.mode]
+        text = {
+            "K": f"S[({rows}, {k // row}, {row}) : ({row}, {rows * row}, 1)]",
+            "MN": f"S[({rows // row}, {row}, {k}) : ({k * row}, 1, {row})]",
+        }[self.major]
+        return ComposeLayout(SwizzleLayout.for_bits(16, self.mode), TileLayout.parse(text))
+
+    @property
+    def strides(self) -> tuple[int | None, int]:
+        """LBO and SBO in bytes, from the definition of the canonical layouts (PTX ISA 9.7.16.3); None: not read."""
+        rows, k = self.rows, self.k
+        if self.mode == "none":
+            return (rows * 16, 128) if self.major == "K" else (128, k * 16)
+        row = {"32B": 32, "64B": 64, "128B": 128}[self.mode]
+        chunks = rows * 2 // row
+        return (k * row if self.major == "MN" and chunks > 1 else None, 8 * row)
+
+    def memory(self, dtype: str) -> str:
+        strides = "" if self.major == "K" else f", strided<[1, {self.rows}]>"
+        return f"memref<{self.rows}x{self.k}x{dtype}{strides}>"
+
+
+@pytest.mark.parametrize("mode", ["none", "32B", "64B", "128B"])
+@pytest.mark.parametrize("major", ["K", "MN"])
+@pytest.mark.parametrize(("m", "n", "dtype"), [(128, 256, "f16"), (64, 64, "bf16")])
+def test_tcgen05_descriptors(m: int, n: int, dtype: str, major: str, mode: SwizzleMode) -> None:
+    """The constants in the PTX are the descriptors that the value classes encode, and the kernel assembles."""
+    operands = {"a": Operand(major, mode, m, 64), "b": Operand(major, mode, n, 64)}
+    accumulator = attribute(accumulator_layout(m, n))
+    tiles = {name: f"!tirx.tile<{o.rows}x{o.k}x{dtype}, shared, {attribute(o.layout)}>" for name, o in operands.items()}
+    loads = "\n".join(
+        f"""
+        %g{name} = tirx.view %{name}[%c0, %c0] : {o.memory(dtype)} -> !tirx.tile<{o.rows}x{o.k}x{dtype}, global>
+        %s{name} = tirx.alloc : {tiles[name]}
+        tirx.copy %g{name}, %s{name} : !tirx.tile<{o.rows}x{o.k}x{dtype}, global>, {tiles[name]}"""
+        for name, o in operands.items()
+    )
+    d = f"!tirx.tile<{m}x{n}xf32, tensor, {accumulator}>"
+    ptx = tirx.compile(f"""
+      tirx.kernel @gemm(%a: {operands["a"].memory(dtype)}, %b: {operands["b"].memory(dtype)}, %d: memref<{m}x{n}xf32>)
+          target("sm_100a") grid(1) threads(128) {{
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant 0.0 : f32
+        {loads}
+        %acc = tirx.alloc : {d}
+        tirx.fill %acc, %zero : f32, {d}
+        tirx.mma %sa, %sb, %acc : {tiles["a"]}, {tiles["b"]}, {d}
+        %gd = tirx.view %d[%c0, %c0] : memref<{m}x{n}xf32> -> !tirx.tile<{m}x{n}xf32, global>
+        tirx.copy %acc, %gd : {d}, !tirx.tile<{m}x{n}xf32, global>
+        tirx.return
+      }}""")
+    for operand in operands.values():
+        lbo, sbo = operand.strides
+        constant = SmemDescriptor(0, lbo, sbo, mode).encode()
+        assert f"0x{constant:016X};" in ptx
+    transposed = major == "MN"
+    descriptor = InstructionDescriptor("f16", dtype, dtype, "f32", m, n).encode() | transposed << 15 | transposed << 16
+    products = [line for line in ptx.splitlines() if "tcgen05.mma." in line]
+    assert len(products) == 4
+    assert all(f", 0x{descriptor:08X}, " in line for line in products)
+    assert products[0].endswith(", 0;") and all(line.endswith(", 1;") for line in products[1:])
+    assert_assembles(ptx, "sm_100a")
