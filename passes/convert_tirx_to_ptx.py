@@ -27,6 +27,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.conversion import PackOp
 from tirx.dialects.ptx.core import (
     RESERVED_NAMES,
@@ -315,10 +316,12 @@ def _store(lowering: _KernelLowering, op: StoreOp, emit: Emitter) -> Sequence[SS
 def _splat(lowering: _KernelLowering, op: SplatOp, emit: Emitter) -> Sequence[SSAValue]:
     format_ = register_format(op.result.type)
     value = op.value
+    if format_.packed > 2:
+        raise LocatedError(op, f"expected elements of 16 bits or more in a fill, found {op.value.type}")
+    if register_class(value.type) is None:
+        raise LocatedError(op, f"expected a fill with a type that arith computes in registers, found {value.type}")
     if format_.packed == 2:
         value = emit(PackOp(value, value)).result
-    elif format_.packed > 2:
-        raise LocatedError(op, f"expected elements of 16 bits or more in a fill, found {op.value.type}")
     return [tile_of(emit, [value] * format_.count, op.result.type)]
 
 

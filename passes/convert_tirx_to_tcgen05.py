@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, remark
 from tirx.dialects import tcgen05
 from tirx.dialects.ptx.core import ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.memory import LdOp
@@ -28,7 +28,7 @@ from tirx.dialects.tirx import AllocOp, BarrierOp, CopyOp, KernelOp, LeaderOp, M
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes.emitter import Emitter
 from tirx.passes.tcgen05_product import check_threads, plan_product, tile_columns
-from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, register_image
+from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, portable, register_image
 
 
 def _same_registers(image: TileLayout, layout: TileLayout) -> bool:
@@ -121,6 +121,9 @@ class _KernelLowering:
             product = plan_product(mma)
         except (LegalityError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
+        m, n = product.descriptor.m, product.descriptor.n
+        if not portable(product.kind, m, n, ws=product.mask is not None):
+            remark(mma, f"M = {m} with N = {n} is in the PTX ISA's table, but other sources ask for larger steps of N")
         emit = Emitter.before(mma)
         # Every thread's stores to the operands become visible to the tensor core, which reads through the async
         # proxy; then all threads meet.

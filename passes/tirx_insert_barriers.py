@@ -58,8 +58,10 @@ def _visit(block: Block, pending: _Pending, insert: bool) -> _Pending:
         elif op.regions:
             before = pending
             if not isinstance(op, scf.IfOp):
-                # What a loop has pending at its end meets what it does at its start.
-                before = _after_regions(op, pending, insert=False)
+                # What a loop has pending at its end meets what it does at its start. More at the start may move its
+                # barriers and so leave more at the end: until nothing is new.
+                while (after := before | _after_regions(op, before, insert=False)) != before:
+                    before = after
             pending = _after_regions(op, before, insert)
         else:
             access = _access(op)

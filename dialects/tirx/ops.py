@@ -165,7 +165,11 @@ class FillOp(IRDLOperation):
 
 @irdl_op_definition
 class CopyOp(IRDLOperation):
-    """`tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories."""
+    """
+    `tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
+
+    The two tiles must not overlap.
+    """
 
     name = "tirx.copy"
 

@@ -292,3 +292,35 @@ tirx.kernel @registers(%x: !m, %y: !m) target("sm_80") threads(128) {
   tirx.copy %t, %gy : !r, !g
   tirx.return
 }
+
+// What a round of a loop leaves pending decides where the barriers of the next one are, and those what that one leaves:
+// here the first copy reads what the round before wrote after its last barrier.
+
+// CHECK-LABEL: tirx.kernel @round_and_round
+// CHECK:         scf.for
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %t0, %t2
+// CHECK-NEXT:      tirx.fill %t3
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %t4, %t2
+// CHECK-NEXT:      tirx.copy %t3, %t0
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %t3, %t4
+// CHECK-NEXT:    }
+tirx.kernel @round_and_round(%x: f32) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %t0 = tirx.alloc : !s
+  %t2 = tirx.alloc : !s
+  %t3 = tirx.alloc : !s
+  %t4 = tirx.alloc : !s
+  scf.for %i = %c0 to %c4 step %c1 {
+    tirx.copy %t0, %t2 : !s, !s
+    tirx.fill %t3, %x : f32, !s
+    tirx.copy %t4, %t2 : !s, !s
+    tirx.copy %t3, %t0 : !s, !s
+    tirx.copy %t3, %t4 : !s, !s
+  }
+  tirx.return
+}

@@ -1,0 +1,127 @@
+// RUN: tirx-opt %s --convert-tirx-to-tcgen05 | filecheck %s
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(128, 32) : (32, 1)]>>
+#b = #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(64, 32) : (32, 1)]>>
+#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+#registers = #tirx.tile_layout<S[(128, 64) : (1@tx, 1)]>
+!a = !tirx.tile<128x32xf16, shared, #a>
+!b = !tirx.tile<64x32xf16, shared, #b>
+!d = !tirx.tile<128x64xf32, tensor, #d>
+!registers = !tirx.tile<128x64xf32, register, #registers>
+
+// The first warp allocates, the leader makes the barrier, and everybody learns the address. A product: stores become
+// visible to the async proxy, all threads meet, the leader issues one instruction for every 16 elements of K, the first
+// of them with the product's own condition, and all wait for the commit. The phase of the barrier is a variable. At
+// the end the first warp gives the columns back.
+
+// CHECK-LABEL: tirx.kernel @product
+// CHECK-NEXT:    %[[TID:.*]] = ptx.read_special tid.x
+// CHECK-NEXT:    %[[FIVE:.*]] = arith.constant 5 : i32
+// CHECK-NEXT:    %[[WARP:.*]] = arith.shrui %[[TID]], %[[FIVE]] : i32
+// CHECK-NEXT:    %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK-NEXT:    %[[FIRST:.*]] = arith.cmpi eq, %[[WARP]], %[[ZERO]] : i32
+// CHECK:         %[[SLOT:.*]] = ptx.shared_alloc @[[SLOTNAME:.*]] bytes 4 align 4
+// CHECK:         %[[BARRIER:.*]] = ptx.shared_alloc @[[BARRIERNAME:.*]] bytes 8 align 8
+// CHECK-NEXT:    %[[LEADER:.*]] = tirx.leader
+// CHECK-NEXT:    scf.if %[[FIRST]] {
+// CHECK-NEXT:      tcgen05.alloc %[[SLOT]], 64 : i32
+// CHECK-NEXT:      tcgen05.relinquish_alloc_permit
+// CHECK-NEXT:    }
+// CHECK-NEXT:    scf.if %[[LEADER]] {
+// CHECK-NEXT:      ptx.mbarrier.init %[[BARRIER]], 1
+// CHECK-NEXT:      ptx.fence.mbarrier_init
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tcgen05.fence before_thread_sync
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tcgen05.fence after_thread_sync
+// CHECK-NEXT:    %[[BASE:.*]] = ptx.ld shared %[[SLOT]] : i32 -> i32
+// CHECK-NEXT:    %[[PHASE:.*]] = memref.alloca() : memref<i32>
+// CHECK-NEXT:    %[[ZERO1:.*]] = arith.constant 0 : i32
+// CHECK-NEXT:    memref.store %[[ZERO1]], %[[PHASE]][] : memref<i32>
+// CHECK-NEXT:    %[[ACC:.*]] = tcgen05.tile %[[BASE]], 0 : i32 -> !tirx.tile<128x64xf32, tensor
+// CHECK-NEXT:    %a = tirx.alloc
+// CHECK-NEXT:    %b = tirx.alloc
+// CHECK-NEXT:    %p = arith.constant false
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tcgen05.fence before_thread_sync
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tcgen05.fence after_thread_sync
+// CHECK-NEXT:    %[[IDESC:.*]] = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, negate_b = true> : i32
+// CHECK-NEXT:    %[[ALWAYS:.*]] = arith.constant true
+// CHECK-NEXT:    %[[A0:.*]] = tcgen05.smem_descriptor %a, 0 of 16
+// CHECK-NEXT:    %[[B0:.*]] = tcgen05.smem_descriptor %b, 0 of 16
+// CHECK-NEXT:    %[[A1:.*]] = tcgen05.smem_descriptor %a, 1 of 16
+// CHECK-NEXT:    %[[B1:.*]] = tcgen05.smem_descriptor %b, 1 of 16
+// CHECK-NEXT:    scf.if %[[LEADER]] {
+// CHECK-NEXT:      tcgen05.mma kind "f16" %[[ACC]], %[[A0]], %[[B0]], %[[IDESC]], %p :
+// CHECK-NEXT:      tcgen05.mma kind "f16" %[[ACC]], %[[A1]], %[[B1]], %[[IDESC]], %[[ALWAYS]] :
+// CHECK-NEXT:      tcgen05.commit %[[BARRIER]] : i32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[OLD:.*]] = memref.load %[[PHASE]][] : memref<i32>
+// CHECK-NEXT:    ptx.mbarrier.wait_parity %[[BARRIER]], %[[OLD]]
+// CHECK-NEXT:    %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-NEXT:    %[[NEW:.*]] = arith.xori %[[OLD]], %[[ONE]] : i32
+// CHECK-NEXT:    memref.store %[[NEW]], %[[PHASE]][] : memref<i32>
+// CHECK-NEXT:    ptx.bar.warp.sync
+// CHECK-NEXT:    tcgen05.fence after_thread_sync
+// CHECK-NEXT:    tcgen05.fence before_thread_sync
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tcgen05.fence after_thread_sync
+// CHECK-NEXT:    scf.if %[[FIRST]] {
+// CHECK-NEXT:      tcgen05.dealloc %[[BASE]], 64 : i32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.return
+tirx.kernel @product() target("sm_100a") threads(128) {
+  %acc = tirx.alloc : !d
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %p = arith.constant false
+  tirx.mma %a, %b, %acc negate_b accumulate(%p) : !a, !b, !d
+  tirx.return
+}
+
+// Tiles lie one behind the other; the allocation is a power of two. Loads and stores wait for their end.
+
+// CHECK-LABEL: tirx.kernel @transfers
+// CHECK:           tcgen05.alloc %{{.*}}, 256 : i32
+// CHECK:         %[[BASE:.*]] = ptx.ld shared
+// CHECK:         %[[X:.*]] = tcgen05.tile %[[BASE]], 0 : i32
+// CHECK-NEXT:    %[[Y:.*]] = tcgen05.tile %[[BASE]], 64 : i32
+// CHECK-NEXT:    %[[Z:.*]] = tcgen05.tile %[[BASE]], 128 : i32
+// CHECK:         %[[V:.*]] = tcgen05.ld "32x32b" %[[X]]
+// CHECK-NEXT:    tcgen05.wait ld
+// CHECK-NEXT:    tirx.copy %[[V]], %r
+// CHECK-NEXT:    tcgen05.st "32x32b" %r, %[[Z]]
+// CHECK-NEXT:    tcgen05.wait st
+tirx.kernel @transfers() target("sm_100a") threads(128) {
+  %x = tirx.alloc : !d
+  %y = tirx.alloc : !d
+  %z = tirx.alloc : !d
+  %r = tirx.alloc : !registers
+  tirx.copy %x, %r : !d, !registers
+  tirx.copy %r, %z : !registers, !d
+  tirx.return
+}
+
+// A mask makes the product weight-stationary. A shift of 3 columns needs a reuse window of 8.
+
+// CHECK-LABEL: tirx.kernel @zero_columns
+// CHECK:         tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 32, n = 64, max_shift = 8> : i32
+// CHECK:         %[[MASK:.*]] = tcgen05.zero_column_mask <0x{{[0-9a-f]+}}> : i64
+// CHECK:           tcgen05.mma.ws kind "f16" %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[MASK]] :
+tirx.kernel @zero_columns() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<32x16xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(32, 16) : (16, 1)]>>>
+  %b = tirx.alloc : !tirx.tile<67x16xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(67, 16) : (16, 1)]>>>
+  %acc = tirx.alloc : !tirx.tile<32x64xf32, tensor, #tirx.tile_layout<S[(32, 4, 16) : (1@TLane, 32@TLane, 1@TCol)]>>
+  tirx.mma %a, %b, %acc zero_columns([0, 1, 16, 17, 32, 33, 48, 49], shift = 3)
+      : !tirx.tile<32x16xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(32, 16) : (16, 1)]>>>, !tirx.tile<67x16xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(67, 16) : (16, 1)]>>>, !tirx.tile<32x64xf32, tensor, #tirx.tile_layout<S[(32, 4, 16) : (1@TLane, 32@TLane, 1@TCol)]>>
+  tirx.return
+}
+
+// Kernels without tensor memory stay as they are.
+
+// CHECK-LABEL: tirx.kernel @untouched
+// CHECK-NEXT:    tirx.return
+tirx.kernel @untouched() target("sm_80") threads(64) {
+  tirx.return
+}
