@@ -19,8 +19,8 @@ from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.tcgen05 import FencePosition, WaitFor
 from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, owner_root
 from tirx.layout import TileLayout
-from tirx.passes.emitter import Emitter
-from tirx.passes.register_values import register_format, registers_of, tile_of
+from tirx.passes.lowering.emitter import Emitter
+from tirx.passes.lowering.register_values import register_format, registers_of, tile_of
 from tirx.tcgen05 import TmemAccess, plan_tmem_access
 
 LANE_SHIFT = 16

@@ -11,8 +11,8 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import warn
 from tirx.dialects.tirx import KernelOp, MmaOp, MmaSyncOp
 from tirx.mma import MmaVariant
-from tirx.passes.emitter import Emitter
-from tirx.passes.mma_product import plan_register_product
+from tirx.passes.lowering.emitter import Emitter
+from tirx.passes.lowering.mma_product import plan_register_product
 from tirx.ptx.targets import Target
 
 EMULATED_F16_SINCE = 80

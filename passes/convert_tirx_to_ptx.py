@@ -60,11 +60,11 @@ from tirx.dialects.tirx import (
     ViewOp,
 )
 from tirx.mma import VARIANTS
-from tirx.passes.emitter import Emitter
-from tirx.passes.index_analysis import index_fact
-from tirx.passes.memory_access import MemoryTile, TileAccess
-from tirx.passes.register_values import register_format, registers_of, tile_of
-from tirx.passes.shared_memory import shared_tile_alignment
+from tirx.passes.lowering.emitter import Emitter
+from tirx.passes.lowering.index_analysis import index_fact
+from tirx.passes.lowering.memory_access import MemoryTile, TileAccess
+from tirx.passes.lowering.register_values import register_format, registers_of, tile_of
+from tirx.passes.lowering.shared_memory import shared_tile_alignment
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""

@@ -26,8 +26,8 @@ from tirx.dialects.ptx.sync import (
 from tirx.dialects.tcgen05 import FencePosition, WaitFor
 from tirx.dialects.tirx import AllocOp, BarrierOp, CopyOp, KernelOp, LeaderOp, MmaOp, ReturnOp, Scope, TileType
 from tirx.layout import LayoutError, TileLayout
-from tirx.passes.emitter import Emitter
-from tirx.passes.tcgen05_product import check_threads, plan_product, tile_columns
+from tirx.passes.lowering.emitter import Emitter
+from tirx.passes.lowering.tcgen05_product import check_threads, plan_product, tile_columns
 from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, portable, register_image
 
 

@@ -12,10 +12,10 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AllocOp, KernelOp, MmaOp, Scope, TileType, ViewOp
 from tirx.layout import LayoutError, axis
-from tirx.passes.index_analysis import ancestors, index_fact
-from tirx.passes.mma_product import plan_register_product
-from tirx.passes.shared_memory import RESERVED_BYTES, shared_tile_alignment
-from tirx.passes.tcgen05_product import check_threads, plan_product, product_shape, tile_columns
+from tirx.passes.lowering.index_analysis import ancestors, index_fact
+from tirx.passes.lowering.mma_product import plan_register_product
+from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment
+from tirx.passes.lowering.tcgen05_product import check_threads, plan_product, product_shape, tile_columns
 from tirx.ptx.features import FEATURES, UnsupportedFeature, required_version
 from tirx.ptx.targets import Target, TargetError
 from tirx.tcgen05 import LegalityError, operand_slices

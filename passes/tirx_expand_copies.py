@@ -16,7 +16,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AllocOp, CopyOp, FillOp, KernelOp, ReshapeOp, Scope, SubviewOp, TileType
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.distribute import Memory, copy_distribution
-from tirx.passes.emitter import Emitter
+from tirx.passes.lowering.emitter import Emitter
 from tirx.tcgen05 import LegalityError, pick_ld_shape, register_image
 
 REGISTER_BYTES = 256

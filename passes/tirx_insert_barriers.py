@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects.tirx import BarrierOp, CopyOp, FillOp, KernelOp, MmaOp, Scope, TileType, owner_root
-from tirx.passes.emitter import Emitter
+from tirx.passes.lowering.emitter import Emitter
 
 _SYNCHRONISED = (Scope.SHARED, Scope.GLOBAL)
 

@@ -14,7 +14,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tcgen05 import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import AddressOp, TileType
 from tirx.layout import LayoutError
-from tirx.passes.emitter import Emitter, bit_pattern
+from tirx.passes.lowering.emitter import Emitter, bit_pattern
 from tirx.tcgen05 import LegalityError, SmemDescriptor, operand_slices
 
 _ADDRESS_UNIT = 16

@@ -13,7 +13,6 @@ from tirx.mma import VARIANTS, MmaVariant
 from tirx.ptx.ptxas import assemble
 from tirx.tcgen05 import InstructionDescriptor, SmemDescriptor, accumulator_layout
 
-
 TARGETS = ("sm_70", "sm_75", "sm_80", "sm_90a")
 
 

@@ -20,9 +20,9 @@ from tirx.dialects.tirx import Scope, TileType
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.access import THREAD_VARIABLE, WARP_SIZE, Access, AccessPlan, Owners, plan_accesses
 from tirx.layout.index_expr import IndexExpr
-from tirx.passes.emitter import Emitter, bit_pattern
-from tirx.passes.index_emission import IndexEmission
-from tirx.passes.register_values import RegisterFormat, register_format
+from tirx.passes.lowering.emitter import Emitter, bit_pattern
+from tirx.passes.lowering.index_emission import IndexEmission
+from tirx.passes.lowering.register_values import RegisterFormat, register_format
 
 HALF_BITS = 16
 """The narrowest access: half a packed register."""

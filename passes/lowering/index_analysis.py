@@ -10,7 +10,7 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.dialects.tirx import BlockIdOp, GridAxis, KernelOp
-from tirx.passes.emitter import constant_value
+from tirx.passes.lowering.emitter import constant_value
 
 
 @dataclass(frozen=True)

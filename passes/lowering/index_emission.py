@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from tirx.layout.index_expr import Add, And, Const, FloorDiv, IndexExpr, Mod, Mul, Var, Xor
-from tirx.passes.emitter import Emitter
+from tirx.passes.lowering.emitter import Emitter
 
 
 class IndexEmission:

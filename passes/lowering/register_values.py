@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from tirx.dialects.tirx import TileType
 from tirx.layout import TileLayout
-from tirx.passes.emitter import Emitter
+from tirx.passes.lowering.emitter import Emitter
 
 REGISTER_BITS = 32
 
