@@ -31,7 +31,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.tirx import Scope, TileType
 from tirx.tcgen05 import KINDS, LD_SHAPES, InstructionDescriptor, LegalityError, ZeroColumnMask
-from tirx.tcgen05.tmem import COLUMNS
+from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS
 
 
 def _expect(value: SSAValue, scope: Scope, what: str) -> TileType:
@@ -58,7 +58,7 @@ def _check_same_elements(memory: TileType, registers: TileType) -> None:
 
 
 def _check_columns(columns: int) -> None:
-    if columns not in (32, 64, 128, 256, 512):
+    if columns not in ALLOCATION_SIZES:
         raise VerifyException(f"expected a power of two of columns from 32 to 512, found {columns}")
 
 

@@ -59,6 +59,7 @@ from tirx.dialects.tirx import (
     TileType,
     ViewOp,
 )
+from tirx.layout.axis import WARP_SIZE
 from tirx.mma import VARIANTS
 from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.index_analysis import index_fact
@@ -68,8 +69,6 @@ from tirx.passes.lowering.shared_memory import shared_tile_alignment
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
-
-WARP_SIZE = 32
 
 
 @dataclass(frozen=True)

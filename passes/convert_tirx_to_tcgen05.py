@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp, i1, i32
@@ -24,11 +25,24 @@ from tirx.dialects.ptx.sync import (
     MbarrierWaitParityOp,
 )
 from tirx.dialects.tcgen05 import FencePosition, WaitFor
-from tirx.dialects.tirx import AllocOp, BarrierOp, CopyOp, KernelOp, LeaderOp, MmaOp, ReturnOp, Scope, TileType
+from tirx.dialects.tirx import (
+    AllocOp,
+    BarrierOp,
+    CopyOp,
+    KernelOp,
+    LeaderOp,
+    MmaOp,
+    ReturnOp,
+    Scope,
+    TileType,
+    owner_root,
+)
 from tirx.layout import LayoutError, TileLayout
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.tcgen05_product import check_threads, plan_product, tile_columns
 from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, portable, register_image
+from tirx.tcgen05.tmem_access import tile_cells, written_cells
 
 
 def _same_registers(image: TileLayout, layout: TileLayout) -> bool:
@@ -37,6 +51,10 @@ def _same_registers(image: TileLayout, layout: TileLayout) -> bool:
         return image.fuse_threads().equivalent(layout.fuse_threads())
     except LayoutError:
         return image.equivalent(layout)  # its axes leave the warp or the lane open
+
+
+ALL_WARPS = 0b1111
+"""The warps of a warpgroup, which together reach all lanes."""
 
 
 class _KernelLowering:
@@ -79,7 +97,7 @@ class _KernelLowering:
         if first is None:
             raise LocatedError(self.kernel, "expected the kernel to end in 'tirx.return'")
         emit = Emitter(InsertPoint.before(first), self.kernel.location)
-        warp = emit.div(emit(ReadSpecialOp("tid.x")).result, 32)
+        warp = emit.div(emit(ReadSpecialOp("tid.x")).result, WARP_SIZE)
         is_first_warp = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
         slot = emit(SharedAllocOp("tmem_slot", 4, 4)).result
         self.mbarrier = emit(SharedAllocOp("mbarrier", 8, 8)).result
@@ -162,8 +180,13 @@ class _KernelLowering:
                 emit(CopyOp(value, copy.destination))
             case Scope.REGISTER, Scope.TENSOR:
                 shape = self._shape(copy, destination, source)
-                emit(tcgen05.StOp(shape, copy.source, copy.destination))
-                emit(tcgen05.WaitOp(WaitFor.ST))
+                store = [tcgen05.StOp(shape, copy.source, copy.destination), tcgen05.WaitOp(WaitFor.ST)]
+                warps = self._storing_warps(copy, shape)
+                if warps == ALL_WARPS:
+                    for op in store:
+                        emit(op)
+                else:
+                    self._if(emit, self._is_one_of(emit, warps), store)
             case (Scope.TENSOR, _) | (_, Scope.TENSOR):
                 raise LocatedError(
                     copy,
@@ -174,6 +197,38 @@ class _KernelLowering:
                 return
         copy.detach()
         copy.erase()
+
+    @staticmethod
+    def _storing_warps(copy: CopyOp, shape: str) -> int:
+        """
+        The warps, as bits, that store a part of a tensor tile: a warp writes all its lanes, and those that hold nothing
+        of the part must leave the rest of the tile alone.
+        """
+        part, whole = copy.destination_type, TileType.of(owner_root(copy.destination))
+        if not isinstance(part.placement, TileLayout) or not isinstance(whole.placement, TileLayout):
+            raise LocatedError(copy, "expected tile layouts in tensor memory; tirx-pick-layouts chooses them")
+        wanted = tile_cells(part.placement)
+        others = written_cells(part.placement, part.dims, shape) & tile_cells(whole.placement) & ~wanted
+        if not others.any():
+            return ALL_WARPS
+        active = np.any(wanted, axis=(1, 2))
+        spoilt = np.argwhere(others & active[:, None, None])
+        if len(spoilt):
+            warp, lane, column = (int(x) for x in spoilt[0])
+            raise LocatedError(
+                copy,
+                f"expected a part of a tensor tile in whole warps of 32 lanes (16 where every warp holds 16) and in "
+                f"neighbouring columns, as tcgen05.st writes them; it would overwrite lane {32 * warp + lane}, column "
+                f"{column}, of the rest of the tile",
+            )
+        return sum(1 << int(warp) for warp in np.flatnonzero(active))
+
+    @staticmethod
+    def _is_one_of(emit: Emitter, warps: int) -> SSAValue:
+        """Whether this thread's warp is one of `warps`: the same for all lanes of a warp."""
+        warp = emit.div(emit(ReadSpecialOp("tid.x")).result, WARP_SIZE)
+        bit = emit.bit_and(emit(arith.ShRUIOp(emit.constant(warps, i32), warp)).result, 1)
+        return emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
 
     @staticmethod
     def _shape(copy: CopyOp, tensor: TileType, register: TileType) -> str:

@@ -9,9 +9,10 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import AllocOp, KernelOp, MmaOp, Scope, TileType, ViewOp
+from tirx.diagnostics import LocatedError, warn
+from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp, Scope, TileType, ViewOp, owner_root
 from tirx.layout import LayoutError, axis
+from tirx.passes.lowering.aliasing import Overlap, overlap
 from tirx.passes.lowering.index_analysis import ancestors, index_fact
 from tirx.passes.lowering.mma_product import plan_register_product
 from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment
@@ -56,6 +57,8 @@ class _Checker:
                     self._view(op)
                 case MmaOp():
                     self._mma(op)
+                case CopyOp():
+                    self._copy(op)
                 case _:
                     pass
 
@@ -137,6 +140,16 @@ class _Checker:
                     f"expected dimension {dimension} of the view within {size} elements, "
                     f"found one that reaches element {fact.high + extent - 1}",
                 )
+
+    def _copy(self, op: CopyOp) -> None:
+        memory = op.source_type.memory
+        if memory is Scope.REGISTER or owner_root(op.source) is not owner_root(op.destination):
+            return
+        found = overlap(op.source, op.destination)
+        if found is Overlap.YES:
+            raise LocatedError(op, "expected two tiles that do not overlap, found two that share elements")
+        if found is Overlap.MAYBE and memory is Scope.GLOBAL:
+            warn(op, "the two views of one memref may overlap; what they share would be undefined")
 
     def _mma(self, op: MmaOp) -> None:
         types = op.a_type, op.b_type, op.accumulator_type

@@ -56,7 +56,8 @@ def _overwriting_mma(fill: FillOp) -> tuple[MmaOp, list[scf.ForOp]] | None:
 class TirxFoldZeroFillPass(ModulePass):
     """
     `tirx.fill %acc, 0` followed by products becomes `accumulate(%p)` on the first product, with `%p` false the
-    first time it runs. Only for tensor memory, where the hardware has this as `enable-input-d`.
+    first time it runs. Only for tensor memory, where the hardware has this as `enable-input-d`. A product that is -0
+    stays -0, where 0 + -0 would be 0.
     """
 
     name = "tirx-fold-zero-fill"

@@ -10,7 +10,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.dialects.tirx import BarrierOp, CopyOp, FillOp, KernelOp, MmaOp, Scope, TileType, owner_root
+from tirx.dialects.tirx import (
+    BarrierOp,
+    CopyOp,
+    FillOp,
+    KernelOp,
+    LoadOp,
+    MmaOp,
+    Scope,
+    StoreOp,
+    TileType,
+    owner_root,
+)
 from tirx.passes.lowering.emitter import Emitter
 
 _SYNCHRONISED = (Scope.SHARED, Scope.GLOBAL)
@@ -41,6 +52,10 @@ def _access(op: Operation) -> _Pending:
             return _Pending(roots(op.source), roots(op.destination))
         case FillOp():
             return _Pending(writes=roots(op.tile))
+        case LoadOp():
+            return _Pending(roots(op.source))
+        case StoreOp():
+            return _Pending(writes=roots(op.destination))
         case _:
             return _Pending()
 

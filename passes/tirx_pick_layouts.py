@@ -25,12 +25,11 @@ from tirx.dialects.tirx import (
     strided_layout,
 )
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout.axis import WARP_SIZE
 from tirx.layout.distribute import Memory, copy_distribution
 from tirx.mma import FragmentError, pick_fragments
 from tirx.tcgen05 import LegalityError, accumulator_layout, pick_ld_shape, pick_operand_layout, register_image
 from tirx.tcgen05.swizzle_modes import Major
-
-WARP_SIZE = 32
 
 
 def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:

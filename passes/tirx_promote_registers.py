@@ -160,7 +160,9 @@ class _Promoter:
                     self._if(op, values)
                 case _:
                     if op.regions and self._written_inside(op):
-                        raise LocatedError(op, f"expected scf.for or scf.if around register tiles, found {op.name}")
+                        raise LocatedError(
+                            op, f"expected scf.for or scf.if around what is kept in registers, found {op.name}"
+                        )
                     for inner in tuple(op.walk()) if op.regions else (op,):
                         self._operation(inner, values)
 

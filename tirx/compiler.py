@@ -22,7 +22,11 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None) -> str:
     go to the handler of `tirx.diagnostics`.
     """
     context = new_context()
-    module = parse_located(context, module_or_text) if isinstance(module_or_text, str) else module_or_text.clone()
+    module = (
+        parse_located(context, module_or_text, "<string>")
+        if isinstance(module_or_text, str)
+        else module_or_text.clone()
+    )
     run_passes(context, module, lower_to_ptx_passes(target).passes)
     ptx = StringIO()
     PtxTarget().emit(context, module, ptx)

@@ -24,6 +24,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, expect_choice, values, vector
+from tirx.tcgen05 import LD_SHAPES
+from tirx.tcgen05.tmem import ALLOCATION_SIZES
 
 Value = SSAValue | Operation
 
@@ -36,10 +38,6 @@ def int32(value: int | None) -> IntegerAttr[I32] | None:
 def unit(flag: bool) -> UnitAttr | None:
     """A flag property, absent for False."""
     return UnitAttr() if flag else None
-
-
-COLUMN_COUNTS = (32, 64, 128, 256, 512)
-"""Columns that one `tcgen05.alloc` may take."""
 
 
 class Tcgen05Op(PTXInstruction, abc.ABC):
@@ -84,7 +82,7 @@ class Tcgen05AllocOp(CtaGroupOp):
 
     def verify_(self) -> None:
         super().verify_()
-        expect_choice("number of columns", self.columns.value.data, COLUMN_COUNTS)
+        expect_choice("number of columns", self.columns.value.data, ALLOCATION_SIZES)
 
     def emit(self, reg: Names) -> str:
         where, columns = address(reg, self.dst), self.columns.value.data
@@ -107,7 +105,7 @@ class Tcgen05DeallocOp(CtaGroupOp):
 
     def verify_(self) -> None:
         super().verify_()
-        expect_choice("number of columns", self.columns.value.data, COLUMN_COUNTS)
+        expect_choice("number of columns", self.columns.value.data, ALLOCATION_SIZES)
 
     def emit(self, reg: Names) -> str:
         return f"tcgen05.dealloc.{self.group}.sync.aligned.b32 {reg(self.taddr)}, {self.columns.value.data}"
@@ -153,11 +151,7 @@ class Tcgen05CommitOp(CtaGroupOp):
 
 
 LD_ST_SHAPES: Mapping[str, tuple[int, int]] = {
-    "32x32b": (1, 128),
-    "16x64b": (1, 128),
-    "16x128b": (2, 64),
-    "16x256b": (4, 32),
-    "16x32bx2": (1, 128),
+    shape.name: (shape.registers_per_repeat, shape.max_num) for shape in LD_SHAPES.values()
 }
 """Shape of `tcgen05.ld`/`st` -> (registers for `.x1`, largest `.x`)."""
 

@@ -52,24 +52,53 @@ _GRID_DIMENSION = {GridAxis.X: 0, GridAxis.Y: 1, GridAxis.Z: 2}
 
 def index_fact(value: SSAValue) -> IndexFact:
     """What the operations that define an index or integer value tell of it. Conservative: may know nothing."""
-    if (constant := constant_value(value)) is not None:
-        return IndexFact.constant(constant)
-    owner = value.owner
-    if isinstance(owner, Block):
-        return _block_argument_fact(value, owner)
-    match owner:
-        case arith.AddiOp():
-            return index_fact(owner.lhs) + index_fact(owner.rhs)
-        case arith.SubiOp():
-            return index_fact(owner.lhs) + -index_fact(owner.rhs)
-        case arith.MuliOp():
-            return index_fact(owner.lhs) * index_fact(owner.rhs)
-        case arith.IndexCastOp():
-            return index_fact(owner.input)
-        case BlockIdOp():
-            return _block_id_fact(owner)
-        case _:
+    return _Facts().of(value)
+
+
+class _Facts:
+    """Facts of one query; values that are used more than once are looked at once."""
+
+    def __init__(self):
+        self._known: dict[SSAValue, IndexFact] = {}
+
+    def of(self, value: SSAValue) -> IndexFact:
+        if value not in self._known:
+            self._known[value] = self._derive(value)
+        return self._known[value]
+
+    def _derive(self, value: SSAValue) -> IndexFact:
+        if (constant := constant_value(value)) is not None:
+            return IndexFact.constant(constant)
+        match value.owner:
+            case Block() as block:
+                return self._block_argument(value, block)
+            case arith.AddiOp() as op:
+                return self.of(op.lhs) + self.of(op.rhs)
+            case arith.SubiOp() as op:
+                return self.of(op.lhs) + -self.of(op.rhs)
+            case arith.MuliOp() as op:
+                return self.of(op.lhs) * self.of(op.rhs)
+            case arith.IndexCastOp() as op:
+                return self.of(op.input)
+            case BlockIdOp() as op:
+                return _block_id_fact(op)
+            case _:
+                return IndexFact()
+
+    def _block_argument(self, value: SSAValue, block: Block) -> IndexFact:
+        loop = block.parent_op()
+        if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
             return IndexFact()
+        low, high, step = self.of(loop.lb), self.of(loop.ub), constant_value(loop.step)
+        if step is None or step <= 0:
+            return IndexFact(low.low)
+        divisor = gcd(low.divisor, step)
+        last = None
+        if high.high is not None:
+            last = (high.high - 1) // divisor * divisor
+            if low.low is not None and low.low == low.high:
+                last = low.low + max(0, high.high - 1 - low.low) // step * step
+        return IndexFact(low.low, last, divisor)
 
 
 def ancestors(op: Operation) -> Iterator[Operation]:
@@ -84,21 +113,6 @@ def _block_id_fact(op: BlockIdOp) -> IndexFact:
     kernel = next((around for around in ancestors(op) if isinstance(around, KernelOp)), None)
     grid = None if kernel is None else kernel.grid_dims
     return IndexFact(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1)
-
-
-def _block_argument_fact(value: SSAValue, block: Block) -> IndexFact:
-    loop = block.parent_op()
-    if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
-        return IndexFact()
-    low, high, step = index_fact(loop.lb), index_fact(loop.ub), constant_value(loop.step)
-    if step is None or step <= 0:
-        return IndexFact(low.low)
-    last = None
-    if high.high is not None:
-        last = high.high - 1
-        if low.low is not None and low.low == low.high:
-            last = low.low + max(0, last - low.low) // step * step
-    return IndexFact(low.low, last, gcd(low.divisor, step))
 
 
 def trip_count_is_positive(loop: scf.ForOp) -> bool:

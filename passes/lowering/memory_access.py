@@ -18,7 +18,8 @@ from tirx.dialects.ptx.memory import LdOp, StOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import Scope, TileType
 from tirx.layout import LayoutError, TileLayout
-from tirx.layout.access import THREAD_VARIABLE, WARP_SIZE, Access, AccessPlan, Owners, plan_accesses
+from tirx.layout.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
+from tirx.layout.axis import WARP_SIZE
 from tirx.layout.index_expr import IndexExpr
 from tirx.passes.lowering.emitter import Emitter, bit_pattern
 from tirx.passes.lowering.index_emission import IndexEmission

@@ -87,6 +87,12 @@ def product_shape(mma: MmaOp) -> ProductShape:
         raise LegalityError(f"expected tiles of rank 2 for tcgen05.mma, found rank {len(acc.dims)}")
     m, n = acc.dims
     kind = product_kind(a, b)
+    for name, type_ in (("A", a), ("B", b)):
+        if type_.dtype.bits < 8:
+            raise LegalityError(
+                f"expected {name} of 8 bits or more, found {type_.dtype.name}: the hardware reads 4-bit and 6-bit "
+                "operands in a packing that copies do not make yet"
+            )
     accumulators = dict(KINDS[kind].accumulators)
     if acc.dtype.name not in accumulators:
         raise LegalityError(

@@ -107,3 +107,19 @@ tirx.kernel @f16_accumulator() target("sm_100a") threads(128) {
   tirx.mma %a, %a, %t : !tirx.tile<128x16xf16, shared, #a>, !tirx.tile<128x16xf16, shared, #a>, !tirx.tile<128x128xf16, tensor, #t>
   tirx.return
 }
+
+// -----
+
+// tcgen05.st of 8 rows would write the other 24 lanes of the warp.
+
+#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!part = !tirx.tile<8x64xf32, tensor, #tirx.tile_layout<S[(8, 64) : (1@TLane, 1@TCol)] + 32@TLane>>
+!r = !tirx.tile<8x64xf32, register, #tirx.tile_layout<S[(8, 64) : (1@laneid, 1)] + 1@warpid>>
+tirx.kernel @part_of_a_warp() target("sm_100a") threads(128) {
+  %x = tirx.alloc : !tirx.tile<128x64xf32, tensor, #d>
+  %part = tirx.subview %x[32, 0] : !tirx.tile<128x64xf32, tensor, #d> -> !part
+  %r = tirx.alloc : !r
+  // expected-error@+1 {{expected a part of a tensor tile in whole warps of 32 lanes (16 where every warp holds 16) and in neighbouring columns, as tcgen05.st writes them; it would overwrite lane 40, column 0, of the rest of the tile}}
+  tirx.copy %r, %part : !r, !part
+  tirx.return
+}

@@ -103,6 +103,32 @@ tirx.kernel @transfers() target("sm_100a") threads(128) {
   tirx.return
 }
 
+// A part of the lanes is stored by the warps that hold it: a warp writes all its lanes, and the others would overwrite
+// the rest of the tile. Here rows 32 to 63 are the lanes of warp 1.
+
+// CHECK-LABEL: tirx.kernel @part_of_the_lanes
+// CHECK:         %[[PART:.*]] = tirx.subview
+// CHECK:         %[[TID:.*]] = ptx.read_special tid.x
+// CHECK-NEXT:    %[[FIVE:.*]] = arith.constant 5 : i32
+// CHECK-NEXT:    %[[WARP:.*]] = arith.shrui %[[TID]], %[[FIVE]] : i32
+// CHECK-NEXT:    %[[MASK:.*]] = arith.constant 2 : i32
+// CHECK-NEXT:    %[[SHIFTED:.*]] = arith.shrui %[[MASK]], %[[WARP]] : i32
+// CHECK-NEXT:    %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-NEXT:    %[[BIT:.*]] = arith.andi %[[SHIFTED]], %[[ONE]] : i32
+// CHECK-NEXT:    %[[NONE:.*]] = arith.constant 0 : i32
+// CHECK-NEXT:    %[[HOLDS:.*]] = arith.cmpi ne, %[[BIT]], %[[NONE]] : i32
+// CHECK-NEXT:    scf.if %[[HOLDS]] {
+// CHECK-NEXT:      tcgen05.st "32x32b" %r, %[[PART]]
+// CHECK-NEXT:      tcgen05.wait st
+// CHECK-NEXT:    }
+tirx.kernel @part_of_the_lanes() target("sm_100a") threads(128) {
+  %x = tirx.alloc : !d
+  %part = tirx.subview %x[32, 0] : !d -> !tirx.tile<32x64xf32, tensor, #tirx.tile_layout<S[(32, 64) : (1@TLane, 1@TCol)] + 32@TLane>>
+  %r = tirx.alloc : !tirx.tile<32x64xf32, register, #tirx.tile_layout<S[(32, 64) : (1@laneid, 1)] + 1@warpid>>
+  tirx.copy %r, %part : !tirx.tile<32x64xf32, register, #tirx.tile_layout<S[(32, 64) : (1@laneid, 1)] + 1@warpid>>, !tirx.tile<32x64xf32, tensor, #tirx.tile_layout<S[(32, 64) : (1@TLane, 1@TCol)] + 32@TLane>>
+  tirx.return
+}
+
 // A mask makes the product weight-stationary. A shift of 3 columns needs a reuse window of 8.
 
 // CHECK-LABEL: tirx.kernel @zero_columns

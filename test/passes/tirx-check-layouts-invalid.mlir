@@ -489,3 +489,61 @@ tirx.kernel @fragment() target("sm_80") threads(32) {
   tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register, #a>, !tirx.tile<8x4xf64, register, #a>, !tirx.tile<8x8xf64, register, #c>
   tirx.return
 }
+
+// -----
+
+tirx.kernel @overlapping_views(%a: memref<128x64xf16>, %i: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %next = arith.addi %i, %c1 : index
+  %later = arith.addi %i, %c64 : index
+  %x = tirx.view %a[%i, %c0] : memref<128x64xf16> -> !tirx.tile<64x64xf16, global>
+  %y = tirx.view %a[%next, %c0] : memref<128x64xf16> -> !tirx.tile<64x64xf16, global>
+  %z = tirx.view %a[%later, %c0] : memref<128x64xf16> -> !tirx.tile<64x64xf16, global>
+  tirx.copy %x, %z : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, global>
+  // expected-error@+1 {{expected two tiles that do not overlap, found two that share elements}}
+  tirx.copy %x, %y : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, global>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @views_that_may_overlap(%a: memref<128x64xf16>, %i: index, %j: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %x = tirx.view %a[%i, %c0] : memref<128x64xf16> -> !tirx.tile<32x64xf16, global>
+  %y = tirx.view %a[%j, %c0] : memref<128x64xf16> -> !tirx.tile<32x64xf16, global>
+  // expected-warning@+1 {{the two views of one memref may overlap; what they share would be undefined}}
+  tirx.copy %x, %y : !tirx.tile<32x64xf16, global>, !tirx.tile<32x64xf16, global>
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<16x8xf16, shared, #tirx.tile_layout<S[(16, 8) : (8, 1)]>>
+!low = !tirx.tile<8x8xf16, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>
+!middle = !tirx.tile<8x8xf16, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)] + 32>>
+!high = !tirx.tile<8x8xf16, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)] + 64>>
+tirx.kernel @overlapping_parts() target("sm_80") threads(32) {
+  %s = tirx.alloc : !s
+  %low = tirx.subview %s[0, 0] : !s -> !low
+  %middle = tirx.subview %s[4, 0] : !s -> !middle
+  %high = tirx.subview %s[8, 0] : !s -> !high
+  tirx.copy %low, %high : !low, !high
+  // expected-error@+1 {{expected two tiles that do not overlap, found two that share elements}}
+  tirx.copy %low, %middle : !low, !middle
+  tirx.return
+}
+
+// -----
+
+// 6-bit operands need a packing (12 bytes of data, 4 of padding) that copies do not make.
+
+tirx.kernel @six_bits() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x32xf6E2M3FN, shared>
+  %b = tirx.alloc : !tirx.tile<64x32xf6E2M3FN, shared>
+  %acc = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{expected A of 8 bits or more, found e2m3: the hardware reads 4-bit and 6-bit operands in a packing that copies do not make yet}}
+  tirx.mma %a, %b, %acc : !tirx.tile<128x32xf6E2M3FN, shared>, !tirx.tile<64x32xf6E2M3FN, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.return
+}

@@ -105,3 +105,18 @@ tirx.kernel @fragments() target("sm_80") threads(32) {
   tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register, #a64>, !tirx.tile<8x4xf64, register, #a64>, !tirx.tile<8x8xf64, register, #c64>
   tirx.return
 }
+
+// A loop whose first step is known only as a multiple stays within bounds: its last step is one, too.
+
+// CHECK-LABEL: tirx.kernel @split_k
+tirx.kernel @split_k(%a: memref<64x256xf16>) target("sm_80") grid(4) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c256 = arith.constant 256 : index
+  %block = tirx.block_id x
+  %first = arith.muli %block, %c64 : index
+  scf.for %k = %first to %c256 step %c256 {
+    %t = tirx.view %a[%c0, %k] : memref<64x256xf16> -> !tirx.tile<64x64xf16, global>
+  }
+  tirx.return
+}

@@ -324,3 +324,23 @@ tirx.kernel @round_and_round(%x: f32) target("sm_80") threads(128) {
   }
   tirx.return
 }
+
+// Loads and stores of register values count as well.
+
+// CHECK-LABEL: tirx.kernel @loads_and_stores
+// CHECK:         tirx.store
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.load
+// CHECK-NEXT:    tirx.load
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.store
+!v = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(32, 128) : (1, 1@tx)]>>
+tirx.kernel @loads_and_stores(%x: f32) target("sm_80") threads(128) {
+  %s = tirx.alloc : !s
+  %v = tirx.splat %x : f32 -> !v
+  tirx.store %v, %s : !v, !s
+  %u = tirx.load %s : !s -> !v
+  %w = tirx.load %s : !s -> !v
+  tirx.store %w, %s : !v, !s
+  tirx.return
+}

@@ -111,7 +111,7 @@ tirx.kernel @part(%f: f32) target("sm_80") threads(32) {
 
 tirx.kernel @while(%f: f32, %n: i32) target("sm_80") threads(32) {
   %r = tirx.alloc : !r
-  // expected-error@+1 {{expected scf.for or scf.if around register tiles, found scf.while}}
+  // expected-error@+1 {{expected scf.for or scf.if around what is kept in registers, found scf.while}}
   %last = scf.while (%i = %n) : (i32) -> i32 {
     %p = arith.cmpi slt, %i, %n : i32
     scf.condition(%p) %i : i32

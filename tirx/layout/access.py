@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout.axis import axis
+from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.compose import ComposeLayout
 from tirx.layout.domain import Shape, check_shape
 from tirx.layout.holdings import AccessError, held_elements, thread_axes
@@ -21,8 +21,6 @@ from tirx.layout.index_expr import IndexExpr, add, const, var
 from tirx.layout.iters import Iter
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
-
-WARP_SIZE = 32
 
 THREAD_VARIABLE = "tid"
 """The variable of offsets: the linear index of the thread in the block."""

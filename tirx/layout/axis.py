@@ -20,6 +20,8 @@ AxisKind = Literal["thread", "memory", "device"]
 SCOPE_THREADS: dict[str, int] = {"thread": 1, "warp": 32, "warpgroup": 128}
 """Threads in one instance of each scope whose size the hardware fixes."""
 
+WARP_SIZE = SCOPE_THREADS["warp"]
+
 
 @dataclass(frozen=True)
 class Axis:

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.layout.axis import WARP_SIZE
 from tirx.layout.banks import conflict_degree
 from tirx.layout.compose import ComposeLayout
 from tirx.layout.domain import Shape, check_shape
@@ -21,7 +22,6 @@ IntArray = NDArray[np.int64]
 Memory = Literal["global", "shared"]
 
 THREAD_AXIS = "tx"
-WARP_SIZE = 32
 VECTOR_BYTES = 16
 SECTOR_BYTES = 32
 """What one request to global memory fetches at least."""

@@ -14,11 +14,10 @@ from types import MappingProxyType
 from typing import Literal
 
 from tirx.layout import TileLayout
+from tirx.layout.axis import WARP_SIZE
 
 Orientation = Literal["row", "col"]
 """The `.alayout` and `.blayout` of the instruction: how the M x K matrix A and the K x N matrix B are laid out."""
-
-WARP_SIZE = 32
 
 
 class FragmentError(ValueError):

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout import LayoutError, TileLayout
+from tirx.layout.axis import WARP_SIZE
 from tirx.layout.holdings import describe_element, held_elements
-from tirx.mma.fragments import WARP_SIZE, Fragment, FragmentError, MmaVariant, variants_for
+from tirx.mma.fragments import Fragment, FragmentError, MmaVariant, variants_for
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]

@@ -6,7 +6,7 @@ from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS, Kind, find_kind
 from tirx.tcgen05.pick import pick_operand_layout
-from tirx.tcgen05.shapes import check_shape, check_transposed_b, largest_portable_n, portable, shape_row
+from tirx.tcgen05.shapes import check_shape, check_transposed_b, portable, shape_row
 from tirx.tcgen05.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, SwizzleMode, legal_modes
 from tirx.tcgen05.tmem import DATA_PATHS, DataPath, accumulator_layout, allocation_columns, data_path, tmem_columns
@@ -48,7 +48,6 @@ __all__ = [
     "data_path",
     "find_dtype",
     "find_kind",
-    "largest_portable_n",
     "legal_modes",
     "operand_slices",
     "pick_ld_shape",

@@ -3,7 +3,7 @@
 `check_shape` accepts what the ISA's table lists. Other sources are stricter about N for kinds f16, tf32 and f8f6f4:
 TVM asks for N % 16 when M = 128 (the table: steps of 8) and for N % 32 with cta_group::2 (the table: steps of 16), and
 CUTLASS asks the same when A is in tensor memory. No public measurement settles it. `portable` says whether every source
-agrees; shapes that tirx chooses itself are portable ones.
+agrees.
 """
 
 from __future__ import annotations
@@ -115,15 +115,6 @@ def check_transposed_b(b: str | DType, n: int, cta_group: int = 1) -> None:
 def portable(name: str | Kind, m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> bool:
     """Whether every source, and not only the ISA's table, allows this shape."""
     return n in shape_row(name, cta_group, ws, sparse).portable(m)
-
-
-def largest_portable_n(
-    name: str | Kind, m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False
-) -> int | None:
-    """The largest portable N that divides `n`: how to cut a tile of N columns into equal instructions. None if none
-    does."""
-    row = shape_row(name, cta_group, ws, sparse)
-    return max((legal for legal in row.portable(m) if n % legal == 0), default=None)
 
 
 def _compact(values: tuple[int, ...]) -> str:

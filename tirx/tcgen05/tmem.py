@@ -127,8 +127,12 @@ def tmem_columns(layout: TileLayout) -> int:
     return columns
 
 
+ALLOCATION_SIZES = (32, 64, 128, 256, 512)
+"""Columns that one tcgen05.alloc may take (PTX ISA "tcgen05.alloc")."""
+
+
 def allocation_columns(columns: int) -> int:
     """The size for tcgen05.alloc that holds so many columns: a power of two from 32 to 512. Raises LegalityError."""
     if not 0 < columns <= COLUMNS:
         raise LegalityError(f"expected 1 to {COLUMNS} tensor-memory columns, got {columns}")
-    return max(32, 1 << (columns - 1).bit_length())
+    return next(size for size in ALLOCATION_SIZES if size >= columns)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tirx.layout import Iter, TileLayout
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.tmem import LANES, tmem_columns
+from tirx.tcgen05.tmem import COLUMNS, LANES, tmem_columns
 
 LdShapeName = Literal["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"]
 WarpAxis = Literal["warpid", "wid_in_wg"]
@@ -227,6 +228,33 @@ def plan_tmem_access(
             accesses.append(TmemAccess(kind.name, num, lane, column, register, count, split))
             register, done = register + count, done + num
     return TmemAccessPlan(kind.name, image, register, tuple(accesses))
+
+
+def written_cells(layout: TileLayout, shape: Shape, ld_shape: str) -> NDArray[np.bool_]:
+    """
+    The cells that tcgen05.st of a tile writes, warp by warp: booleans of (4 warps, 32 lanes, columns).
+
+    Every warp of the warpgroup writes all lanes of the shape, whether the tile has them or not. Raises LegalityError
+    as `plan_tmem_access` does.
+    """
+    cells = np.zeros((LANES // THREADS, THREADS, COLUMNS), dtype=np.bool_)
+    lanes = find_ld_shape(ld_shape).lanes
+    columns = tmem_columns(layout)
+    first = layout.offsets.get("TCol", 0)
+    for access in plan_tmem_access(layout, shape, ld_shape).accesses:
+        cells[:, access.lane : access.lane + lanes, first : first + columns] = True
+    return cells
+
+
+def tile_cells(layout: TileLayout) -> NDArray[np.bool_]:
+    """The cells of a tile, copies included: booleans of (4 warps, 32 lanes, columns)."""
+    cells = np.zeros((LANES // THREADS, THREADS, COLUMNS), dtype=np.bool_)
+    size = (layout.size(),)
+    lane, column = layout.axis_table("TLane", size), layout.axis_table("TCol", size)
+    for replica in layout.replicas():
+        lanes = lane + replica.get("TLane", 0)
+        cells[lanes // THREADS, lanes % THREADS, column + replica.get("TCol", 0)] = True
+    return cells
 
 
 def pick_ld_shape(tmem_layout: TileLayout) -> LdShapeName:

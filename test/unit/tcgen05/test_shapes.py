@@ -10,7 +10,6 @@ from tirx.tcgen05 import (
     check_transposed_b,
     find_dtype,
     find_kind,
-    largest_portable_n,
     portable,
 )
 
@@ -90,15 +89,6 @@ def test_portable_shapes_are_those_of_every_source():
     check_shape("mxf8f6f4", 128, 64, cta_group=2)
     assert not portable("mxf8f6f4", 128, 64, cta_group=2)
     assert not portable("i8", 64, 24) and portable("i8", 64, 8)
-
-
-def test_a_wide_tile_is_cut_into_equal_portable_instructions():
-    assert largest_portable_n("f16", 128, 256) == 256
-    assert largest_portable_n("f16", 128, 512) == 256
-    assert largest_portable_n("f16", 128, 320) == 160
-    assert largest_portable_n("f16", 64, 264) == 88
-    assert largest_portable_n("f16", 128, 24) is None
-    assert largest_portable_n("f16", 96, 64) is None
 
 
 def test_mn_major_b():
