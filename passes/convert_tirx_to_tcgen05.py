@@ -78,7 +78,10 @@ class _KernelLowering:
         for product in self.products:
             self._product(product)
         for copy in [op for op in self.kernel.walk() if isinstance(op, CopyOp)]:
-            self._copy(copy)
+            try:
+                self._copy(copy)
+            except (LegalityError, LayoutError) as e:
+                raise LocatedError(copy, str(e)) from e
         self._epilogue(base, is_first_warp, columns)
 
     @staticmethod

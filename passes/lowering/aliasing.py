@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, ViewOp
+from tirx.dialects.tirx import ReshapeOp, Scope, SubviewOp, TileType, ViewOp
 from tirx.layout import TileLayout
 from tirx.passes.lowering.emitter import constant_value
 from tirx.passes.lowering.index_analysis import index_fact
@@ -43,10 +43,11 @@ def overlap(a: SSAValue, b: SSAValue) -> Overlap:
 
 def _places(tile: SSAValue) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
     """Where the elements of a part of an allocation are, as numbers; None before it has a layout."""
-    layout = TileType.of(tile).placement
+    type_ = TileType.of(tile)
+    layout = type_.placement
     if layout is None:
         return None
-    if isinstance(layout, TileLayout) and "TLane" in layout.axes:
+    if type_.memory is Scope.TENSOR and isinstance(layout, TileLayout):
         return np.flatnonzero(tile_cells(layout))
     return layout.axis_table("m", (layout.size(),))
 

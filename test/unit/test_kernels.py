@@ -156,3 +156,39 @@ def test_tcgen05_descriptors(m: int, n: int, dtype: str, major: str, mode: Swizz
     assert all(f", 0x{descriptor:08X}, " in line for line in products)
     assert products[0].endswith(", 0;") and all(line.endswith(", 1;") for line in products[1:])
     assert_assembles(ptx, "sm_100a")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "accumulator", "kind"),
+    [
+        ("tf32", "f32", "tf32"),
+        ("f8E4M3FN", "f32", "f8f6f4"),
+        ("f8E5M2", "f32", "f8f6f4"),
+        ("si8", "i32", "i8"),
+        ("ui8", "i32", "i8"),
+    ],
+)
+def test_other_kinds(dtype: str, accumulator: str, kind: str) -> None:
+    """The other dense kinds take the same way: one row of the swizzle of K, with picked layouts."""
+    k = {"tf32": 32}.get(kind, 128)
+    zero = "0.0 : f32" if accumulator == "f32" else "0 : i32"
+    a, b, d = f"128x{k}x{dtype}", f"64x{k}x{dtype}", f"128x64x{accumulator}"
+    ptx = tirx.compile(f"""
+      tirx.kernel @gemm(%a: memref<{a}>, %b: memref<{b}>, %d: memref<{d}>) target("sm_100a") grid(1) threads(128) {{
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant {zero}
+        %sa = tirx.alloc : !tirx.tile<{a}, shared>
+        %sb = tirx.alloc : !tirx.tile<{b}, shared>
+        %acc = tirx.alloc : !tirx.tile<{d}, tensor>
+        %ga = tirx.view %a[%c0, %c0] : memref<{a}> -> !tirx.tile<{a}, global>
+        %gb = tirx.view %b[%c0, %c0] : memref<{b}> -> !tirx.tile<{b}, global>
+        tirx.copy %ga, %sa : !tirx.tile<{a}, global>, !tirx.tile<{a}, shared>
+        tirx.copy %gb, %sb : !tirx.tile<{b}, global>, !tirx.tile<{b}, shared>
+        tirx.fill %acc, %zero : {accumulator}, !tirx.tile<{d}, tensor>
+        tirx.mma %sa, %sb, %acc : !tirx.tile<{a}, shared>, !tirx.tile<{b}, shared>, !tirx.tile<{d}, tensor>
+        %gd = tirx.view %d[%c0, %c0] : memref<{d}> -> !tirx.tile<{d}, global>
+        tirx.copy %acc, %gd : !tirx.tile<{d}, tensor>, !tirx.tile<{d}, global>
+        tirx.return
+      }}""")
+    assert ptx.count(f"tcgen05.mma.cta_group::1.kind::{kind} ") == 4
+    assert_assembles(ptx, "sm_100a")

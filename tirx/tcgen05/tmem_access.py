@@ -239,7 +239,7 @@ def written_cells(layout: TileLayout, shape: Shape, ld_shape: str) -> NDArray[np
     """
     cells = np.zeros((LANES // THREADS, THREADS, COLUMNS), dtype=np.bool_)
     lanes = find_ld_shape(ld_shape).lanes
-    columns = tmem_columns(layout)
+    columns = _columns(layout)
     first = layout.offsets.get("TCol", 0)
     for access in plan_tmem_access(layout, shape, ld_shape).accesses:
         cells[:, access.lane : access.lane + lanes, first : first + columns] = True

@@ -18,6 +18,7 @@ from tirx.tcgen05 import (
     register_image,
     tmem_columns,
 )
+from tirx.tcgen05.tmem_access import tile_cells, written_cells
 
 # letter -> (m, cta_group, ws, sparse) and the ISA's figure: (i, j, N) -> (CTA, lane, column)
 FIGURES: dict[str, tuple[tuple[int, int, bool, bool], Callable[[int, int, int], tuple[int, int, int]]]] = {
@@ -226,3 +227,27 @@ def test_tiles_without_a_register_image(layout: str, ld_shape: str, message: str
 def test_room_for_one_repeat():
     with pytest.raises(LegalityError, match="expected room for 4 registers, got 2"):
         plan_tmem_access(accumulator_layout(128, 64), (128, 64), "16x256b", max_registers=2)
+
+
+@pytest.mark.parametrize(
+    ("layout", "shape", "ld_shape", "lanes", "columns"),
+    [
+        ("S[(128, 16) : (1@TLane, 1@TCol)] + 4@TCol", (128, 16), "32x32b", range(32), range(4, 20)),
+        ("S[(32, 16) : (1@TLane, 1@TCol)] + 32@TLane", (32, 16), "32x32b", range(32), range(16)),
+        ("S[(4, 16, 8) : (32@TLane, 1@TLane, 1@TCol)] + 16@TLane", (64, 8), "16x32bx2", range(16, 32), range(8)),
+        ("S[128 : 1@TLane] + 7@TCol", (128, 1), "32x32b", range(32), range(7, 8)),
+    ],
+)
+def test_every_warp_writes_all_lanes_of_the_shape(
+    layout: str, shape: tuple[int, ...], ld_shape: str, lanes: range, columns: range
+):
+    written = written_cells(TileLayout.parse(layout), shape, ld_shape)
+    for warp in range(4):
+        lane, column = np.nonzero(written[warp])
+        assert set(zip(lane.tolist(), column.tolist(), strict=True)) == {(i, j) for i in lanes for j in columns}
+
+
+def test_cells_of_a_tile():
+    cells = tile_cells(TileLayout.parse("S[(32, 2) : (1@TLane, 1@TCol)] + R[2 : 64@TLane] + 5@TCol"))
+    assert cells.sum(axis=(1, 2)).tolist() == [64, 0, 64, 0]
+    assert np.flatnonzero(cells.any(axis=(0, 1))).tolist() == [5, 6]
