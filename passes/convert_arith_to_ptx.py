@@ -48,8 +48,15 @@ class ConvertArithToPtxPass(ModulePass):
             convert_entry(entry)
 
 
+_KNOWN_DIALECTS = frozenset({"arith", "scf", "ptx"})
+"""What an entry may hold at this point; the index values of other operations cannot be converted."""
+
+
 def convert_entry(entry: EntryOp) -> None:
     """Applies the pass to one entry."""
+    for op in entry.body.walk():
+        if op.name.partition(".")[0] not in _KNOWN_DIALECTS and not isinstance(op, UnrealizedConversionCastOp):
+            raise LocatedError(op, f"no PTX form for '{op.name}'; kernels may use tirx, arith, scf.for and scf.if")
     _replace_index_types(entry)
     for op in list(entry.body.walk()):
         if isinstance(op, UnrealizedConversionCastOp):

@@ -7,13 +7,28 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError, warn
-from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp, Scope, TileType, ViewOp, owner_root
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    FillOp,
+    KernelOp,
+    LoadOp,
+    MmaOp,
+    Scope,
+    StoreOp,
+    TileType,
+    ViewOp,
+    owner_root,
+    parts_in_use,
+)
 from tirx.layout import LayoutError, axis
 from tirx.passes.lowering.aliasing import Overlap, overlap
-from tirx.passes.lowering.index_analysis import ancestors, index_fact
+from tirx.passes.lowering.emitter import constant_value
+from tirx.passes.lowering.index_analysis import ancestors, index_fact, never_runs
 from tirx.passes.lowering.mma_product import plan_register_product
 from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment
 from tirx.passes.lowering.tcgen05_product import check_threads, plan_product, product_shape, tile_columns
@@ -59,8 +74,13 @@ class _Checker:
                     self._mma(op)
                 case CopyOp():
                     self._copy(op)
+                case scf.ForOp():
+                    self._loop(op)
                 case _:
                     pass
+        for op in self.kernel.walk():
+            if isinstance(op, AllocOp):
+                self._contents(op)
 
     def _alloc(self, op: AllocOp) -> None:
         type_ = op.result.type
@@ -71,6 +91,29 @@ class _Checker:
                 self._tensor(op, type_)
             case _:
                 self._register(op, type_)
+
+    @staticmethod
+    def _contents(alloc: AllocOp) -> None:
+        """A tile that is read has to be written somewhere. Registers are followed in order, by a later pass."""
+        if alloc.result.type.memory is Scope.REGISTER:
+            return
+        reader: Operation | None = None
+        for op, tile in parts_in_use(alloc.result):
+            match op:
+                case CopyOp() if tile is op.destination:
+                    return
+                case FillOp() | StoreOp():
+                    return
+                case MmaOp() if tile is op.accumulator and op.accumulate is not None:
+                    return
+                case CopyOp() | MmaOp() | LoadOp():
+                    reader = op  # uses come last first: this ends as the first one
+                case _:
+                    return  # somebody else's operation may write it
+        if reader is not None:
+            raise LocatedError(
+                reader, f"expected a tile that is written somewhere, found only reads of {alloc.result.type}"
+            )
 
     def _shared(self, op: AllocOp, type_: TileType) -> None:
         layout = type_.placement
@@ -126,8 +169,8 @@ class _Checker:
             )
 
     def _view(self, op: ViewOp) -> None:
-        if any(isinstance(around, scf.IfOp) for around in ancestors(op)):
-            return  # the condition may be what keeps it within bounds
+        if any(isinstance(around, scf.IfOp) or never_runs(around) for around in ancestors(op)):
+            return  # a condition may be what keeps it within bounds
         sizes = op.source_type.get_shape()
         extents = (1,) * (len(sizes) - len(op.result.type.dims)) + op.result.type.dims
         for dimension, (index, size, extent) in enumerate(zip(op.indices, sizes, extents, strict=True)):
@@ -140,6 +183,13 @@ class _Checker:
                     f"expected dimension {dimension} of the view within {size} elements, "
                     f"found one that reaches element {fact.high + extent - 1}",
                 )
+
+    def _loop(self, op: scf.ForOp) -> None:
+        low, high, step = (constant_value(v) for v in (op.lb, op.ub, op.step))
+        if step is not None and step <= 0:
+            raise LocatedError(op, f"expected a positive step, found {step}")
+        if low is not None and high is not None and low >= high:
+            warn(op, f"the loop from {low} to {high} never runs")
 
     def _copy(self, op: CopyOp) -> None:
         memory = op.source_type.memory

@@ -22,6 +22,7 @@ from tirx.dialects.tirx import (
     SubviewOp,
     TileType,
     ViewOp,
+    layout_attr,
     strided_layout,
 )
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
@@ -145,7 +146,7 @@ class _Picker:
                 self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation"
             )
         _place(tile, layout)
-        remark(tile.owner, f"picked {layout}: {why}")
+        remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
 
     def _tcgen05(self, mma: MmaOp) -> None:
         m, n = mma.accumulator_type.dims[-2:]

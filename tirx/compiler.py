@@ -18,15 +18,17 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None) -> str:
     PTX for the kernels of a module, given as IR or as MLIR text.
 
     `target` (for example `"sm_100a"`) overrides the target that the kernels name. A module that is given as IR stays
-    as it is. Raises LocatedError, with the line of the text where there is one, for input that is not legal; warnings
-    go to the handler of `tirx.diagnostics`.
+    as it is. Raises LocatedError, with the line of the text where there is one, for input that is not legal, and
+    TargetError for an unknown `target`; warnings go to the handler of `tirx.diagnostics`.
     """
     context = new_context()
-    module = (
-        parse_located(context, module_or_text, "<string>")
-        if isinstance(module_or_text, str)
-        else module_or_text.clone()
-    )
+    match module_or_text:
+        case str():
+            module = parse_located(context, module_or_text, "<string>")
+        case ModuleOp():
+            module = module_or_text.clone()
+        case _:
+            raise TypeError(f"expected a module or its text, found {type(module_or_text).__name__}")
     run_passes(context, module, lower_to_ptx_passes(target).passes)
     ptx = StringIO()
     PtxTarget().emit(context, module, ptx)

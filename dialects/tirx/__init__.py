@@ -24,7 +24,7 @@ from tirx.dialects.tirx.attributes import (
 )
 from tirx.dialects.tirx.kernel import BlockIdOp, GridAxis, GridAxisAttr, KernelOp, ReturnOp
 from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, MmaOp, ViewOp, strided_layout
-from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, owner_root
+from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, owner_root, parts_in_use
 from tirx.dialects.tirx.registers import AddressOp, BarrierOp, LeaderOp, LoadOp, MmaSyncOp, SplatOp, StoreOp
 
 TIRX = Dialect(
@@ -94,5 +94,6 @@ __all__ = [
     "ZeroColumnsAttr",
     "layout_attr",
     "owner_root",
+    "parts_in_use",
     "strided_layout",
 ]

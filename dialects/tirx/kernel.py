@@ -158,21 +158,27 @@ class KernelOp(IRDLOperation):
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
         target: StringAttr | None = None
         grid: ArrayAttr[IntegerAttr[I32]] | None = None
-        if parser.parse_optional_keyword("target") is not None:
-            with parser.in_parens():
-                target = StringAttr(parser.parse_str_literal())
-        if parser.parse_optional_keyword("grid") is not None:
-            start = parser.pos
-            dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_integer(parser))
-            if (problem := _grid_problem(dims)) is not None:
-                parser.raise_error(problem, start, parser.pos)
-            grid = ArrayAttr([IntegerAttr(n, i32) for n in dims])
-        parser.parse_keyword("threads")
-        with parser.in_parens():
-            start = parser.pos
-            threads = parse_integer(parser)
-            if not 1 <= threads <= 1024:
-                parser.raise_error(f"expected 1 to 1024 threads, found {threads}", start, parser.pos)
+        threads: int | None = None
+        while True:  # the clauses, in any order
+            if target is None and parser.parse_optional_keyword("target") is not None:
+                with parser.in_parens():
+                    target = StringAttr(parser.parse_str_literal())
+            elif grid is None and parser.parse_optional_keyword("grid") is not None:
+                start = parser.pos
+                dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_integer(parser))
+                if (problem := _grid_problem(dims)) is not None:
+                    parser.raise_error(problem, start, parser.pos)
+                grid = ArrayAttr([IntegerAttr(n, i32) for n in dims])
+            elif threads is None and parser.parse_optional_keyword("threads") is not None:
+                with parser.in_parens():
+                    start = parser.pos
+                    threads = parse_integer(parser)
+                    if not 1 <= threads <= 1024:
+                        parser.raise_error(f"expected 1 to 1024 threads, found {threads}", start, parser.pos)
+            else:
+                break
+        if threads is None:
+            parser.raise_error("expected the clause threads(n), next to target(...) and grid(...)")
         has_attributes = parser.parse_optional_keyword("attributes") is not None
         attributes = parse_attributes(parser, cls) if has_attributes else {}
         body = parser.parse_region(arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import (
     I32,
@@ -178,6 +178,16 @@ class ReshapeOp(IRDLOperation):
             raise VerifyException(
                 f"expected the layout of the source, {source.placement or 'none'}, found {result.placement or 'none'}"
             )
+
+
+def parts_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
+    """The operations that use a tile or a part of it, each with the value that it uses."""
+    for use in tile.uses:
+        match use.operation:
+            case SubviewOp() | ReshapeOp() as part:
+                yield from parts_in_use(part.result)
+            case op:
+                yield op, tile
 
 
 def owner_root(value: SSAValue) -> SSAValue:

@@ -115,6 +115,14 @@ def _block_id_fact(op: BlockIdOp) -> IndexFact:
     return IndexFact(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1)
 
 
+def never_runs(op: Operation) -> bool:
+    """Whether `op` is a loop whose bounds show that its body does not run."""
+    if not isinstance(op, scf.ForOp):
+        return False
+    low, high = constant_value(op.lb), constant_value(op.ub)
+    return low is not None and high is not None and low >= high
+
+
 def trip_count_is_positive(loop: scf.ForOp) -> bool:
     """Whether the bounds of a loop show that its body runs at least once."""
     low, high = constant_value(loop.lb), constant_value(loop.ub)

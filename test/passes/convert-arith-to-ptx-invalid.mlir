@@ -33,3 +33,14 @@ ptx.entry @double_rounding(y : f64) target("sm_90") {
   %0 = arith.truncf %y : f64 to bf16
   ptx.ret
 }
+
+// -----
+
+// Index values of other dialects cannot become registers.
+
+ptx.entry @affine() target("sm_80") {
+  %i = arith.constant 1 : index
+  // expected-error@+1 {{no PTX form for 'affine.apply'; kernels may use tirx, arith, scf.for and scf.if}}
+  %m = affine.apply affine_map<(d0) -> (d0 * 64)>(%i)
+  ptx.ret
+}

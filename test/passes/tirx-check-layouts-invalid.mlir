@@ -547,3 +547,49 @@ tirx.kernel @six_bits() target("sm_100a") threads(128) {
   tirx.mma %a, %b, %acc : !tirx.tile<128x32xf6E2M3FN, shared>, !tirx.tile<64x32xf6E2M3FN, shared>, !tirx.tile<128x64xf32, tensor>
   tirx.return
 }
+
+// -----
+
+// Somebody has to write a tile before it is read: the fill of this accumulator was forgotten.
+
+tirx.kernel @nothing_in_the_accumulator(%x: f16) target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x16xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  tirx.fill %a, %x : f16, !tirx.tile<128x16xf16, shared>
+  // expected-error@+1 {{expected a tile that is written somewhere, found only reads of !tirx.tile<128x128xf32, tensor>}}
+  tirx.mma %a, %a, %acc : !tirx.tile<128x16xf16, shared>, !tirx.tile<128x16xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @nothing_in_shared_memory(%d: memref<8x8xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !tirx.tile<8x8xf32, shared>
+  %g = tirx.view %d[%c0, %c0] : memref<8x8xf32> -> !tirx.tile<8x8xf32, global>
+  // expected-error@+1 {{expected a tile that is written somewhere, found only reads of !tirx.tile<8x8xf32, shared>}}
+  tirx.copy %s, %g : !tirx.tile<8x8xf32, shared>, !tirx.tile<8x8xf32, global>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @bounds_the_wrong_way_round(%a: memref<64x64xf16>) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  // expected-warning@+1 {{the loop from 64 to 0 never runs}}
+  scf.for %k = %c64 to %c0 step %c64 {
+    %t = tirx.view %a[%k, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  }
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_step(%n: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{expected a positive step, found 0}}
+  scf.for %k = %c0 to %n step %c0 {
+  }
+  tirx.return
+}

@@ -4,10 +4,13 @@
 
 // CHECK: tirx.kernel @nothing_picked
 // CHECK: %acc = tirx.alloc : !tirx.tile<128x256xf32, tensor>{{$}}
-tirx.kernel @nothing_picked() target("sm_100a") threads(128) {
+tirx.kernel @nothing_picked(%f16: f16, %f32: f32) target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  tirx.fill %a, %f16 : f16, !tirx.tile<128x64xf16, shared>
   %b = tirx.alloc : !tirx.tile<256x64xf16, shared>
+  tirx.fill %b, %f16 : f16, !tirx.tile<256x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x256xf32, tensor>
+  tirx.fill %acc, %f32 : f32, !tirx.tile<128x256xf32, tensor>
   tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<256x64xf16, shared>, !tirx.tile<128x256xf32, tensor>
   tirx.return
 }
@@ -26,15 +29,22 @@ tirx.kernel @nothing_picked() target("sm_100a") threads(128) {
 #acc64_at_64 = #tirx.tile_layout<S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] + 64@TCol>
 
 // CHECK: tirx.kernel @canonical_layouts
-tirx.kernel @canonical_layouts() target("sm_100a") threads(128) {
+tirx.kernel @canonical_layouts(%f16: f16, %f32: f32) target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<64x64xf16, shared, #a128>
+  tirx.fill %a, %f16 : f16, !tirx.tile<64x64xf16, shared, #a128>
   %b0 = tirx.alloc : !tirx.tile<64x64xf16, shared, #b64>
+  tirx.fill %b0, %f16 : f16, !tirx.tile<64x64xf16, shared, #b64>
   %b1 = tirx.alloc : !tirx.tile<64x64xf16, shared, #b32>
+  tirx.fill %b1, %f16 : f16, !tirx.tile<64x64xf16, shared, #b32>
   %b2 = tirx.alloc : !tirx.tile<64x64xf16, shared, #bnone>
+  tirx.fill %b2, %f16 : f16, !tirx.tile<64x64xf16, shared, #bnone>
   %b3 = tirx.alloc : !tirx.tile<64x64xf16, shared, #bmn>
+  tirx.fill %b3, %f16 : f16, !tirx.tile<64x64xf16, shared, #bmn>
   %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor, #acc64>
+  tirx.fill %acc, %f32 : f32, !tirx.tile<64x64xf32, tensor, #acc64>
   // Any column will do.
   %moved = tirx.alloc : !tirx.tile<64x64xf32, tensor, #acc64_at_64>
+  tirx.fill %moved, %f32 : f32, !tirx.tile<64x64xf32, tensor, #acc64_at_64>
   tirx.mma %a, %b0, %acc : !tirx.tile<64x64xf16, shared, #a128>, !tirx.tile<64x64xf16, shared, #b64>, !tirx.tile<64x64xf32, tensor, #acc64>
   tirx.mma %a, %b1, %acc : !tirx.tile<64x64xf16, shared, #a128>, !tirx.tile<64x64xf16, shared, #b32>, !tirx.tile<64x64xf32, tensor, #acc64>
   tirx.mma %a, %b2, %acc : !tirx.tile<64x64xf16, shared, #a128>, !tirx.tile<64x64xf16, shared, #bnone>, !tirx.tile<64x64xf32, tensor, #acc64>

@@ -19,19 +19,19 @@ tirx.kernel @operands(%a: memref<64x64xf16>, %b: memref<64x64xf16, strided<[1, 6
   %ga = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
   %gb = tirx.view %b[%c0, %c0] : memref<64x64xf16, strided<[1, 64]>> -> !tirx.tile<64x64xf16, global>
   %row = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64xf16, global>
-  // expected-remark@+1 {{picked ComposeLayout(Swizzle(3, 3, 3), S[(64, 64) : (64, 1)]): K-major operand with the widest swizzle that fits}}
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>: K-major operand with the widest swizzle that fits}}
   %k128 = tirx.alloc : !tirx.tile<64x64xf16, shared>
-  // expected-remark@+1 {{picked ComposeLayout(Swizzle(3, 3, 3), S[(64, 64) : (1, 64)]): MN-major operand with the widest swizzle that fits}}
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (1, 64)]>>: MN-major operand with the widest swizzle that fits}}
   %mn128 = tirx.alloc : !tirx.tile<64x64xf16, shared>
-  // expected-remark@+1 {{picked ComposeLayout(Swizzle(3, 2, 3), S[(64, 3, 32) : (32, 2048, 1)]): K-major}}
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(64, 3, 32) : (32, 2048, 1)]>>: K-major}}
   %k64 = tirx.alloc : !tirx.tile<64x96xf16, shared>
-  // expected-remark@+1 {{picked ComposeLayout(Swizzle(3, 1, 3), S[(64, 16) : (16, 1)]): K-major}}
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(64, 16) : (16, 1)]>>: K-major}}
   %k32 = tirx.alloc : !tirx.tile<64x16xf16, shared>
   // expected-remark@+1 {{K-major}}
   %tf32 = tirx.alloc : !tirx.tile<64x64xtf32, shared>
   // expected-remark@+1 {{K-major}}
   %f8 = tirx.alloc : !tirx.tile<64x128xf8E4M3FN, shared>
-  // expected-remark@+1 {{picked S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)]: data path of a 64x64 accumulator}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)]>: data path of a 64x64 accumulator}}
   %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
   tirx.copy %ga, %k128 : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
   tirx.copy %gb, %mn128 : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
@@ -54,13 +54,13 @@ tirx.kernel @accumulators() target("sm_100a") threads(128) {
   %a64 = tirx.alloc : !tirx.tile<64x32xf16, shared>
   // expected-remark@+1 {{K-major}}
   %a128 = tirx.alloc : !tirx.tile<128x32xf16, shared>
-  // expected-remark@+1 {{picked S[(128, 64) : (1@TLane, 1@TCol)]: data path of a 128x64 accumulator}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>: data path of a 128x64 accumulator}}
   %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
-  // expected-remark@+1 {{picked S[(128, 64) : (1@TLane, 1@TCol)]: data path of a 128x64 accumulator}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>: data path of a 128x64 accumulator}}
   %d_ws = tirx.alloc : !tirx.tile<128x64xf32, tensor>
-  // expected-remark@+1 {{picked S[(64, 2, 32) : (1@TLane, 64@TLane, 1@TCol)]: data path of a 64x64 accumulator}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(64, 2, 32) : (1@TLane, 64@TLane, 1@TCol)]>: data path of a 64x64 accumulator}}
   %e_ws = tirx.alloc : !tirx.tile<64x64xf32, tensor>
-  // expected-remark@+1 {{picked S[(32, 4, 16) : (1@TLane, 32@TLane, 1@TCol)]: data path of a 32x64 accumulator}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(32, 4, 16) : (1@TLane, 32@TLane, 1@TCol)]>: data path of a 32x64 accumulator}}
   %g_ws = tirx.alloc : !tirx.tile<32x64xf32, tensor>
   tirx.mma %a128, %a64, %d : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
   tirx.mma %a128, %a64, %d_ws zero_columns([1]) : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
@@ -93,17 +93,17 @@ tirx.kernel @written() target("sm_100a") threads(128) {
 tirx.kernel @registers(%d: memref<64x64xf32>) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
   %gd = tirx.view %d[%c0, %c0] : memref<64x64xf32> -> !tirx.tile<64x64xf32, global>
-  // expected-remark@+1 {{picked S[(64, 64) : (64, 1)]: row-major}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(64, 64) : (64, 1)]>: row-major}}
   %scratch = tirx.alloc : !tirx.tile<64x64xf32, shared>
   // expected-remark@+1 {{K-major}}
   %a = tirx.alloc : !tirx.tile<64x32xf16, shared>
   // expected-remark@+1 {{data path}}
   %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
-  // expected-remark@+1 {{picked S[(4, 16, 2, 32) : (1@warpid, 1@laneid, 16@laneid, 1)]: as in the register tile of a copy}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(4, 16, 2, 32) : (1@warpid, 1@laneid, 16@laneid, 1)]>: as in the register tile of a copy}}
   %again = tirx.alloc : !tirx.tile<64x64xf32, register>
-  // expected-remark@+1 {{picked S[(4, 16, 2, 32) : (1@warpid, 1@laneid, 16@laneid, 1)]: what tcgen05.ld and st move}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(4, 16, 2, 32) : (1@warpid, 1@laneid, 16@laneid, 1)]>: what tcgen05.ld and st move}}
   %r = tirx.alloc : !tirx.tile<64x64xf32, register>
-  // expected-remark@+1 {{picked S[(8, 128, 4) : (4, 1@tx, 1)]: vectors over 128 threads}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(8, 128, 4) : (4, 1@tx, 1)]>: vectors over 128 threads}}
   %v = tirx.alloc : !tirx.tile<64x64xf32, register>
   // expected-remark@+1 {{vectors over 128 threads}}
   %alone = tirx.alloc : !tirx.tile<64x64xf32, register>
@@ -120,11 +120,11 @@ tirx.kernel @registers(%d: memref<64x64xf32>) target("sm_100a") threads(128) {
 
 // CHECK-LABEL: tirx.kernel @fragments
 tirx.kernel @fragments() target("sm_80") threads(128) {
-  // expected-remark@+1 {{picked S[(2, 32) : (2@warpid, 1@laneid)] + R[2 : 1@warpid]: fragments of mma.sync over 4 warps}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(2, 32) : (2@warpid, 1@laneid)] + R[2 : 1@warpid]>: fragments of mma.sync over 4 warps}}
   %a = tirx.alloc : !tirx.tile<16x4xf64, register>
-  // expected-remark@+1 {{picked S[(2, 32) : (1@warpid, 1@laneid)] + R[2 : 2@warpid]: fragments of mma.sync over 4 warps}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(2, 32) : (1@warpid, 1@laneid)] + R[2 : 2@warpid]>: fragments of mma.sync over 4 warps}}
   %b = tirx.alloc : !tirx.tile<16x4xf64, register>
-  // expected-remark@+1 {{picked S[(2, 8, 2, 4, 2) : (2@warpid, 4@laneid, 1@warpid, 1@laneid, 1)]: fragments of mma.sync over 4 warps}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(2, 8, 2, 4, 2) : (2@warpid, 4@laneid, 1@warpid, 1@laneid, 1)]>: fragments of mma.sync over 4 warps}}
   %c = tirx.alloc : !tirx.tile<16x16xf64, register>
   tirx.mma %a, %b, %c : !tirx.tile<16x4xf64, register>, !tirx.tile<16x4xf64, register>, !tirx.tile<16x16xf64, register>
   tirx.return
@@ -135,9 +135,9 @@ tirx.kernel @fragments() target("sm_80") threads(128) {
 // CHECK-LABEL: tirx.kernel @one_tile
 // CHECK: tirx.mma %a, %a, %c
 tirx.kernel @one_tile() target("sm_80") threads(32) {
-  // expected-remark@+1 {{picked S[32 : 1@laneid]: fragments of mma.sync over 1 warp}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[32 : 1@laneid]>: fragments of mma.sync over 1 warp}}
   %a = tirx.alloc : !tirx.tile<8x4xf64, register>
-  // expected-remark@+1 {{picked S[(32, 2) : (1@laneid, 1)]: fragments of mma.sync over 1 warp}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>: fragments of mma.sync over 1 warp}}
   %c = tirx.alloc : !tirx.tile<8x8xf64, register>
   tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register>, !tirx.tile<8x4xf64, register>, !tirx.tile<8x8xf64, register>
   tirx.return
@@ -150,7 +150,7 @@ tirx.kernel @one_tile() target("sm_80") threads(32) {
 // CHECK: %flat = {{.*}} -> !tirx.tile<4096xf32, shared, #tirx.tile_layout<S[4096 : 1] + 4096>>
 // CHECK: %row = {{.*}} -> !tirx.tile<128xf32, shared, #tirx.tile_layout<S[128 : 1] + 4160>>
 tirx.kernel @parts() target("sm_80") threads(128) {
-  // expected-remark@+1 {{picked S[(128, 64) : (64, 1)]: row-major}}
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(128, 64) : (64, 1)]>: row-major}}
   %whole = tirx.alloc : !tirx.tile<128x64xf32, shared>
   %lower = tirx.subview %whole[64, 0] : !tirx.tile<128x64xf32, shared> -> !tirx.tile<64x64xf32, shared>
   %flat = tirx.reshape %lower : !tirx.tile<64x64xf32, shared> -> !tirx.tile<4096xf32, shared>

@@ -133,7 +133,8 @@ def _first_mismatch(operand: _Operand, fragment: Fragment, register: int, expect
 
 def _named_columns(operand: _Operand, found: IntArray, row: IntArray) -> IntArray:
     """The columns that the first row of a fragment holds, where that is `row`; neighbours where it is not."""
-    columns: IntArray = found[:, :, 0, :] % operand.columns
+    first: IntArray = np.maximum(found[:, :, 0, :], 0)  # -1 stands for nothing, and names no column
+    columns: IntArray = first % operand.columns
     if (found[:, :, 0, :] // operand.columns != row).any():
         columns = (columns[:, :, :1] + np.arange(columns.shape[2], dtype=np.int64)) % operand.columns
     return columns

@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.target import Target
 
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_pipeline
-from tirx.ptx.targets import TargetError
+from tirx.ptx.targets import TARGETS, TargetError
 from tirx.tools.suggestions import did_you_mean
 from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets
 
@@ -154,9 +154,16 @@ def _convert(kind: type[_ConvertibleT], spec: ArgSpec) -> _ConvertibleT:
         raise UsageError(f"'{spec.name}': {error}") from error
 
 
+_OTHER_MEANINGS = {name: f'; for a GPU write --lower-to-ptx="target={name}"' for name in TARGETS} | {
+    "lower-to-ptx": "; it is a flag of its own, --lower-to-ptx"
+}
+"""Names that are something else than a pass or an output format."""
+
+
 def _find(what: str, spec: ArgSpec, known: Mapping[str, Callable[[], type[_ConvertibleT]]]) -> _ConvertibleT:
     if spec.name not in known:
-        raise UsageError(f"unknown {what} '{spec.name}'{did_you_mean(spec.name, known)}")
+        hint = _OTHER_MEANINGS.get(spec.name) or did_you_mean(spec.name, known)
+        raise UsageError(f"unknown {what} '{spec.name}'{hint}")
     return _convert(known[spec.name](), spec)
 
 

@@ -79,7 +79,7 @@ tirx.kernel @k() threads() {
 
 // -----
 
-// expected-error@+1 {{Expected 'threads'}}
+// expected-error@+1 {{expected the clause threads(n), next to target(...) and grid(...)}}
 tirx.kernel @k() {
   tirx.return
 }
@@ -94,7 +94,7 @@ tirx.kernel @k() threads(32) attributes {tag, grid = [4 : i32]} {
 // -----
 
 // expected-error@+1 {{Expected region!}}
-tirx.kernel @k() threads(32) target("sm_80") {
+tirx.kernel @k() threads(32) target("sm_80") threads(32) {
   tirx.return
 }
 

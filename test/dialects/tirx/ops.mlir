@@ -208,3 +208,10 @@ func.func @registers(%s: !tirx.tile<8x4xf64, shared>, %g: !tirx.tile<8x4xf64, gl
   %address = tirx.address %s : !tirx.tile<8x4xf64, shared> -> i32
   func.return
 }
+
+// The clauses of a kernel may stand in any order.
+
+// CHECK-LABEL: tirx.kernel @any_order() target("sm_80") grid(2) threads(32) {
+tirx.kernel @any_order() threads(32) grid(2) target("sm_80") {
+  tirx.return
+}

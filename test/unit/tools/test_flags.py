@@ -63,3 +63,16 @@ def test_usage_errors(argv: list[str], message: str):
     with pytest.raises(UsageError) as caught:
         parse_flags(argv)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["-t", "sm_100a"], "unknown target 'sm_100a'; for a GPU write --lower-to-ptx=\"target=sm_100a\""),
+        (["-p", "lower-to-ptx"], "unknown pass 'lower-to-ptx'; it is a flag of its own, --lower-to-ptx"),
+    ],
+)
+def test_names_that_mean_something_else(argv: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse_flags(argv)
+    assert str(error.value) == message
