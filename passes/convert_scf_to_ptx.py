@@ -144,7 +144,7 @@ def _for(op: scf.ForOp) -> Sequence[Block]:
     end, results = _end(body)
     advance = AddOp(induction, op.step)
     _append(body, advance, op)
-    _append(body, BraOp(header, [advance.result, *results]), end)
+    _append(body, BraOp(header, [advance.result, *results]), op)  # a yield that is not written has no location
     end.erase()
     _replace(op, carried)
     return body, after
@@ -162,7 +162,7 @@ def _if(op: scf.IfOp) -> Sequence[Block]:
             continue
         arm = _move_before(region, after, name)
         end, results = _end(arm)
-        _append(arm, BraOp(after, results), end)
+        _append(arm, BraOp(after, results), op)
         end.erase()
         arms.append(arm)
     then_arm, else_arm = arms
@@ -184,7 +184,7 @@ def _while(op: scf.WhileOp) -> Sequence[Block]:
     condition.erase()
     _take_arguments(body, values)
     end, results = _end(body)
-    _append(body, BraOp(header, results), end)
+    _append(body, BraOp(header, results), op)
     end.erase()
     _replace(op, values)
     return header, body, after

@@ -7,10 +7,15 @@ import runpy
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import FileLineColLoc
 
 import tirx
 from tirx.diagnostics import Diagnostic, diagnostic_handler
+from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.ptxas import assemble
+from tirx.tools.parsing import parse_located
+from tirx.tools.verification import run_passes
+from tirx.universe import new_context
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -37,6 +42,14 @@ def test_example_assembles(path: Path) -> None:
         ptx = tirx.compile(text)
     assert [d for d in said if d.severity != "remark"] == []
     check_assembles(ptx, text.count("tirx.kernel @"))
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
+def test_every_instruction_knows_its_line(path: Path) -> None:
+    context = new_context()
+    module = parse_located(context, path.read_text(), path.name)
+    run_passes(context, module, lower_to_ptx_passes().passes)
+    assert [op.name for op in module.walk() if not isinstance(op.location, FileLineColLoc)] == []
 
 
 def test_embedding(capsys: pytest.CaptureFixture[str]) -> None:
