@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -67,6 +67,11 @@ def _append(block: Block, op: Operation, like: Operation) -> None:
     """Adds `op` at the end of `block`, with the location of `like`."""
     op.location = like.location
     block.add_op(op)
+
+
+def _written(end: Operation, op: Operation) -> Operation:
+    """The terminator, or the operation that implies it where it is not written and so has no location."""
+    return op if end.location == UNKNOWN_LOC else end
 
 
 def _check_registers(op: Operation, types: Sequence[Attribute]) -> None:
@@ -144,7 +149,7 @@ def _for(op: scf.ForOp) -> Sequence[Block]:
     end, results = _end(body)
     advance = AddOp(induction, op.step)
     _append(body, advance, op)
-    _append(body, BraOp(header, [advance.result, *results]), op)  # a yield that is not written has no location
+    _append(body, BraOp(header, [advance.result, *results]), _written(end, op))
     end.erase()
     _replace(op, carried)
     return body, after
@@ -162,7 +167,7 @@ def _if(op: scf.IfOp) -> Sequence[Block]:
             continue
         arm = _move_before(region, after, name)
         end, results = _end(arm)
-        _append(arm, BraOp(after, results), op)
+        _append(arm, BraOp(after, results), _written(end, op))
         end.erase()
         arms.append(arm)
     then_arm, else_arm = arms
@@ -184,7 +189,7 @@ def _while(op: scf.WhileOp) -> Sequence[Block]:
     condition.erase()
     _take_arguments(body, values)
     end, results = _end(body)
-    _append(body, BraOp(header, results), op)
+    _append(body, BraOp(header, results), _written(end, op))
     end.erase()
     _replace(op, values)
     return header, body, after
