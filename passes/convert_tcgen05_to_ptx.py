@@ -19,9 +19,11 @@ from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.tcgen05 import FencePosition, WaitFor
 from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, owner_root
 from tirx.layout import TileLayout
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.register_values import register_format, registers_of, tile_of
 from tirx.tcgen05 import TmemAccess, plan_tmem_access
+from tirx.tcgen05.tmem import LANES
 
 LANE_SHIFT = 16
 """A tensor-memory address is lane << 16 | column (PTX ISA, "Tensor Memory Addressing")."""
@@ -64,7 +66,7 @@ def _layout(tile: SSAValue, emit: Emitter) -> TileLayout:
 def _warp_address(tile: SSAValue, emit: Emitter) -> SSAValue:
     """The address with the first lane that this warp reaches: 32 lanes for each warp of the warpgroup."""
     tid = emit(ReadSpecialOp("tid.x")).result
-    lane = emit.mul(emit.bit_and(tid, 0x60), 1 << LANE_SHIFT)
+    lane = emit.mul(emit.bit_and(tid, LANES - WARP_SIZE), 1 << LANE_SHIFT)  # 32 * (warp % 4)
     return emit.add(_address(tile, emit), lane)
 
 

@@ -15,15 +15,12 @@ from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.mma_product import plan_register_product
 from tirx.ptx.targets import Target
 
-EMULATED_F16_SINCE = 80
-"""From this compute capability on ptxas turns f16 `mma.m8n8k4` into shuffles and FMAs (SASS of sm_80 to sm_90)."""
-
 
 def _warn_if_emulated(kernel: KernelOp, mma: MmaOp, variant: MmaVariant) -> None:
-    if kernel.target is None or variant.operand_type != "f16":
+    if kernel.target is None or variant.emulated_since is None:
         return
     target = Target.parse(kernel.target.data)
-    if target.cc >= EMULATED_F16_SINCE:
+    if target.cc >= variant.emulated_since:
         warn(
             mma,
             f"mma.m8n8k4 on f16 is emulated on {target.name}: correct, but without tensor cores; "

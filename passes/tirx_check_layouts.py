@@ -193,6 +193,11 @@ class _Checker:
 
     def _copy(self, op: CopyOp) -> None:
         memory = op.source_type.memory
+        target = op.destination_type
+        if target.memory is Scope.GLOBAL and target.placement is not None and not target.placement.is_injective():
+            raise LocatedError(
+                op, f"expected a destination that has an address for every element, found {target.placement}"
+            )
         if memory is Scope.REGISTER or owner_root(op.source) is not owner_root(op.destination):
             return
         found = overlap(op.source, op.destination)

@@ -593,3 +593,16 @@ tirx.kernel @no_step(%n: index) target("sm_80") threads(128) {
   }
   tirx.return
 }
+
+// -----
+
+// All rows of the destination are one: which of them stays is nobody's choice.
+
+tirx.kernel @rows_in_one_place(%a: memref<8x8xf32>, %b: memref<8x8xf32, strided<[0, 1]>>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %x = tirx.view %a[%c0, %c0] : memref<8x8xf32> -> !tirx.tile<8x8xf32, global>
+  %y = tirx.view %b[%c0, %c0] : memref<8x8xf32, strided<[0, 1]>> -> !tirx.tile<8x8xf32, global, #tirx.tile_layout<S[(8, 8) : (0, 1)]>>
+  // expected-error@+1 {{expected a destination that has an address for every element, found S[(8, 8) : (0, 1)]}}
+  tirx.copy %x, %y : !tirx.tile<8x8xf32, global>, !tirx.tile<8x8xf32, global, #tirx.tile_layout<S[(8, 8) : (0, 1)]>>
+  tirx.return
+}

@@ -63,6 +63,7 @@ class MmaVariant:
     feature:  the row of the table of targets and PTX versions that has to allow it.
     shape:    (M, N, K) of one product.
     products: independent products of one instruction, over one warp.
+    emulated_since: compute capability times ten from which on `ptxas` makes shuffles and FMAs of it, None for never.
     """
 
     name: str
@@ -75,6 +76,7 @@ class MmaVariant:
     a: Fragment
     b: Fragment
     c: Fragment
+    emulated_since: int | None = None
 
     @property
     def operand_type(self) -> str:
@@ -120,6 +122,7 @@ def _f16(a: Orientation, b: Orientation, acc: str) -> MmaVariant:
         a=Fragment((4, 8, 4), "f16", _F16_A[a], "b32", 2),
         b=Fragment((4, 8, 4), "f16", _F16_B[b], "b32", 2),
         c=Fragment((4, 8, 8), acc, _F16_C[acc], *_F16_C_REGISTERS[acc]),
+        emulated_since=80,  # seen in the SASS of sm_80 to sm_90; sm_70 and sm_75 have HMMA.884
     )
 
 
