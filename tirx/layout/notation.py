@@ -47,6 +47,7 @@ class SwizzleParts(NamedTuple):
     swizzle_len: int
     atom_len: int
     position: int
+    swizzle_inner: bool = True
 
 
 class ComposeParts(NamedTuple):
