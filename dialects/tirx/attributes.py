@@ -44,9 +44,6 @@ _MAX_COPIES = 1024
 _MAX_SLOTS = 2**16
 """Elements that one thread may name: more than its registers hold."""
 
-_ADDRESS_BITS = 62
-"""Element addresses are computed with 64-bit integers, signed."""
-
 
 def _parse_notation(parser: AttrParser, name: str, layout_class: type[LayoutT]) -> LayoutT:
     """
@@ -105,17 +102,8 @@ class SwizzleLayoutAttr(Data[SwizzleLayout], LayoutAttr):
             return _parse_notation(parser, cls.name, SwizzleLayout)
 
     def print_parameter(self, printer: Printer) -> None:
-        swizzle = self.data
         with printer.in_angle_brackets():
-            printer.print_list((swizzle.per_element, swizzle.swizzle_len, swizzle.atom_len), printer.print_int)
-
-    def verify(self) -> None:
-        swizzle = self.data
-        if swizzle.per_element + swizzle.atom_len + swizzle.swizzle_len > _ADDRESS_BITS:
-            raise VerifyException(
-                f"expected per_element + atom_len + swizzle_len of at most {_ADDRESS_BITS}, the bits of an address, "
-                f"found {swizzle}"
-            )
+            printer.print_string(self.data.arguments)
 
 
 @irdl_attr_definition

@@ -169,8 +169,9 @@ def _thread_part(register: TileLayout, threads: int) -> IndexExpr:
 
 
 def _swizzled(address: IndexExpr, swizzle: SwizzleLayout) -> IndexExpr:
-    read = address // (1 << (swizzle.per_element + swizzle.atom_len)) % (1 << swizzle.swizzle_len)
-    return address ^ (read * (1 << swizzle.per_element))
+    lower, upper = 1 << swizzle.per_element, 1 << (swizzle.per_element + swizzle.atom_len)
+    source, target = (upper, lower) if swizzle.swizzle_inner else (lower, upper)
+    return address ^ (address // source % (1 << swizzle.swizzle_len) * target)
 
 
 def element_address(flat: IndexExpr, memory: TileLayout | ComposeLayout) -> IndexExpr:

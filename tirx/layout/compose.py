@@ -45,15 +45,20 @@ class ComposeLayout:
 
     @classmethod
     def from_cute(cls, text: str, element_bits: int) -> ComposeLayout:
-        """Reads `Swizzle<B,M,S> o shape:stride`, whose swizzle is on bytes and whose strides are in elements."""
+        """Reads `Swizzle<B,M,S> o shape:stride`, whose swizzle is on bytes and whose strides are in elements.
+
+        CuTe writes the opposite direction, `swizzle_inner=False`, as a negative S.
+        """
         parts = cute.read_cute(text, allow_swizzle=True)
         bits, base, shift = parts.swizzle or (0, 4, 3)
-        return cls(SwizzleLayout(cute.element_base(base, element_bits), bits, shift), TileLayout(parts.iters))
+        swizzle = SwizzleLayout(cute.element_base(base, element_bits), bits, abs(shift), swizzle_inner=shift >= 0)
+        return cls(swizzle, TileLayout(parts.iters))
 
     def to_cute(self, shape: Shape, element_bits: int) -> str:
         """The inverse of `from_cute`: the swizzle on bytes, strides in elements."""
         base = cute.byte_base(self.swizzle.per_element, element_bits)
-        name = f"Swizzle<{self.swizzle.swizzle_len},{base},{self.swizzle.atom_len}>"
+        shift = self.swizzle.atom_len if self.swizzle.swizzle_inner else -self.swizzle.atom_len
+        name = f"Swizzle<{self.swizzle.swizzle_len},{base},{shift}>"
         return f"{name} o {self.tile.to_cute(shape)}"
 
     def __str__(self) -> str:

@@ -1,7 +1,8 @@
 """`SwizzleLayout`: the XOR permutation of a linear element address.
 
 On x = address >> M the bits [S, S + B) are XOR-ed into the bits [0, B); the low M bits of the address stay. Written
-Swizzle(M, B, S). CuTe writes the same thing Swizzle<B, M, S>.
+Swizzle(M, B, S). CuTe writes the same thing Swizzle<B, M, S>. The opposite direction, bits [0, B) XOR-ed into
+[S, S + B), is Swizzle(M, B, S, swizzle_inner=False), for CuTe Swizzle<B, M, -S>.
 """
 
 from __future__ import annotations
@@ -41,18 +42,23 @@ _MODES: dict[SwizzleMode, _Mode] = {
 
 SWIZZLE_MODES: tuple[SwizzleMode, ...] = get_args(SwizzleMode)
 
+_ADDRESS_BITS = 62
+"""Element addresses are computed with 64-bit integers, signed."""
+
 
 @dataclass(frozen=True)
 class SwizzleLayout:
     """Swizzle(per_element, swizzle_len, atom_len), in elements.
 
     per_element (M): 2**M elements stay together. swizzle_len (B): number of bits XOR-ed. atom_len (S): distance
-    between the two bit groups. Raises LayoutError unless M >= 0, B >= 0 and S >= B.
+    between the two bit groups. swizzle_inner: whether the lower group is the one that changes, as in every
+    shared-memory mode of the hardware. Raises LayoutError unless M >= 0, B >= 0, S >= B and M + S + B <= 62.
     """
 
     per_element: int
     swizzle_len: int
     atom_len: int
+    swizzle_inner: bool = True
 
     def __post_init__(self) -> None:
         for name in ("per_element", "swizzle_len", "atom_len"):
@@ -64,6 +70,11 @@ class SwizzleLayout:
             raise LayoutError(
                 f"atom_len must be at least swizzle_len ({self.swizzle_len}), found {self.atom_len}: "
                 "the bits read and the bits changed would overlap"
+            )
+        if self.address_bits > _ADDRESS_BITS:
+            raise LayoutError(
+                f"expected per_element + atom_len + swizzle_len of at most {_ADDRESS_BITS}, the bits of an address, "
+                f"found {self}"
             )
 
     @classmethod
@@ -93,17 +104,28 @@ class SwizzleLayout:
     def from_parts(cls, parts: SwizzleParts) -> SwizzleLayout:
         """The swizzle that a text was read as."""
         try:
-            return cls(parts.per_element, parts.swizzle_len, parts.atom_len)
+            return cls(parts.per_element, parts.swizzle_len, parts.atom_len, parts.swizzle_inner)
         except LayoutError as error:
             raise LayoutError(str(error), parts.position) from None
 
     def __str__(self) -> str:
-        return f"Swizzle({self.per_element}, {self.swizzle_len}, {self.atom_len})"
+        return f"Swizzle({self.arguments})"
+
+    @property
+    def arguments(self) -> str:
+        """The numbers of the notation, and the direction unless it is the usual one."""
+        numbers = f"{self.per_element}, {self.swizzle_len}, {self.atom_len}"
+        return numbers if self.swizzle_inner else f"{numbers}, swizzle_inner=False"
+
+    @property
+    def address_bits(self) -> int:
+        """M + S + B: bits of the address that take part; those above only pass through."""
+        return self.per_element + self.atom_len + self.swizzle_len
 
     @property
     def period(self) -> int:
         """Elements after which the pattern repeats, 2**(M + S + B): apply(x + period) == apply(x) + period."""
-        return 1 << (self.per_element + self.atom_len + self.swizzle_len)
+        return 1 << self.address_bits
 
     @property
     def is_identity(self) -> bool:
@@ -116,8 +138,10 @@ class SwizzleLayout:
     def apply(self, address: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def apply(self, address: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
         """The swizzled element address of one address or of an array of them."""
-        mask = ((1 << self.swizzle_len) - 1) << (self.per_element + self.atom_len)
-        return address ^ ((address & mask) >> self.atom_len)
+        group = ((1 << self.swizzle_len) - 1) << self.per_element
+        if self.swizzle_inner:
+            return address ^ ((address >> self.atom_len) & group)
+        return address ^ ((address & group) << self.atom_len)
 
     @overload
     def inverse(self, address: int) -> int: ...

@@ -113,7 +113,8 @@ def memories(draw: st.DrawFn, size: int) -> Memory:
     tile = TileLayout(digits, (), {"m": offset})
     if draw(st.booleans()):
         return tile
-    return ComposeLayout(SwizzleLayout(*draw(st.sampled_from([(0, 1, 1), (1, 2, 2), (3, 3, 3), (2, 1, 3)]))), tile)
+    numbers = draw(st.sampled_from([(0, 1, 1), (1, 2, 2), (3, 3, 3), (2, 1, 3)]))
+    return ComposeLayout(SwizzleLayout(*numbers, swizzle_inner=draw(st.booleans())), tile)
 
 
 @settings(max_examples=300, deadline=None)
