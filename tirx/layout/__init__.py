@@ -6,6 +6,7 @@ from tirx.layout.compose import ComposeLayout
 from tirx.layout.cute import cute_shape
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.layout.errors import LayoutError
+from tirx.layout.gf2 import BitMatrix
 from tirx.layout.iters import Iter
 from tirx.layout.parse import Layout, parse_layout, resolve
 from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
@@ -16,6 +17,7 @@ __all__ = [
     "Axis",
     "BankLine",
     "BankLines",
+    "BitMatrix",
     "ComposeLayout",
     "ElementType",
     "Iter",

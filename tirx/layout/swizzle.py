@@ -8,14 +8,17 @@ Swizzle(M, B, S). CuTe writes the same thing Swizzle<B, M, S>. The opposite dire
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from operator import index
 from typing import Literal, SupportsIndex, cast, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.layout.domain import Shape, check_shape
 from tirx.layout.dtypes import element_type
 from tirx.layout.errors import LayoutError
+from tirx.layout.gf2 import BitMatrix
 from tirx.layout.notation import SwizzleParts, read_swizzle
 
 SwizzleMode = Literal["none", "32B", "64B", "128B", "128B_base32B"]
@@ -92,7 +95,10 @@ class SwizzleLayout:
         if row is None:
             raise LayoutError(f"unknown swizzle mode {mode!r}; known modes: {', '.join(SWIZZLE_MODES)}")
         if element_bits < 1 or 128 % element_bits:
-            raise LayoutError(f"the element width must be a power of two up to 128 bits, found {element_bits}")
+            raise LayoutError(
+                f"the element width must be a power of two up to 128 bits, found {element_bits}; "
+                "expected the width in storage, which is 8 bits for 6-bit elements"
+            )
         return cls((row.atom_bytes * 8 // element_bits).bit_length() - 1, row.swizzle_len, row.atom_len)
 
     @classmethod
@@ -156,3 +162,96 @@ class SwizzleLayout:
         if self.is_identity:
             return "none"
         return next((mode for mode in SWIZZLE_MODES if SwizzleLayout.for_bits(element_bits, mode) == self), None)
+
+    # As a linear map on address bits.
+
+    def matrix(self, bits: int | None = None) -> BitMatrix:
+        """The map on the low `bits` address bits, M + S + B of them unless said otherwise.
+
+        Raises LayoutError when there are fewer, because then bits that take part are missing.
+        """
+        bits = self.address_bits if bits is None else bits
+        if bits < self.address_bits:
+            raise LayoutError(f"{self} acts on {self.address_bits} address bits, found only {bits}")
+        return BitMatrix(tuple(self.apply(1 << i) for i in range(bits)), bits)
+
+    @classmethod
+    def from_matrix(cls, matrix: BitMatrix) -> SwizzleLayout:
+        """The swizzle that is this map; Swizzle(0, 0, 0) for the identity. LayoutError when no swizzle is."""
+        bits = len(matrix.columns)
+        if matrix == BitMatrix.identity(bits):
+            return cls(0, 0, 0)
+        moves = [(i, column ^ 1 << i) for i, column in enumerate(matrix.columns) if column != 1 << i]
+        source, target = moves[0][0], moves[0][1].bit_length() - 1
+        distance = abs(source - target)
+        if len(moves) <= distance:
+            found = cls(min(source, target), len(moves), distance, swizzle_inner=target < source)
+            if found.address_bits <= bits and found.matrix(bits) == matrix:
+                return found
+        raise LayoutError("no swizzle is this map: a swizzle XORs one run of address bits into another")
+
+    def compose(self, inner: SwizzleLayout) -> SwizzleLayout | BitMatrix:
+        """The map that applies `inner` first: a swizzle where one is that map, else the matrix of it."""
+        bits = max(self.address_bits, inner.address_bits)
+        product = self.matrix(bits) @ inner.matrix(bits)
+        try:
+            return SwizzleLayout.from_matrix(product)
+        except LayoutError:
+            return product
+
+    def equivalent(self, other: SwizzleLayout) -> bool:
+        """Whether both are the same permutation. Exact: they are when they are equal or both move nothing."""
+        return self == other or (self.is_identity and other.is_identity)
+
+    def commutes_with(self, offset: int, within: NDArray[np.int64] | None = None) -> bool:
+        """Whether apply(x + offset) == apply(x) + offset, for all x, or for all addresses `within`. Exact.
+
+        Where it holds, an address that was swizzled already moves by a plain add. For all x that is so for whole
+        periods only: any other offset changes a bit that takes part, for some x by a carry.
+        """
+        if self.is_identity or offset % self.period == 0:
+            return True
+        if within is None:
+            return False
+        return bool((self.apply(within + offset) == self.apply(within) + offset).all())
+
+    # As a layout of one period.
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Always the memory axis m."""
+        return ("m",)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """One dimension of one period."""
+        return (self.period,)
+
+    def size(self) -> int:
+        """Elements of one period."""
+        return self.period
+
+    def table(self, shape: Shape | None = None) -> dict[str, NDArray[np.int64]]:
+        """Swizzled addresses of a row-major tensor of that shape, by default of one period."""
+        dims = check_shape(self.extents if shape is None else shape, None)
+        return {"m": self.apply(np.arange(prod(dims), dtype=np.int64)).reshape(dims)}
+
+    def owners(self, address: int) -> list[dict[str, int]]:
+        """Where an element of a row-major tensor lies, as a list of one coordinate."""
+        return [{"m": self.apply(address)}]
+
+    def footprint(self) -> dict[str, tuple[int, int]]:
+        """Smallest and largest address of one period, which is permuted in place."""
+        return {"m": (0, self.period - 1)}
+
+    def span(self, axis: str = "m") -> int:
+        """Length of the footprint; 1 on any axis but m."""
+        return self.period if axis == "m" else 1
+
+    def is_injective(self) -> bool:
+        """Always: a swizzle is a permutation."""
+        return True
+
+    def canonicalize(self) -> SwizzleLayout:
+        """Swizzle(0, 0, 0) for all that move nothing; any other swizzle is the only one of its map."""
+        return SwizzleLayout(0, 0, 0) if self.is_identity else self

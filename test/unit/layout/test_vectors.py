@@ -110,10 +110,8 @@ def test_swizzle(vector: dict[str, Any]) -> None:
     assert [swizzle.apply(x * chunk) // chunk for x in range(len(vector["chunk_perm"]))] == vector["chunk_perm"]
     number: int | None = vector["mode"]
     if number is not None:
-        # 6-bit elements are padded to a byte.
-        assert SwizzleLayout.for_bits(8 if vector["bits"] == 6 else vector["bits"], SWIZZLE_MODES[number]) == replace(
-            swizzle, swizzle_inner=True
-        )
+        bits = 8 if vector["bits"] == 6 else vector["bits"]  # 6-bit elements are padded to a byte.
+        assert SwizzleLayout.for_bits(bits, SWIZZLE_MODES[number]) == replace(swizzle, swizzle_inner=True)
 
 
 @of_kind("compose_apply")

@@ -1,0 +1,118 @@
+"""Bit matrices against brute force over all bit strings."""
+
+from functools import reduce
+from operator import xor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tirx.layout import BitMatrix, LayoutError
+from tirx.layout.gf2 import reduce_by, reduced_basis, span_table
+
+quick = settings(deadline=None, max_examples=60)
+
+
+def matrices(rows: int, columns: int) -> st.SearchStrategy[BitMatrix]:
+    column = st.integers(0, (1 << rows) - 1)
+    return st.lists(column, min_size=columns, max_size=columns).map(lambda found: BitMatrix(tuple(found), rows))
+
+
+sizes = st.integers(0, 6)
+squares = sizes.flatmap(lambda bits: matrices(bits, bits))
+any_matrices = st.tuples(sizes, sizes).flatmap(lambda size: matrices(*size))
+
+
+def images(matrix: BitMatrix) -> list[int]:
+    """All images, by the definition."""
+    found: list[int] = []
+    for x in range(1 << len(matrix.columns)):
+        found.append(reduce(xor, (column for i, column in enumerate(matrix.columns) if x >> i & 1), 0))
+    return found
+
+
+@quick
+@given(any_matrices)
+def test_apply_is_the_xor_of_the_columns(matrix: BitMatrix) -> None:
+    expected = images(matrix)
+    assert [matrix.apply(x) for x in range(len(expected))] == expected
+    assert matrix.apply(np.arange(len(expected), dtype=np.int64)).tolist() == expected
+    assert span_table(matrix.columns).tolist() == expected
+
+
+@quick
+@given(any_matrices)
+def test_rank_kernel_and_solutions(matrix: BitMatrix) -> None:
+    found = images(matrix)
+    assert 1 << matrix.rank == len(set(found))
+    assert sorted(span_table(matrix.kernel).tolist()) == [x for x, image in enumerate(found) if image == 0]
+    assert matrix.is_injective == (len(set(found)) == len(found))
+    assert matrix.is_surjective == (len(set(found)) == 1 << matrix.rows)
+    for image in range(1 << matrix.rows):
+        source = matrix.solve(image)
+        if image in found:
+            assert source is not None and found[source] == image
+        else:
+            assert source is None
+
+
+@quick
+@given(sizes, sizes, sizes, st.data())
+def test_composition(a: int, b: int, c: int, data: st.DataObject) -> None:
+    outer, inner = data.draw(matrices(a, b)), data.draw(matrices(b, c))
+    assert images(outer @ inner) == [outer.apply(image) for image in images(inner)]
+
+
+@quick
+@given(squares)
+def test_inverse(matrix: BitMatrix) -> None:
+    bits = matrix.rows
+    if len(set(images(matrix))) == 1 << bits:
+        assert matrix @ matrix.inverse() == matrix.inverse() @ matrix == BitMatrix.identity(bits)
+    else:
+        with pytest.raises(LayoutError, match="the matrix is singular: it maps 0b"):
+            matrix.inverse()
+
+
+@quick
+@given(st.lists(st.integers(0, 63), max_size=6), st.permutations(range(6)), st.integers(0, 63))
+def test_reduced_bases_are_unique(vectors: list[int], order: list[int], other: int) -> None:
+    basis = reduced_basis(vectors)
+    span = set(span_table(vectors).tolist())
+    assert set(span_table(basis).tolist()) == span
+    assert len(span) == 1 << len(basis)
+    # The same span, given by other vectors in another order.
+    mixed = [vectors[i] ^ (vectors[0] if i else 0) for i in order if i < len(vectors)]
+    assert reduced_basis(mixed) == basis
+    rest = reduce_by(other, basis)
+    assert rest ^ other in span
+    assert all(reduce_by(other ^ x, basis) == rest for x in span)
+
+
+def test_wide_arrays_use_several_tables() -> None:
+    """Multiplying by x is a shift: 30 columns need three tables."""
+    shift = BitMatrix(tuple(1 << (i + 1) for i in range(30)), 31)
+    assert shift.apply(np.array([[0, 1], [0x2AAAAAAA, 0x3FFFFFFF]], dtype=np.int64)).tolist() == [
+        [0, 2],
+        [0x55555554, 0x7FFFFFFE],
+    ]
+
+
+def test_text_is_rows_of_bits() -> None:
+    assert str(BitMatrix((0b01, 0b10, 0b11), 2)) == "1 0 1\n0 1 1"
+
+
+def test_errors() -> None:
+    with pytest.raises(LayoutError, match="column 1 must have at most 2 bits, found 0b100"):
+        BitMatrix((1, 4), 2)
+    with pytest.raises(LayoutError, match="expected a string of 2 bits, found 4"):
+        BitMatrix.identity(2).apply(4)
+    with pytest.raises(LayoutError, match=r"expected strings of 2 bits, found 0\.\.5"):
+        BitMatrix.identity(2).apply(np.array([0, 5], dtype=np.int64))
+    with pytest.raises(LayoutError, match="at most 62 rows, found 63"):
+        BitMatrix.identity(63).apply(np.array([0], dtype=np.int64))
+    with pytest.raises(LayoutError, match="cannot apply a map of 3 bits to images of 2 bits"):
+        BitMatrix.identity(3) @ BitMatrix.identity(2)
+    with pytest.raises(LayoutError, match="only a square matrix has an inverse, found 2 rows, 1 columns"):
+        BitMatrix((1,), 2).inverse()
