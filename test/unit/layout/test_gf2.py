@@ -1,8 +1,5 @@
 """Bit matrices against brute force over all bit strings."""
 
-from functools import reduce
-from operator import xor
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,7 +25,10 @@ def images(matrix: BitMatrix) -> list[int]:
     """All images, by the definition."""
     found: list[int] = []
     for x in range(1 << len(matrix.columns)):
-        found.append(reduce(xor, (column for i, column in enumerate(matrix.columns) if x >> i & 1), 0))
+        image = 0
+        for i, column in enumerate(matrix.columns):
+            image ^= column if x >> i & 1 else 0
+        found.append(image)
     return found
 
 
@@ -113,6 +113,6 @@ def test_errors() -> None:
     with pytest.raises(LayoutError, match="at most 62 rows, found 63"):
         BitMatrix.identity(63).apply(np.array([0], dtype=np.int64))
     with pytest.raises(LayoutError, match="cannot apply a map of 3 bits to images of 2 bits"):
-        BitMatrix.identity(3) @ BitMatrix.identity(2)
+        _ = BitMatrix.identity(3) @ BitMatrix.identity(2)
     with pytest.raises(LayoutError, match="only a square matrix has an inverse, found 2 rows, 1 columns"):
         BitMatrix((1,), 2).inverse()
