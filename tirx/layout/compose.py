@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tirx.layout import cute
 from tirx.layout.domain import Coordinate, Region, Shape
 from tirx.layout.errors import LayoutError
+from tirx.layout.iters import reach
 from tirx.layout.notation import ComposeParts, read_compose
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on
@@ -102,14 +103,29 @@ class ComposeLayout:
 
     def owner_table(self) -> NDArray[np.int64]:
         """All owner addresses: int64 array of (size, number of replicas), every row sorted."""
-        base = self.tile.axis_table("m", (self.size(),))
-        steps = np.array([step.get("m", 0) for step in self.tile.replicas()], dtype=np.int64)
-        return np.sort(self.swizzle.apply(base[:, None] + steps[None, :]), axis=1)
+        return np.sort(self.swizzle.apply(self.tile_addresses()), axis=1)
 
     def footprint(self) -> dict[str, tuple[int, int]]:
-        """Smallest and largest swizzled address of any copy."""
-        addresses = self.owner_table()
-        return {"m": (int(addresses.min()), int(addresses.max()))}
+        """Smallest and largest swizzled address of any copy. Looks at the first and the last swizzle period only."""
+        first, last = self.tile.footprint().get("m", (0, 0))
+        if self.swizzle.is_identity:
+            return {"m": (first, last)}
+        low, high = (self.swizzle.apply(self._addresses_in_period_of(end)) for end in (first, last))
+        return {"m": (int(low.min()), int(high.max()))}
+
+    def _addresses_in_period_of(self, end: int) -> NDArray[np.int64]:
+        """The addresses before the swizzle, copies included, that lie in one swizzle period with `end`.
+
+        The swizzle permutes every period in place. Partial sums that cannot come back to the period are dropped.
+        """
+        begin = end - end % self.swizzle.period
+        iters = sorted((*self.tile.shard, *self.tile.replica), key=lambda it: -abs(it.stride))
+        sums = np.array([self.tile.offsets.get("m", 0)], dtype=np.int64)
+        for k, it in enumerate(iters):
+            low, high = reach(iters[k + 1 :], "m")
+            sums = np.unique(sums[:, None] + np.arange(it.extent, dtype=np.int64) * it.stride)
+            sums = sums[(sums + high >= begin) & (sums + low < begin + self.swizzle.period)]
+        return sums
 
     def span(self, axis: str = "m") -> int:
         """Length of the footprint; 1 on any axis but m."""
@@ -133,12 +149,12 @@ class ComposeLayout:
         return ComposeLayout(self.swizzle, self.tile.canonicalize())
 
     def equivalent(self, other: ComposeLayout | TileLayout) -> bool:
-        """Whether both give the same owner set for every flat index. Compares all elements."""
+        """Whether both give the same owner set for every flat index. Exact; other swizzles compare all elements."""
         if isinstance(other, TileLayout):
             if any(axis != "m" for axis in other.canonicalize().axes):
                 return False
             other = ComposeLayout(SwizzleLayout(0, 0, 0), other.canonicalize())
-        if self.swizzle == other.swizzle:
+        if self.swizzle.equivalent(other.swizzle):
             return self.tile.equivalent(other.tile)
         if self.size() != other.size():
             return False
@@ -170,3 +186,46 @@ class ComposeLayout:
                 f"{self.swizzle.period} elements, the tile spans {self.tile.span('m')}"
             )
         return ComposeLayout(self.swizzle, self.tile.tile(outer, outer_shape, inner_shape))
+
+    def unpack(self, factor: int) -> ComposeLayout:
+        """View of every element as `factor` narrower ones. The units of the swizzle keep their width in bits.
+
+        LayoutError when there is a swizzle and the factor is no power of two.
+        """
+        return ComposeLayout(self._swizzle_of_width(factor, wider=False), self.tile.unpack(factor))
+
+    def pack(self, factor: int) -> ComposeLayout:
+        """View of every `factor` neighbours as one wider element. The units of the swizzle keep their width in bits.
+
+        LayoutError when the wider element is more than a unit of the swizzle, or its parts are not contiguous.
+        """
+        return ComposeLayout(self._swizzle_of_width(factor, wider=True), self.tile.pack(factor))
+
+    def _swizzle_of_width(self, factor: int, wider: bool) -> SwizzleLayout:
+        """The same permutation of bits in memory for elements `factor` times as wide, or as narrow."""
+        swizzle = self.swizzle
+        if factor < 1 or factor & (factor - 1):
+            if swizzle.is_identity:
+                return swizzle
+            raise LayoutError(f"elements in {swizzle} change their width by a power of two, found {factor}")
+        step = factor.bit_length() - 1
+        unit = swizzle.per_element - step if wider else swizzle.per_element + step
+        if unit < 0 and not swizzle.is_identity:
+            raise LayoutError(
+                f"an element of {factor} parts would cut the units of {1 << swizzle.per_element} elements that "
+                f"{swizzle} keeps together; expected a factor of at most {1 << swizzle.per_element}"
+            )
+        return replace(swizzle, per_element=max(unit, 0))
+
+    def commutes_with(self, offset: int) -> bool:
+        """Whether moving the tile by `offset` elements before the swizzle moves every swizzled address by as much.
+
+        That is what makes the address of a part of a tile a plain add to the address of the first part. Exact.
+        """
+        return self.swizzle.commutes_with(offset) or self.swizzle.commutes_with(offset, self.tile_addresses())
+
+    def tile_addresses(self) -> NDArray[np.int64]:
+        """The addresses before the swizzle, copies included: int64 array of (size, number of replicas)."""
+        base = self.tile.axis_table("m", (self.size(),))
+        steps = np.array([step.get("m", 0) for step in self.tile.replicas()], dtype=np.int64)
+        return base[:, None] + steps[None, :]

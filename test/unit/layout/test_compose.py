@@ -1,0 +1,132 @@
+"""Swizzled tiles: views of other widths, footprints, parts whose address is a plain add."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
+
+quick = settings(deadline=None, max_examples=60)
+
+swizzles = st.integers(0, 3).flatmap(
+    lambda bits: st.builds(SwizzleLayout, st.integers(0, 3), st.just(bits), st.integers(bits, 4), st.booleans())
+)
+tiles = st.builds(
+    TileLayout,
+    st.lists(st.builds(Iter, st.sampled_from([2, 3, 4, 8]), st.integers(-20, 70)), max_size=3),
+    st.lists(st.builds(Iter, st.integers(1, 3), st.integers(-9, 40)), max_size=2),
+    st.dictionaries(st.just("m"), st.integers(-40, 99), max_size=1),
+)
+layouts = st.builds(ComposeLayout, swizzles, tiles)
+
+ROWS = ComposeLayout(SwizzleLayout(3, 3, 3), TileLayout.row_major((8, 64)))
+
+
+@quick
+@given(layouts)
+def test_footprint(layout: ComposeLayout) -> None:
+    """The ends of the footprint are the smallest and the largest owner, for holes and negative strides too."""
+    addresses = [owner["m"] for x in range(layout.size()) for owner in layout.owners(x)]
+    assert layout.footprint() == {"m": (min(addresses), max(addresses))}
+    assert layout.span() == max(addresses) - min(addresses) + 1
+    assert sorted(set(layout.tile_addresses().ravel().tolist())) == sorted(
+        {owner.get("m", 0) for x in range(layout.size()) for owner in layout.tile.owners(x)}
+    )
+
+
+def test_footprint_of_a_large_tile_needs_no_table() -> None:
+    tile = TileLayout.parse("S[(4096, 4096, 4096) : (-16777216, 4096, 1)] + 68702699520")
+    layout = ComposeLayout(SwizzleLayout(3, 3, 3), tile)
+    assert layout.footprint() == {"m": (0, 2**36 - 1)}
+
+
+@quick
+@given(layouts, st.sampled_from([1, 2, 4, 8]))
+def test_unpack_keeps_every_bit_in_place(layout: ComposeLayout, factor: int) -> None:
+    narrow = layout.unpack(factor)
+    wide, parts = layout.owner_table(), narrow.owner_table()
+    assert narrow.size() == factor * layout.size()
+    for x in range(layout.size()):
+        for part in range(factor):
+            assert sorted(wide[x] * factor + part) == sorted(parts[x * factor + part])
+    assert narrow.pack(factor).equivalent(layout)
+
+
+@quick
+@given(layouts, st.sampled_from([2, 4, 8]))
+def test_pack_is_exact_or_refuses(layout: ComposeLayout, factor: int) -> None:
+    """A packed view exists when the parts of every wider element lie in order and aligned, and no unit is cut."""
+    try:
+        wide = layout.pack(factor)
+    except LayoutError:
+        if layout.size() % factor == 0 and 1 << layout.swizzle.per_element >= factor and not layout.tile.replica:
+            parts = layout.table((layout.size() // factor, factor))["m"]
+            assert (parts[:, 0] % factor).any() or (parts != parts[:, :1] + np.arange(factor)).any()
+        return
+    places = {x: {owner["m"] for owner in wide.owners(x)} for x in range(wide.size())}
+    for x in range(layout.size()):
+        expected = {place * factor + x % factor for place in places[x // factor]}
+        assert {owner["m"] for owner in layout.owners(x)} == expected
+
+
+def test_views_of_an_operand_tile() -> None:
+    """The 128B mode stays the 128B mode, whatever the width of the view."""
+    for bits, factor in ((32, 2), (64, 4), (128, 8)):
+        assert ROWS.pack(factor).swizzle == SwizzleLayout.for_bits(bits, "128B")
+    assert ROWS.unpack(2).swizzle == SwizzleLayout.for_bits(8, "128B")
+    assert ROWS.pack(8).tile.equivalent(TileLayout.row_major((8, 8)))
+    plain = ComposeLayout(SwizzleLayout.for_bits(16, "none"), TileLayout.row_major((8, 96)))
+    assert plain.pack(4).swizzle == SwizzleLayout.for_bits(64, "none")
+    assert plain.pack(16).swizzle == SwizzleLayout(0, 0, 3)
+    assert plain.unpack(3).pack(3).equivalent(plain)
+
+
+def test_views_that_do_not_exist() -> None:
+    with pytest.raises(LayoutError, match=r"an element of 16 parts would cut the units of 8 .* a factor of at most 8"):
+        ROWS.pack(16)
+    with pytest.raises(LayoutError, match=r"change their width by a power of two, found 3"):
+        ROWS.unpack(3)
+    with pytest.raises(LayoutError, match="expected 2 contiguous elements on axis m innermost"):
+        ROWS.permute((1, 0), (8, 64)).pack(2)
+    with pytest.raises(LayoutError, match="must be multiples of 4, found 2"):
+        ROWS.slice((8, 64), [(0, 8), (2, 6)]).pack(4)
+
+
+@quick
+@given(layouts, st.integers(-300, 300))
+def test_commutes_with(layout: ComposeLayout, offset: int) -> None:
+    moved = ComposeLayout(layout.swizzle, layout.tile.with_offset(m=offset))
+    expected = all(
+        moved.swizzle.apply(at + offset) == layout.swizzle.apply(at) + offset
+        for x in range(layout.size())
+        for at in (owner.get("m", 0) for owner in layout.tile.owners(x))
+    )
+    assert layout.commutes_with(offset) == expected
+    if expected:
+        assert (moved.table()["m"] == layout.table()["m"] + offset).all()
+
+
+def test_steps_along_k() -> None:
+    """Only a step over whole groups of 8 rows is a plain add to a swizzled address.
+
+    The hardware swizzles the sum, so *before* the swizzle every step is a plain add.
+    """
+    step = ROWS.slice((8, 64), [(0, 8), (0, 16)])
+    assert not step.commutes_with(16)
+    assert step.commutes_with(8 * 64)
+    assert ROWS.slice((8, 64), [(0, 1), (0, 16)]).commutes_with(16)
+    assert ComposeLayout(SwizzleLayout(3, 0, 3), step.tile).commutes_with(16)
+
+
+@quick
+@given(layouts, swizzles)
+def test_equivalence_is_exact(layout: ComposeLayout, swizzle: SwizzleLayout) -> None:
+    other = ComposeLayout(swizzle, layout.tile)
+    same = all(layout.owners(x) == other.owners(x) for x in range(layout.size()))
+    assert layout.equivalent(other) == other.equivalent(layout) == same
+
+
+def test_cute_writes_the_opposite_direction_as_a_negative_shift() -> None:
+    layout = ComposeLayout(SwizzleLayout(3, 3, 3, swizzle_inner=False), ROWS.tile)
+    assert layout.to_cute((8, 64), 16) == "Swizzle<3,4,-3> o (8,64):(64,1)"
