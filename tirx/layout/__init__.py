@@ -1,7 +1,17 @@
 """The layout algebra: where every element of a tile lives, on named hardware axes. Plain integers and numpy."""
 
 from tirx.layout.axis import Axis, axis, known_axes, register_axis
-from tirx.layout.banks import BankLine, BankLines, bank_of, conflict_degree
+from tirx.layout.banks import (
+    AccessReport,
+    BankLine,
+    BankLines,
+    analyse_access,
+    analyse_ldmatrix,
+    bank_of,
+    bank_table,
+    banks_of,
+    conflict_degree,
+)
 from tirx.layout.compose import ComposeLayout
 from tirx.layout.cute import cute_shape
 from tirx.layout.dtypes import ElementType, element_type
@@ -14,6 +24,7 @@ from tirx.layout.tile import TileLayout
 
 __all__ = [
     "SWIZZLE_MODES",
+    "AccessReport",
     "Axis",
     "BankLine",
     "BankLines",
@@ -26,8 +37,12 @@ __all__ = [
     "SwizzleLayout",
     "SwizzleMode",
     "TileLayout",
+    "analyse_access",
+    "analyse_ldmatrix",
     "axis",
     "bank_of",
+    "bank_table",
+    "banks_of",
     "conflict_degree",
     "cute_shape",
     "element_type",
