@@ -6,6 +6,18 @@ from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS, Kind, find_kind
 from tirx.tcgen05.pick import pick_operand_layout
+from tirx.tcgen05.scale_factors import (
+    SCALE_FACTOR_IDS,
+    SCALE_FACTOR_PATHS,
+    ScaleFactorPath,
+    ScaleFactorRead,
+    scale_factor_a_layout,
+    scale_factor_atom,
+    scale_factor_b_layout,
+    scale_factor_reads,
+    scale_factor_smem_layout,
+    scale_factor_tmem_layout,
+)
 from tirx.tcgen05.shapes import check_shape, check_transposed_b, portable, shape_row
 from tirx.tcgen05.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, SwizzleMode, legal_modes
@@ -22,6 +34,16 @@ from tirx.tcgen05.tmem_access import (
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 __all__ = [
+    "SCALE_FACTOR_IDS",
+    "SCALE_FACTOR_PATHS",
+    "ScaleFactorPath",
+    "ScaleFactorRead",
+    "scale_factor_a_layout",
+    "scale_factor_atom",
+    "scale_factor_b_layout",
+    "scale_factor_reads",
+    "scale_factor_smem_layout",
+    "scale_factor_tmem_layout",
     "DATA_PATHS",
     "DTYPES",
     "KINDS",
