@@ -1,5 +1,6 @@
 """Facts of the fifth-generation tensor cores (tcgen05) as data: layouts, descriptors, masks, shapes, tensor memory."""
 
+from tirx.tcgen05.atoms import atom_shape, smem_atom, smem_layout
 from tirx.tcgen05.canonical import CanonicalLayout, OperandSlice, canonical_layout, operand_slices
 from tirx.tcgen05.dtypes import DTYPES, DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
@@ -34,6 +35,9 @@ from tirx.tcgen05.tmem_access import (
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 __all__ = [
+    "atom_shape",
+    "smem_atom",
+    "smem_layout",
     "SCALE_FACTOR_IDS",
     "SCALE_FACTOR_PATHS",
     "ScaleFactorPath",
