@@ -22,19 +22,34 @@ from tirx.tcgen05.scale_factors import (
 from tirx.tcgen05.shapes import check_shape, check_transposed_b, portable, shape_row
 from tirx.tcgen05.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, SwizzleMode, legal_modes
-from tirx.tcgen05.tmem import DATA_PATHS, DataPath, accumulator_layout, allocation_columns, data_path, tmem_columns
+from tirx.tcgen05.tmem import (
+    DATA_PATHS,
+    DataPath,
+    accumulator_layout,
+    allocation_columns,
+    data_path,
+    data_path_layout,
+    operand_a_layout,
+    tmem_columns,
+)
 from tirx.tcgen05.tmem_access import (
     LD_SHAPES,
     LdShape,
     TmemAccess,
     TmemAccessPlan,
+    ld_fragment,
     pick_ld_shape,
     plan_tmem_access,
     register_image,
+    warpgroup_local,
 )
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 __all__ = [
+    "data_path_layout",
+    "ld_fragment",
+    "operand_a_layout",
+    "warpgroup_local",
     "atom_shape",
     "smem_atom",
     "smem_layout",

@@ -1,8 +1,9 @@
-"""Where tcgen05.mma puts D in tensor memory.
+"""Where tcgen05.mma has D in tensor memory, and A when it comes from there.
 
-Tensor memory is 128 lanes of 512 columns of 32 bits. Layouts here map to `TLane` and `TCol`, with one column per
-element of D: f32 and s32 fill it, f16 sits in its low half. Source: PTX ISA "Data path layout organization" (layouts A
-to G). `tirx.tcgen05.tmem_access` says how registers see them.
+Tensor memory is 128 lanes of 512 columns of 32 bits. Layouts here map to `TLane` and `TCol`. `TCol` counts elements of
+the tile, 32 / bits of them to a column: A is packed along K, so its neighbours are neighbours on `TCol`; every element
+of D has a column of its own, so neighbours of a 16-bit D, which sits in the low halves, are 2 apart. Source: PTX ISA
+"Data path layout organization" (layouts A to G). `tirx.tcgen05.tmem_access` says how registers see them.
 """
 
 from __future__ import annotations
@@ -11,13 +12,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tirx.layout import Iter, TileLayout
+from tirx.tcgen05.atoms import container
+from tirx.tcgen05.dtypes import DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
+from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.swizzle_modes import OPERAND_DTYPES
 
 LANES = 128
 """Lanes of tensor memory; a warp reaches the 32 that start at 32 * (warp % 4)."""
 
 COLUMNS = 512
 """32-bit columns of tensor memory of one CTA."""
+
+COLUMN_BITS = 32
+"""Bits of one lane of one column."""
+
+ACCUMULATOR_DTYPES = tuple(sorted({name for kind in KINDS.values() for name, _ in kind.accumulators}))
+"""Element types that D can have."""
 
 DataPathLetter = Literal["A", "B", "C", "D", "E", "F", "G"]
 CTA_AXIS = "cbx"
@@ -39,11 +50,47 @@ class DataPath:
     group_lanes: int = 0
     half_lanes: bool = False
 
-    def layout(self, n: int) -> TileLayout:
-        """D as a layout of shape (M, N)."""
-        groups = Iter(self.column_groups, self.group_lanes, "TLane")
-        columns = Iter(n // self.column_groups, 1, "TCol")
-        return TileLayout((*self.rows, groups, columns) if self.column_groups > 1 else (*self.rows, columns))
+    @property
+    def m(self) -> int:
+        """M of the instructions that use it: rows of D in all CTAs."""
+        return TileLayout(self.rows).size()
+
+    @property
+    def cta_rows(self) -> tuple[Iter, ...]:
+        """`rows` without the digit that chooses the CTA."""
+        return tuple(it for it in self.rows if it.axis != CTA_AXIS)
+
+    @property
+    def lane_groups(self) -> tuple[Iter, ...]:
+        """The digit of N that chooses the group of lanes. Each group needs all of A, so this is A's replica too."""
+        return (Iter(self.column_groups, self.group_lanes, "TLane"),) if self.column_groups > 1 else ()
+
+    def check_base_lane(self, base_lane: int) -> None:
+        """Raises LegalityError for a lane at which this data path cannot start."""
+        if base_lane not in ((0, 16) if self.half_lanes else (0,)):
+            raise LegalityError(
+                f"data path {self.letter}: expected base lane {'0 or 16' if self.half_lanes else '0'}, got {base_lane}"
+            )
+
+    def layout(
+        self, n: int, *, base_lane: int = 0, dtype: str | DType = "f32", rows: tuple[Iter, ...] | None = None
+    ) -> TileLayout:
+        """D as a layout of shape (M, N), or (rows, N) for some of the digits of `rows` only.
+
+        Raises LegalityError for an N that does not divide or fit, a base lane where all lanes are in use, and an
+        element type that D never has.
+        """
+        element = find_dtype(dtype)
+        if element.name not in ACCUMULATOR_DTYPES:
+            raise LegalityError(f"expected an accumulator of {', '.join(ACCUMULATOR_DTYPES)}, got {element.name}")
+        if n < 1 or n % self.column_groups or n // self.column_groups > COLUMNS:
+            raise LegalityError(
+                f"data path {self.letter}: expected N in steps of {self.column_groups}, up to {COLUMNS} columns, "
+                f"got {n}"
+            )
+        self.check_base_lane(base_lane)
+        columns = Iter(n // self.column_groups, COLUMN_BITS // element.storage_bits, "TCol")
+        return TileLayout((*(rows or self.rows), *self.lane_groups, columns), offset={"TLane": base_lane})
 
 
 _PAIR = Iter(2, 1, CTA_AXIS)
@@ -96,32 +143,98 @@ def data_path(m: int, cta_group: int = 1, ws: bool = False, sparse: bool = False
     return DATA_PATHS[letter]
 
 
+def data_path_layout(
+    letter: str, rows: int, columns: int, *, sub_slab: int = 0, dtype: str | DType = "f32"
+) -> TileLayout:
+    """A data path by its letter, as a layout of shape (rows, columns) of D.
+
+    `rows`: those of one CTA (A 128, B 64, C 64, D 128, E 64, F 64, G 32), or for A, B and C those of both, then with
+    axis `cbx`. `sub_slab`: 1 for the upper 16 of each 32 lanes, which C and F may use. Raises LegalityError for
+    anything else, with what exists.
+    """
+    path = next((path for path in DATA_PATHS.values() if path.letter == letter), None)
+    if path is None:
+        raise LegalityError(f"expected a data path {', '.join(DATA_PATHS)}, got '{letter}'")
+    choices = {TileLayout(iters).size(): iters for iters in (path.rows, path.cta_rows)}
+    if rows not in choices:
+        raise LegalityError(f"data path {letter}: expected {' or '.join(map(str, sorted(choices)))} rows, got {rows}")
+    if sub_slab not in (0, 1):
+        raise LegalityError(f"expected sub-slab 0 or 1, got {sub_slab}")
+    return path.layout(columns, base_lane=16 * sub_slab, dtype=dtype, rows=choices[rows])
+
+
 def accumulator_layout(
-    m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False, *, base_lane: int = 0
+    m: int,
+    n: int,
+    cta_group: int = 1,
+    ws: bool = False,
+    sparse: bool = False,
+    *,
+    base_lane: int = 0,
+    dtype: str | DType = "f32",
 ) -> TileLayout:
     """Where D of shape (M, N) lies, relative to its column in tensor memory: axes TLane, TCol, and `cbx` for a CTA
     pair.
 
     `base_lane`: 16 puts D of data paths C and F in the upper half of each group of 32 lanes; A and the sparsity
-    metadata must then sit there as well. Raises LegalityError for an M without data path or an N that does not divide.
+    metadata must then sit there as well. Raises LegalityError for an M without data path, an N that does not divide, or
+    an element type that D never has.
+    """
+    return data_path(m, cta_group, ws, sparse).layout(n, base_lane=base_lane, dtype=dtype)
+
+
+def operand_a_layout(
+    m: int,
+    k: int,
+    dtype: str | DType,
+    cta_group: int = 1,
+    ws: bool = False,
+    sparse: bool = False,
+    *,
+    base_lane: int = 0,
+    container_bits: int | None = None,
+) -> TileLayout:
+    """Where A of shape (M, K) lies in tensor memory, relative to its column: axes TLane, TCol, `cbx` for a CTA pair.
+
+    Rows are where D has them, packed along K into 32-bit columns, 8 of them for each dense instruction. Where D has
+    groups of its columns in groups of lanes (data paths B, E and G), every group of lanes holds a copy. `sparse`: K
+    counts stored elements. `container_bits`: 8 for 4-bit elements of kind::f8f6f4 and mxf8f6f4.
+
+    Raises LegalityError for an M without data path, a type that A never has, or K that is no whole columns or does not
+    fit, with the nearest that does.
     """
     path = data_path(m, cta_group, ws, sparse)
-    if n < 1 or n % path.column_groups or n // path.column_groups > COLUMNS:
+    path.check_base_lane(base_lane)
+    element = find_dtype(dtype)
+    if element.name not in OPERAND_DTYPES:
+        raise LegalityError(f"expected A of {', '.join(OPERAND_DTYPES)}, got {element.name}")
+    per_column = COLUMN_BITS // container(element, container_bits)
+    if k < 1 or k % per_column or k > COLUMNS * per_column:
+        nearest = min(max(per_column, round(k / per_column) * per_column), COLUMNS * per_column)
         raise LegalityError(
-            f"data path {path.letter}: expected N in steps of {path.column_groups}, up to {COLUMNS} columns, got {n}"
+            f"A in tensor memory: expected K in steps of {per_column} elements of {element.name} (one column), "
+            f"up to {COLUMNS} columns, got {k}; nearest is {nearest}"
         )
-    if base_lane not in ((0, 16) if path.half_lanes else (0,)):
-        raise LegalityError(
-            f"data path {path.letter}: expected base lane {'0 or 16' if path.half_lanes else '0'}, got {base_lane}"
-        )
-    return TileLayout(path.layout(n).shard, offset={"TLane": base_lane})
+    return TileLayout((*path.rows, Iter(k, 1, "TCol")), path.lane_groups, {"TLane": base_lane})
 
 
-def tmem_columns(layout: TileLayout) -> int:
-    """32-bit columns from the first to the last that a tensor-memory layout touches. Raises LegalityError above 512."""
+def check_element_bits(element_bits: int) -> int:
+    """Elements of so many bits in one column. Raises LegalityError for a width that does not fill columns."""
+    if element_bits not in (4, 8, 16, COLUMN_BITS):
+        raise LegalityError(f"expected elements of 4, 8, 16 or {COLUMN_BITS} bits in tensor memory, got {element_bits}")
+    return COLUMN_BITS // element_bits
+
+
+def tmem_columns(layout: TileLayout, element_bits: int = COLUMN_BITS) -> int:
+    """32-bit columns from the first to the last that a tensor-memory layout touches.
+
+    Raises LegalityError above 512, and for elements that do not fill columns.
+    """
+    per_column = check_element_bits(element_bits)
     if "TCol" not in layout.axes:
         raise LegalityError(f"expected a tensor-memory layout with axis TCol, got {layout}")
-    columns = layout.span("TCol")
+    low, high = (end // per_column for end in layout.footprint()["TCol"])
+    columns = high - low + 1
     if columns > COLUMNS:
         raise LegalityError(f"expected at most {COLUMNS} tensor-memory columns, got {columns}")
     return columns

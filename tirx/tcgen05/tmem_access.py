@@ -2,6 +2,10 @@
 
 Source: PTX ISA "Matrix fragments for tcgen05.ld/.st". Warp w of a warpgroup reaches lanes 32w to 32w + 31. A shape of
 32 lanes covers them at once; the shapes of 16 lanes cover the lower or the upper half, at lane 32w or 32w + 16.
+
+Instructions move 32-bit columns to 32-bit registers. Layouts count elements: 32 / bits of them in a column, on `TCol`,
+and in a register, on `m`, the first in the low bits. With `.pack::16b` (ld) and `.unpack::16b` (st) a register holds
+the low halves of two neighbouring columns, which is how a 16-bit D becomes packed registers.
 """
 
 from __future__ import annotations
@@ -15,7 +19,14 @@ from numpy.typing import NDArray
 
 from tirx.layout import Iter, TileLayout
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.tmem import COLUMNS, LANES, tmem_columns
+from tirx.tcgen05.tmem import (
+    COLUMN_BITS,
+    COLUMNS,
+    DATA_PATHS,
+    LANES,
+    check_element_bits,
+    tmem_columns,
+)
 
 LdShapeName = Literal["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"]
 WarpAxis = Literal["warpid", "wid_in_wg"]
@@ -53,32 +64,77 @@ class LdShape:
         """The largest `.xNUM`; every smaller power of two is legal too."""
         return MAX_REGISTERS // self.registers_per_repeat
 
-    def register_map(self, num: int, split: int = 0) -> TileLayout:
-        """(thread of the warp, register) -> (TLane, TCol), relative to the address of the instruction.
+    def column_step(self, pack: bool = False) -> int:
+        """Columns from one repeat to the next."""
+        return self.columns * (2 if pack else 1)
 
-        `num` is the NUM of `.xNUM`, `split` the immHalfSplitoff in columns, for the shape that has it. The layout has
-        shape (32, num * registers_per_repeat). Raises LegalityError for a NUM that does not exist.
-        """
+    def check_num(self, num: int) -> None:
+        """Raises LegalityError for a NUM that does not exist."""
         if num < 1 or num & (num - 1) or num > self.max_num:
             raise LegalityError(f"tcgen05.ld.{self.name}: expected NUM a power of two up to {self.max_num}, got {num}")
-        return TileLayout((*self._thread_digits(split), Iter(num, self.columns, "TCol"), *self.registers))
 
-    def _thread_digits(self, split: int) -> tuple[Iter, ...]:
-        return (Iter(2, split, "TCol"), *self.threads) if self.halves else self.threads
+    def register_map(
+        self, num: int, split: int = 0, *, element_bits: int = COLUMN_BITS, pack: bool = False
+    ) -> TileLayout:
+        """(thread of the warp, element of its registers) -> (TLane, TCol), relative to the address of the instruction.
 
-    def digits(self, columns: int, warp_axis: WarpAxis) -> dict[str, tuple[_Digit, ...]]:
+        `num` is the NUM of `.xNUM`, `split` the immHalfSplitoff in columns, for the shape that has it. The layout has
+        shape (32, num * registers_per_repeat * 32 / element_bits); TCol counts elements. Raises LegalityError for a
+        NUM that does not exist, and for `pack` with elements that are not 16 bits wide.
+        """
+        self.check_num(num)
+        unit = _Unit.of(element_bits, pack)
+        repeat = Iter(num, self.columns, "TCol")
+        inside = unit.on_columns((repeat, *self.registers))
+        return TileLayout((*self._thread_digits(split, unit), *inside, unit.elements))
+
+    def _thread_digits(self, split: int, unit: _Unit) -> tuple[Iter, ...]:
+        threads = unit.on_columns(self.threads)
+        return (Iter(2, split * unit.per_column, "TCol"), *threads) if self.halves else threads
+
+    def digits(self, columns: int, warp_axis: WarpAxis, unit: _Unit) -> dict[str, tuple[_Digit, ...]]:
         """The inverse of the register map of a warpgroup over `columns` columns: what each digit of the lane and of the
         column means for the warp, the lane id and the register. Registers of the upper half follow those of the
         lower."""
         split = columns // 2 if self.halves else 0
-        repeats = (split if self.halves else columns) // self.columns
-        found = [*_inverse(self._thread_digits(split), 1, "laneid"), *_inverse(self.registers, 1, "m")]
-        found.append(_Digit(repeats, Iter(repeats, self.columns, "TCol"), self.registers_per_repeat, "m"))
+        repeats = (split if self.halves else columns) // self.column_step(unit.pack)
+        found = _inverse(self._thread_digits(split, unit), 1, "laneid")
+        found += _inverse((*unit.on_columns(self.registers), unit.elements), 1, "m")
+        registers = self.registers_per_repeat * unit.elements.extent
+        (repeat,) = unit.on_columns((Iter(repeats, self.columns, "TCol"),))
+        found.append(_Digit(repeats, repeat, registers, "m"))
         if self.lanes < THREADS:
-            found.append(_Digit(2, Iter(2, 16, "TLane"), repeats * self.registers_per_repeat, "m"))
+            found.append(_Digit(2, Iter(2, 16, "TLane"), repeats * registers, "m"))
         found.append(_Digit(LANES // THREADS, Iter(LANES // THREADS, THREADS, "TLane"), 1, warp_axis))
         found.sort(key=lambda digit: digit.source.stride)
         return {axis: tuple(digit for digit in found if digit.source.axis == axis) for axis in ("TLane", "TCol")}
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """How elements lie in the columns and registers of one instruction.
+
+    `per_column`: elements in a column. `pack`: whether a register holds the halves of two columns.
+    """
+
+    per_column: int
+    pack: bool
+
+    @classmethod
+    def of(cls, element_bits: int, pack: bool) -> _Unit:
+        if pack and element_bits != 16:
+            raise LegalityError(f".pack::16b and .unpack::16b: expected elements of 16 bits, got {element_bits}")
+        return cls(check_element_bits(element_bits), pack)
+
+    @property
+    def elements(self) -> Iter:
+        """The elements of one register, on TCol."""
+        return Iter(2, self.per_column, "TCol") if self.pack else Iter(self.per_column, 1, "TCol")
+
+    def on_columns(self, iters: Iterable[Iter]) -> tuple[Iter, ...]:
+        """Digits that count the columns of registers as digits that count elements."""
+        step = self.per_column * (2 if self.pack else 1)
+        return tuple(Iter(it.extent, it.stride * step, it.axis) if it.axis == "TCol" else it for it in iters)
 
 
 @dataclass(frozen=True)
@@ -134,7 +190,8 @@ class TmemAccess:
     """One tcgen05.ld or st of every warp of a warpgroup.
 
     Its address is lane 32 * (warp % 4) + `lane`, column (column of the tile) + `column`; it moves `registers` registers
-    from `first_register` of the image on. `split`: immHalfSplitoff, None where the shape has none.
+    from `first_register` of the image on, both counted in 32 bits. `split`: immHalfSplitoff in columns, None where the
+    shape has none. `pack`: with `.pack::16b`, or `.unpack::16b` for st.
     """
 
     shape: LdShapeName
@@ -144,12 +201,14 @@ class TmemAccess:
     first_register: int
     registers: int
     split: int | None
+    pack: bool = False
 
 
 @dataclass(frozen=True)
 class TmemAccessPlan:
     """How a warpgroup moves a tensor-memory tile: `image` is the register tile that it becomes, in shape of the tile
-    over (warp, laneid, m); `registers` the registers per thread; `accesses` the instructions, in register order."""
+    over (warp, laneid, m), m in elements; `registers` the 32-bit registers per thread; `accesses` the instructions, in
+    register order."""
 
     shape: LdShapeName
     image: TileLayout
@@ -165,23 +224,34 @@ def find_ld_shape(name: str) -> LdShape:
     raise LegalityError(f"expected a tcgen05.ld shape ({', '.join(LD_SHAPES)}), got '{name}'")
 
 
-def register_image(tmem_layout: TileLayout, shape: Shape, ld_shape: str, warp_axis: WarpAxis = "warpid") -> TileLayout:
-    """The register tile that a warpgroup gets from tcgen05.ld of a tile of 32-bit elements, all columns of it.
+def register_image(
+    tmem_layout: TileLayout,
+    shape: Shape,
+    ld_shape: str,
+    warp_axis: WarpAxis = "warpid",
+    *,
+    element_bits: int = COLUMN_BITS,
+    pack: bool = False,
+) -> TileLayout:
+    """The register tile that a warpgroup gets from tcgen05.ld of a tile, all columns of it, or that tcgen05.st takes.
 
     `tmem_layout` maps `shape` to TLane and TCol (and maybe axes of other scopes, which stay). The image maps the same
-    shape to `warp_axis`, `laneid` and `m`, the register; TCol offsets go into the address of the instruction, so that
-    registers count from 0. With a 16-lane shape, the registers of the upper half follow those of the lower when both
-    are in use; `16x32bx2` reads the second half of the columns with threads 16 to 31.
+    shape to `warp_axis`, `laneid` and `m`, the element of the registers, 32 / `element_bits` to each; TCol offsets go
+    into the address of the instruction, so that registers count from 0. With a 16-lane shape, the registers of the
+    upper half follow those of the lower when both are in use; `16x32bx2` reads the second half of the columns with
+    threads 16 to 31. `pack`: `.pack::16b` (ld) or `.unpack::16b` (st) on 16-bit elements in the low halves of columns.
 
     Raises LegalityError when the tile does not factor into the digits of the shape.
     """
     kind = find_ld_shape(ld_shape)
+    unit = _Unit.of(element_bits, pack)
     _lanes(tmem_layout)  # a lane that does not exist is the clearest thing to say first
-    columns = _columns(tmem_layout)
-    unit = kind.columns * (2 if kind.halves else 1)
-    if columns % unit:
-        raise LegalityError(f"tcgen05.ld.{kind.name}: expected columns in steps of {unit}, got {columns}")
-    digits = kind.digits(columns, warp_axis)
+    columns = _columns(tmem_layout, unit)
+    step = kind.column_step(pack) * (2 if kind.halves else 1)
+    if columns % step:
+        raise LegalityError(f"tcgen05.ld.{kind.name}: expected columns in steps of {step}, got {columns}")
+    _first_column(tmem_layout, unit)
+    digits = kind.digits(columns, warp_axis, unit)
     shard = [part for it in tmem_layout.shard for part in _refine(it, digits, kind.name)]
     replica = [part for it in tmem_layout.replica for part in _refine(it, digits, kind.name)]
     offset = {name: value for name, value in tmem_layout.offset if name not in digits}
@@ -190,8 +260,50 @@ def register_image(tmem_layout: TileLayout, shape: Shape, ld_shape: str, warp_ax
         value = lane_base // digit.source.stride % digit.extent * digit.place
         offset[digit.target] = offset.get(digit.target, 0) + value
     image = TileLayout(tuple(shard), tuple(replica), offset)
-    _check_image(image, tmem_layout, shape, kind, columns, warp_axis)
+    _check_image(image, tmem_layout, shape, kind, digits)
     return image
+
+
+def ld_fragment(
+    ld_shape: str,
+    num: int,
+    rows: int | None = None,
+    *,
+    element_bits: int = COLUMN_BITS,
+    pack: bool = False,
+    warp_axis: WarpAxis = "wid_in_wg",
+) -> TileLayout:
+    """The registers of a warpgroup after one tcgen05.ld.SHAPE.xNUM, as a layout of shape (rows, columns) elements.
+
+    Row r is lane r of tensor memory with 128 `rows`, which take two instructions of a 16-lane shape, the second 16
+    lanes further; with 64, which those shapes load by default, it is lane 32 * (r / 16) + r % 16. Columns follow each
+    other, for 16x32bx2 with an immHalfSplitoff of half of them; they are packed elements, or with `pack` one element
+    in each 32-bit column.
+
+    Raises LegalityError for a shape, NUM or number of rows that does not exist.
+    """
+    kind = find_ld_shape(ld_shape)
+    kind.check_num(num)
+    legal = (LANES,) if kind.lanes == THREADS else (LANES // 2, LANES)
+    rows = legal[0] if rows is None else rows
+    if rows not in legal:
+        raise LegalityError(f"tcgen05.ld.{kind.name}: expected {' or '.join(map(str, legal))} rows, got {rows}")
+    columns = num * kind.column_step(pack) * (2 if kind.halves else 1)
+    unit = _Unit.of(element_bits, pack)
+    elements = Iter(columns, unit.per_column, "TCol") if pack else Iter(columns * unit.per_column, 1, "TCol")
+    lanes = DATA_PATHS["D" if rows == LANES else "F"].rows
+    tile = TileLayout((*lanes, elements))
+    return register_image(tile, (rows, elements.extent), kind.name, warp_axis, element_bits=element_bits, pack=pack)
+
+
+def warpgroup_local(columns: int, rows: int = LANES) -> TileLayout:
+    """Row r in thread r of a warpgroup, columns in its registers: S[(rows, columns) : (1@tid_in_wg, 1)].
+
+    That is tcgen05.ld.32x32b of all lanes. Raises LegalityError for more rows than threads, or no columns.
+    """
+    if not 1 <= rows <= LANES or columns < 1:
+        raise LegalityError(f"expected 1 to {LANES} rows and a positive number of columns, got {rows} and {columns}")
+    return TileLayout((Iter(rows, 1, "tid_in_wg"), Iter(columns, 1)))
 
 
 def plan_tmem_access(
@@ -201,75 +313,92 @@ def plan_tmem_access(
     *,
     max_registers: int = MAX_REGISTERS,
     warp_axis: WarpAxis = "warpid",
+    element_bits: int = COLUMN_BITS,
+    pack: bool = False,
 ) -> TmemAccessPlan:
-    """The tcgen05.ld (or st) instructions that move a whole tile of 32-bit elements, at most `max_registers` at a time.
+    """The tcgen05.ld (or st) instructions that move a whole tile, at most `max_registers` at a time.
 
-    `ld_shape`: by default what `pick_ld_shape` says. To move some columns only, slice the layout first.
-    Raises LegalityError when no shape fits.
+    `ld_shape`: by default what `pick_ld_shape` says. `element_bits` and `pack` as in `register_image`. To move some
+    columns only, slice the layout first. Raises LegalityError when no shape fits.
     """
-    kind = find_ld_shape(ld_shape or pick_ld_shape(tmem_layout))
+    kind = find_ld_shape(ld_shape or pick_ld_shape(tmem_layout, element_bits))
     if max_registers < kind.registers_per_repeat:
         raise LegalityError(
             f"tcgen05.ld.{kind.name}: expected room for {kind.registers_per_repeat} registers, got {max_registers}"
         )
-    image = register_image(tmem_layout, shape, kind.name, warp_axis)
-    columns = _columns(tmem_layout)
+    image = register_image(tmem_layout, shape, kind.name, warp_axis, element_bits=element_bits, pack=pack)
+    unit = _Unit.of(element_bits, pack)
+    columns = _columns(tmem_layout, unit)
     split = columns // 2 if kind.halves else None
-    repeats = (columns if split is None else split) // kind.columns
+    repeats = (columns if split is None else split) // kind.column_step(pack)
     limit = min(kind.max_num, max_registers // kind.registers_per_repeat)
     accesses: list[TmemAccess] = []
-    register, first_column = 0, tmem_layout.offsets.get("TCol", 0)
+    register, first_column = 0, _first_column(tmem_layout, unit)
     for lane in _half_lanes(tmem_layout, kind):
         done = 0
         while done < repeats:
             num = 1 << (min(limit, repeats - done).bit_length() - 1)
             count = num * kind.registers_per_repeat
-            column = first_column + done * kind.columns
-            accesses.append(TmemAccess(kind.name, num, lane, column, register, count, split))
+            column = first_column + done * kind.column_step(pack)
+            accesses.append(TmemAccess(kind.name, num, lane, column, register, count, split, pack))
             register, done = register + count, done + num
     return TmemAccessPlan(kind.name, image, register, tuple(accesses))
 
 
-def written_cells(layout: TileLayout, shape: Shape, ld_shape: str) -> NDArray[np.bool_]:
+def written_cells(
+    layout: TileLayout, shape: Shape, ld_shape: str, *, element_bits: int = COLUMN_BITS, pack: bool = False
+) -> NDArray[np.bool_]:
     """
-    The cells that tcgen05.st of a tile writes, warp by warp: booleans of (4 warps, 32 lanes, columns).
+    The cells that tcgen05.st of a tile writes, warp by warp: booleans of (4 warps, 32 lanes, columns of 32 bits).
 
     Every warp of the warpgroup writes all lanes of the shape, whether the tile has them or not. Raises LegalityError
     as `plan_tmem_access` does.
     """
     cells = np.zeros((LANES // THREADS, THREADS, COLUMNS), dtype=np.bool_)
     lanes = find_ld_shape(ld_shape).lanes
-    columns = _columns(layout)
-    first = layout.offsets.get("TCol", 0)
-    for access in plan_tmem_access(layout, shape, ld_shape).accesses:
+    unit = _Unit.of(element_bits, pack)
+    first, columns = _first_column(layout, unit), _columns(layout, unit)
+    for access in plan_tmem_access(layout, shape, ld_shape, element_bits=element_bits, pack=pack).accesses:
         cells[:, access.lane : access.lane + lanes, first : first + columns] = True
     return cells
 
 
-def tile_cells(layout: TileLayout) -> NDArray[np.bool_]:
-    """The cells of a tile, copies included: booleans of (4 warps, 32 lanes, columns)."""
+def tile_cells(layout: TileLayout, element_bits: int = COLUMN_BITS) -> NDArray[np.bool_]:
+    """The cells of a tile, copies included: booleans of (4 warps, 32 lanes, columns of 32 bits)."""
     cells = np.zeros((LANES // THREADS, THREADS, COLUMNS), dtype=np.bool_)
+    per_column = check_element_bits(element_bits)
     size = (layout.size(),)
     lane, column = layout.axis_table("TLane", size), layout.axis_table("TCol", size)
     for replica in layout.replicas():
         lanes = lane + replica.get("TLane", 0)
-        cells[lanes // THREADS, lanes % THREADS, column + replica.get("TCol", 0)] = True
+        cells[lanes // THREADS, lanes % THREADS, (column + replica.get("TCol", 0)) // per_column] = True
     return cells
 
 
-def pick_ld_shape(tmem_layout: TileLayout) -> LdShapeName:
+def pick_ld_shape(tmem_layout: TileLayout, element_bits: int = COLUMN_BITS) -> LdShapeName:
     """The shape that moves a tile with the fewest idle threads: 32x32b, or 16x32bx2 when half of every 32 lanes is in
     use.
 
     An odd number of columns has no second half: then 32x32b, with half the threads idle.
     """
     full = len(_half_lanes(tmem_layout, LD_SHAPES["16x32bx2"])) == 2
-    return "32x32b" if full or _columns(tmem_layout) % 2 else "16x32bx2"
+    return "32x32b" if full or _columns(tmem_layout, _Unit.of(element_bits, False)) % 2 else "16x32bx2"
 
 
-def _columns(tmem_layout: TileLayout) -> int:
+def _columns(tmem_layout: TileLayout, unit: _Unit) -> int:
     """`tmem_columns`; a part that is one column wide may have lost the axis in normal form."""
-    return tmem_columns(tmem_layout) if "TCol" in tmem_layout.axes else 1
+    return tmem_columns(tmem_layout, COLUMN_BITS // unit.per_column) if "TCol" in tmem_layout.axes else 1
+
+
+def _first_column(tmem_layout: TileLayout, unit: _Unit) -> int:
+    """The column that goes into the address of the instruction."""
+    column, rest = divmod(tmem_layout.offsets.get("TCol", 0), unit.per_column)
+    if rest:
+        raise LegalityError(
+            f"expected a TCol offset of whole 32-bit columns, in steps of {unit.per_column} elements, got "
+            f"{tmem_layout.offsets['TCol']}"
+        )
+    return column
 
 
 def _lanes(tmem_layout: TileLayout) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
@@ -323,17 +452,16 @@ def _refine(it: Iter, digits: dict[str, tuple[_Digit, ...]], name: LdShapeName) 
 
 
 def _check_image(
-    image: TileLayout, tmem_layout: TileLayout, shape: Shape, kind: LdShape, columns: int, warp_axis: WarpAxis
+    image: TileLayout, tmem_layout: TileLayout, shape: Shape, kind: LdShape, digits: dict[str, tuple[_Digit, ...]]
 ) -> None:
     """Follows every element through the instruction. Only digits that overlap, and carry, can fail here."""
     registers, memory = image.table(shape), tmem_layout.table(shape)
     zero = np.zeros(shape, dtype=np.int64)
     expected = (memory.get("TLane", zero), memory.get("TCol", zero) - tmem_layout.offsets.get("TCol", 0))
     lane, column = np.full_like(zero, _base_lane(tmem_layout, kind)), zero.copy()
-    coordinates = {name: registers.get(name, zero) for name in (warp_axis, "laneid", "m")}
     for axis, total in (("TLane", lane), ("TCol", column)):
-        for digit in kind.digits(columns, warp_axis)[axis]:
-            total += coordinates[digit.target] // digit.place % digit.extent * digit.source.stride
+        for digit in digits[axis]:
+            total += registers.get(digit.target, zero) // digit.place % digit.extent * digit.source.stride
     bad = (lane != expected[0]) | (column != expected[1])
     if bad.any():
         where = tuple(int(x) for x in np.argwhere(bad)[0])
