@@ -21,6 +21,7 @@ from tirx.tcgen05.scale_factors import (
 )
 from tirx.tcgen05.shapes import check_shape, check_transposed_b, portable, shape_row
 from tirx.tcgen05.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.sparse_metadata import SPARSE_METADATA, SparseMetadata, sparse_metadata_layout
 from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, SwizzleMode, legal_modes
 from tirx.tcgen05.tmem import (
     DATA_PATHS,
@@ -46,6 +47,9 @@ from tirx.tcgen05.tmem_access import (
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 __all__ = [
+    "SPARSE_METADATA",
+    "SparseMetadata",
+    "sparse_metadata_layout",
     "data_path_layout",
     "ld_fragment",
     "operand_a_layout",
