@@ -2,6 +2,8 @@
 
 from tirx.tcgen05.atoms import atom_shape, smem_atom, smem_layout
 from tirx.tcgen05.canonical import CanonicalLayout, OperandSlice, canonical_layout, operand_slices
+from tirx.tcgen05.canonical import canonical_layout, operand_slices
+from tirx.tcgen05.canonical_form import CanonicalLayout, OperandSlice
 from tirx.tcgen05.dtypes import DTYPES, DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
@@ -44,6 +46,7 @@ from tirx.tcgen05.tmem_access import (
     register_image,
     warpgroup_local,
 )
+from tirx.tcgen05.walk import read_addresses
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 __all__ = [
@@ -99,6 +102,7 @@ __all__ = [
     "pick_operand_layout",
     "plan_tmem_access",
     "portable",
+    "read_addresses",
     "register_image",
     "shape_row",
     "tmem_columns",

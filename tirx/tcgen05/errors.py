@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tirx.tcgen05.canonical import CanonicalLayout
+    from tirx.tcgen05.canonical_form import CanonicalLayout, OperandLayout
 
 
 class LegalityError(ValueError):
@@ -17,7 +17,8 @@ class LegalityError(ValueError):
     - `element`: logical coordinate (mn, k) of the first element, in row-major order, that does not fit;
     - `expected`: byte address, relative to the tile base, where the nearest descriptor reads that element;
     - `found`: byte address where the layout puts it (a half byte for 4-bit elements is `.5`);
-    - `nearest`: the canonical layout that fits most elements.
+    - `nearest`: the canonical layout that fits most elements;
+    - `suggestion`: a legal layout of the whole operand, close to the one found, which the message ends with.
     """
 
     def __init__(
@@ -28,9 +29,11 @@ class LegalityError(ValueError):
         expected: float | None = None,
         found: float | None = None,
         nearest: CanonicalLayout | None = None,
+        suggestion: OperandLayout | None = None,
     ):
         super().__init__(message)
         self.element = element
         self.expected = expected
         self.found = found
         self.nearest = nearest
+        self.suggestion = suggestion

@@ -13,6 +13,13 @@ ADDRESS_BYTES = 1 << 18
 UNUSED_LBO = 16
 """Bytes written for an LBO that the hardware does not read: field value 1, the ISA's "assumed to be 1"."""
 
+ABSOLUTE_LBO_TARGETS = ("sm_103a",)
+"""Targets whose descriptors have the absolute LBO mode (bit 52); on the others that bit must be 0."""
+
+ABSOLUTE_LBO_SWIZZLE: SwizzleName = "128B"
+ABSOLUTE_LBO_BYTES = 48
+"""The absolute LBO mode reads this many bytes of K, with this swizzle only (seed 9.7.16.3.1.1.2)."""
+
 _CONSTANT = 0b001  # bits 46-48
 _MODE_OF_CODE: dict[int, SwizzleName] = {mode.code: name for name, mode in SWIZZLE_MODES.items()}
 _RESERVED = ((14, 2), (30, 2), (53, 8))  # (first bit, width), always zero on sm_100, sm_103 and sm_110
@@ -60,8 +67,10 @@ class SmemDescriptor:
         if not 0 <= self.base_offset < 8:
             raise LegalityError(f"matrix base offset: expected 0 to 7, got {self.base_offset}")
         if self.lbo_absolute:
-            if self.swizzle != "128B":
-                raise LegalityError(f"absolute LBO: expected swizzle 128B (16-byte atoms), got {self.swizzle}")
+            if self.swizzle != ABSOLUTE_LBO_SWIZZLE:
+                raise LegalityError(
+                    f"absolute LBO: expected swizzle {ABSOLUTE_LBO_SWIZZLE} (16-byte atoms), got {self.swizzle}"
+                )
             if self.base_offset:
                 raise LegalityError(f"absolute LBO: expected matrix base offset 0, got {self.base_offset}")
             if self.lbo is None:

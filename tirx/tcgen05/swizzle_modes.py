@@ -98,11 +98,8 @@ _MODES_OF_WIDTH: dict[tuple[int, Major], tuple[SwizzleName, ...]] = {
 OPERAND_DTYPES = ("f16", "bf16", "tf32", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "s8", "u8")
 """Element types that A and B of tcgen05.mma can have."""
 
-GEOMETRIES: tuple[tuple[Major, SwizzleName], ...] = (
-    *(("K", name) for name in _NARROW),
-    *(("MN", name) for name in SWIZZLE_MODES),
-)
-"""Every (major-ness, swizzle) for which the hardware has an address walk, whatever the element type."""
+GEOMETRIES: tuple[tuple[Major, SwizzleName], ...] = tuple((major, name) for major in MAJORS for name in SWIZZLE_MODES)
+"""Every (major-ness, swizzle), in the order in which they are tried; `legal_modes` says what a type may use."""
 
 
 def legal_modes(element: DType, major: Major) -> tuple[SwizzleName, ...]:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
-from tirx.tcgen05 import LegalityError, SmemDescriptor, canonical_layout, operand_slices
-from tirx.tcgen05.canonical import CanonicalLayout
+from tirx.tcgen05 import CanonicalLayout, LegalityError, SmemDescriptor, canonical_layout, operand_slices
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/smem_descriptors.json").read_text())[
     "vectors"
