@@ -11,209 +11,27 @@ that XOR, so that relative and absolute bits agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tirx.layout import ComposeLayout
 from tirx.tcgen05.canonical_form import CanonicalLayout, OperandLayout, OperandSlice, attribute_text
 from tirx.tcgen05.dtypes import DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.operand_tile import operand_tiles
-from tirx.tcgen05.smem_descriptor import ABSOLUTE_LBO_BYTES, ABSOLUTE_LBO_SWIZZLE, ADDRESS_BYTES
+from tirx.tcgen05.operand_fit import Fit, Operand, byte_count
+from tirx.tcgen05.operand_tile import OperandTile, operand_tiles
+from tirx.tcgen05.smem_descriptor import ABSOLUTE_LBO_TARGETS, ADDRESS_BYTES
 from tirx.tcgen05.swizzle_modes import (
     GEOMETRIES,
     MAJORS,
     SWIZZLE_MODES,
-    BitAddresses,
-    Major,
-    SwizzleMode,
-    SwizzleName,
     legal_modes,
 )
-from tirx.tcgen05.walk import ATOM_BITS, CORE_ROWS, Shape, Walk
+from tirx.tcgen05.walk import ATOM_BITS, CORE_ROWS, Shape
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """How well a geometry explains a table of addresses.
-
-    `wanted`: where the hardware looks for each element, in bits. `past`: elements past the row that one descriptor
-    reads. `exact`: whether every element is where the walk looks, were it to go on past that row. `matches`: elements
-    within the row that are; `plain_matches`: those that would be if nothing were swizzled. `problems`: strides that no
-    descriptor field holds.
-    """
-
-    canonical: CanonicalLayout
-    legal: bool
-    wanted: BitAddresses
-    past: NDArray[np.bool_]
-    exact: bool
-    matches: int
-    plain_matches: int
-    problems: tuple[str, ...]
-
-    @property
-    def readable(self) -> bool:
-        """Whether one instruction reads all of it."""
-        return self.exact and not self.past.any()
-
-    @property
-    def only_swizzle_missing(self) -> bool:
-        return self.plain_matches == self.wanted.size and not self.exact
-
-    @property
-    def score(self) -> int:
-        return self.matches + self.plain_matches
-
-    def layout(self, shape: Shape) -> OperandLayout | None:
-        """The fitted layout as one to suggest: None where it has no text or would put two elements in one place."""
-        mode = SWIZZLE_MODES[self.canonical.swizzle]
-        strides = [x for x in (self.canonical.lbo, self.canonical.sbo) if x is not None]
-        if self.past.any() or (mode.swizzled and any(x % mode.period_bytes for x in strides)):
-            return None
-        if len(np.unique(self.wanted)) != self.wanted.size:
-            return None
-        return self.canonical.layout(shape)
-
-
-@dataclass(frozen=True)
-class _Operand:
-    """An operand with the facts that every geometry needs; `address` is the bit address of each element, [MN, K]."""
-
-    address: BitAddresses
-    element: DType
-    container_bits: int
-
-    @property
-    def shape(self) -> Shape:
-        return self.address.shape[0], self.address.shape[1]
-
-    def fit(self, major: Major, name: SwizzleName, template: CanonicalLayout | None = None) -> _Fit:
-        """The best descriptor of this geometry, with the LBO and SBO of `template` when there is one.
-
-        Otherwise strides come from the first element that feels each; one that no descriptor field can hold is rounded
-        to one that can, so that the walk fails at the element that needed it.
-        """
-        mode = SWIZZLE_MODES[name]
-        found = mode.on_bits.inverse(self.address)
-        walk = Walk.of(major, mode, self.shape, self.container_bits)
-        start = _start(int(found[0, 0]), mode)
-        problems: tuple[str, ...] = ()
-        if template is None:
-            raw_mn = _raw_stride(found[:, 0] - start, walk.outer_mn)
-            raw_k = _raw_stride(found[0, :] - start, walk.outer_k)
-            raw = (raw_mn, raw_k) if walk.traded else (raw_k, raw_mn)
-            lbo, sbo = (None if bits is None else _encodable(bits, 16) // 8 for bits in raw)
-            problems = tuple(
-                f"{field} would be {_bytes(bits)} bytes, expected a multiple of 16 from 0 to {ADDRESS_BYTES - 16}, "
-                f"nearest {_encodable(bits, 16) // 8}"
-                for field, bits in zip(("LBO", "SBO"), raw, strict=True)
-                if bits is not None and bits != _encodable(bits, 16)
-            )
-        else:
-            lbo, sbo = template.lbo, template.sbo
-        wanted = walk.unswizzled(start, lbo or 0, sbo or 0)
-        canonical = self._canonical(walk, start, lbo, sbo)
-        return self._fit(canonical, mode, wanted, walk.past_row(start), found, problems)
-
-    def compact(self, major: Major, name: SwizzleName) -> _Fit:
-        """The same geometry with the strides of a tile without gaps, for a suggestion."""
-        walk = Walk.of(major, SWIZZLE_MODES[name], self.shape, self.container_bits)
-        lbo, sbo = _compact_strides(walk, self.shape)
-        return self.fit(major, name, self._canonical(walk, 0, lbo, sbo))
-
-    def absolute(self, template: CanonicalLayout) -> _Fit | None:
-        """The best descriptor in absolute LBO mode with the SBO of `template`, None where that mode reads nothing."""
-        k_bytes = self.shape[1] * self.container_bits // 8
-        if (template.major, template.swizzle, k_bytes) != ("K", ABSOLUTE_LBO_SWIZZLE, ABSOLUTE_LBO_BYTES):
-            return None
-        mode = SWIZZLE_MODES[template.swizzle]
-        found = mode.on_bits.inverse(self.address)
-        walk = Walk.of(template.major, mode, self.shape, self.container_bits)
-        start = _start(int(found[0, 0]), mode)
-        past = walk.past_row(start)
-        if not past.any():
-            return None
-        period = mode.period_bytes * 8
-        second = round(int(found[0, int(np.argmax(past[0]))]) / period) * period
-        wanted = walk.absolute(start, second, template.sbo or 0)
-        canonical = self._canonical(walk, start, second // 8, template.sbo)
-        fit = self._fit(replace(canonical, lbo_absolute=True), mode, wanted, np.zeros_like(past), found, ())
-        return fit if second < ADDRESS_BYTES * 8 else None
-
-    def _canonical(self, walk: Walk, start: int, lbo: int | None, sbo: int | None) -> CanonicalLayout:
-        return CanonicalLayout(
-            walk.major,
-            walk.mode.name,
-            t=ATOM_BITS // self.container_bits,
-            m=walk.repeats_mn,
-            k=walk.repeats_k,
-            lbo=lbo,
-            sbo=sbo,
-            start=start // 8,
-        )
-
-    def _fit(
-        self,
-        canonical: CanonicalLayout,
-        mode: SwizzleMode,
-        wanted: BitAddresses,
-        past: NDArray[np.bool_],
-        found: BitAddresses,
-        problems: tuple[str, ...],
-    ) -> _Fit:
-        return _Fit(
-            canonical,
-            legal=mode.name in legal_modes(self.element, canonical.major),
-            wanted=mode.on_bits.apply(wanted),
-            past=past,
-            exact=bool((wanted == found).all()),
-            matches=int(np.count_nonzero((wanted == found) & ~past)),
-            plain_matches=int(np.count_nonzero((wanted == self.address) & ~past)),
-            problems=problems,
-        )
-
-    def slice(self, rows: slice, columns: slice) -> _Operand:
-        """The part of the operand that one instruction reads."""
-        return replace(self, address=self.address[rows, columns])
-
-
-def _compact_strides(walk: Walk, shape: Shape) -> tuple[int | None, int | None]:
-    """LBO and SBO in bytes when the pattern repeats without gaps, as `operand_tile` puts it."""
-    row, rows = walk.mode.row_bytes, CORE_ROWS if walk.major == "K" else walk.mode.rows
-    if walk.major == "K":
-        stride_mn, stride_k = rows * row, -(-shape[0] // rows) * rows * row
-    else:
-        stride_mn, stride_k = -(-shape[1] // rows) * rows * row, rows * row
-    mn = stride_mn if walk.repeats_mn > 1 else None
-    k = stride_k if int(walk.outer_k[-1]) else None
-    return (mn, k) if walk.traded else (k, mn)
-
-
-def _raw_stride(line: BitAddresses, outer: BitAddresses) -> int | None:
-    """Bits from the first repeat to the second along one dimension; None when there is only one repeat."""
-    second = int(np.searchsorted(outer, 1))
-    return None if second == len(outer) else int(line[second])
-
-
-def _encodable(bits: int, atom_bytes: int) -> int:
-    """The nearest byte quantity that an 18-bit descriptor field can hold, in bits."""
-    unit = atom_bytes * 8
-    return min(max(round(bits / unit), 0) * unit, ADDRESS_BYTES * 8 - unit)
-
-
-def _start(bits: int, mode: SwizzleMode) -> int:
-    """The nearest start address of a walk, in bits: a whole atom, and in row 0 of the swizzle pattern.
-
-    Starting in another row would need a matrix base offset, which tirx always leaves 0.
-    """
-    start = _encodable(bits, mode.atom_bytes)
-    return start - start % (mode.period_bytes * 8) + start % (mode.row_bytes * 8)
-
-
-def _operand(layout: OperandLayout, shape: Shape, dtype: str | DType, container_bits: int | None) -> _Operand:
+def _operand(layout: OperandLayout, shape: Shape, dtype: str | DType, container_bits: int | None) -> Operand:
     """Checks what does not depend on a geometry, and computes every address."""
     element = find_dtype(dtype)
     modes = [name for major in MAJORS for name in legal_modes(element, major)]
@@ -237,15 +55,15 @@ def _operand(layout: OperandLayout, shape: Shape, dtype: str | DType, container_
     table = layout.table(shape)
     if others := sorted(set(table) - {"m"}):
         raise LegalityError(f"expected a shared-memory layout, on axis m only, got axis {', '.join(others)}")
-    return _Operand(np.asarray(table["m"], dtype=np.int64) * container, element, container)
+    return Operand(np.asarray(table["m"], dtype=np.int64) * container, element, container)
 
 
-def _check_range(operand: _Operand, origin: Shape, what: str) -> None:
+def _check_range(operand: Operand, origin: Shape, what: str) -> None:
     """Every element of a layout that fits must lie where an 18-bit address reaches."""
     outside = np.argwhere((operand.address < 0) | (operand.address >= ADDRESS_BYTES * 8))
     if len(outside):
         row, column = (int(x) for x in outside[0])
-        element, found = (origin[0] + row, origin[1] + column), _bytes(int(operand.address[row, column]))
+        element, found = (origin[0] + row, origin[1] + column), byte_count(int(operand.address[row, column]))
         raise LegalityError(
             f"{what}: expected every element from byte 0 to {ADDRESS_BYTES - 1} of shared memory, which descriptors "
             f"address in 18 bits, and element {element} is at byte {found}",
@@ -254,11 +72,7 @@ def _check_range(operand: _Operand, origin: Shape, what: str) -> None:
         )
 
 
-def _bytes(bits: int) -> float:
-    return bits // 8 if bits % 8 == 0 else bits / 8
-
-
-def _forbidden(fits: Sequence[_Fit], element: DType, what: str) -> LegalityError | None:
+def _forbidden(fits: Sequence[Fit], element: DType, what: str) -> LegalityError | None:
     """The error about a layout that has a descriptor, which the hardware does not read for this element type."""
     fit = next((fit for fit in fits if fit.exact and not fit.legal), None)
     if fit is None:
@@ -272,13 +86,15 @@ def _forbidden(fits: Sequence[_Fit], element: DType, what: str) -> LegalityError
     )
 
 
-def _misfit(best: _Fit, operand: _Operand, origin: Shape, what: str, suggestion: OperandLayout | None) -> LegalityError:
+def _misfit(
+    best: Fit, operand: Operand, origin: Shape, what: str, suggestion: OperandLayout | None, hint: str = ""
+) -> LegalityError:
     """Explains why a layout does not fit; `origin` is the logical coordinate of the operand's first element."""
     row, column = (int(x) for x in np.argwhere((best.wanted != operand.address) | best.past)[0])
     element = (origin[0] + row, origin[1] + column)
-    found = _bytes(int(operand.address[row, column]))
+    found = byte_count(int(operand.address[row, column]))
     mode = SWIZZLE_MODES[best.canonical.swizzle]
-    expected = None if best.past[row, column] else _bytes(int(best.wanted[row, column]))
+    expected = None if best.past[row, column] else byte_count(int(best.wanted[row, column]))
     if expected is None:
         problem = (
             f"element {element}, at byte {found} of the tile, is past the {mode.row_bytes}-byte row of the swizzle "
@@ -288,6 +104,7 @@ def _misfit(best: _Fit, operand: _Operand, origin: Shape, what: str, suggestion:
         problem = f"element {element} is expected at byte {expected} of the tile and is at byte {found}"
     hints = ", of which only the swizzle is missing" if best.only_swizzle_missing else ""
     hints += "".join(f"; {each}" for each in best.problems)
+    hints += hint
     hints += "" if suggestion is None else f"; write {attribute_text(suggestion)}"
     return LegalityError(
         f"{what} is not canonical: {problem}; nearest canonical layout is {best.canonical}{hints}",
@@ -299,21 +116,56 @@ def _misfit(best: _Fit, operand: _Operand, origin: Shape, what: str, suggestion:
     )
 
 
-def _nearest(operand: _Operand, fits: Sequence[_Fit]) -> tuple[_Fit, OperandLayout | None]:
+def _likeness(score: int, operand: Operand) -> int:
+    """A score as far as it tells something: the few places that two layouts share by chance do not."""
+    return score if 2 * score >= operand.address.size else 0
+
+
+def _nearest(operand: Operand, fits: Sequence[Fit]) -> tuple[Fit, OperandLayout | None]:
     """The legal descriptor that explains most elements, and the layout that it describes.
 
-    Each geometry counts with the strides that the layout seems to have, and with those of a tile without gaps.
+    Each geometry counts with the strides that the layout seems to have, as far as fields hold them, and with those of a
+    tile without gaps. The dimension that is contiguous stays so where the element type allows it.
     """
     legal = [fit for fit in fits if fit.legal]
-    tried: list[tuple[_Fit, OperandLayout]] = []
+    tried: list[tuple[Fit, OperandLayout]] = []
     for fitted in legal:
-        compact = operand.compact(fitted.canonical.major, fitted.canonical.swizzle)
-        for fit in (fitted, replace(compact, problems=fitted.problems)):
+        others = operand.compact(fitted, only_problems=True), operand.compact(fitted)
+        for fit in (fitted, *others):
             if (layout := fit.layout(operand.shape)) is not None:
                 tried.append((fit, layout))
     if tried:
-        return max(tried, key=lambda each: each[0].score)
+        return max(
+            tried,
+            key=lambda each: (
+                each[0].canonical.major == operand.contiguous,
+                _likeness(each[0].score, operand),
+                SWIZZLE_MODES[each[0].canonical.swizzle].row_bytes,
+                each[0].score,
+            ),
+        )
     return max(legal, key=lambda fit: fit.score), None
+
+
+def _readable_in_steps(operand: Operand, fits: Sequence[Fit]) -> LegalityError | None:
+    """The error about a layout that only needs one descriptor per K step."""
+    for fit in fits:
+        past = np.argwhere(fit.past)
+        if not fit.legal or not len(past):
+            continue
+        columns = SWIZZLE_MODES[fit.canonical.swizzle].row_bytes * 8 // operand.container_bits
+        parts = operand.steps(columns)
+        if len({part.shape for part in parts}) == 1 and _read(parts, fit.canonical, absolute_lbo=False)[1] is None:
+            row, column = (int(x) for x in past[0])
+            return LegalityError(
+                f"the layout has one descriptor for every {columns} elements of K, not one for all {operand.shape[1]}: "
+                f"element {(row, column)} is past the row of swizzle {fit.canonical.swizzle}; read it in K steps with "
+                "operand_slices",
+                element=(row, column),
+                found=byte_count(int(operand.address[row, column])),
+                nearest=parts[0].fit(fit.canonical.major, fit.canonical.swizzle, fit.canonical).canonical,
+            )
+    return None
 
 
 def canonical_layout(
@@ -333,7 +185,7 @@ def canonical_layout(
     if (mn := shape[0]) % CORE_ROWS:
         raise LegalityError(f"expected MN in steps of 8, got {mn}; nearest is {max(8, round(mn / 8) * 8)}")
     operand = _operand(layout, shape, dtype, container_bits)
-    fits: list[_Fit] = []
+    fits: list[Fit] = []
     for geometry in GEOMETRIES:
         fit = operand.fit(*geometry)
         if fit.exact and fit.legal:
@@ -342,6 +194,8 @@ def canonical_layout(
         fits.append(fit)
     if forbidden := _forbidden(fits, operand.element, "the layout"):
         raise forbidden
+    if in_steps := _readable_in_steps(operand, fits):
+        raise in_steps
     best, suggestion = _nearest(operand, fits)
     raise _misfit(best, operand, (0, 0), "the layout", suggestion)
 
@@ -378,36 +232,68 @@ def operand_slices(
     columns = ATOM_BITS // operand.container_bits
     if k_instr % columns:
         raise LegalityError(f"expected instructions of K in steps of {columns} elements (16 bytes), got {k_instr}")
-    parts = [operand.slice(slice(first, last), slice(k0, k0 + k_instr)) for k0 in range(0, k, k_instr)]
+    selected = operand.slice(slice(first, last), slice(None))
+    parts = selected.steps(k_instr)
     fits = [parts[0].fit(*geometry) for geometry in GEOMETRIES]
     candidates = [replace(fit.canonical, start=0) for fit in fits if fit.legal and (fit.readable or absolute_lbo)]
     read = [_read(parts, candidate, absolute_lbo) for candidate in candidates]
     for good, bad in read:
         if bad is None:
-            _check_range(operand.slice(slice(first, last), slice(0, k)), (first, 0), "the layout")
+            _check_range(selected, (first, 0), "the layout")
             return tuple(OperandSlice(fit.canonical.start, replace(fit.canonical, start=0)) for fit in good)
     furthest = max(read, key=lambda each: len(each[0])) if read else None
-    step = 0 if furthest is None else len(furthest[0])
-    part, origin, what = parts[step], (first, step * k_instr), _slice_name(step, k_instr)
-    bad = None if step == 0 or furthest is None else furthest[1]
-    if bad is None:
-        if forbidden := _forbidden(fits, operand.element, what):
+    suggestion = _whole_tile(operand, k_instr, absolute_lbo)
+    if furthest is not None and furthest[0] and furthest[1] is not None:
+        step, bad = len(furthest[0]), furthest[1]
+        hint = _absolute_hint(parts[step], bad.canonical)
+    else:
+        step, hint = 0, ""
+        if forbidden := _forbidden(fits, operand.element, _slice_name(0, k_instr)):
             raise forbidden
-        bad, _ = _nearest(part, fits)
-    raise _misfit(bad, part, origin, what, _whole_tile(operand, k_instr, bad.canonical, absolute_lbo))
+        bad = _nearest(parts[0], fits)[0] if suggestion is None else _unlike(parts[0], fits, suggestion[1])
+    whole = None if suggestion is None else suggestion[0]
+    raise _misfit(bad, parts[step], (first, step * k_instr), _slice_name(step, k_instr), whole, hint)
 
 
-def _whole_tile(operand: _Operand, k_instr: int, near: CanonicalLayout, absolute_lbo: bool) -> OperandLayout | None:
-    """A layout of the whole tile that instructions of `k_instr` read, as close to `near` as there is one."""
-    layouts = operand_tiles(operand.shape, operand.element, operand.container_bits)
-    layouts.sort(key=lambda each: (each.major != near.major, each.swizzle != near.swizzle, each.padding_bytes))
-    for each in layouts:
-        address = np.asarray(each.layout.table(operand.shape)["m"], dtype=np.int64) * operand.container_bits
-        whole = replace(operand, address=address)
-        parts = [whole.slice(slice(None), slice(k0, k0 + k_instr)) for k0 in range(0, operand.shape[1], k_instr)]
-        template = parts[0].fit(each.major, each.swizzle).canonical
+def _unlike(part: Operand, fits: Sequence[Fit], suggested: CanonicalLayout) -> Fit:
+    """How a part that no descriptor reads differs from a suggested layout."""
+    fit = part.fit(suggested.major, suggested.swizzle, suggested)
+    fitted = next(x for x in fits if (x.canonical.major, x.canonical.swizzle) == (suggested.major, suggested.swizzle))
+    return replace(fit, problems=fitted.problems)
+
+
+def _absolute_hint(part: Operand, template: CanonicalLayout) -> str:
+    """Says so where the absolute LBO mode would read the part."""
+    crossing = part.absolute(template)
+    if crossing is None or not crossing.readable:
+        return ""
+    return f"; in absolute LBO mode, which {', '.join(ABSOLUTE_LBO_TARGETS)} has, one descriptor reads it"
+
+
+def _whole_tile(operand: Operand, k_instr: int, absolute_lbo: bool) -> tuple[OperandLayout, CanonicalLayout] | None:
+    """The layout of the whole tile nearest to that of `operand` which instructions of `k_instr` read.
+
+    It comes with the descriptor of its first slice. The contiguous dimension stays where it may; then the layout with
+    most elements in their places wins, with the swizzle or before it; of equals the one with less padding, then the
+    widest swizzle.
+    """
+    ranked: list[tuple[tuple[bool, int, int, int], OperandTile, list[Operand]]] = []
+    for tile in operand_tiles(operand.shape, operand.element, operand.container_bits):
+        address = np.asarray(tile.layout.table(operand.shape)["m"], dtype=np.int64) * operand.container_bits
+        plain = SWIZZLE_MODES[tile.swizzle].on_bits.inverse(address)
+        score = np.count_nonzero(address == operand.address) + np.count_nonzero(plain == operand.address)
+        row_bytes = SWIZZLE_MODES[tile.swizzle].row_bytes
+        rank = (
+            tile.major == operand.contiguous,
+            _likeness(int(score), operand),
+            -tile.padding_bytes,
+            row_bytes,
+        )
+        ranked.append((rank, tile, replace(operand, address=address).steps(k_instr)))
+    for _, tile, parts in sorted(ranked, key=lambda each: each[0], reverse=True):
+        template = parts[0].fit(tile.major, tile.swizzle).canonical
         if _read(parts, template, absolute_lbo)[1] is None:
-            return each.layout
+            return tile.layout, template
     return None
 
 
@@ -415,9 +301,9 @@ def _slice_name(step: int, k_instr: int) -> str:
     return f"the layout of K elements [{step * k_instr}, {(step + 1) * k_instr})"
 
 
-def _read(parts: Sequence[_Operand], template: CanonicalLayout, absolute_lbo: bool) -> tuple[list[_Fit], _Fit | None]:
+def _read(parts: Sequence[Operand], template: CanonicalLayout, absolute_lbo: bool) -> tuple[list[Fit], Fit | None]:
     """Reads the parts one after the other with the strides of one descriptor, up to the first that it cannot read."""
-    good: list[_Fit] = []
+    good: list[Fit] = []
     for part in parts:
         fit = part.fit(template.major, template.swizzle, template)
         if not fit.readable and absolute_lbo and (crossing := part.absolute(template)) is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tirx.tcgen05.dtypes import DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, SwizzleName
+from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName, legal_modes
 
 ADDRESS_BYTES = 1 << 18
 """Start address, LBO and SBO are 18-bit byte quantities: 14 encoded bits and 4 that are always zero."""
@@ -55,14 +56,17 @@ class SmemDescriptor:
                     f"{name}: expected a multiple of 16 bytes, got {value}; nearest is {round(value / 16) * 16}"
                 )
             if not 0 <= value < ADDRESS_BYTES:
-                raise LegalityError(f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes, got {value}")
+                nearest = 0 if value < 0 else ADDRESS_BYTES - 16
+                raise LegalityError(
+                    f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes, got {value}; nearest is {nearest}"
+                )
         if self.swizzle not in SWIZZLE_MODES:
             raise LegalityError(f"swizzle: expected one of {', '.join(SWIZZLE_MODES)}, got '{self.swizzle}'")
         atom = SWIZZLE_MODES[self.swizzle].atom_bytes
         if self.start % atom:
             raise LegalityError(
                 f"start address: expected a multiple of the {atom}-byte atom of swizzle {self.swizzle}, "
-                f"got {self.start}"
+                f"got {self.start}; nearest is {round(self.start / atom) * atom}"
             )
         if not 0 <= self.base_offset < 8:
             raise LegalityError(f"matrix base offset: expected 0 to 7, got {self.base_offset}")
@@ -75,6 +79,73 @@ class SmemDescriptor:
                 raise LegalityError(f"absolute LBO: expected matrix base offset 0, got {self.base_offset}")
             if self.lbo is None:
                 raise LegalityError("absolute LBO: expected the byte address of the second data chunk, got None")
+
+    def verify(
+        self, dtype: str | DType, major: Major, *, k_bytes: int | None = None, target: str | None = None
+    ) -> None:
+        """Checks what the hardware demands of a descriptor beyond its fields, and nobody else checks.
+
+        `dtype`, `major`: element type and major-ness of the operand that the instruction descriptor names. `k_bytes`:
+        bytes of K that one instruction reads (32 dense, 48 for K = 96, 64 for the B of a sparse product), None to leave
+        that out. `target`: name of the target, None for one that has every mode.
+
+        Raises LegalityError, with the fix, when
+
+        - the element type does not have this swizzle in this major-ness;
+        - the matrix base offset is not 0: tirx aligns the swizzle pattern instead;
+        - the start is in another row of the pattern than the first, which only a base offset could express;
+        - what is read of K passes the end of the row of a K-major swizzled operand, in relative mode;
+        - the absolute LBO mode is used for an MN-major operand, another K than 48 bytes, a second chunk that is not
+          aligned, or a target that lacks it.
+
+        Source: PTX ISA "Shared memory descriptor", "Strides", and its table of types and major-ness.
+        """
+        element = find_dtype(dtype)
+        mode = SWIZZLE_MODES[self.swizzle]
+        if self.swizzle not in (modes := legal_modes(element, major)):
+            raise LegalityError(
+                f"{major}-major {element.name}: expected swizzle {', '.join(modes) or 'of K-major layouts only'}, "
+                f"got {self.swizzle}"
+            )
+        if self.base_offset:
+            raise LegalityError(
+                f"matrix base offset: expected 0, got {self.base_offset}; align the tile to {mode.base_alignment} bytes"
+            )
+        if mode.swizzled and self.start % mode.period_bytes >= mode.row_bytes:
+            raise LegalityError(
+                f"start address: expected the first {mode.row_bytes} bytes of a {mode.period_bytes}-byte pattern of "
+                f"swizzle {self.swizzle}, got {self.start}; nearest is "
+                f"{round(self.start / mode.period_bytes) * mode.period_bytes}"
+            )
+        if self.lbo_absolute:
+            self._verify_absolute(major, k_bytes, target)
+        elif k_bytes is not None and major == "K" and mode.swizzled:
+            if k_bytes > mode.row_bytes:
+                raise LegalityError(
+                    f"swizzle {self.swizzle}: expected at most {mode.row_bytes} bytes of K, got {k_bytes}; a wider "
+                    "swizzle reads more"
+                )
+            if (column := self.start % mode.row_bytes) + k_bytes > mode.row_bytes:
+                raise LegalityError(
+                    f"start address: expected {k_bytes} bytes of K within one {mode.row_bytes}-byte row of swizzle "
+                    f"{self.swizzle}, got byte {column} of a row; nearest is byte {mode.row_bytes - k_bytes}"
+                )
+
+    def _verify_absolute(self, major: Major, k_bytes: int | None, target: str | None) -> None:
+        mode = SWIZZLE_MODES[self.swizzle]
+        if target is not None and target not in ABSOLUTE_LBO_TARGETS:
+            raise LegalityError(f"absolute LBO: expected target {', '.join(ABSOLUTE_LBO_TARGETS)}, got {target}")
+        if major != "K":
+            raise LegalityError(f"absolute LBO: expected a K-major operand, got {major}-major")
+        if k_bytes is not None and k_bytes != ABSOLUTE_LBO_BYTES:
+            raise LegalityError(
+                f"absolute LBO: expected {ABSOLUTE_LBO_BYTES} bytes of K (K = 96 of 4-bit elements), got {k_bytes}"
+            )
+        if self.lbo is not None and self.lbo % mode.period_bytes:
+            raise LegalityError(
+                f"absolute LBO: expected the second data chunk aligned to {mode.period_bytes} bytes, got {self.lbo}; "
+                f"nearest is {round(self.lbo / mode.period_bytes) * mode.period_bytes}"
+            )
 
     def encode(self) -> int:
         """The descriptor as a 64-bit integer."""

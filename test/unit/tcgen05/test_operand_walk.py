@@ -1,14 +1,16 @@
 """Descriptors against the hardware's walk: an address function written from the ISA, fed with descriptor bits only."""
 
-import itertools
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from tirx.layout import ComposeLayout, TileLayout
+from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
 from tirx.tcgen05 import (
+    SWIZZLE_MODES,
     LegalityError,
     SmemDescriptor,
     canonical_layout,
@@ -16,50 +18,98 @@ from tirx.tcgen05 import (
     legal_modes,
     operand_slices,
     pick_operand_layout,
+    read_addresses,
 )
-from tirx.tcgen05.swizzle_modes import MAJORS, Major
+from tirx.tcgen05.operand_tile import operand_tile
+from tirx.tcgen05.swizzle_modes import GEOMETRIES, MAJORS, Major, SwizzleName
 
 K_OF_DTYPE = {"tf32": 8, "f16": 16, "bf16": 16, "e4m3": 32, "s8": 32, "u8": 32, "e2m3": 32, "e2m1": 64}
 
+IntArray = NDArray[np.int64]
+Layout = TileLayout | ComposeLayout
 
-def hardware_byte(descriptor: int, major: str, bits: int, mn: int, k: int) -> float:
-    """Byte address of element (mn, k), from the fields of the descriptor (PTX ISA, shared-memory descriptor)."""
+
+def hardware_bits(descriptor: int, major: str, bits: int, shape: tuple[int, int]) -> IntArray:
+    """Bit address of every element of (MN, K), from the fields of the descriptor (PTX ISA, shared memory descriptor).
+
+    Written from the text alone: nothing of the library is used here.
+    """
     start, lbo, sbo = ((descriptor >> shift & 0x3FFF) * 16 for shift in (0, 16, 32))
     code = descriptor >> 61
     row_bytes = {0: 16, 6: 32, 4: 64, 2: 128, 1: 128}[code]
+    mn, k = (x.astype(np.int64) for x in np.indices(shape))
     if major == "K":
-        byte = k * bits / 8
-        chunk, rest = divmod(byte, 16)
-        address = start + mn % 8 * row_bytes + mn // 8 * sbo + chunk * (16 if code else lbo) + rest
+        byte, rest = k * bits // 8, k * bits % 8
+        if descriptor >> 52 & 1:
+            column = start % 128 + byte
+            row_of = np.where(column < 128, start - start % 128, lbo) + column % 128
+            address = row_of + mn % 8 * row_bytes + mn // 8 * sbo
+        else:
+            address = start + mn % 8 * row_bytes + mn // 8 * sbo + byte // 16 * (16 if code else lbo) + byte % 16
     else:
-        group = 4 if code == 1 else 8
-        chunk, rest = divmod(mn, row_bytes * 8 // bits)
-        address = start + rest * bits / 8 + chunk * (lbo if code else sbo)
+        group, width = (4 if code == 1 else 8), row_bytes * 8 // bits
+        rest = np.zeros_like(mn)
+        address = start + mn % width * (bits // 8) + mn // width * (lbo if code else sbo)
         address += k % group * row_bytes + k // group * (sbo if code else lbo)
-    whole = int(address)
     taken, shift = {0: (0, 0), 6: (0x10, 3), 4: (0x30, 3), 2: (0x70, 3), 1: (0x60, 2)}[code]
-    return (whole ^ (whole >> shift & taken)) + (address - whole)
+    return (address ^ (address >> shift & taken)) * 8 + rest
 
 
 def check_every_element(
-    layout: TileLayout | ComposeLayout, shape: tuple[int, int], dtype: str, major: str, base: int
+    layout: Layout, shape: tuple[int, int], dtype: str, major: str, base: int, k_instr: int, container: int
 ) -> None:
-    element = find_dtype(dtype)
-    k_instr = K_OF_DTYPE[dtype]
-    table = layout.table(shape)["m"]
-    for step, part in enumerate(operand_slices(layout, shape, dtype, k_instr)):
-        found = part.canonical
-        word = SmemDescriptor(base + part.offset_bytes, found.lbo, found.sbo, found.swizzle).encode()
-        assert found.major == major
-        for mn, k in itertools.product(range(shape[0]), range(k_instr)):
-            byte = hardware_byte(word, major, element.storage_bits, mn, k)
-            assert byte - base == table[mn, step * k_instr + k] * element.storage_bits / 8
+    """All slices of a tile at `base`: what the descriptors read is what the layout says, by two walks."""
+    table = layout.table(shape)["m"] * container + base * 8
+    parts = operand_slices(layout, shape, dtype, k_instr, container_bits=container)
+    for step, part in enumerate(parts):
+        word = part.descriptor(base).encode()
+        wanted = table[:, step * k_instr : (step + 1) * k_instr]
+        assert part.canonical.major == major
+        assert (hardware_bits(word, major, container, (shape[0], k_instr)) == wanted).all()
+        decoded = SmemDescriptor.decode(word)
+        decoded.verify(dtype, part.canonical.major, k_bytes=k_instr * container // 8)
+        assert (read_addresses(decoded, part.canonical.major, (shape[0], k_instr), container) == wanted).all()
+
+
+# (type, container bits): every way in which elements lie in shared memory.
+SWEPT = (("e2m1", 4), ("e2m1", 8), ("e3m2", 8), ("e4m3", 8), ("f16", 16), ("tf32", 32))
+
+
+OPERANDS = [
+    (dtype, container, major, swizzle)
+    for dtype, container in SWEPT
+    for major in MAJORS
+    for swizzle in legal_modes(find_dtype(dtype), major)
+]
+
+
+@pytest.mark.parametrize(("dtype", "container", "major", "swizzle"), OPERANDS)
+def test_sweep(dtype: str, container: int, major: Major, swizzle: SwizzleName):
+    """MN from 8 to 256, K up to four atoms: each slice reads what the layout says."""
+    mode = SWIZZLE_MODES[swizzle]
+    row, k_instr = mode.row_bytes * 8 // container, 256 // container
+    checked = 0
+    for mn in range(8, 257, 8):
+        for atoms in range(1, 5):
+            k = atoms * max(row, k_instr) if major == "K" else atoms * k_instr
+            tile = operand_tile((mn, k), major, swizzle, container)
+            if tile is None:
+                assert major == "MN" and (mn > row and mn % row or mn * container % (mode.atom_bytes * 8))
+                continue
+            check_every_element(tile.layout, (mn, k), dtype, major, 3072, k_instr, container)
+            checked += 1
+    assert checked >= 4 * (256 // max(row, 8))
+
+
+def test_the_sweep_covers_all_modes():
+    assert {(major, swizzle) for _, _, major, swizzle in OPERANDS} == set(GEOMETRIES) - {("K", "128B_base32B")}
 
 
 @pytest.mark.parametrize("dtype", K_OF_DTYPE)
 @pytest.mark.parametrize("major", MAJORS)
 def test_picked_layouts_of_every_type(dtype: str, major: Major):
-    if not legal_modes(find_dtype(dtype), major):
+    element = find_dtype(dtype)
+    if not legal_modes(element, major):
         with pytest.raises(LegalityError, match="no MN-major layout"):
             pick_operand_layout((64, 64), dtype, major)
         return
@@ -67,14 +117,112 @@ def test_picked_layouts_of_every_type(dtype: str, major: Major):
     shapes = [(32, k), (32, 2 * k), (64, 3 * k), (64, 4 * k), (96, 2 * k)]
     for shape in shapes:
         layout = pick_operand_layout(shape, dtype, major)
-        check_every_element(layout, shape, dtype, major, base=5 * 1024)
+        check_every_element(layout, shape, dtype, major, 5 * 1024, k, element.storage_bits)
 
 
 def test_narrow_operands_without_swizzle():
     for shape in ((24, 32), (8, 16)):
-        check_every_element(pick_operand_layout(shape, "f16", "MN"), shape, "f16", "MN", base=16)
+        check_every_element(pick_operand_layout(shape, "f16", "MN"), shape, "f16", "MN", 1024, 16, 16)
     core_matrices = TileLayout.parse("S[(3, 8, 4, 8) : (256, 8, 64, 1)]")
-    check_every_element(core_matrices, (24, 32), "f16", "K", base=16)
+    check_every_element(core_matrices, (24, 32), "f16", "K", 16, 16, 16)
+
+
+def fields(major: Major, swizzle: SwizzleName, lbo: int, sbo: int) -> dict[str, int]:
+    """Which of LBO and SBO steps along MN and which along K, from the table of the ISA."""
+    traded = major == "MN" and swizzle != "none"
+    return {"mn": lbo if traded else sbo, "k": sbo if traded else lbo}
+
+
+@st.composite
+def descriptors(draw: st.DrawFn) -> tuple[SmemDescriptor, Major, str, int, tuple[int, int]]:
+    """A legal descriptor with any strides, and an operand that it reads: type, container, shape."""
+    dtype, container = draw(st.sampled_from(SWEPT))
+    major: Major = draw(st.sampled_from([x for x in MAJORS if legal_modes(find_dtype(dtype), x)]))
+    swizzle = draw(st.sampled_from(legal_modes(find_dtype(dtype), major)))
+    mode = SWIZZLE_MODES[swizzle]
+    row = mode.row_bytes * 8 // container
+    if major == "K":
+        wide = draw(st.integers(1, mode.row_bytes // 16 if mode.swizzled else 8))
+        mn, k = 8 * draw(st.integers(1, 8)), wide * 128 // container
+        room = mode.row_bytes // 16 - wide if mode.swizzled else 40
+        column = 16 * draw(st.integers(0, room))
+    else:
+        mn, column = row * draw(st.integers(1, 4)), 0
+        k = 128 // container * draw(st.integers(1, 4))
+        k = -(-k // mode.rows) * mode.rows
+    start = 1024 * draw(st.integers(0, 20)) + column
+    lbo, sbo = (16 * draw(st.integers(0, 1000)) for _ in range(2))  # so that all ends below 256 KiB
+    return SmemDescriptor(start, lbo, sbo, swizzle), major, dtype, container, (mn, k)
+
+
+def as_layout(descriptor: SmemDescriptor, major: Major, container: int, shape: tuple[int, int]) -> Layout:
+    """The operand that a descriptor reads, as a tile layout put together from the table of canonical layouts."""
+    mode = SWIZZLE_MODES[descriptor.swizzle]
+    row, t = mode.row_bytes * 8 // container, 128 // container
+    step = fields(major, descriptor.swizzle, descriptor.lbo or 0, descriptor.sbo or 0)
+    step = {name: value * 8 // container for name, value in step.items()}
+    mn, k = shape
+    if major == "K":
+        along_k = (Iter(k, 1, "m"),) if mode.swizzled else (Iter(k // t, step["k"], "m"), Iter(t, 1, "m"))
+        iters = (Iter(mn // 8, step["mn"], "m"), Iter(8, row, "m"), *along_k)
+    else:
+        along_k = Iter(k // mode.rows, step["k"], "m"), Iter(mode.rows, row, "m")
+        iters = (Iter(mn // row, step["mn"], "m"), Iter(row, 1, "m"), *along_k)
+    tile = TileLayout(iters).with_offset(m=descriptor.start * 8 // container)
+    return ComposeLayout(SwizzleLayout.for_bits(container, descriptor.swizzle), tile) if mode.swizzled else tile
+
+
+@settings(max_examples=300, deadline=None)
+@given(descriptors())
+def test_any_descriptor_is_found_again(drawn: tuple[SmemDescriptor, Major, str, int, tuple[int, int]]):
+    descriptor, major, dtype, container, shape = drawn
+    layout = as_layout(descriptor, major, container, shape)
+    table = layout.table(shape)["m"] * container
+    word = descriptor.encode()
+    assert (hardware_bits(word, major, container, shape) == table).all()
+    assert (read_addresses(SmemDescriptor.decode(word), major, shape, container) == table).all()
+    found = canonical_layout(layout, shape, dtype, container_bits=container)
+    # Strides that make two geometries read the same places leave the choice open; the places do not.
+    again = found.descriptor().encode()
+    assert (hardware_bits(again, found.major, container, shape) == table).all()
+    if (found.major, found.swizzle) == (major, descriptor.swizzle):
+        assert found.start == descriptor.start
+        assert found.lbo in (None, descriptor.lbo) and found.sbo in (None, descriptor.sbo)
+
+
+@settings(max_examples=150, deadline=None)
+@given(descriptors(), st.randoms(use_true_random=False))
+def test_what_is_suggested_is_legal(drawn: tuple[SmemDescriptor, Major, str, int, tuple[int, int]], random: Random):
+    """A layout with one stride spoilt: the error names the first element, and its suggestion is canonical."""
+    descriptor, major, dtype, container, shape = drawn
+    layout = as_layout(descriptor, major, container, shape)
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    which = random.randrange(len(tile.shard))
+    spoilt = [Iter(it.extent, it.stride + (3 if i == which else 0), "m") for i, it in enumerate(tile.shard)]
+    broken: Layout = TileLayout(spoilt).with_offset(m=tile.offsets.get("m", 0))
+    if isinstance(layout, ComposeLayout):
+        broken = ComposeLayout(layout.swizzle, broken)
+    try:
+        found = canonical_layout(broken, shape, dtype, container_bits=container)
+    except LegalityError as error:
+        if error.nearest is None or error.suggestion is None:
+            assert error.element is not None or "does not read" in str(error)
+            return
+        assert error.element is not None
+        at = broken.table(shape)["m"] * container / 8
+        assert error.found == at[error.element]
+        read = hardware_bits(error.nearest.descriptor().encode(), error.nearest.major, container, shape) / 8
+        assert error.expected == read[error.element]
+        differ = np.argwhere(read != at)
+        assert tuple(differ[0]) == error.element
+        assert str(error).endswith(">") and "; write #tirx." in str(error)
+        text = str(error).rpartition("; write ")[2]
+        pasted: Layout = ComposeLayout.parse(text) if "compose" in text else TileLayout.parse(text)
+        assert (pasted.table(shape)["m"] * container / 8 == read).all()
+        assert canonical_layout(pasted, shape, dtype, container_bits=container) is not None
+    else:
+        table = broken.table(shape)["m"] * container
+        assert (hardware_bits(found.descriptor().encode(), found.major, container, shape) == table).all()
 
 
 def test_widest_swizzle_is_picked():
