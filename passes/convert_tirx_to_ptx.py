@@ -281,15 +281,23 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
     strides = type_.get_strides()
     if op.source not in lowering.pointers or strides is None:
         raise LocatedError(op, "expected a view of a kernel argument with static strides")
-    size = op.result.type.dtype.storage_bits // 8
+    bits = op.result.type.dtype.storage_bits
     address = lowering.pointers[op.source]
     alignment = POINTER_ALIGNMENT
     for index, stride in zip(op.indices, strides, strict=True):
         if stride is None:
             raise LocatedError(op, f"expected static strides, found {type_}")
-        alignment = gcd(alignment, index_fact(index).divisor * stride * size)
+        step = index_fact(index).divisor * stride * bits
+        if step % 8:
+            raise LocatedError(
+                op, f"expected a view of {type_} that starts on a whole byte, found steps of {step} bits"
+            )
+        alignment = gcd(alignment, step // 8)
         offset = emit(arith.IndexCastOp(index, i64)).result
-        address = emit.add(address, emit.mul(offset, stride * size))
+        size = stride * bits
+        # The product is whole bytes even where one step of the index is not.
+        distance = emit.div(emit.mul(offset, size), 8) if size % 8 else emit.mul(offset, size // 8)
+        address = emit.add(address, distance)
     return [lowering.declare(emit, op.result.type, address, alignment)]
 
 

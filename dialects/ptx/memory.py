@@ -216,3 +216,73 @@ class StOp(PTXInstruction):
         stored = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
         where = address(reg, self.address, self.offset.value.data)
         return f"st.{self.space.data.value}{_suffix(self.data.types)} {where}, {stored}"
+
+
+@irdl_op_definition
+class LdU8Op(PTXInstruction):
+    """Loads one byte from `address + offset` (bytes) into the low bits of a register, zeros above.
+
+    ```mlir
+    %0 = ptx.ld.u8 global %a offset 3 : i64
+    ```
+    is `ld.global.u8 %r0, [%rd0+3]`. The register may be wider than what is loaded: PTX ISA, "Operand Size Exceeding
+    Instruction-Type Size".
+    """
+
+    name = "ptx.ld.u8"
+
+    space = prop_def(SpaceAttr)
+    address = operand_def(Register)
+    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
+    result = result_def(i32)
+
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$space $address (`offset` $offset^)? attr-dict `:` type($address)"
+
+    def __init__(self, space: Space | str, address: Value, offset: int = 0):
+        super().__init__(
+            operands=[address],
+            properties={"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)},
+            result_types=[i32],
+        )
+
+    def verify_(self) -> None:
+        expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
+
+    def emit(self, reg: Names) -> str:
+        where = address(reg, self.address, self.offset.value.data)
+        return f"ld.{self.space.data.value}.u8 {reg(self.result)}, {where}"
+
+
+@irdl_op_definition
+class StU8Op(PTXInstruction):
+    """Stores the low byte of a register to `address + offset` (bytes).
+
+    ```mlir
+    ptx.st.u8 shared %a offset 3, %x : i32
+    ```
+    is `st.shared.u8 [%r0+3], %r1`. See PTX ISA, "Operand Size Exceeding Instruction-Type Size".
+    """
+
+    name = "ptx.st.u8"
+
+    space = prop_def(SpaceAttr)
+    address = operand_def(Register)
+    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
+    data = operand_def(i32)
+
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format = "$space $address (`offset` $offset^)? `,` $data attr-dict `:` type($address)"
+
+    def __init__(self, space: Space | str, address: Value, data: Value, offset: int = 0):
+        super().__init__(
+            operands=[address, data],
+            properties={"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)},
+        )
+
+    def verify_(self) -> None:
+        expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
+
+    def emit(self, reg: Names) -> str:
+        where = address(reg, self.address, self.offset.value.data)
+        return f"st.{self.space.data.value}.u8 {where}, {reg(self.data)}"

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
-from tirx.dialects.ptx.memory import LdOp, StOp
+from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import Scope, TileType
 from tirx.layout import LayoutError, TileLayout
@@ -23,10 +23,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.layout.index_expr import IndexExpr
 from tirx.passes.lowering.emitter import Emitter, bit_pattern
 from tirx.passes.lowering.index_emission import IndexEmission
-from tirx.passes.lowering.register_values import RegisterFormat, register_format
-
-HALF_BITS = 16
-"""The narrowest access: half a packed register."""
+from tirx.passes.lowering.register_values import REGISTER_BITS, RegisterFormat, register_format
 
 
 @dataclass(frozen=True)
@@ -65,27 +62,27 @@ class TileAccess:
         layout, memory = register.placement, self.memory.type.placement
         if not isinstance(layout, TileLayout) or memory is None:
             raise LocatedError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
-        if self.bits < 8:
-            raise LocatedError(self.emit.location, f"expected elements of 8 bits or more, found {register.dtype.name}")
         try:
             plan = plan_accesses(
                 layout, memory, register.dims, self.bits, threads, base_align_bytes=self.memory.alignment, once=once
             )
         except LayoutError as e:
             raise LocatedError(self.emit.location, str(e)) from e
-        for access in plan.accesses:
-            if access.count * self.bits < HALF_BITS:
-                raise LocatedError(
-                    self.emit.location,
-                    f"expected every thread to move {HALF_BITS} bits or more at a time, found single "
-                    f"{register.dtype.name} elements: {layout} against {memory}",
-                )
         return plan
+
+    def _place(self, access: Access) -> tuple[SSAValue, int]:
+        """Where an access lies: an address, and a constant distance from it, in bytes."""
+        distance, rest = divmod(access.const * self.bits, 8)
+        if rest:
+            # Half a byte on, so the thread's part is another half; only together do they make whole bytes.
+            return self._address(access.offset), 0
+        return self._address(access.base), distance
 
     def _address(self, expr: IndexExpr) -> SSAValue:
         """The byte address of the element `expr` elements after the base of the tile."""
         if expr not in self._addresses:
-            offset = expr * (self.bits // 8)
+            # Every access starts on a whole byte (see `plan_accesses`), so the division is exact.
+            offset = expr * (self.bits // 8) if self.bits >= 8 else expr // (8 // self.bits)
             wide = self.memory.base.type == i64
             # 32-bit arithmetic is cheaper, and exact for offsets that fit: every part of a sum is 0 or more.
             type_ = i32 if not wide or (offset.facts.lo >= 0 and offset.facts.hi < 2**31) else i64
@@ -153,36 +150,58 @@ class TileAccess:
 
     def _load(self) -> Sequence[SSAValue]:
         registers: list[SSAValue | None] = [None] * self.format.count
-        halves: dict[int, SSAValue] = {}
+        # Parts of a register, by register: where they start (bits), and their value (i16 or, for a byte, i32).
+        parts: dict[int, list[tuple[int, SSAValue]]] = {}
         for access in self.plan.accesses:
             first, count = self._registers_of(access)
-            types = [self.format.type] * count if count else [i16]
-            address = self._address(access.base)
-            loaded = self.emit(LdOp(self.memory.space, address, types, self._constant(access))).res
+            address, constant = self._place(access)
             if count:
-                registers[first : first + count] = loaded
+                types = [self.format.type] * count
+                registers[first : first + count] = self.emit(LdOp(self.memory.space, address, types, constant)).res
+                continue
+            if access.count * self.bits == 8:
+                part = self.emit(LdU8Op(self.memory.space, address, constant)).result
             else:
-                halves[access.register * self.bits // HALF_BITS] = loaded[0]
-        for half in sorted({index // 2 for index in halves}):
-            low, high = (halves.get(2 * half + k) or self._zero(i16) for k in (0, 1))
-            registers[half] = self.emit(PackOp(low, high)).result
+                part = self.emit(LdOp(self.memory.space, address, [i16], constant)).res[0]
+            parts.setdefault(first, []).append((self._bit_of(access), part))
+        for register, found in parts.items():
+            registers[register] = self._joined(found)
         return [self._zero(self.format.type) if r is None else r for r in registers]
+
+    def _joined(self, parts: Sequence[tuple[int, SSAValue]]) -> SSAValue:
+        """One register of its parts, zero where there is none."""
+        if all(part.type == i16 for _, part in parts):
+            halves = {start // 16: part for start, part in parts}
+            low, high = (halves.get(k) or self._zero(i16) for k in (0, 1))
+            return self.emit(PackOp(low, high)).result
+        whole: SSAValue | None = None
+        for start, part in parts:
+            wide = self.emit(arith.ExtUIOp(part, i32)).result if part.type == i16 else part
+            placed = self.emit.mul(wide, 1 << start)
+            whole = placed if whole is None else self.emit(arith.OrIOp(whole, placed)).result
+        return self._zero(i32) if whole is None else whole
 
     def _store(self, registers: Sequence[SSAValue]) -> None:
         halves: dict[int, tuple[SSAValue, SSAValue]] = {}
         for access in self.plan.accesses:
             first, count = self._registers_of(access)
+            if access.count * self.bits == 8:
+                byte = self.emit.div(registers[first], 1 << self._bit_of(access))
+                address, constant = self._place(access)
+                self.emit(StU8Op(self.memory.space, address, byte, constant))
+                continue
             data = registers[first : first + count]
             if not count:
-                index = access.register * self.bits // HALF_BITS
-                if index // 2 not in halves:
-                    unpacked = self.emit(UnpackOp(registers[index // 2], i16))
-                    halves[index // 2] = unpacked.low, unpacked.high
-                data = [halves[index // 2][index % 2]]
-            self.emit(StOp(self.memory.space, self._address(access.base), data, self._constant(access)))
+                if first not in halves:
+                    unpacked = self.emit(UnpackOp(registers[first], i16))
+                    halves[first] = unpacked.low, unpacked.high
+                data = [halves[first][self._bit_of(access) // 16]]
+            address, constant = self._place(access)
+            self.emit(StOp(self.memory.space, address, data, constant))
 
-    def _constant(self, access: Access) -> int:
-        return access.const * self.bits // 8
+    def _bit_of(self, access: Access) -> int:
+        """Where an access starts in its register, in bits."""
+        return access.register * self.bits % REGISTER_BITS
 
     def _zero(self, type_: Attribute) -> SSAValue:
         if isinstance(type_, Float32Type | Float64Type):

@@ -71,22 +71,20 @@ tirx.kernel @global_without_layout(%x: memref<32xf32>) target("sm_80") threads(3
 // -----
 
 #row = #tirx.tile_layout<S[32 : 1]>
-tirx.kernel @bytes(%x: memref<32xf8E4M3FN>) target("sm_80") threads(32) {
+tirx.kernel @nibbles(%x: memref<32xf4E2M1FN>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
-  %g = tirx.view %x[%c0] : memref<32xf8E4M3FN> -> !tirx.tile<32xf8E4M3FN, global, #row>
-  // expected-error@+1 {{expected every thread to move 16 bits or more at a time, found single e4m3 elements: S[32 : 1@laneid] against S[32 : 1]}}
-  %v = tirx.load %g : !tirx.tile<32xf8E4M3FN, global, #row> -> !tirx.tile<32xf8E4M3FN, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  %g = tirx.view %x[%c0] : memref<32xf4E2M1FN> -> !tirx.tile<32xf4E2M1FN, global, #row>
+  // expected-error@+1 {{expected at least 2 consecutive 4-bit elements in the registers of every thread, to move whole bytes; found 1 from register 0 on with S[32 : 1@laneid]}}
+  %v = tirx.load %g : !tirx.tile<32xf4E2M1FN, global, #row> -> !tirx.tile<32xf4E2M1FN, register, #tirx.tile_layout<S[32 : 1@laneid]>>
   tirx.return
 }
 
 // -----
 
-#row = #tirx.tile_layout<S[128 : 1]>
-tirx.kernel @nibbles(%x: memref<128xf4E2M1FN>) target("sm_80") threads(32) {
-  %c0 = arith.constant 0 : index
-  %g = tirx.view %x[%c0] : memref<128xf4E2M1FN> -> !tirx.tile<128xf4E2M1FN, global, #row>
-  // expected-error@+1 {{expected elements of 8 bits or more, found e2m1}}
-  %v = tirx.load %g : !tirx.tile<128xf4E2M1FN, global, #row> -> !tirx.tile<128xf4E2M1FN, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
+#row = #tirx.tile_layout<S[32 : 1]>
+tirx.kernel @half_a_byte(%x: memref<65xf4E2M1FN>, %i: index) target("sm_80") threads(32) {
+  // expected-error@+1 {{expected a view of memref<65xf4E2M1FN> that starts on a whole byte, found steps of 4 bits}}
+  %g = tirx.view %x[%i] : memref<65xf4E2M1FN> -> !tirx.tile<32xf4E2M1FN, global, #row>
   tirx.return
 }
 

@@ -310,3 +310,38 @@ tirx.kernel @control_flow(%n: index, %f: f64, %q: i32) target("sm_80") threads(3
   %d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %a[0], %r[0] : !a, !a, !c
   tirx.return
 }
+
+// Single bytes travel one at a time and share registers; 4-bit elements go in whole bytes.
+
+#columns = #tirx.tile_layout<S[(2, 32) : (32, 1)]>
+
+// CHECK-LABEL: ptx.entry @bytes
+// CHECK:         [[LOW:%[0-9]+]] = ptx.ld.u8 global [[A:%[0-9]+]] : i64
+// CHECK-NEXT:    [[HIGH:%[0-9]+]] = ptx.ld.u8 global [[A]] offset 32 : i64
+// CHECK-NEXT:    [[EIGHT:%[0-9]+]] = arith.constant 8 : i32
+// CHECK-NEXT:    [[SHIFTED:%[0-9]+]] = arith.shli [[HIGH]], [[EIGHT]] : i32
+// CHECK-NEXT:    [[BOTH:%[0-9]+]] = arith.ori [[LOW]], [[SHIFTED]] : i32
+// CHECK:         ptx.st.u8 global [[B:%[0-9]+]], [[BOTH]] : i64
+// CHECK:         [[UP:%[0-9]+]] = arith.shrui [[BOTH]], {{.*}} : i32
+// CHECK-NEXT:    ptx.st.u8 global [[B]] offset 32, [[UP]] : i64
+tirx.kernel @bytes(%x: memref<2x32xsi8>, %y: memref<2x32xsi8>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<2x32xsi8> -> !tirx.tile<2x32xsi8, global, #columns>
+  %h = tirx.view %y[%c0, %c0] : memref<2x32xsi8> -> !tirx.tile<2x32xsi8, global, #columns>
+  %v = tirx.load %g : !tirx.tile<2x32xsi8, global, #columns> -> !tirx.tile<2x32xsi8, register, #tirx.tile_layout<S[(2, 32) : (1, 1@laneid)]>>
+  tirx.store %v, %h : !tirx.tile<2x32xsi8, register, #tirx.tile_layout<S[(2, 32) : (1, 1@laneid)]>>, !tirx.tile<2x32xsi8, global, #columns>
+  tirx.return
+}
+
+// CHECK-LABEL: ptx.entry @nibbles
+// CHECK:         [[PAIR:%[0-9]+]] = ptx.ld.u8 global {{.*}} : i64
+// CHECK:         ptx.st.u8 global {{.*}}, [[PAIR]] : i64
+tirx.kernel @nibbles(%x: memref<4x64xf4E2M1FN>, %y: memref<64xf4E2M1FN>) target("sm_80") threads(32) {
+  %i = tirx.block_id x
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%i, %c0] : memref<4x64xf4E2M1FN> -> !tirx.tile<64xf4E2M1FN, global, #tirx.tile_layout<S[64 : 1]>>
+  %h = tirx.view %y[%c0] : memref<64xf4E2M1FN> -> !tirx.tile<64xf4E2M1FN, global, #tirx.tile_layout<S[64 : 1]>>
+  %v = tirx.load %g : !tirx.tile<64xf4E2M1FN, global, #tirx.tile_layout<S[64 : 1]>> -> !tirx.tile<64xf4E2M1FN, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>
+  tirx.store %v, %h : !tirx.tile<64xf4E2M1FN, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>, !tirx.tile<64xf4E2M1FN, global, #tirx.tile_layout<S[64 : 1]>>
+  tirx.return
+}

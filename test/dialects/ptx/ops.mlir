@@ -74,6 +74,8 @@ ptx.entry @arith() target("sm_90") {
 // CHECK-NEXT:   %2 = ptx.ld shared %s : i32 -> f64
 // CHECK-NEXT:   ptx.st global %g, %2 : i64, f64
 // CHECK-NEXT:   ptx.st shared %s offset 4, %0, %1 : i32, i32, i32
+// CHECK-NEXT:   %byte = ptx.ld.u8 global %g offset 3 : i64
+// CHECK-NEXT:   ptx.st.u8 shared %s, %byte : i32
 // CHECK-NEXT:   ptx.bar.sync 0
 // CHECK-NEXT:   ptx.bar.sync 1 threads 64
 // CHECK-NEXT:   ptx.bar.warp.sync
@@ -97,6 +99,8 @@ ptx.entry @memory_and_sync(a : u64) target("sm_90") {
   %2 = ptx.ld shared %s : i32 -> f64
   ptx.st global %g, %2 : i64, f64
   ptx.st shared %s offset 4, %0, %1 : i32, i32, i32
+  %byte = ptx.ld.u8 global %g offset 3 : i64
+  ptx.st.u8 shared %s, %byte : i32
   ptx.bar.sync 0
   ptx.bar.sync 1 threads 64
   ptx.bar.warp.sync

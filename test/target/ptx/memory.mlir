@@ -19,6 +19,8 @@ ptx.entry @memory(a : u64 ptr align 16) target("sm_70") {
   ptx.st global %a offset 32, %3, %4, %5, %6 : i64, f32, f32, f32, f32
   ptx.st global %a, %7, %8 : i64, f64, f64
   ptx.st global %a offset 64, %9 : i64, i64
+  %byte = ptx.ld.u8 global %a offset 7 : i64
+  ptx.st.u8 shared %s offset 9, %byte : i32
   ptx.ret
 }
 
@@ -27,7 +29,7 @@ ptx.entry @memory(a : u64 ptr align 16) target("sm_70") {
 // CHECK-NEXT: )
 // CHECK-NEXT: {
 // CHECK-NEXT:   .reg .b16 %h<1>;
-// CHECK-NEXT:   .reg .b32 %r<3>;
+// CHECK-NEXT:   .reg .b32 %r<4>;
 // CHECK-NEXT:   .reg .b64 %rd<3>;
 // CHECK-NEXT:   .reg .f32 %f<4>;
 // CHECK-NEXT:   .reg .f64 %fd<2>;
@@ -46,5 +48,7 @@ ptx.entry @memory(a : u64 ptr align 16) target("sm_70") {
 // CHECK-NEXT:   st.global.v4.f32 [%rd1+32], {%f0, %f1, %f2, %f3};
 // CHECK-NEXT:   st.global.v2.f64 [%rd1], {%fd0, %fd1};
 // CHECK-NEXT:   st.global.b64 [%rd1+64], %rd2;
+// CHECK-NEXT:   ld.global.u8 %r3, [%rd1+7];
+// CHECK-NEXT:   st.shared.u8 [%r0+9], %r3;
 // CHECK-NEXT:   ret;
 // CHECK-NEXT: }
