@@ -1,7 +1,7 @@
 """Facts of the fifth-generation tensor cores (tcgen05) as data: layouts, descriptors, masks, shapes, tensor memory."""
 
 from tirx.tcgen05.atoms import atom_shape, smem_atom, smem_layout
-from tirx.tcgen05.canonical import CanonicalLayout, OperandSlice, canonical_layout, operand_slices
+from tirx.tcgen05.canonical import canonical_layout, operand_slices
 from tirx.tcgen05.canonical_form import CanonicalLayout, OperandSlice
 from tirx.tcgen05.dtypes import DTYPES, DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
