@@ -16,35 +16,41 @@ Region: TypeAlias = Sequence[tuple[int, int]]
 
 def check_shape(shape: Shape, size: int | None) -> tuple[int, ...]:
     """The shape as a tuple of positive ints of that many elements (any number for None), else LayoutError."""
-    dims = tuple(index(extent) for extent in shape)
-    if any(extent < 1 for extent in dims):
+    dims = tuple(map(index, shape))
+    if dims and min(dims) < 1:
         raise LayoutError(f"every extent of a shape must be positive, found {dims}")
     if size is not None and prod(dims) != size:
         raise LayoutError(f"the layout has {size} elements, shape {dims} has {prod(dims)}")
     return dims
 
 
-def flatten_coordinate(coord: Coordinate, shape: Shape | None, extents: Shape) -> int:
-    """Row-major flat index of an element; LayoutError when it is outside the shape.
-
-    `extents` are those of the shard: they are the shape when none is given and tell the size.
-    """
-    size = prod(extents)
-    dims = check_shape(extents if shape is None else shape, size)
-    if isinstance(coord, SupportsIndex):
+def flatten_coordinate(coord: Coordinate, shape: Shape, size: int) -> int:
+    """Row-major flat index of an element; LayoutError when it is outside the shape, or the shape not of that size."""
+    # Whether something is an index is slow to ask.
+    if not isinstance(coord, tuple | list) and (isinstance(coord, int) or isinstance(coord, SupportsIndex)):
+        check_shape(shape, size)
         flat = index(coord)
         if not 0 <= flat < size:
             raise LayoutError(f"flat index {flat} is outside the layout of {size} elements")
         return flat
-    if len(coord) != len(dims):
-        raise LayoutError(f"expected a coordinate of rank {len(dims)} for shape {dims}, found {tuple(coord)}")
-    flat = 0
-    for at, extent in zip(coord, dims, strict=True):
-        at = index(at)
-        if not 0 <= at < extent:
-            raise LayoutError(f"coordinate {tuple(coord)} is outside shape {dims}: {at} is not in 0..{extent - 1}")
-        flat = flat * extent + at
+    flat, total, inside = 0, 1, len(coord) == len(shape)
+    if inside:
+        for at, extent in zip(coord, shape, strict=True):
+            at, extent = index(at), index(extent)
+            inside = inside and 0 <= at < extent
+            flat = flat * extent + at
+            total *= extent
+    if not inside or total != size:
+        raise _outside(coord, check_shape(shape, size))
     return flat
+
+
+def _outside(coord: Sequence[int], dims: tuple[int, ...]) -> LayoutError:
+    """Why a coordinate is in no tile of that shape."""
+    if len(coord) != len(dims):
+        return LayoutError(f"expected a coordinate of rank {len(dims)} for shape {dims}, found {tuple(coord)}")
+    at, extent = next((at, extent) for at, extent in zip(coord, dims, strict=True) if not 0 <= at < extent)
+    return LayoutError(f"coordinate {tuple(coord)} is outside shape {dims}: {at} is not in 0..{extent - 1}")
 
 
 def check_region(region: Region, dims: tuple[int, ...]) -> tuple[tuple[int, int], ...]:

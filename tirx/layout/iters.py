@@ -13,7 +13,8 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout.axis import axis, canonical_name
+from tirx.layout.axis import canonical_name
+from tirx.layout.axis import axis as registered
 from tirx.layout.errors import LayoutError
 
 
@@ -23,14 +24,17 @@ class Iter:
 
     extent: int
     stride: int
-    axis: str = "m"
+    axis: str
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "extent", index(self.extent))
-        object.__setattr__(self, "stride", index(self.stride))
-        if self.extent < 1:
-            raise LayoutError(f"the extent of an iter must be positive, found {self.extent}")
-        axis(self.axis)
+    def __init__(self, extent: int, stride: int, axis: str = "m"):
+        extent = index(extent)
+        if extent < 1:
+            raise LayoutError(f"the extent of an iter must be positive, found {extent}")
+        registered(axis)
+        set_field = object.__setattr__
+        set_field(self, "extent", extent)
+        set_field(self, "stride", index(stride))
+        set_field(self, "axis", axis)
 
     def __str__(self) -> str:
         return f"{self.extent} : {scaled(self.stride, self.axis)}"
@@ -61,95 +65,27 @@ def reach(iters: Iterable[Iter], name: str) -> tuple[int, int]:
     return sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
 
 
-def canonical_shard(iters: Iterable[Iter], broadcast_axis: str) -> Iters:
+def canonical_shard(iters: Iterable[Iter]) -> Iters:
     """The shortest shard of the same map: no unit iters, neighbours fused wherever they continue each other.
 
-    This form is unique for a map. The innermost extent is the first index where the map stops being linear, and so
-    on outwards; only the axis of a zero stride is free, therefore the caller fixes it with `broadcast_axis`.
+    This form is unique for a map: the innermost extent is the first index where the map stops being linear, and so
+    on outwards. Only the axis of a zero stride is free; it stays what it is for the first of a run, so that the
+    caller has to choose it.
     """
     fused: list[Iter] = []
     for it in iters:
-        if it.extent == 1:
+        extent = it.extent
+        if extent == 1:
             continue
-        name = canonical_name(it.axis) if it.stride else broadcast_axis
-        outer = fused[-1] if fused else None
-        if outer is not None and outer.axis == name and outer.stride == it.extent * it.stride:
-            fused[-1] = Iter(outer.extent * it.extent, it.stride, name)
-        else:
-            fused.append(Iter(it.extent, it.stride, name))
-    return tuple(fused)
-
-
-def replica_offsets(replica: Iterable[Iter]) -> dict[str, tuple[int, ...]]:
-    """Per axis, the sorted set of distinct sums of the replica iters.
-
-    Every iter moves on one axis only, so the whole replica set is the product of these sets.
-    """
-    sums: dict[str, set[int]] = {}
-    for it in replica:
-        steps = range(it.extent)
-        sums[it.axis] = {base + r * it.stride for base in sums.get(it.axis, {0}) for r in steps}
-    return {name: tuple(sorted(values)) for name, values in sums.items()}
-
-
-def _factor(values: tuple[int, ...]) -> list[tuple[int, int]] | None:
-    """(extent, stride) pairs, innermost first, whose sums are exactly `values`, each once; None if there are none.
-
-    `values` is sorted and starts at 0. Longest inner run first, so equal sets give equal factors.
-    """
-    count = len(values)
-    if count == 1:
-        return []
-    stride = values[1]
-    members = set(values)
-    run = 1
-    while run * stride in members:
-        run += 1
-    for extent in range(run, 1, -1):
-        if count % extent:
-            continue
-        left = set(members)
-        starts: list[int] = []
-        for value in values:
-            if value not in left:
-                continue
-            block = {value + r * stride for r in range(extent)}
-            if not block <= left:
-                break
-            left -= block
-            starts.append(value)
-        if left:
-            continue
-        outer = _factor(tuple(starts))
-        if outer is not None:
-            return [(extent, stride), *outer]
-    return None
-
-
-def canonical_replica(replica: Iterable[Iter]) -> tuple[Iters, dict[str, int]]:
-    """Normal form of a replica and the shift per axis that has to go to the offset.
-
-    Unit and zero-stride iters add nothing to a set and go; negative strides become positive with a shift; the rest is
-    refactored from the set itself, so that equal sets have equal texts. A set that is no sum of disjoint runs
-    (e.g. R[(2, 2, 2) : (2, 3, 5)], which reaches 5 twice) keeps its iters, sorted.
-    """
-    shift: dict[str, int] = {}
-    by_axis: dict[str, list[Iter]] = {}
-    for it in replica:
-        if it.extent == 1 or it.stride == 0:
-            continue
+        stride = it.stride
         name = canonical_name(it.axis)
-        if it.stride < 0:
-            shift[name] = shift.get(name, 0) + (it.extent - 1) * it.stride
-        by_axis.setdefault(name, []).append(Iter(it.extent, abs(it.stride), name))
-    result: list[Iter] = []
-    for name, iters in sorted(by_axis.items()):
-        if len(iters) > 1:
-            factors = _factor(replica_offsets(iters)[name])
-            if factors is not None:
-                iters = [Iter(extent, stride, name) for extent, stride in factors]
-        result.extend(sorted(iters, key=lambda it: (-it.stride, it.extent)))
-    return tuple(result), shift
+        if fused:
+            outer = fused[-1]
+            if outer.stride == extent * stride and (outer.axis == name or not stride):
+                fused[-1] = Iter(outer.extent * extent, stride, name)
+                continue
+        fused.append(it if it.axis == name else Iter(extent, stride, name))
+    return tuple(fused)
 
 
 def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> tuple[Iters, tuple[int, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from operator import index
 from typing import cast
@@ -15,7 +16,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout import algebra, cute
+from tirx.layout import algebra
 from tirx.layout.axis import axis, canonical_name
 from tirx.layout.domain import Coordinate, Region, Shape, check_shape, flatten_coordinate
 from tirx.layout.errors import LayoutError
@@ -23,16 +24,15 @@ from tirx.layout.iters import (
     Iter,
     Iters,
     accumulate,
-    canonical_replica,
     canonical_shard,
     group_iters,
     reach,
-    replica_offsets,
     row_major,
     scaled,
     size_of,
 )
 from tirx.layout.notation import TileParts, read_tile
+from tirx.layout.replica import canonical_replica, replica_offsets
 
 
 def _bracket(letter: str, iters: Iters) -> str:
@@ -43,6 +43,16 @@ def _bracket(letter: str, iters: Iters) -> str:
     extents = ", ".join(str(it.extent) for it in iters)
     strides = ", ".join(scaled(it.stride, it.axis) for it in iters)
     return f"{letter}[({extents}) : ({strides})]"
+
+
+def _sorted_offset(offset: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    sums: dict[str, int] = {}
+    # A mapping is also an iterable of its keys, which the type checker cannot rule out here.
+    pairs = cast("Iterable[tuple[str, int]]", offset.items() if isinstance(offset, Mapping) else offset)
+    for name, count in pairs:
+        axis(name)
+        sums[name] = sums.get(name, 0) + index(count)
+    return tuple(sorted((a, o) for a, o in sums.items() if o))
 
 
 @dataclass(frozen=True)
@@ -67,15 +77,10 @@ class TileLayout:
         replica: Iterable[Iter] = (),
         offset: Mapping[str, int] | Iterable[tuple[str, int]] = (),
     ):
-        sums: dict[str, int] = {}
-        # A mapping is also an iterable of its keys, which the type checker cannot rule out here.
-        pairs = cast("Iterable[tuple[str, int]]", offset.items() if isinstance(offset, Mapping) else offset)
-        for name, count in pairs:
-            axis(name)
-            sums[name] = sums.get(name, 0) + index(count)
-        object.__setattr__(self, "shard", tuple(shard))
-        object.__setattr__(self, "replica", tuple(replica))
-        object.__setattr__(self, "offset", tuple(sorted((a, o) for a, o in sums.items() if o)))
+        set_field = object.__setattr__
+        set_field(self, "shard", tuple(shard))
+        set_field(self, "replica", tuple(replica))
+        set_field(self, "offset", _sorted_offset(offset) if offset else ())
 
     # Construction and text.
 
@@ -97,10 +102,14 @@ class TileLayout:
     @classmethod
     def from_cute(cls, text: str) -> TileLayout:
         """Reads CuTe text such as ((8,2),(4,4)):((4,32),(1,64)) as a layout of its top-level modes on axis m."""
+        from tirx.layout import cute
+
         return cls(cute.read_cute(text).iters)
 
     def to_cute(self, shape: Shape) -> str:
         """CuTe text with one top-level mode per dimension of `shape`; LayoutError unless all is on axis m."""
+        from tirx.layout import cute
+
         return cute.print_cute(self, shape)
 
     def __str__(self) -> str:
@@ -118,20 +127,37 @@ class TileLayout:
         """The offset as a dict."""
         return dict(self.offset)
 
-    @property
+    # Facts that follow from the fields are kept on the instance once they were asked for; they are no fields, so
+    # equality and hash do not see them.
+
+    @cached_property
     def axes(self) -> tuple[str, ...]:
         """Every axis mentioned, in order of appearance in shard, replica, offset."""
         names = [it.axis for it in (*self.shard, *self.replica)] + [name for name, _ in self.offset]
         return tuple(dict.fromkeys(names))
 
-    @property
+    @cached_property
     def extents(self) -> tuple[int, ...]:
         """The shard extents: the finest shape that the layout admits as it is written."""
-        return tuple(it.extent for it in self.shard)
+        return tuple([it.extent for it in self.shard])
+
+    @cached_property
+    def _size(self) -> int:
+        return size_of(self.shard)
+
+    @cached_property
+    def _digits(self) -> tuple[tuple[int, int, str], ...]:
+        """(extent, stride, axis) of the shard, innermost first."""
+        return tuple([(it.extent, it.stride, it.axis) for it in reversed(self.shard)])
+
+    @cached_property
+    def _origin(self) -> dict[str, int]:
+        """Base coordinate of element 0, on all axes."""
+        return dict.fromkeys(self.axes, 0) | dict(self.offset)
 
     def size(self, axis: str | None = None) -> int:
         """Number of logical elements, or of shard positions on one axis. Replicas do not count."""
-        return size_of(it for it in self.shard if axis is None or it.axis == axis)
+        return self._size if axis is None else size_of(it for it in self.shard if it.axis == axis)
 
     def footprint(self) -> dict[str, tuple[int, int]]:
         """Per axis the smallest and largest coordinate that any copy of any element has."""
@@ -167,11 +193,11 @@ class TileLayout:
         `coord` is a flat row-major index, or a tuple in `shape` (the shard extents when no shape is given).
         Raises LayoutError when the shape has another size than the layout or the element is outside it.
         """
-        flat = flatten_coordinate(coord, shape, self.extents)
-        sums = dict.fromkeys(self.axes, 0) | self.offsets
-        for it in reversed(self.shard):
-            flat, digit = divmod(flat, it.extent)
-            sums[it.axis] += digit * it.stride
+        flat = flatten_coordinate(coord, self.extents if shape is None else shape, self._size)
+        sums = self._origin.copy()
+        for extent, stride, name in self._digits:
+            sums[name] += flat % extent * stride
+            flat //= extent
         return sums
 
     def replicas(self) -> list[dict[str, int]]:
@@ -209,11 +235,15 @@ class TileLayout:
 
         Axes left out of `coord` are free: {"laneid": 5} asks for everything that lane 5 holds.
         """
-        return algebra.inverse(self, coord)
+        from tirx.layout import places
+
+        return places.inverse(self, coord)
 
     def is_injective(self) -> bool:
         """Whether no physical place holds two different elements."""
-        return algebra.is_injective(self)
+        from tirx.layout import places
+
+        return places.is_injective(self)
 
     # Normal form and comparison.
 
@@ -224,31 +254,39 @@ class TileLayout:
         strides are positive. Equal maps have equal normal forms, except for replicas that reach a place twice
         (see `iters.canonical_replica`); `equivalent` is exact for those too.
         """
+        return self._normal_form
+
+    @cached_property
+    def _normal_form(self) -> TileLayout:
         replica, shift = canonical_replica(self.replica)
-        offset: dict[str, int] = dict(shift)
-        for name, count in self.offset:
-            name = canonical_name(name)
-            offset[name] = offset.get(name, 0) + count
-        moving = {canonical_name(it.axis) for it in self.shard if it.stride and it.extent > 1}
-        moving |= {it.axis for it in replica} | {name for name, count in offset.items() if count}
-        # A broadcast iter has no axis of its own; this choice depends on the map only and keeps a layout of one
-        # memory free of foreign axes.
-        broadcast = min(moving, key=lambda name: (axis(name).kind != "memory", name), default="m")
-        return TileLayout(canonical_shard(self.shard, broadcast), replica, offset)
+        offset = self.offset
+        if shift or any(canonical_name(name) != name for name, _ in offset):
+            offset = _sorted_offset([*shift.items(), *((canonical_name(name), count) for name, count in offset)])
+        shard = canonical_shard(self.shard)
+        if any(it.stride == 0 for it in shard):
+            # A broadcast iter has no axis of its own; this choice depends on the map only and keeps a layout of one
+            # memory free of foreign axes.
+            moving = {it.axis for it in (*shard, *replica) if it.stride} | {name for name, _ in offset}
+            broadcast = min(moving, key=lambda name: (axis(name).kind != "memory", name), default="m")
+            shard = tuple([it if it.stride else Iter(it.extent, 0, broadcast) for it in shard])
+        return TileLayout(shard, replica, offset)
 
     def equivalent(self, other: TileLayout) -> bool:
         """Whether both give the same owner set for every flat index. Exact."""
         mine, theirs = self.canonicalize(), other.canonicalize()
-        return (mine.shard, mine.offset) == (theirs.shard, theirs.offset) and replica_offsets(
-            mine.replica
-        ) == replica_offsets(theirs.replica)
+        if (mine.shard, mine.offset) != (theirs.shard, theirs.offset):
+            return False
+        # Different normal forms of one set exist only where it is too large to search.
+        return mine.replica == theirs.replica or replica_offsets(mine.replica) == replica_offsets(theirs.replica)
 
     def fuse_threads(self) -> TileLayout:
         """The same places with all thread axes of the CTA on one axis: laneid and warpid become tx. Normal form.
 
         Raises LayoutError when the axes leave a level open (laneid and wgid say nothing of the warp) or overlap.
         """
-        return algebra.fuse_threads(self)
+        from tirx.layout import scopes
+
+        return scopes.fuse_threads(self)
 
     # New layouts.
 
@@ -286,7 +324,9 @@ class TileLayout:
         Complete: raises LayoutError only when the box is outside the shape or no TileLayout describes it, and then
         says up to where one does. Returns the normal form.
         """
-        return algebra.slice_region(self, shape, region)
+        from tirx.layout import slicing
+
+        return slicing.slice_region(self, shape, region)
 
     def unpack(self, factor: int, axis: str = "m") -> TileLayout:
         """View of every element as `factor` narrower ones, contiguous on the storage axis."""

@@ -1,0 +1,285 @@
+"""Sets of replica displacements: their normal form, and the iters that are missing to make one set out of another.
+
+Only the *set* that the replica iters of a layout reach has a meaning. Every iter moves on one axis, so the set is a
+product of one set per axis. On one axis an iter of extent e and stride s is e - 1 steps of s that are each taken or
+not: the set is all subset sums of a multiset of steps. Two iters of one stride are therefore one longer iter.
+
+Normal form: of all multisets of steps with that set the lexicographically smallest, written in ascending order. It is
+a function of the set alone. Where every stride is larger than all smaller iters together reach, and none continues
+the next smaller iter, the steps are that multiset already (the first sum that a smaller step would add lies in a gap
+of the set); otherwise it is searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from math import gcd
+
+import numpy as np
+
+from tirx.layout.axis import canonical_name
+from tirx.layout.errors import LayoutError
+from tirx.layout.iters import Iter, Iters, size_of
+
+MOST_PLACES = 1 << 20
+"""Displacements on one axis that are listed one by one."""
+
+LARGEST_SEARCH = 1 << 16
+"""Steps are searched for in sets that stay below this, in units of the greatest common divisor of the places."""
+
+MOST_TRIALS = 10_000
+"""Runs of equal steps that one search tries."""
+
+_LOOK_AHEAD = 64
+"""Missing places that the search looks at before it goes on."""
+
+Steps = list[tuple[int, int]]
+"""(stride, number of steps) pairs, ascending."""
+
+
+class _SearchLimitError(LayoutError):
+    """The search for the steps of a set was too long."""
+
+
+def _by_axis(replica: Iterable[Iter]) -> dict[str, list[Iter]]:
+    found: dict[str, list[Iter]] = {}
+    for it in replica:
+        found.setdefault(it.axis, []).append(it)
+    return found
+
+
+def replica_offsets(replica: Iterable[Iter]) -> dict[str, tuple[int, ...]]:
+    """Per axis, the sorted set of distinct sums of the replica iters; the whole set is the product of these.
+
+    Raises LayoutError for more than `MOST_PLACES` sums on one axis.
+    """
+    sets: dict[str, tuple[int, ...]] = {}
+    for name, iters in _by_axis(replica).items():
+        sums = {0}
+        for it in iters:
+            if len(sums) * it.extent > MOST_PLACES:
+                raise LayoutError(
+                    f"expected at most {MOST_PLACES} replica displacements on axis '{name}', "
+                    f"found iters of {size_of(iters)}"
+                )
+            sums = {base + r * it.stride for base in sums for r in range(it.extent)}
+        sets[name] = tuple(sorted(sums))
+    return sets
+
+
+def _absorb(iters: Sequence[Iter]) -> Steps:
+    """Fewer steps of the same set: an iter takes in every larger one whose stride is a multiple that it reaches."""
+    steps: dict[int, int] = {}
+    for it in iters:
+        steps[abs(it.stride)] = steps.get(abs(it.stride), 0) + it.extent - 1
+    strides = sorted(steps)
+    for low in strides:
+        absorbed = low in steps
+        while absorbed:
+            absorbed = False
+            for high in strides:
+                # Steps of a continue where the run of a ends, or inside it: nothing in between is left out.
+                if high > low and high in steps and high % low == 0 and high // low <= steps[low] + 1:
+                    steps[low] += high // low * steps.pop(high)
+                    absorbed = True
+    return sorted(steps.items())
+
+
+def _is_nested(steps: Steps) -> bool:
+    """Whether every stride is larger than all smaller steps together."""
+    reached = 0
+    for stride, count in steps:
+        if stride <= reached:
+            return False
+        reached += stride * count
+    return True
+
+
+def _extend(places: int, stride: int, count: int) -> int:
+    """The places that `count` steps of `stride` reach from a set of places, a bit mask."""
+    width = 1
+    while count:
+        taken = min(width, count)
+        places |= places << taken * stride
+        count -= taken
+        width += taken
+    return places
+
+
+def _narrow(places: int, stride: int, count: int) -> int:
+    """The places from which `count` steps of `stride` all stay in the set."""
+    width = 1
+    while count:
+        taken = min(width, count)
+        places &= places >> taken * stride
+        count -= taken
+        width += taken
+    return places
+
+
+def _ones(mask: int) -> Iterator[int]:
+    while mask:
+        yield (mask & -mask).bit_length() - 1
+        mask &= mask - 1
+
+
+def _search(whole: int, part: int) -> list[tuple[int, int]] | None:
+    """The lexicographically smallest ascending steps whose sums make `whole` out of `part`, both bit masks.
+
+    `part` looks the same from both of its ends, as every set of sums does. None when there are no such steps;
+    _SearchLimitError when more than `MOST_TRIALS` runs of equal steps were tried.
+    """
+
+    def choices(places: int, fitting: int) -> Iterator[tuple[int, int]]:
+        """(stride, count) that may come next: the smallest missing place needs a stride that is not larger."""
+        missing = whole & ~places
+        first_missing = (missing & -missing).bit_length()
+        for stride in _ones(fitting & ((1 << first_missing) - 2)):
+            most = 1
+            while fitting >> stride * (most + 1) & 1:
+                most += 1
+            for count in range(most, 0, -1):
+                yield stride, count
+
+    def may_complete(places: int, fitting: int) -> bool:
+        """Whether each of the first missing places is a place plus a fitting displacement."""
+        top = places.bit_length() - 1
+        for missing in islice(_ones(whole & ~places), _LOOK_AHEAD):
+            # The places counted down from `missing` are the places themselves, shifted.
+            shift = missing - top
+            if not (fitting >> shift if shift > 0 else fitting << -shift) & places:
+                return False
+        return True
+
+    fitting = whole
+    for place in _ones(part):
+        fitting &= whole >> place
+    if not fitting & 1:
+        return None
+    taken: list[tuple[int, int]] = []
+    # (places so far, displacements that keep all of them inside the whole, the runs left to try)
+    stack = [(part, fitting, choices(part, fitting))]
+    trials = 0
+    while stack:
+        places, fitting, left = stack[-1]
+        if places == whole:
+            return taken
+        run = next(left, None)
+        if run is None:
+            stack.pop()
+            if taken:
+                taken.pop()
+            continue
+        trials += 1
+        if trials > MOST_TRIALS:
+            raise _SearchLimitError(f"gave up the search for replica iters after {MOST_TRIALS} runs of steps")
+        places, fitting = _extend(places, *run), _narrow(fitting, *run)
+        larger = run[0] + 1
+        fitting = fitting >> larger << larger | 1
+        if may_complete(places, fitting):
+            taken.append(run)
+            stack.append((places, fitting, choices(places, fitting)))
+    return None
+
+
+def _normal_steps(iters: Sequence[Iter]) -> Steps:
+    """The normal form on one axis. A set too large to search keeps the steps that `_absorb` leaves."""
+    steps = _absorb(iters)
+    if _is_nested(steps):
+        return steps
+    unit = gcd(*(stride for stride, _ in steps))
+    if sum(stride * count for stride, count in steps) // unit >= LARGEST_SEARCH:
+        return steps
+    whole = 1
+    for stride, count in steps:
+        whole = _extend(whole, stride // unit, count)
+    try:
+        found = _search(whole, 1)
+    except _SearchLimitError:
+        return steps
+    return steps if found is None else [(stride * unit, count) for stride, count in found]
+
+
+def _to_iters(steps: Steps, name: str) -> list[Iter]:
+    return [Iter(count + 1, stride, name) for stride, count in reversed(steps)]
+
+
+def canonical_replica(replica: Iters) -> tuple[Iters, dict[str, int]]:
+    """Normal form of a replica and the shift per axis that has to go to the offset.
+
+    Unit and zero-stride iters add nothing to a set and go; negative strides become positive with a shift; the rest
+    is the normal form of the set, see the top of this module: equal sets have equal forms. Sets that are neither
+    nested nor small enough to search (`LARGEST_SEARCH`, `MOST_TRIALS`) keep their iters, sorted.
+    """
+    shift: dict[str, int] = {}
+    by_axis: dict[str, list[Iter]] = {}
+    for it in replica:
+        if it.extent == 1 or it.stride == 0:
+            continue
+        name = canonical_name(it.axis)
+        if it.stride < 0:
+            shift[name] = shift.get(name, 0) + (it.extent - 1) * it.stride
+        elif len(replica) == 1 and it.axis == name:
+            return replica, shift
+        by_axis.setdefault(name, []).append(it)
+    result: list[Iter] = []
+    for name, iters in sorted(by_axis.items()):
+        result += _to_iters(_normal_steps(iters), name)
+    return tuple(result), shift
+
+
+def _disjoint_starts(whole: tuple[int, ...], part: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Where copies of `part` start that make up `whole` without meeting; both are sorted and start at 0."""
+    if len(whole) % len(part):
+        return None
+    left = set(whole)
+    starts: list[int] = []
+    for place in whole:
+        if place not in left:
+            continue
+        copy = {place + step for step in part}
+        if not copy <= left:
+            return None
+        left -= copy
+        starts.append(place)
+    return tuple(starts)
+
+
+def _mask(places: Sequence[int], unit: int) -> int:
+    """The bit mask of a set of places."""
+    marks = np.zeros(places[-1] // unit + 1, dtype=np.bool_)
+    marks[np.array(places, dtype=np.int64) // unit] = True
+    return int.from_bytes(np.packbits(marks, bitorder="little").tobytes(), "little")
+
+
+def _steps_between(whole: tuple[int, ...], part: tuple[int, ...]) -> Steps | None:
+    unit = gcd(*whole, *part) or 1
+    if whole[-1] // unit >= LARGEST_SEARCH:
+        raise _SearchLimitError(
+            f"expected replica displacements below {LARGEST_SEARCH} times their greatest common divisor {unit}, "
+            f"found {whole[-1]}"
+        )
+    starts = _disjoint_starts(whole, part)
+    found = None if starts is None else _search(_mask(starts, unit), 1)
+    if found is None:
+        found = _search(_mask(whole, unit), _mask(part, unit))
+    return None if found is None else [(stride * unit, count) for stride, count in found]
+
+
+def missing_replica(whole: Iters, part: Iters) -> Iters | None:
+    """The replica that makes the set of `whole` when it is added to `part`; None when there is none.
+
+    Both are in normal form. The answer is not always unique: where the copies of `part` can be disjoint, they are;
+    otherwise the steps are the lexicographically smallest. Raises LayoutError when the sets are too large to search.
+    """
+    wholes, parts = replica_offsets(whole), replica_offsets(part)
+    if not parts.keys() <= wholes.keys():
+        return None
+    result: list[Iter] = []
+    for name, places in sorted(wholes.items()):
+        steps = _steps_between(places, parts.get(name, (0,)))
+        if steps is None:
+            return None
+        result += _to_iters(steps, name)
+    return tuple(result)
