@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tirx.layout.domain import Shape, check_shape
@@ -11,6 +11,7 @@ from tirx.layout.iters import (
     Iter,
     Iters,
     group_iters,
+    scale_iters,
 )
 
 if TYPE_CHECKING:
@@ -26,10 +27,6 @@ def _join(outer: Iters, outer_shape: Sequence[int], inner: Iters, inner_shape: S
         joined += a[seps_a[d] : seps_a[d + 1]]
         joined += b[seps_b[d] : seps_b[d + 1]]
     return tuple(joined)
-
-
-def _scale(iters: Iterable[Iter], scale: Mapping[str, int]) -> Iters:
-    return tuple(Iter(it.extent, it.stride * scale.get(it.axis, 1), it.axis) for it in iters)
 
 
 def direct_sum(right: TileLayout, left: TileLayout, left_shape: Shape, right_shape: Shape) -> TileLayout:
@@ -48,8 +45,8 @@ def tile(inner: TileLayout, outer: TileLayout, outer_shape: Shape, inner_shape: 
     inner, outer = inner.canonicalize(), outer.canonicalize()
     scale = {name: inner.span(name) for name in outer.axes}
     scaled_outer = type(outer)(
-        _scale(outer.shard, scale),
-        _scale(outer.replica, scale),
+        scale_iters(outer.shard, scale),
+        scale_iters(outer.replica, scale),
         [(name, count * scale[name]) for name, count in outer.offset],
     )
     return direct_sum(inner, scaled_outer, outer_shape, inner_shape)

@@ -13,8 +13,8 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout.axis import canonical_name
 from tirx.layout.axis import axis as registered
+from tirx.layout.axis import canonical_name
 from tirx.layout.errors import LayoutError
 
 
@@ -63,6 +63,11 @@ def reach(iters: Iterable[Iter], name: str) -> tuple[int, int]:
     """Smallest and largest sum that the iters on one axis can produce."""
     ends = [(it.extent - 1) * it.stride for it in iters if it.axis == name]
     return sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+
+
+def scale_iters(iters: Iterable[Iter], scale: Mapping[str, int]) -> Iters:
+    """The iters with the strides on some axes multiplied."""
+    return tuple([Iter(it.extent, it.stride * scale.get(it.axis, 1), it.axis) for it in iters])
 
 
 def canonical_shard(iters: Iterable[Iter]) -> Iters:

@@ -318,6 +318,46 @@ class TileLayout:
         """Like `tile` with `left` outside, but strides are taken as they are: L(right) + left(o). Normal form."""
         return algebra.direct_sum(self, left, left_shape, right_shape)
 
+    def is_tile_inner(self, tiled: TileLayout, tiled_shape: Shape, inner_shape: Shape) -> TileLayout | None:
+        """The layout `outer` of which `self.tile(outer, tiled_shape / inner_shape, inner_shape)` is `tiled`.
+
+        In normal form and unique, replica and offset included; None exactly when there is none. Raises LayoutError
+        when a shape does not fit its layout or the ranks differ.
+        """
+        from tirx.layout import recognise
+
+        return recognise.is_tile_inner(self, tiled, tiled_shape, inner_shape)
+
+    def is_tile_outer(self, tiled: TileLayout, tiled_shape: Shape, outer_shape: Shape) -> TileLayout | None:
+        """The layout `inner` of which `inner.tile(self, outer_shape, tiled_shape / outer_shape)` is `tiled`.
+
+        Like `is_tile_inner` in everything else.
+        """
+        from tirx.layout import recognise
+
+        return recognise.is_tile_outer(self, tiled, tiled_shape, outer_shape)
+
+    def is_direct_sum_right(self, whole: TileLayout, interleaved_shape: Shape, right_shape: Shape) -> TileLayout | None:
+        """The layout `left` of which `self.direct_sum(left, left_shape, right_shape)` is `whole`; None without one.
+
+        `interleaved_shape` is (left_0, right_0, left_1, right_1, ...). Shard and offset of the answer are unique. Its
+        replica is, too, where the copies that it makes do not meet, and then it is that one; where every choice makes
+        some copies meet, it is the one with the lexicographically smallest ascending steps. LayoutError as for
+        `is_tile_inner`.
+        """
+        from tirx.layout import recognise
+
+        return recognise.direct_sum_rest(self, whole, interleaved_shape, right_shape, 1)
+
+    def is_direct_sum_left(self, whole: TileLayout, interleaved_shape: Shape, left_shape: Shape) -> TileLayout | None:
+        """The layout `right` of which `right.direct_sum(self, left_shape, right_shape)` is `whole`; None without one.
+
+        Like `is_direct_sum_right` in everything else.
+        """
+        from tirx.layout import recognise
+
+        return recognise.direct_sum_rest(self, whole, interleaved_shape, left_shape, 0)
+
     def slice(self, shape: Shape, region: Region) -> TileLayout:
         """The layout of a box: `region` has one (begin, end) per dimension of `shape`; end is exclusive.
 
