@@ -5,8 +5,10 @@ Everything here works on plain tuples of iters, outermost first, so that the lay
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import prod
 from operator import index
 
@@ -131,6 +133,50 @@ def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> 
         result.extend(reversed(group))
         seps.append(len(result))
     return tuple(result), tuple(seps)
+
+
+def _boundaries(extents: Sequence[int]) -> Counter[int]:
+    """How often each product of the innermost extents occurs; a unit extent repeats one."""
+    marks = Counter([1])
+    for extent in reversed(extents):
+        marks[max(marks) * extent] += 1
+    return marks
+
+
+def _separators(chain: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
+    """Where the dimensions of a shape begin and end in a chain of boundaries, outermost first, that has all its own.
+
+    Of a repeated boundary the shape takes the innermost ones: what is left over belongs to the dimension outside.
+    """
+    wanted = _boundaries(shape)
+    seps = [0]
+    end = 0
+    for mark, run in groupby(chain):
+        end += len(list(run))
+        count = wanted[mark] - (mark == chain[0])
+        seps.extend(range(end - count, end))
+    return tuple(seps)
+
+
+def group_many_iters(
+    iters: Sequence[Iter], shapes: Sequence[Sequence[int]], unit_axis: str
+) -> tuple[Iters, tuple[tuple[int, ...], ...]]:
+    """Splits iters so that every dimension of every shape owns a run of them: (iters, separators of each shape).
+
+    Iters are cut only where a shape asks for it. Raises LayoutError when two boundaries do not nest.
+    """
+    marks = _boundaries([it.extent for it in iters])
+    for shape in shapes:
+        marks |= _boundaries(shape)
+    chain = sorted(marks.elements(), reverse=True)
+    for high, low in zip(chain, chain[1:], strict=False):
+        if high % low:
+            raise LayoutError(
+                f"dimensions of the shapes {', '.join(str(tuple(shape)) for shape in shapes)} or iters begin at the "
+                f"innermost {low} and at the innermost {high} elements, and {low} does not divide {high}"
+            )
+    split, _ = group_iters(iters, [high // low for high, low in zip(chain, chain[1:], strict=False)], unit_axis)
+    return split, tuple([_separators(chain, shape) for shape in shapes])
 
 
 def accumulate(iters: Sequence[Iter]) -> dict[str, NDArray[np.int64]]:

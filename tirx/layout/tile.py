@@ -26,6 +26,7 @@ from tirx.layout.iters import (
     accumulate,
     canonical_shard,
     group_iters,
+    group_many_iters,
     reach,
     row_major,
     scaled,
@@ -297,6 +298,15 @@ class TileLayout:
         """
         dims = check_shape(shape, self.size())
         iters, seps = group_iters(self.shard, dims, self.shard[0].axis if self.shard else "m")
+        return TileLayout(iters, self.replica, self.offset), seps
+
+    def group_many(self, shapes: Sequence[Shape]) -> tuple[TileLayout, tuple[tuple[int, ...], ...]]:
+        """`group` by several shapes at once: the common refinement, and the separators of every shape.
+
+        LayoutError when the boundaries of two shapes, or of a shape and an iter, do not nest.
+        """
+        dims = [check_shape(shape, self.size()) for shape in shapes]
+        iters, seps = group_many_iters(self.shard, dims, self.shard[0].axis if self.shard else "m")
         return TileLayout(iters, self.replica, self.offset), seps
 
     def permute(self, perm: Sequence[int], shape: Shape | None = None) -> TileLayout:

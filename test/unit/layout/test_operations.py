@@ -129,6 +129,22 @@ def test_tile_errors() -> None:
         tile("S[(6, 2) : (5, 1)]").tile(tile("S[4 : 1]"), (4, 1), (4, 3))
 
 
+def test_group_many() -> None:
+    layout = tile("S[(8, 16) : (16, 1)] + 3@laneid")
+    grouped, seps = layout.group_many([(4, 32), (8, 4, 4), (2, 64)])
+    assert grouped == tile("S[(2, 2, 2, 4, 4) : (64, 32, 16, 4, 1)] + 3@laneid")
+    assert seps == ((0, 2, 5), (0, 3, 4, 5), (0, 1, 5))
+    assert layout.group_many([]) == (layout, ())
+    # A unit dimension owns a unit iter; to other shapes it belongs to the dimension outside.
+    grouped, seps = layout.group_many([(8, 1, 16), (8, 16), (1, 128, 1)])
+    assert grouped.extents == (1, 8, 1, 16, 1)
+    assert seps == ((0, 2, 3, 5), (0, 3, 5), (0, 1, 4, 5))
+    with pytest.raises(LayoutError, match=r"shapes \(6, 2\), \(4, 3\) or iters .* innermost 2 and at the innermost 3"):
+        tile("S[12 : 1]").group_many([(6, 2), (4, 3)])
+    with pytest.raises(LayoutError, match=r"the layout has 12 elements, shape \(6,\) has 6"):
+        tile("S[12 : 1]").group_many([(6,)])
+
+
 def test_tile_atoms_in_column_order() -> None:
     """The usual swizzled operand: 8x64 atoms down the rows first, then across."""
     atom = ComposeLayout(SwizzleLayout(3, 3, 3), TileLayout.row_major((8, 64)))

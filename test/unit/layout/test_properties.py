@@ -141,10 +141,7 @@ def test_group(data: st.DataObject, layout: TileLayout) -> None:
 def test_group_fails_only_when_boundaries_do_not_nest(data: st.DataObject, layout: TileLayout) -> None:
     shape = data.draw(st.sampled_from(factorisations(layout.size())))
 
-    def inner_products(extents: Sequence[int]) -> set[int]:
-        return {prod(extents[k:]) for k in range(len(extents) + 1)}
-
-    marks = sorted(inner_products(layout.extents) | inner_products(shape))
+    marks = sorted(boundaries(layout.extents) | boundaries(shape))
     nests = all(b % a == 0 for a, b in zip(marks, marks[1:], strict=False))
     try:
         layout.group(shape)
@@ -152,6 +149,41 @@ def test_group_fails_only_when_boundaries_do_not_nest(data: st.DataObject, layou
         assert not nests
     else:
         assert nests
+
+
+def boundaries(extents: Sequence[int]) -> set[int]:
+    return {prod(extents[k:]) for k in range(len(extents) + 1)}
+
+
+@quick
+@given(st.data(), layouts(5))
+def test_group_many(data: st.DataObject, layout: TileLayout) -> None:
+    shapes = [with_units(data, data.draw(st.sampled_from(factorisations(layout.size())))) for _ in range(2)]
+    marks = sorted(boundaries(layout.extents) | boundaries(shapes[0]) | boundaries(shapes[1]))
+    nests = all(b % a == 0 for a, b in zip(marks, marks[1:], strict=False))
+    try:
+        grouped, separators = layout.group_many(shapes)
+    except LayoutError:
+        assert not nests
+        return
+    assert nests
+    assert same_map(grouped, layout)
+    assert boundaries(grouped.extents) == set(marks)
+    for shape, seps in zip(shapes, separators, strict=True):
+        groups = [grouped.extents[a:b] for a, b in zip(seps, seps[1:], strict=False)]
+        assert tuple(map(prod, groups)) == shape
+        assert all(groups)
+        assert seps[0] == 0 and (seps[-1] == len(grouped.shard) or not shape)
+    if shapes[0]:  # the rank 0 shape has no dimension that could own a unit iter
+        grouped, seps = layout.group(shapes[0])
+        assert layout.group_many(shapes[:1]) == (grouped, (seps,))
+
+
+def with_units(data: st.DataObject, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with unit dimensions somewhere."""
+    for at in data.draw(st.lists(st.integers(0, len(shape)), max_size=2)):
+        shape = (*shape[:at], 1, *shape[at:])
+    return shape
 
 
 @quick

@@ -134,7 +134,7 @@ def moved(pieces: Pieces, wanted: Pieces, unit: int) -> bool:
     """Whether both are equal when one is moved by a multiple of a unit."""
     shift = min(wanted[0, 0]) - min(pieces[0, 0])
     return shift % unit == 0 and all(
-        {place + shift for place in places} == wanted[key] for key, places in pieces.items()
+        frozenset(place + shift for place in places) == wanted[key] for key, places in pieces.items()
     )
 
 
