@@ -325,7 +325,7 @@ def matrix_rows(
                 at = list(corner)
                 at[row_dim] += r
                 at[column_dim] += c
-                row.append(flatten_coordinate(at, dims, (prod(dims),)))
+                row.append(flatten_coordinate(at, dims, prod(dims)))
             rows.append(row)
     return np.array(rows, dtype=np.int64)
 
