@@ -110,7 +110,8 @@ def axis(name: str, position: int | None = None) -> Axis:
     """The registered axis of that name; LayoutError, with the known names, when there is none."""
     found = _REGISTRY.get(name)
     if found is None:
-        close = get_close_matches(name, _REGISTRY, n=1)
+        by_lower_case = {known.lower(): known for known in _REGISTRY}
+        close = [by_lower_case[name.lower()]] if name.lower() in by_lower_case else get_close_matches(name, _REGISTRY)
         hint = f"did you mean '{close[0]}'? " if close else ""
         raise LayoutError(f"unknown axis '{name}'; {hint}known axes: {', '.join(_REGISTRY)}", position)
     return found
