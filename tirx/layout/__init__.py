@@ -21,6 +21,7 @@ from tirx.layout.iters import Iter
 from tirx.layout.parse import Layout, parse_layout, resolve
 from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
 from tirx.layout.tile import TileLayout
+from tirx.layout.tvm_notation import to_tvm
 
 __all__ = [
     "SWIZZLE_MODES",
@@ -50,4 +51,5 @@ __all__ = [
     "parse_layout",
     "register_axis",
     "resolve",
+    "to_tvm",
 ]

@@ -7,28 +7,37 @@
 A stride or an offset without @axis is on the memory axis m. `S[8, 4]` has row-major strides on m. `S[]` is the layout
 of a single element. The attribute spellings #tirx.tile_layout<...>, #tirx.swizzle_layout<...> and
 #tirx.compose_layout<..., ...> are read too.
+
+Everything that TVM prints, and what its users write, is read as well, with or without the prefix `T.`:
+
+    TileLayout(S[(2, 4):(4 @ Axis.wgid, 1 @ Axis.warpid)] + R[2:4 @ Axis.warpid] + (3 @ Axis.laneid + 7))
+    TileLayout.from_iters(shard=[Iter(2, 4, "wgid")], replica=[], offset={"m": 3})
+    ComposeLayout(3, 3, 3, TileLayout(...), swizzle_inner=False)          (per_element, swizzle_len, atom_len, tile)
+    ComposeLayout(SwizzleLayout(3, 3, 3, swizzle_inner=True), TileLayout(...))
+
+There an axis is `laneid`, `Axis.laneid`, `Axis.get("laneid")` or `"laneid"`; a stride may be the pair (4, "laneid"),
+and "laneid" alone is stride 1. `tirx.layout.tvm_notation` prints these forms.
 """
 
 from __future__ import annotations
 
-import re
+from math import prod
 from typing import NamedTuple
 
 from tirx.layout.axis import axis
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters, row_major
-
-_SPACE = re.compile(r"\s*")
-_INTEGER = re.compile(r"-?[0-9]+")
-_WORD = re.compile(r"#?[A-Za-z_][A-Za-z0-9_.]*")
+from tirx.layout.scanner import INTEGER_BITS, Scanner, check_integer
 
 _TILE_WORDS = ("TileLayout", "#tirx.tile_layout")
+_ITERS_WORD = "TileLayout.from_iters"
 _SWIZZLE_WORDS = ("Swizzle", "SwizzleLayout", "#tirx.swizzle_layout")
 _COMPOSE_WORDS = ("ComposeLayout", "#tirx.compose_layout")
 _CLOSING = {"(": ")", "<": ">", "[": "]"}
 
 _SWIZZLE_FIELDS = ("per_element", "swizzle_len", "atom_len")
-_SWIZZLE_KEYWORDS = {"M": "per_element", "B": "swizzle_len", "S": "atom_len"} | {name: name for name in _SWIZZLE_FIELDS}
+_SWIZZLE_ALIASES = {"M": "per_element", "B": "swizzle_len", "S": "atom_len"}
+_SWIZZLE_KEYWORDS = (*_SWIZZLE_FIELDS, "swizzle_inner", *_SWIZZLE_ALIASES)
 
 
 class TileParts(NamedTuple):
@@ -58,70 +67,14 @@ class ComposeParts(NamedTuple):
     position: int
 
 
-class _Scanner:
-    """A cursor over the text."""
-
-    def __init__(self, text: str):
-        self.text = text
-        self.position = 0
-
-    def skip(self) -> int:
-        """Moves to the next character that is no white space and returns its offset."""
-        found = _SPACE.match(self.text, self.position)
-        if found is not None:
-            self.position = found.end()
-        return self.position
-
-    def peek(self, token: str) -> bool:
-        self.skip()
-        return self.text.startswith(token, self.position)
-
-    def take(self, token: str) -> bool:
-        if not self.peek(token):
-            return False
-        self.position += len(token)
-        return True
-
-    def found(self) -> str:
-        """What stands at the cursor, for messages."""
-        self.skip()
-        return repr(self.text[self.position]) if self.position < len(self.text) else "the end of the text"
-
-    def fail(self, expected: str) -> LayoutError:
-        found = self.found()
-        return LayoutError(f"expected {expected}, found {found}", self.position)
-
-    def expect(self, token: str) -> None:
-        if not self.take(token):
-            raise self.fail(f"'{token}'")
-
-    def integer(self, what: str) -> int:
-        self.skip()
-        match = _INTEGER.match(self.text, self.position)
-        if match is None:
-            raise self.fail(what)
-        self.position = match.end()
-        return int(match.group())
-
-    def word(self) -> str | None:
-        """The word at the cursor, not consumed."""
-        self.skip()
-        match = _WORD.match(self.text, self.position)
-        return match.group() if match is not None else None
-
-    def end(self) -> None:
-        if self.skip() < len(self.text):
-            raise self.fail("the end of the layout")
-
-
-def _open(scan: _Scanner) -> str:
-    for opening in ("(", "<"):
+def _open(scan: Scanner, *brackets: str) -> str:
+    for opening in brackets:
         if scan.take(opening):
             return _CLOSING[opening]
-    raise scan.fail("'('")
+    raise scan.fail(f"'{brackets[0]}'")
 
 
-def _extent(scan: _Scanner) -> int:
+def _extent(scan: Scanner) -> int:
     at = scan.skip()
     extent = scan.integer("an extent (a positive integer)")
     if extent < 1:
@@ -129,24 +82,55 @@ def _extent(scan: _Scanner) -> int:
     return extent
 
 
-def _scaled(scan: _Scanner, what: str) -> tuple[int, str]:
+def _check_size(extents: list[int], position: int) -> None:
+    if prod(extents) >= 2**INTEGER_BITS:
+        raise LayoutError(f"expected fewer than 2**{INTEGER_BITS} elements in all", position)
+
+
+def _axis_name(scan: Scanner) -> str:
+    """`laneid`, `Axis.laneid`, `Axis.get("laneid")` or `"laneid"`."""
+    if scan.take_word("Axis.get"):
+        scan.expect("(")
+        if not (scan.peek('"') or scan.peek("'")):
+            raise scan.fail("an axis name in quotes")
+        name = _axis_name(scan)
+        scan.expect(")")
+        return name
+    quoted = scan.string()
+    if quoted is not None:
+        name, at = quoted
+        return axis(name, at).name
+    at = scan.skip()
+    word = scan.word()
+    if word is None:
+        raise scan.fail("an axis name")
+    scan.take_word(word)
+    name = word.removeprefix("Axis.")
+    return axis(name, scan.position - len(name)).name
+
+
+def _scaled(scan: Scanner, what: str) -> tuple[int, str]:
     count = scan.integer(what)
     if not scan.take("@"):
         return count, "m"
-    at = scan.skip()
-    name = scan.word()
-    if name is None:
+    if scan.word() is None and not (scan.peek('"') or scan.peek("'")):
         raise scan.fail("an axis name after '@'")
-    axis(name, at)
-    scan.position = at + len(name)
-    return count, name
+    return count, _axis_name(scan)
 
 
-def _stride(scan: _Scanner) -> tuple[int, str]:
+def _stride(scan: Scanner) -> tuple[int, str]:
+    if scan.peek('"') or scan.peek("'"):
+        return 1, _axis_name(scan)
+    if scan.take("("):
+        count = scan.integer('a stride (an integer) of a pair such as (4, "laneid")')
+        scan.expect(",")
+        name = _axis_name(scan)
+        scan.expect(")")
+        return count, name
     return _scaled(scan, "a stride (an integer, or integer@axis)")
 
 
-def _extents(scan: _Scanner) -> list[int]:
+def _extents(scan: Scanner) -> list[int]:
     closing = ")" if scan.take("(") else None
     items: list[int] = []
     while not (closing and scan.peek(closing)) and not (not items and scan.peek("]")):
@@ -158,7 +142,7 @@ def _extents(scan: _Scanner) -> list[int]:
     return items
 
 
-def _strides(scan: _Scanner) -> list[tuple[int, str]]:
+def _strides(scan: Scanner) -> list[tuple[int, str]]:
     closing = ")" if scan.take("(") else None
     items: list[tuple[int, str]] = []
     while not (closing and scan.peek(closing)):
@@ -170,10 +154,12 @@ def _strides(scan: _Scanner) -> list[tuple[int, str]]:
     return items
 
 
-def _bracket(scan: _Scanner, letter: str) -> Iters:
+def _bracket(scan: Scanner, letter: str) -> Iters:
     """`[extents : strides]` after S or R; R must have strides."""
     scan.expect("[")
+    at = scan.skip()
     extents = _extents(scan)
+    _check_size(extents, at)
     if letter == "S" and scan.take("]"):
         return row_major(extents)
     if not scan.take(":"):
@@ -181,76 +167,180 @@ def _bracket(scan: _Scanner, letter: str) -> Iters:
     at = scan.skip()
     strides = _strides(scan)
     if len(strides) != len(extents):
-        raise LayoutError(f"expected {len(extents)} strides for {len(extents)} extents, found {len(strides)}", at)
+        pair = len(extents) == 1 and len(strides) == 2 and strides[0][1] == "m" and strides[1][0] == 1
+        hint = f"; a stride on an axis is written {strides[0][0]}@{strides[1][1]}" if pair else ""
+        raise LayoutError(f"expected {len(extents)} strides for {len(extents)} extents, found {len(strides)}{hint}", at)
     scan.expect("]")
     return tuple(Iter(e, s, a) for e, (s, a) in zip(extents, strides, strict=True))
 
 
-def _tile_terms(scan: _Scanner) -> TileParts:
+def _add_offset(scan: Scanner, offset: dict[str, int], sign: int, what: str) -> None:
+    at = scan.skip()
+    count, name = _scaled(scan, what)
+    offset[name] = check_integer(offset.get(name, 0) + sign * count, at)
+
+
+def _sign(scan: Scanner) -> int:
+    """1 for a plus that follows, -1 for a minus, 0 for neither."""
+    return 1 if scan.take("+") else -1 if scan.take("-") else 0
+
+
+def _tile_terms(scan: Scanner) -> TileParts:
+    """S[...] and what is added to it. Without S, as TVM prints replicas of a single element, R[...] comes first."""
     position = scan.skip()
-    if scan.word() != "S":
-        raise scan.fail("a tile layout starting with 'S['")
-    scan.expect("S")
-    shard = _bracket(scan, "S")
+    shard: Iters = ()
     replica: list[Iter] = []
     offset: dict[str, int] = {}
-    while True:
-        if scan.take("+"):
-            sign = 1
-        elif scan.take("-"):
-            sign = -1
-        else:
-            return TileParts(shard, tuple(replica), tuple(offset.items()), position)
-        if sign == 1 and scan.word() == "R":
-            scan.expect("R")
+    if scan.take_word("S"):
+        shard = _bracket(scan, "S")
+    elif scan.take_word("R"):
+        replica.extend(_bracket(scan, "R"))
+    else:
+        raise scan.fail("a tile layout starting with 'S['")
+    what = "an offset (an integer, or integer@axis)"
+    while sign := _sign(scan):
+        if sign == 1 and scan.take_word("R"):
             replica.extend(_bracket(scan, "R"))
-            continue
-        count, name = _scaled(scan, "an offset (an integer, or integer@axis)" + (" or 'R['" if sign == 1 else ""))
-        offset[name] = offset.get(name, 0) + sign * count
+        elif scan.take("("):
+            inner = 1
+            while inner:
+                _add_offset(scan, offset, sign * inner, what)
+                inner = _sign(scan)
+            scan.expect(")")
+        else:
+            _add_offset(scan, offset, sign, f"{what} or 'R['" if sign == 1 else what)
+    return TileParts(shard, tuple(replica), tuple(offset.items()), position)
 
 
-def _tile(scan: _Scanner) -> TileParts:
-    word = scan.word()
-    if word not in _TILE_WORDS:
+def _iter(scan: Scanner) -> Iter:
+    """`Iter(extent, stride, axis)`."""
+    if not scan.take_word("Iter"):
+        raise scan.fail('an iter such as Iter(8, 4, "laneid")')
+    scan.expect("(")
+    numbers: dict[str, int] = {}
+    names = {"axis": "m"}
+
+    def extent() -> None:
+        numbers["extent"] = _extent(scan)
+
+    def stride() -> None:
+        numbers["stride"] = scan.integer("a stride (an integer)")
+
+    def axis_name() -> None:
+        names["axis"] = _axis_name(scan)
+
+    scan.arguments(")", {"extent": extent, "stride": stride, "axis": axis_name}, ("extent", "stride"))
+    return Iter(numbers["extent"], numbers["stride"], names["axis"])
+
+
+def _iter_list(scan: Scanner) -> Iters:
+    at = scan.skip()
+    closing = _open(scan, "[", "(")
+    items: list[Iter] = []
+    while not scan.peek(closing):
+        items.append(_iter(scan))
+        if not scan.take(","):
+            break
+    scan.expect(closing)
+    _check_size([it.extent for it in items], at)
+    return tuple(items)
+
+
+def _offset_table(scan: Scanner) -> dict[str, int]:
+    """`{"m": 3, Axis.laneid: 1}`"""
+    offset: dict[str, int] = {}
+    scan.expect("{")
+    while not scan.peek("}"):
+        at = scan.skip()
+        name = _axis_name(scan)
+        if name in offset:
+            raise LayoutError(f"the offset on axis {name} is given twice", at)
+        scan.expect(":")
+        offset[name] = scan.integer("an offset (an integer)")
+        if not scan.take(","):
+            break
+    scan.expect("}")
+    return offset
+
+
+def _from_iters(scan: Scanner, position: int) -> TileParts:
+    """The arguments of `TileLayout.from_iters(shard=[...], replica=[...], offset={...})`; each may be left out."""
+    scan.expect("(")
+    iters: dict[str, Iters] = {"shard": (), "replica": ()}
+    offset: dict[str, int] = {}
+
+    def shard() -> None:
+        iters["shard"] = _iter_list(scan)
+
+    def replica() -> None:
+        iters["replica"] = _iter_list(scan)
+
+    def offsets() -> None:
+        if not scan.take_word("None"):
+            offset.update(_offset_table(scan))
+
+    scan.arguments(")", {"shard": shard, "replica": replica, "offset": offsets}, ())
+    return TileParts(iters["shard"], iters["replica"], tuple(offset.items()), position)
+
+
+def _tile(scan: Scanner) -> TileParts:
+    position = scan.skip()
+    if scan.take_word(_ITERS_WORD):
+        return _from_iters(scan, position)
+    if scan.take_word(*_TILE_WORDS) is None:
         return _tile_terms(scan)
-    scan.expect(word)
-    closing = _open(scan)
+    closing = _open(scan, "(", "<")
     parts = _tile_terms(scan)
     scan.expect(closing)
     return parts
 
 
-def _swizzle_numbers(scan: _Scanner, position: int) -> SwizzleParts:
-    """Three integers, by position or by keyword; no position after a keyword."""
-    values: dict[str, int] = {}
-    by_keyword = False
-    for field in _SWIZZLE_FIELDS:
-        if values:
-            scan.expect(",")
-        at = scan.skip()
-        word = scan.word()
-        name = field
-        if word is not None:
-            if word not in _SWIZZLE_KEYWORDS:
-                raise scan.fail(f"an integer or one of the keywords {', '.join(_SWIZZLE_KEYWORDS)}")
-            scan.expect(word)
-            scan.expect("=")
-            name = _SWIZZLE_KEYWORDS[word]
-            by_keyword = True
-        elif by_keyword:
-            raise scan.fail("a keyword, as before")
-        if name in values:
-            raise LayoutError(f"{name} is given twice", at)
-        values[name] = scan.integer(f"{name} (an integer)")
-    return SwizzleParts(values["per_element"], values["swizzle_len"], values["atom_len"], position)
+class _SwizzleReader:
+    """Reads the numbers of a swizzle, and its direction, as arguments of either layout that has them."""
+
+    def __init__(self, scan: Scanner):
+        self.scan = scan
+        self.numbers: dict[str, int] = {}
+        self.inner = True
+
+    def number(self, name: str) -> None:
+        self.numbers[name] = self.scan.integer(f"{name} (an integer)")
+
+    def per_element(self) -> None:
+        self.number("per_element")
+
+    def swizzle_len(self) -> None:
+        self.number("swizzle_len")
+
+    def atom_len(self) -> None:
+        self.number("atom_len")
+
+    def swizzle_inner(self) -> None:
+        self.inner = self.scan.boolean("swizzle_inner")
+
+    def parts(self, position: int) -> SwizzleParts:
+        per_element, swizzle_len, atom_len = (self.numbers[name] for name in _SWIZZLE_FIELDS)
+        return SwizzleParts(per_element, swizzle_len, atom_len, position, self.inner)
 
 
-def _swizzle(scan: _Scanner) -> SwizzleParts:
+def _swizzle_numbers(scan: Scanner, position: int, closing: str | None) -> SwizzleParts:
+    """Three integers and perhaps the direction, by position or by keyword; no position after a keyword."""
+    reader = _SwizzleReader(scan)
+    fields = {
+        "per_element": reader.per_element,
+        "swizzle_len": reader.swizzle_len,
+        "atom_len": reader.atom_len,
+        "swizzle_inner": reader.swizzle_inner,
+    }
+    scan.arguments(closing, fields, _SWIZZLE_FIELDS, _SWIZZLE_ALIASES)
+    return reader.parts(position)
+
+
+def _swizzle(scan: Scanner) -> SwizzleParts:
     position = scan.skip()
-    word = scan.word()
-    if word not in _SWIZZLE_WORDS:
+    word = scan.take_word(*_SWIZZLE_WORDS)
+    if word is None:
         raise scan.fail("a swizzle such as Swizzle(3, 3, 3)")
-    scan.expect(word)
     if word == "Swizzle" and scan.peek("<"):
         # CuTe writes Swizzle<B, M, S>: reading those numbers in our order would be silently wrong.
         raise LayoutError(
@@ -258,33 +348,50 @@ def _swizzle(scan: _Scanner) -> SwizzleParts:
             "Swizzle<B, M, S> is the CuTe spelling, read by ComposeLayout.from_cute",
             scan.position,
         )
-    closing = _open(scan)
-    parts = _swizzle_numbers(scan, position)
-    scan.expect(closing)
-    return parts
+    return _swizzle_numbers(scan, position, _open(scan, "(", "<"))
 
 
-def _pair(scan: _Scanner, position: int) -> ComposeParts:
+def _pair(scan: Scanner, position: int) -> ComposeParts:
     swizzle = _swizzle(scan)
     scan.expect(",")
     return ComposeParts(swizzle, _tile(scan), position)
 
 
-def _compose(scan: _Scanner) -> ComposeParts:
+def _compose_numbers(scan: Scanner, position: int, closing: str) -> ComposeParts:
+    """The arguments of TVM's `ComposeLayout(per_element, swizzle_len, atom_len, tile_layout, swizzle_inner)`."""
+    reader = _SwizzleReader(scan)
+    at = scan.skip()
+    tiles: list[TileParts] = []
+
+    def tile_layout() -> None:
+        tiles.append(_tile(scan))
+
+    fields = {
+        "per_element": reader.per_element,
+        "swizzle_len": reader.swizzle_len,
+        "atom_len": reader.atom_len,
+        "tile_layout": tile_layout,
+        "swizzle_inner": reader.swizzle_inner,
+    }
+    scan.arguments(closing, fields, (*_SWIZZLE_FIELDS, "tile_layout"))
+    return ComposeParts(reader.parts(at), tiles[0], position)
+
+
+def _compose(scan: Scanner) -> ComposeParts:
     position = scan.skip()
-    word = scan.word()
-    if word not in _COMPOSE_WORDS:
+    if scan.take_word(*_COMPOSE_WORDS) is None:
         return _pair(scan, position)
-    scan.expect(word)
-    closing = _open(scan)
+    closing = _open(scan, "(", "<")
+    if scan.at_number() or scan.word() in ("tile_layout", "swizzle_inner", *_SWIZZLE_FIELDS):
+        return _compose_numbers(scan, position, closing)
     parts = _pair(scan, position)
     scan.expect(closing)
     return parts
 
 
 def read_tile(text: str) -> TileParts:
-    """Reads a tile layout, bare or as an attribute."""
-    scan = _Scanner(text)
+    """Reads a tile layout, bare, as an attribute or as TVM writes it."""
+    scan = Scanner(text)
     parts = _tile(scan)
     scan.end()
     return parts
@@ -292,17 +399,18 @@ def read_tile(text: str) -> TileParts:
 
 def read_swizzle(text: str) -> SwizzleParts:
     """Reads a swizzle: named, as an attribute, or just its three numbers."""
-    scan = _Scanner(text)
+    scan = Scanner(text)
     word = scan.word()
-    bare = word is None or word in _SWIZZLE_KEYWORDS
-    parts = _swizzle_numbers(scan, scan.skip()) if bare else _swizzle(scan)
+    if word is None or word in _SWIZZLE_KEYWORDS:
+        return _swizzle_numbers(scan, scan.skip(), None)
+    parts = _swizzle(scan)
     scan.end()
     return parts
 
 
 def read_compose(text: str) -> ComposeParts:
     """Reads a composition: named, as an attribute, or just `swizzle, tile`."""
-    scan = _Scanner(text)
+    scan = Scanner(text)
     parts = _compose(scan)
     scan.end()
     return parts
@@ -310,11 +418,12 @@ def read_compose(text: str) -> ComposeParts:
 
 def read_layout(text: str) -> TileParts | SwizzleParts | ComposeParts:
     """Reads any layout; the first word decides which."""
-    word = _Scanner(text).word()
+    scan = Scanner(text)
+    word = scan.word()
     if word in _COMPOSE_WORDS:
         return read_compose(text)
     if word in _SWIZZLE_WORDS:
         return read_swizzle(text)
-    if word in _TILE_WORDS or word == "S":
+    if word in _TILE_WORDS or word in ("S", "R", _ITERS_WORD):
         return read_tile(text)
-    raise _Scanner(text).fail("a layout: S[...], Swizzle(...) or ComposeLayout(..., ...)")
+    raise scan.fail("a layout: S[...], Swizzle(...) or ComposeLayout(..., ...)")
