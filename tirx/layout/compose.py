@@ -12,7 +12,7 @@ from tirx.layout import cute
 from tirx.layout.domain import Coordinate, Region, Shape
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import reach
-from tirx.layout.notation import ComposeParts, read_compose
+from tirx.layout.notation import ComposeParts, SwizzleParts, read_compose
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on
 
@@ -45,22 +45,23 @@ class ComposeLayout:
             raise LayoutError(str(error), parts.tile.position) from None
 
     @classmethod
-    def from_cute(cls, text: str, element_bits: int) -> ComposeLayout:
-        """Reads `Swizzle<B,M,S> o shape:stride`, whose swizzle is on bytes and whose strides are in elements.
+    def from_cute(cls, text: str, element_bits: int | None = None) -> ComposeLayout:
+        """Reads CuTe text with a swizzle; `tirx.layout.cute` has the forms and what the swizzle of each acts on.
 
-        CuTe writes the opposite direction, `swizzle_inner=False`, as a negative S.
+        `Swizzle<B,M,S> o shape:stride`, the form of the PTX ISA, needs `element_bits`. CuTe writes the opposite
+        direction, `swizzle_inner=False`, as a negative S. LayoutError with the character offset.
         """
-        parts = cute.read_cute(text, allow_swizzle=True)
-        bits, base, shift = parts.swizzle or (0, 4, 3)
-        swizzle = SwizzleLayout(cute.element_base(base, element_bits), bits, abs(shift), swizzle_inner=shift >= 0)
-        return cls(swizzle, TileLayout(parts.iters))
+        parts = cute.read_composed(text, element_bits)
+        return cls(SwizzleLayout.from_parts(parts.swizzle), TileLayout(parts.iters, offset={"m": parts.offset}))
 
-    def to_cute(self, shape: Shape, element_bits: int) -> str:
-        """The inverse of `from_cute`: the swizzle on bytes, strides in elements."""
-        base = cute.byte_base(self.swizzle.per_element, element_bits)
-        shift = self.swizzle.atom_len if self.swizzle.swizzle_inner else -self.swizzle.atom_len
-        name = f"Swizzle<{self.swizzle.swizzle_len},{base},{shift}>"
-        return f"{name} o {self.tile.to_cute(shape)}"
+    def to_cute(self, shape: Shape, element_bits: int | None = None, form: cute.CuteForm = "isa") -> str:
+        """The inverse of `from_cute`, one top-level mode per dimension of `shape`.
+
+        form: "isa" and "pointer", both on bytes, or "layout", on elements, which needs no `element_bits`.
+        """
+        s = self.swizzle
+        parts = SwizzleParts(s.per_element, s.swizzle_len, s.atom_len, 0, s.swizzle_inner)
+        return cute.print_composed(parts, self.tile, shape, element_bits, form)
 
     def __str__(self) -> str:
         return f"ComposeLayout({self.swizzle}, {self.tile})"

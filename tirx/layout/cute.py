@@ -2,7 +2,16 @@
 
 CuTe orders digits colexicographically: inside a mode the *first* factor is fastest. Each top-level mode becomes one
 dimension of a row-major logical tensor, so ((8,2),(4,4)):((4,32),(1,64)) is a 16x16 layout whose last dimension, the
-second mode, is fastest in the flat index: S[(2, 8, 4, 4) : (32, 4, 64, 1)].
+second mode, is fastest in the flat index: S[(2, 8, 4, 4) : (32, 4, 64, 1)]. Integers may be static, `_8`, as CuTe
+prints those that the C++ compiler knows.
+
+A swizzle Sw<B,M,S>, also spelled Swizzle<B,M,S> or S<B,M,S>, acts on different things, and the text says on which:
+
+    Sw<3,3,3> o 0 o (8,64):(64,1)                       offsets in elements, after adding 0: CuTe's composition
+    Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1)    byte addresses of 16-bit elements: CuTe's shared-memory pointer
+    Swizzle<3,4,3> o (8,64):(64,1)                      byte addresses: PTX ISA 9.7.16.3.3, which leaves the width open
+
+These three are the same layout of 16-bit elements. Strides count elements in each of them.
 """
 
 from __future__ import annotations
@@ -10,122 +19,238 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from operator import mul
+from typing import TYPE_CHECKING, Literal
 
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters
+from tirx.layout.notation import SwizzleParts
+from tirx.layout.scanner import INTEGER_BITS, Scanner
 
 if TYPE_CHECKING:
     from tirx.layout.tile import TileLayout
 
-_TOKEN = re.compile(r"\s*(?:(-?[0-9]+)|([(),:]))")
-_SWIZZLE = re.compile(r"\s*(?:Swizzle|Sw)\s*<\s*([0-9]+)\s*,\s*([0-9]+)\s*,\s*([0-9]+)\s*>\s*o(?![A-Za-z0-9_])")
+_SWIZZLE = re.compile(r"(Swizzle|Sw|S)\s*<")
+_POINTER = re.compile(r"_?smem_ptr\[([0-9]{1,4})b\]\((unset|0x[0-9a-fA-F]{1,16})\)")
 
-IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
+CuteForm = Literal["isa", "layout", "pointer"]
+
+
+@dataclass(frozen=True)
+class CuteSwizzle:
+    """Sw<bits, base, shift> of a text, and what it acts on.
+
+    unit:    "element" for offsets in elements, "byte" for byte addresses.
+    width:   bits of an element, when the text tells.
+    offset:  elements added before the swizzle.
+    """
+
+    bits: int
+    base: int
+    shift: int
+    unit: Literal["element", "byte"]
+    width: int | None
+    offset: int
+    position: int
 
 
 @dataclass(frozen=True)
 class CuteParts:
-    """What a CuTe text says: iters, one logical extent per top-level mode, and (B, M, S) of a leading swizzle."""
+    """What a CuTe text says: iters, one logical extent per top-level mode, and a leading swizzle."""
 
     iters: Iters
     shape: tuple[int, ...]
-    swizzle: tuple[int, int, int] | None
+    swizzle: CuteSwizzle | None
 
 
-class _Reader:
-    def __init__(self, text: str, start: int):
-        self.text = text
-        self.position = start
+@dataclass(frozen=True)
+class CuteComposed:
+    """A CuTe text in units of elements; without a swizzle the swizzle is the identity."""
 
-    def peek(self) -> str | None:
-        match = _TOKEN.match(self.text, self.position)
-        return match.group(1) or match.group(2) if match else None
-
-    def at(self) -> int:
-        """Offset of the next character that is no white space."""
-        rest = self.text[self.position :]
-        return self.position + len(rest) - len(rest.lstrip())
-
-    def take(self) -> str | None:
-        match = _TOKEN.match(self.text, self.position)
-        if match is None:
-            return None
-        self.position = match.end()
-        return match.group(1) or match.group(2)
-
-    def fail(self, expected: str) -> LayoutError:
-        at = self.at()
-        found = repr(self.text[at]) if at < len(self.text) else "the end of the text"
-        return LayoutError(f"expected {expected}, found {found}", at)
-
-    def int_tuple(self) -> IntTuple:
-        token = self.peek()
-        if token == "(":
-            self.take()
-            items: list[IntTuple] = []
-            while self.peek() != ")":
-                items.append(self.int_tuple())
-                if self.peek() != ",":
-                    break
-                self.take()
-            if self.peek() != ")":
-                raise self.fail("',' or ')'")
-            self.take()
-            return tuple(items)
-        if token is None or token in ",:)":
-            raise self.fail("an integer or '('")
-        self.take()
-        return int(token)
+    iters: Iters
+    shape: tuple[int, ...]
+    swizzle: SwizzleParts
+    offset: int
 
 
-def _leaves(value: IntTuple) -> list[int]:
-    return [value] if isinstance(value, int) else [leaf for item in value for leaf in _leaves(item)]
+@dataclass(frozen=True)
+class _IntTuple:
+    """A nested tuple of integers: its brackets and leaves in order, and how many leaves each top-level item has."""
+
+    profile: str
+    leaves: tuple[int, ...]
+    positions: tuple[int, ...]
+    modes: tuple[int, ...]
 
 
-def _same_profile(shape: IntTuple, stride: IntTuple) -> bool:
-    if isinstance(shape, int) or isinstance(stride, int):
-        return isinstance(shape, int) and isinstance(stride, int)
-    return len(shape) == len(stride) and all(_same_profile(a, b) for a, b in zip(shape, stride, strict=True))
+def _leaf(scan: Scanner, what: str) -> int:
+    if scan.peek("?"):
+        raise LayoutError(
+            f"expected {what}, found '?': only extents and strides known now make a layout", scan.position
+        )
+    scan.take("_")
+    value = scan.integer(what)
+    if scan.peek("@"):
+        raise LayoutError(
+            f"expected an integer, found the basis stride {value}@...: a layout of coordinates gives no address",
+            scan.position,
+        )
+    return value
+
+
+def _int_tuple(scan: Scanner) -> _IntTuple:
+    """Reads any nesting without recursion."""
+    profile: list[str] = []
+    leaves: list[int] = []
+    positions: list[int] = []
+    modes: list[int] = []
+    depth = 0
+    while True:
+        if scan.take("("):
+            depth += 1
+            profile.append("(")
+            if not scan.peek(")"):
+                continue
+        else:
+            positions.append(scan.skip())
+            leaves.append(_leaf(scan, "an integer or '('"))
+            profile.append(".")
+            if depth < 2:
+                modes.append(1)
+        while depth:
+            # After an item: the next one, or the end of the tuple around it.
+            if profile[-1] != "(" and scan.take(",") and not scan.peek(")"):
+                break
+            if not scan.take(")"):
+                raise scan.fail("',' or ')'")
+            depth -= 1
+            profile.append(")")
+            if depth == 1:
+                modes.append(len(leaves) - sum(modes))
+        if not depth:
+            return _IntTuple("".join(profile), tuple(leaves), tuple(positions), tuple(modes))
+
+
+def _swizzle_head(scan: Scanner) -> tuple[int, int, int] | None:
+    """`Sw<B,M,S>`, or None when no swizzle is next."""
+    match = _SWIZZLE.match(scan.text, scan.skip())
+    if match is None:
+        return None
+    scan.position = match.end()
+    numbers: list[int] = []
+    for name in ("B", "M", "S"):
+        if numbers:
+            scan.expect(",")
+        at = scan.skip()
+        numbers.append(scan.integer(f"{name} of the swizzle (an integer)"))
+        if abs(numbers[-1]) > INTEGER_BITS or (numbers[-1] < 0 and name != "S"):
+            raise LayoutError(f"expected {name} of the swizzle in 0..{INTEGER_BITS}, found {numbers[-1]}", at)
+    scan.expect(">")
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _swizzle(scan: Scanner) -> CuteSwizzle | None:
+    """The swizzle and what it acts on, up to and with the last `o`."""
+    position = scan.skip()
+    head = _swizzle_head(scan)
+    if head is None:
+        return None
+    # A tensor prints its pointer glued to the swizzle, a layout prints ` o ` between the two.
+    glued = scan.peek("_")
+    if not glued and not scan.take_word("o"):
+        raise scan.fail("'o'")
+    at = scan.skip()
+    pointer = _POINTER.match(scan.text, at)
+    if pointer is not None:
+        scan.position = pointer.end()
+        period = 1 << (sum(head[:2]) + abs(head[2]))
+        address = 0 if pointer.group(2) == "unset" else int(pointer.group(2), 16)
+        if address % period:
+            raise LayoutError(
+                f"expected a pointer aligned to the {period} bytes of the swizzle, found {pointer.group(2)}", at
+            )
+        if not scan.take_word("o"):
+            raise scan.fail("'o'")
+        return CuteSwizzle(*head, "byte", int(pointer.group(1)), 0, position)
+    if glued or (scan.word() is not None and not scan.peek("_")):
+        raise scan.fail("a layout, an integer offset or a pointer smem_ptr[<bits>b](unset)")
+    if not scan.peek("("):
+        offset = _leaf(scan, "a layout, an integer offset or a pointer smem_ptr[<bits>b](unset)")
+        if scan.take_word("o"):
+            return CuteSwizzle(*head, "element", None, offset, position)
+        scan.position = at
+    return CuteSwizzle(*head, "byte", None, 0, position)
 
 
 def read_cute(text: str, allow_swizzle: bool = False) -> CuteParts:
     """Reads CuTe text. Strides left out are compact and colexicographic, as in CuTe.
 
-    A leading `Swizzle<B,M,S> o` is allowed on request only. LayoutError with the character offset otherwise.
+    A leading swizzle is allowed on request only. LayoutError with the character offset otherwise.
     """
-    swizzled = _SWIZZLE.match(text)
-    if swizzled is not None and not allow_swizzle:
-        raise LayoutError("expected a plain CuTe layout, found a swizzle: use ComposeLayout.from_cute", 0)
-    reader = _Reader(text, swizzled.end() if swizzled is not None else 0)
-    at_shape = reader.at()
-    shape = reader.int_tuple()
-    extents = _leaves(shape)
-    if any(extent < 1 for extent in extents):
-        raise LayoutError(f"extents must be positive, found {min(extents)}", at_shape)
-    if reader.peek() == ":":
-        reader.take()
-        at_stride = reader.at()
-        stride = reader.int_tuple()
-        if not _same_profile(shape, stride):
+    scan = Scanner(text)
+    swizzle = _swizzle(scan)
+    if swizzle is not None and not allow_swizzle:
+        raise LayoutError(
+            "expected a plain CuTe layout, found a swizzle: use ComposeLayout.from_cute", swizzle.position
+        )
+    at_shape = scan.skip()
+    shape = _int_tuple(scan)
+    for extent, at in zip(shape.leaves, shape.positions, strict=True):
+        if extent < 1:
+            raise LayoutError(f"extents must be positive, found {extent}", at)
+    if prod(shape.leaves) >= 2**INTEGER_BITS:
+        raise LayoutError(f"expected fewer than 2**{INTEGER_BITS} elements in all", at_shape)
+    if scan.take(":"):
+        at_stride = scan.skip()
+        stride = _int_tuple(scan)
+        if stride.profile != shape.profile:
             raise LayoutError("expected strides nested like the shape", at_stride)
-        strides = _leaves(stride)
+        strides = stride.leaves
     else:
-        strides = [prod(extents[:i]) for i in range(len(extents))]
-    if reader.at() < len(text):
-        raise reader.fail("the end of the layout")
+        strides = (1, *accumulate(shape.leaves, mul))[: len(shape.leaves)]
+    scan.end()
     iters: list[Iter] = []
     sizes: list[int] = []
     used = 0
-    for mode in (shape,) if isinstance(shape, int) else shape:
-        count = len(_leaves(mode))
-        factors = list(zip(extents, strides, strict=True))[used : used + count]
+    for count in shape.modes:
+        extents = shape.leaves[used : used + count]
+        iters.extend(Iter(e, s) for e, s in zip(extents[::-1], strides[used : used + count][::-1], strict=True))
+        sizes.append(prod(extents))
         used += count
-        sizes.append(prod(extent for extent, _ in factors))
-        iters.extend(Iter(e, s) for e, s in reversed(factors))
-    bits, base, shift = (int(group) for group in swizzled.groups()) if swizzled is not None else (0, 0, 0)
-    return CuteParts(tuple(iters), tuple(sizes), (bits, base, shift) if swizzled is not None else None)
+    return CuteParts(tuple(iters), tuple(sizes), swizzle)
+
+
+def read_composed(text: str, element_bits: int | None = None) -> CuteComposed:
+    """
+    Reads CuTe text with or without a swizzle, in units of elements.
+
+    element_bits: the width of an element, a power of two. A swizzle on bytes needs it unless its pointer tells it;
+        both must agree then. A swizzle on elements does not look at it.
+    """
+    parts = read_cute(text, allow_swizzle=True)
+    found = parts.swizzle
+    if found is None:
+        return CuteComposed(parts.iters, parts.shape, SwizzleParts(0, 0, 0, 0), 0)
+    at = found.position
+    base = found.base
+    if found.unit == "byte":
+        width = found.width if found.width is not None else element_bits
+        if width is None:
+            raise LayoutError(
+                f"expected the width of an element for a swizzle on byte addresses; a swizzle on offsets in elements "
+                f"is written Sw<{found.bits},{found.base},{found.shift}> o 0 o ...",
+                at,
+            )
+        if element_bits is not None and element_bits != width:
+            raise LayoutError(f"expected a pointer to elements of {element_bits} bits, found {width} bits", at)
+        try:
+            base = element_base(base, width)
+        except LayoutError as error:
+            raise LayoutError(str(error), at) from None
+    swizzle = SwizzleParts(base, found.bits, abs(found.shift), at, found.shift >= 0)
+    return CuteComposed(parts.iters, parts.shape, swizzle, found.offset)
 
 
 def cute_shape(text: str) -> tuple[int, ...]:
@@ -148,6 +273,29 @@ def print_cute(layout: TileLayout, shape: Sequence[int]) -> str:
     if len(modes) == 1 and len(modes[0]) == 1:
         return f"{extents[0]}:{strides[0]}"
     return f"({','.join(extents)}):({','.join(strides)})"
+
+
+def print_composed(
+    swizzle: SwizzleParts, tile: TileLayout, shape: Sequence[int], element_bits: int | None, form: CuteForm
+) -> str:
+    """
+    CuTe text of a swizzle after a tile, in one of the three forms that the head of this file shows.
+
+    Only "layout" can say an offset of the tile, and only it needs no element width. Raises LayoutError for what the
+    form cannot say.
+    """
+    shift = swizzle.atom_len if swizzle.swizzle_inner else -swizzle.atom_len
+    if form == "layout":
+        offsets = dict(tile.offset)
+        plain = type(tile)(tile.shard, tile.replica, {name: at for name, at in offsets.items() if name != "m"})
+        name = f"Sw<{swizzle.swizzle_len},{swizzle.per_element},{shift}>"
+        return f"{name} o {offsets.get('m', 0)} o {print_cute(plain, shape)}"
+    if element_bits is None:
+        raise LayoutError(f"expected the width of an element for CuTe text of the form '{form}'")
+    numbers = f"<{swizzle.swizzle_len},{byte_base(swizzle.per_element, element_bits)},{shift}>"
+    if form == "pointer":
+        return f"Sw{numbers} o smem_ptr[{element_bits}b](unset) o {print_cute(tile, shape)}"
+    return f"Swizzle{numbers} o {print_cute(tile, shape)}"
 
 
 def element_base(byte_base: int, element_bits: int) -> int:

@@ -270,7 +270,7 @@ def test_cute_swizzles_count_bytes() -> None:
         ("(8,2):(1)", "expected strides nested like the shape", 6),
         ("(8,2:(1,2)", "expected ',' or ')'", 4),
         ("(8,x):(1,2)", "expected an integer or '('", 3),
-        ("(8,0):(1,2)", "extents must be positive, found 0", 0),
+        ("(8,0):(1,2)", "extents must be positive, found 0", 3),
         ("8:1 z", "expected the end of the layout, found 'z'", 4),
         ("", "expected an integer or '(', found the end of the text", 0),
     ],
