@@ -18,6 +18,7 @@ from tirx.layout.dtypes import ElementType, element_type
 from tirx.layout.errors import LayoutError
 from tirx.layout.gf2 import BitMatrix
 from tirx.layout.iters import Iter
+from tirx.layout.mesh import Mesh, MeshError
 from tirx.layout.parse import Layout, parse_layout, resolve
 from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
 from tirx.layout.tile import TileLayout
@@ -35,6 +36,8 @@ __all__ = [
     "Iter",
     "Layout",
     "LayoutError",
+    "Mesh",
+    "MeshError",
     "SwizzleLayout",
     "SwizzleMode",
     "TileLayout",
