@@ -27,13 +27,16 @@ from typing import TYPE_CHECKING, Literal
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters
 from tirx.layout.notation import SwizzleParts
-from tirx.layout.scanner import INTEGER_BITS, Scanner
+from tirx.layout.scanner import Scanner, check_integer
 
 if TYPE_CHECKING:
     from tirx.layout.tile import TileLayout
 
 _SWIZZLE = re.compile(r"(Swizzle|Sw|S)\s*<")
 _POINTER = re.compile(r"_?smem_ptr\[([0-9]{1,4})b\]\((unset|0x[0-9a-fA-F]{1,16})\)")
+
+_ADDRESS_BITS = 63
+"""The numbers of a swizzle are positions of bits; more than this no address has."""
 
 CuteForm = Literal["isa", "layout", "pointer"]
 
@@ -145,8 +148,8 @@ def _swizzle_head(scan: Scanner) -> tuple[int, int, int] | None:
             scan.expect(",")
         at = scan.skip()
         numbers.append(scan.integer(f"{name} of the swizzle (an integer)"))
-        if abs(numbers[-1]) > INTEGER_BITS or (numbers[-1] < 0 and name != "S"):
-            raise LayoutError(f"expected {name} of the swizzle in 0..{INTEGER_BITS}, found {numbers[-1]}", at)
+        if abs(numbers[-1]) > _ADDRESS_BITS or (numbers[-1] < 0 and name != "S"):
+            raise LayoutError(f"expected {name} of the swizzle in 0..{_ADDRESS_BITS}, found {numbers[-1]}", at)
     scan.expect(">")
     return numbers[0], numbers[1], numbers[2]
 
@@ -200,8 +203,7 @@ def read_cute(text: str, allow_swizzle: bool = False) -> CuteParts:
     for extent, at in zip(shape.leaves, shape.positions, strict=True):
         if extent < 1:
             raise LayoutError(f"extents must be positive, found {extent}", at)
-    if prod(shape.leaves) >= 2**INTEGER_BITS:
-        raise LayoutError(f"expected fewer than 2**{INTEGER_BITS} elements in all", at_shape)
+    check_integer(prod(shape.leaves), at_shape)
     if scan.take(":"):
         at_stride = scan.skip()
         stride = _int_tuple(scan)

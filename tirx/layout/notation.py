@@ -27,7 +27,7 @@ from typing import NamedTuple
 from tirx.layout.axis import axis
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters, row_major
-from tirx.layout.scanner import INTEGER_BITS, Scanner, check_integer
+from tirx.layout.scanner import Scanner, check_integer
 
 _TILE_WORDS = ("TileLayout", "#tirx.tile_layout")
 _ITERS_WORD = "TileLayout.from_iters"
@@ -82,11 +82,6 @@ def _extent(scan: Scanner) -> int:
     return extent
 
 
-def _check_size(extents: list[int], position: int) -> None:
-    if prod(extents) >= 2**INTEGER_BITS:
-        raise LayoutError(f"expected fewer than 2**{INTEGER_BITS} elements in all", position)
-
-
 def _axis_name(scan: Scanner) -> str:
     """`laneid`, `Axis.laneid`, `Axis.get("laneid")` or `"laneid"`."""
     if scan.take_word("Axis.get"):
@@ -99,6 +94,8 @@ def _axis_name(scan: Scanner) -> str:
     quoted = scan.string()
     if quoted is not None:
         name, at = quoted
+        if not name:
+            raise LayoutError("expected an axis name, found an empty string", at)
         return axis(name, at).name
     at = scan.skip()
     word = scan.word()
@@ -159,7 +156,7 @@ def _bracket(scan: Scanner, letter: str) -> Iters:
     scan.expect("[")
     at = scan.skip()
     extents = _extents(scan)
-    _check_size(extents, at)
+    check_integer(prod(extents), at)
     if letter == "S" and scan.take("]"):
         return row_major(extents)
     if not scan.take(":"):
@@ -242,7 +239,7 @@ def _iter_list(scan: Scanner) -> Iters:
         if not scan.take(","):
             break
     scan.expect(closing)
-    _check_size([it.extent for it in items], at)
+    check_integer(prod(it.extent for it in items), at)
     return tuple(items)
 
 

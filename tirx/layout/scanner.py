@@ -10,34 +10,31 @@ from tirx.layout.errors import LayoutError
 _SPACE = re.compile(r"\s*")
 _INTEGER = re.compile(r"-?[0-9]+")
 _NUMBER_LIKE = re.compile(r"-?[0-9][A-Za-z0-9_.]*")
-_WORD = re.compile(r"#?[A-Za-z_][A-Za-z0-9_.]*", re.ASCII)
+_WORD = re.compile(r"#?[^\W\d][\w.]*")
 _KEYWORD = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=(?!=)", re.ASCII)
 _STRING = re.compile(r"""(["'])([^"'\n]*)\1""")
 _OTHER_BASE = re.compile(r"-?0(x[0-9a-f]+|o[0-7]+|b[01]+)", re.IGNORECASE)
 _TYPED_INTEGER = re.compile(r"u?int(8|16|32|64)")
 
-INTEGER_BITS = 63
-"""Coordinates are computed with signed 64-bit integers."""
-
-_INTEGER_DIGITS = len(str(2**INTEGER_BITS))
+INTEGER_DIGITS = 1000
+"""Layouts hold exact integers of any size; Python turns no more than some thousand digits into one."""
 
 
 def check_integer(value: int, position: int) -> int:
-    """The value, or LayoutError when it is beyond signed 64-bit integers."""
-    if not -(2**INTEGER_BITS) <= value < 2**INTEGER_BITS:
-        raise LayoutError(f"expected an integer of at most {INTEGER_BITS} bits and a sign", position)
+    """The value, or LayoutError when it has more digits than can be read back."""
+    if abs(value) >= 10**INTEGER_DIGITS:
+        raise LayoutError(f"expected an integer of at most {INTEGER_DIGITS} digits", position)
     return value
 
 
 def to_integer(digits: str, position: int) -> int:
-    """Decimal digits with an optional sign as an int; LayoutError beyond signed 64-bit integers."""
-    # Python converts no more than some thousand digits, leading zeros included.
+    """Decimal digits with an optional sign as an int; LayoutError for too many of them."""
     significant = digits.lstrip("-").lstrip("0") or "0"
-    if len(significant) > _INTEGER_DIGITS:
+    if len(significant) > INTEGER_DIGITS:
         raise LayoutError(
-            f"expected an integer of at most {INTEGER_BITS} bits and a sign, found {len(significant)} digits", position
+            f"expected an integer of at most {INTEGER_DIGITS} digits, found {len(significant)} digits", position
         )
-    return check_integer(-int(significant) if digits.startswith("-") else int(significant), position)
+    return -int(significant) if digits.startswith("-") else int(significant)
 
 
 class Scanner:

@@ -31,7 +31,7 @@
 
 // -----
 
-// CHECK:      error: expected ',', found '>'
+// CHECK:      error: expected ',' and atom_len, found '>'
 // CHECK-NEXT: "test.op"() {a = #tirx.swizzle_layout<3, 3>} : () -> ()
 // CHECK-NEXT: {{^                                          \^$}}
 "test.op"() {a = #tirx.swizzle_layout<3, 3>} : () -> ()

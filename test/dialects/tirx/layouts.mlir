@@ -56,6 +56,12 @@
 // CHECK: "test.op"() {a = #tirx.tile_layout<S[(2, 3) : (18446744073709551616, 1)]>}
 "test.op"() {a = #tirx.tile_layout<S[(2, 3) : (18446744073709551616, 1)]>} : () -> ()
 
+// Spellings of TVM can be pasted.
+// CHECK: "test.op"() {a = #tirx.tile_layout<S[(2, 4) : (4@wgid, 1@laneid)] + 7 + 3@warpid>}
+"test.op"() {a = #tirx.tile_layout<T.S[(2, 4):(4 @ Axis.wgid, "laneid")] + (3 @ Axis.warpid + 7)>} : () -> ()
+// CHECK: "test.op"() {a = #tirx.tile_layout<S[] + R[8 : 1@laneid]>}
+"test.op"() {a = #tirx.tile_layout<R[8 : 1@"laneid"]>} : () -> ()
+
 // Replicas are collected; offsets are added up, sorted, and printed last.
 // CHECK: "test.op"() {a = #tirx.tile_layout<S[8 : 1] + R[(2, 3, 2) : (1@wgid, 0, -4@warpid)]>}
 "test.op"() {a = #tirx.tile_layout<S[8 : 1] + R[(2, 3) : (1@wgid, 0)] + R[2 : -4@warpid]>} : () -> ()

@@ -194,7 +194,9 @@ def test_no_depth_is_too_deep(piece: str) -> None:
 
 
 def test_huge_numbers() -> None:
-    with pytest.raises(LayoutError, match="63 bits and a sign, found 10000 digits") as caught:
+    with pytest.raises(LayoutError, match="at most 1000 digits, found 10000 digits") as caught:
         parse_layout(f"S[8 : {'9' * 10000}]")
     assert caught.value.position == 6
     assert parse_layout(f"S[8 : {'0' * 10000}1]") == TileLayout.row_major((8,))
+    huge = TileLayout([Iter(8, -(10**999))], offset={"laneid": 10**999})
+    assert parse_layout(str(huge)) == huge
