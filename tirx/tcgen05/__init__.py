@@ -3,6 +3,7 @@
 from tirx.tcgen05.atoms import atom_shape, smem_atom, smem_layout
 from tirx.tcgen05.canonical import canonical_layout, operand_slices
 from tirx.tcgen05.canonical_form import CanonicalLayout, OperandSlice
+from tirx.tcgen05.convolution import convolution_mask
 from tirx.tcgen05.dtypes import DTYPES, DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
@@ -92,6 +93,7 @@ __all__ = [
     "canonical_layout",
     "check_shape",
     "check_transposed_b",
+    "convolution_mask",
     "data_path",
     "find_dtype",
     "find_kind",

@@ -19,6 +19,9 @@ class LegalityError(ValueError):
     - `found`: byte address where the layout puts it (a half byte for 4-bit elements is `.5`);
     - `nearest`: the canonical layout that fits most elements;
     - `suggestion`: a legal layout of the whole operand, close to the one found, which the message ends with.
+
+    A set of columns that no zero-column mask descriptor has carries `column`, the first one found that breaks the
+    period.
     """
 
     def __init__(
@@ -30,6 +33,7 @@ class LegalityError(ValueError):
         found: float | None = None,
         nearest: CanonicalLayout | None = None,
         suggestion: OperandLayout | None = None,
+        column: int | None = None,
     ):
         super().__init__(message)
         self.element = element
@@ -37,3 +41,4 @@ class LegalityError(ValueError):
         self.found = found
         self.nearest = nearest
         self.suggestion = suggestion
+        self.column = column

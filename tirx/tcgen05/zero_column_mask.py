@@ -12,6 +12,7 @@ starts a sub-mask with the zeroed run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -31,6 +32,7 @@ MAX_SPAN = 256
 """Longest run that a span field can express; also the largest N."""
 
 _RESERVED = ((36, 3), (62, 2))  # (first bit, width)
+_SHIFT = (56, 6)
 
 Four = tuple[int, int, int, int]
 
@@ -104,7 +106,13 @@ class ZeroColumnMask:
             raise LegalityError(f"expected a 64-bit zero-column mask descriptor, got {value:#x}")
         for first, width in _RESERVED:
             if found := value >> first & ((1 << width) - 1):
-                raise LegalityError(f"bits {first}-{first + width - 1}: expected 0, got {found:#b}")
+                raise LegalityError(f"reserved bits {first}-{first + width - 1}: expected 0, got {found:#b}")
+        first, width = _SHIFT
+        if (shift := value >> first & ((1 << width) - 1)) > max(MAX_COLUMN_SHIFT.values()):
+            raise LegalityError(
+                f"column shift (bits {first}-{first + width - 1}): expected 0 to {max(MAX_COLUMN_SHIFT.values())}, "
+                f"got {shift}"
+            )
         count = [value >> 8 * i & 0xFF for i in range(4)]
         first_span = [value >> 32 + i & 1 for i in range(4)]
         return ZeroColumnMask(
@@ -112,7 +120,7 @@ class ZeroColumnMask:
             first_span=(first_span[0], first_span[1], first_span[2], first_span[3]),
             skip_span=value >> 40 & 0xFF,
             use_span=value >> 48 & 0xFF,
-            shift=value >> 56 & 0x3F,
+            shift=shift,
             generate=bool(value >> 39 & 1),
         )
 
@@ -150,17 +158,19 @@ class ZeroColumnMask:
         return (position < skip).reshape(n)
 
     @staticmethod
-    def from_columns(zero: Sequence[bool] | NDArray[np.bool_], m: int, n: int, shift: int = 0) -> ZeroColumnMask:
-        """A descriptor whose mask is exactly `zero`: N booleans, True where logical column j of B counts as zero.
+    def from_columns(
+        zero: Sequence[bool] | NDArray[np.bool_] | AbstractSet[int], m: int, n: int, shift: int = 0
+    ) -> ZeroColumnMask:
+        """The descriptor whose mask is exactly `zero`: N booleans, True where logical column j of B counts as zero, or
+        the set of those columns.
 
         Complete: when it raises, no descriptor has that mask. A run that is bounded on both sides inside a sub-mask
         fixes a span; a run cut by the edge of a sub-mask only bounds it from below; every phase can be encoded.
-        Raises LegalityError naming the column where the pattern stops being periodic.
+        Canonical: of all descriptors with that mask and shift, the one whose 64-bit integer is smallest.
+        Raises LegalityError naming the column where the pattern stops being periodic (also in its `column`).
         """
         width = sub_mask_width(m, n)
-        wanted = np.asarray(zero, dtype=np.bool_)
-        if wanted.shape != (n,):
-            raise LegalityError(f"expected {n} columns, got an array of shape {wanted.shape}")
+        wanted = _columns(zero, n)
         if not wanted.any():
             mask = ZeroColumnMask(shift=shift, generate=False)
             mask.verify(m, n)
@@ -182,6 +192,27 @@ class ZeroColumnMask:
         )
         mask.verify(m, n)
         return mask
+
+
+def _columns(zero: Sequence[bool] | NDArray[np.bool_] | AbstractSet[int], n: int) -> NDArray[np.bool_]:
+    """N booleans from what `from_columns` accepts; raises LegalityError for anything else."""
+    if isinstance(zero, AbstractSet):
+        if outside := sorted(column for column in zero if not 0 <= column < n):
+            raise LegalityError(f"expected columns 0 to {n - 1}, got {outside[0]}", column=outside[0])
+        wanted = np.zeros(n, dtype=np.bool_)
+        wanted[list(zero)] = True
+        return wanted
+    values = np.asarray(zero)
+    if values.shape != (n,):
+        raise LegalityError(f"expected {n} columns, got an array of shape {values.shape}")
+    wanted = values.astype(np.bool_)
+    if (values != wanted).any():
+        column = int(np.flatnonzero(values != wanted)[0])
+        raise LegalityError(
+            f"column {column}: expected True or False, got {values[column]}; column numbers are passed as a set",
+            column=column,
+        )
+    return wanted
 
 
 def _runs(wanted: NDArray[np.bool_], start: int, stop: int) -> list[_Run]:
@@ -206,6 +237,7 @@ def _span(runs: list[_Run], zeroed: bool) -> int:
             raise LegalityError(
                 f"no zero-column mask descriptor has these columns: column {column} is expected {now} and is {then}, "
                 f"because columns {model.start} to {model.stop - 1} make a run of {model.length} {kind} columns and "
-                f"all such runs must have that length; the run at column {run.start} has {run.length}"
+                f"all such runs must have that length; the run at column {run.start} has {run.length}",
+                column=column,
             )
     return model.length
