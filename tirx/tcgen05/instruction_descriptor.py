@@ -1,23 +1,39 @@
-"""The 32-bit instruction descriptor of tcgen05.mma (PTX ISA "Instruction descriptor"), for all kinds."""
+"""The 32-bit instruction descriptor of tcgen05.mma (PTX ISA "Instruction descriptor"), for all kinds.
+
+The bits have three forms: one of the kinds without scale factors, one of kind::mxf8f6f4, one of the two 4-bit kinds.
+A form is a table of fields; `_legal_values` says which values of a field a kind has. What depends on several fields, on
+the CTA group or on `.ws` is in `InstructionDescriptor.verify`; what depends on other operands, in `tirx.tcgen05.check`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from tirx.ptx.targets import Target
 from tirx.tcgen05.dtypes import find_dtype
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.kinds import Codes, find_kind
+from tirx.tcgen05.kinds import find_kind
 from tirx.tcgen05.shapes import SHAPES, check_shape, check_transposed_b
 from tirx.tcgen05.swizzle_modes import MAJORS, Major
 
 MAX_SHIFTS = (0, 8, 16, 32)
 """Values of `max_shift` in columns, by their code in bits 30-31."""
 
-# field -> (first bit, width). `m` holds M >> 4 in both forms: the block-scaled table calls it M >> 7 in bits 27-28,
-# which is the same bits, because M is 128 or 256 there.
-_COMMON = {
-    "sparsity_selector": (0, 2),
+Bits = tuple[int, int]
+"""(first bit, width)."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """Where the fields are. `reserved` bits are 0; a field outside of the form has its default."""
+
+    fields: Mapping[str, Bits]
+    reserved: tuple[Bits, ...]
+
+
+_COMMON: Mapping[str, Bits] = {
     "sparse": (2, 1),
     "a": (7, 3),
     "b": (10, 3),
@@ -26,10 +42,71 @@ _COMMON = {
     "a_major": (15, 1),
     "b_major": (16, 1),
     "n": (17, 6),
-    "m": (24, 5),
 }
-_DENSE = _COMMON | {"saturate": (3, 1), "d": (4, 2), "max_shift": (30, 2)}
-_SCALED = _COMMON | {"sf_b_id": (4, 2), "scale": (23, 1), "sf_a_id": (29, 2), "k96": (31, 1)}
+# M >> 4 in all forms: the tables of the block-scaled kinds say M >> 7 in bits 27-28 and 0 in bits 24-26, which is the
+# same for M = 128 and 256, all that there is.
+_M: Mapping[str, Bits] = {"m": (24, 5)}
+_SCALE: Mapping[str, Bits] = {"sf_b_id": (4, 2), "scale": (23, 1), "sf_a_id": (29, 2)}
+
+_SELECTOR: Mapping[str, Bits] = {"sparsity_selector": (0, 2)}
+
+_UNSCALED_FORM = _Form(
+    {**_COMMON, **_M, **_SELECTOR, "saturate": (3, 1), "d": (4, 2), "max_shift": (30, 2)},
+    reserved=((6, 1), (23, 1), (29, 1)),
+)
+_MXF8F6F4_FORM = _Form(
+    {**_COMMON, **_M, **_SCALE},
+    reserved=((0, 2), (3, 1), (6, 1), (24, 3), (31, 1)),
+)
+_MXF4_FORM = _Form(
+    {**_COMMON, **_M, **_SCALE, "b": (10, 2), "k96": (31, 1)},
+    reserved=((0, 2), (3, 1), (6, 1), (12, 1), (24, 3)),
+)
+
+_TITLES = {"a": "A type", "b": "B type", "d": "D type", "m": "M", "n": "N", "scale": "scale type"}
+
+
+def _title(field: str) -> str:
+    return _TITLES.get(field, field)
+
+
+def _form(kind: str) -> _Form:
+    row = find_kind(kind)
+    return (_MXF4_FORM if row.has_k96 else _MXF8F6F4_FORM) if row.block_scaled else _UNSCALED_FORM
+
+
+@cache
+def _legal_values(kind: str) -> Mapping[str, tuple[object, ...]]:
+    """Field -> the values that this kind has for it, whatever the other fields are."""
+    row = find_kind(kind)
+    shapes = [shape for shape in SHAPES if row.name in shape.kinds]
+    flags, majors = (False, True), MAJORS if row.transposable else ("K",)
+    return {
+        "a": tuple(name for name, _ in row.operands),
+        "b": tuple(name for name, _ in row.operands),
+        "d": tuple(name for name, _ in row.accumulators),
+        "m": tuple(sorted({m for shape in shapes for m in shape.m})),
+        "n": tuple(sorted({n for shape in shapes for n in shape.n})),
+        "scale": tuple(name for name, _ in row.scales) or (None,),
+        "sf_a_id": row.sf_ids,
+        "sf_b_id": row.sf_ids,
+        "a_major": majors,
+        "b_major": majors,
+        "saturate": flags if row.integer else (False,),
+        "negate_a": (False,) if row.integer else flags,
+        "negate_b": (False,) if row.integer else flags,
+        "sparse": flags,
+        "sparsity_selector": tuple(range(4)) if row.has_sparsity_selector else (0,),
+        "k96": flags if row.has_k96 else (False,),
+        "max_shift": (0,) if row.block_scaled else MAX_SHIFTS,
+    }
+
+
+def smallest_max_shift(shift: int) -> int:
+    """The `max_shift` to write for a zero-column mask that shifts by so many columns. Raises LegalityError above 32."""
+    if not 0 <= shift <= MAX_SHIFTS[-1]:
+        raise LegalityError(f"expected a column shift of 0 to {MAX_SHIFTS[-1]}, got {shift}")
+    return next(value for value in MAX_SHIFTS if value >= shift)
 
 
 @dataclass(frozen=True)
@@ -81,48 +158,51 @@ class InstructionDescriptor:
     @property
     def k(self) -> int:
         """Elements of K that the instruction multiplies."""
-        return 96 if self.k96 else find_kind(self.kind).instruction_k(self.sparse)
+        return find_kind(self.kind).instruction_k(self.sparse, self.k96)
 
-    def verify(self, cta_group: int | None = None, ws: bool | None = None) -> None:
+    def verify(self, cta_group: int | None = None, ws: bool | None = None, target: str | Target | None = None) -> None:
         """Raises LegalityError, naming the field, unless the ISA allows the descriptor.
 
-        The descriptor does not say whether it is for a CTA pair or for `.ws`: pass what is known, and the shape is
-        checked against that; with None it must be legal for some choice.
+        The descriptor does not say whether it is for a CTA pair or for `.ws`, nor the target: pass what is known, and
+        the shape is checked against that; with None it must be legal for some choice.
         """
         row = find_kind(self.kind)
         where = f"kind::{row.name}"
-        for field, value in (("A", self.a), ("B", self.b)):
-            _expect(where, f"{field} type", value, [name for name, _ in row.operands])
-        _expect(where, "D type", self.d, [name for name, _ in row.accumulators])
+        legal = _legal_values(row.name)
+        for field in ("a", "b", "d"):
+            self._expect(field, legal[field])
         for d, operands in row.d_operands:
             if self.d == d and not {self.a, self.b} <= set(operands):
                 raise LegalityError(
                     f"{where}: D = {d} is expected with A and B of {', '.join(operands)}, got {self.a} and {self.b}; "
                     "nearest is D = f32"
                 )
-        _expect(where, "scale type", self.scale, [name for name, _ in row.scales] or [None])
-        for field, value in (("sf_a_id", self.sf_a_id), ("sf_b_id", self.sf_b_id)):
-            _expect(where, field, value, row.sf_ids)
+        for field in ("scale", "sf_a_id", "sf_b_id"):
+            self._expect(field, legal[field])
         for field, element, major in (("a_major", self.a, self.a_major), ("b_major", self.b, self.b_major)):
-            if major == "MN" and (not row.transposable or find_dtype(element).bits < 8):
+            if major not in legal[field] or (major == "MN" and find_dtype(element).bits < 8):
                 raise LegalityError(
                     f"{where}: {field} of {element} is expected K (4-bit and 6-bit types never are MN-major)"
                 )
-        _expect(where, "saturate", self.saturate, (False, True) if row.integer else (False,))
-        for field, value in (("negate_a", self.negate_a), ("negate_b", self.negate_b)):
-            _expect(where, field, value, (False,) if row.integer else (False, True))
-        selectors = range(4) if row.has_sparsity_selector and self.sparse else (0,)
-        _expect(where, "sparsity_selector", self.sparsity_selector, selectors)
-        _expect(where, "k96", self.k96, (False, True) if row.has_k96 and not self.sparse else (False,))
-        _expect(where, "max_shift", self.max_shift, (0,) if row.block_scaled or ws is False else MAX_SHIFTS)
-        self._verify_shape(cta_group, True if self.max_shift and ws is None else ws)
+        for field in ("saturate", "negate_a", "negate_b"):
+            self._expect(field, legal[field])
+        self._expect("sparsity_selector", legal["sparsity_selector"] if self.sparse else (0,))
+        self._expect("k96", (False,) if self.sparse else legal["k96"])
+        self._expect("max_shift", (0,) if ws is False else legal["max_shift"])
+        self._verify_shape(cta_group, True if self.max_shift and ws is None else ws, target)
 
-    def _verify_shape(self, cta_group: int | None, ws: bool | None) -> None:
+    def _expect(self, field: str, legal: Sequence[object]) -> None:
+        if (value := getattr(self, field)) not in legal:
+            raise LegalityError(
+                f"kind::{self.kind}: expected {_title(field)} {' or '.join(map(str, legal))}, got {value}"
+            )
+
+    def _verify_shape(self, cta_group: int | None, ws: bool | None, target: str | Target | None) -> None:
         variants = [
             (shape.cta_group, shape.ws)
             for shape in SHAPES
             if self.kind in shape.kinds
-            and shape.sparse == self.sparse
+            and (shape.sparse, shape.k96) == (self.sparse, self.k96)
             and cta_group in (None, shape.cta_group)
             and ws in (None, shape.ws)
         ]
@@ -131,7 +211,9 @@ class InstructionDescriptor:
         error: LegalityError | None = None
         for group, weight_stationary in variants:
             try:
-                check_shape(self.kind, self.m, self.n, group, weight_stationary, self.sparse)
+                check_shape(
+                    *(self.kind, self.m, self.n, group, weight_stationary, self.sparse), k96=self.k96, target=target
+                )
                 if self.b_major == "MN":
                     check_transposed_b(self.b, self.n, group)
                 return
@@ -150,94 +232,86 @@ class InstructionDescriptor:
 
         Raises LegalityError only for a value that has no code or does not fit its field.
         """
-        row = find_kind(self.kind)
-        values: dict[str, int] = {
-            "sparsity_selector": self.sparsity_selector,
-            "sparse": int(self.sparse),
-            "saturate": int(self.saturate),
-            "d": _code("D type", self.d, row.accumulators),
-            "a": _code("A type", self.a, row.operands),
-            "b": _code("B type", self.b, row.operands),
-            "negate_a": int(self.negate_a),
-            "negate_b": int(self.negate_b),
-            "a_major": MAJORS.index(self.a_major),
-            "b_major": MAJORS.index(self.b_major),
-            "n": _scaled("N", self.n, 8),
-            "m": _scaled("M", self.m, 16),
-            "sf_a_id": self.sf_a_id,
-            "sf_b_id": self.sf_b_id,
-            "k96": int(self.k96),
-        }
-        if row.block_scaled:
-            values["scale"] = _code("scale type", self.scale, row.scales)
-        else:
-            _expect(f"kind::{self.kind}", "max_shift", self.max_shift, MAX_SHIFTS)
-            values["max_shift"] = MAX_SHIFTS.index(self.max_shift)
+        codes = _codes(self.kind)
         word = 0
-        for field, (first, width) in (_SCALED if row.block_scaled else _DENSE).items():
-            if not 0 <= values[field] < 1 << width:
-                raise LegalityError(f"{field}: expected a code of {width} bits, got {values[field]}")
-            word |= values[field] << first
+        for field, (first, _) in {**_form(self.kind).fields, **_SELECTOR}.items():
+            value = getattr(self, field)
+            code = next((code for code, meaning in codes[field].items() if meaning == value), None)
+            if code is None:
+                raise LegalityError(
+                    f"kind::{self.kind}: expected {_title(field)} {_some(map(str, codes[field].values()))}, got {value}"
+                )
+            word |= code << first
         return word
 
     @staticmethod
     def decode(value: int, kind: str) -> InstructionDescriptor:
         """The descriptor that a 32-bit integer means for `.kind::KIND`; the kind itself is not in the bits.
 
-        Raises LegalityError for a set reserved bit or a type code without meaning; `verify` judges the rest.
+        Strict: raises LegalityError, naming the field and its bits, for a set reserved bit and for a code that this
+        kind does not have in a field. `verify` judges the fields together.
         """
         row = find_kind(kind)
         if not 0 <= value < 1 << 32:
             raise LegalityError(f"expected a 32-bit instruction descriptor, got {value:#x}")
-        fields = _SCALED if row.block_scaled else _DENSE
-        field = {name: value >> first & ((1 << width) - 1) for name, (first, width) in fields.items()}
-        known = sum(((1 << width) - 1) << first for first, width in fields.values())
-        if reserved := value & ~known:
-            raise LegalityError(f"kind::{row.name}: expected 0 in the reserved bits, got {reserved:#x}")
-        return InstructionDescriptor(
-            kind=row.name,
-            a=_name("A type", field["a"], row.operands),
-            b=_name("B type", field["b"], row.operands),
-            d=_name("D type", field["d"], row.accumulators) if "d" in field else row.accumulators[0][0],
-            m=field["m"] * 16,
-            n=field["n"] * 8,
-            a_major=MAJORS[field["a_major"]],
-            b_major=MAJORS[field["b_major"]],
-            negate_a=bool(field["negate_a"]),
-            negate_b=bool(field["negate_b"]),
-            sparse=bool(field["sparse"]),
-            saturate=bool(field.get("saturate", 0)),
-            max_shift=MAX_SHIFTS[field.get("max_shift", 0)],
-            scale=_name("scale type", field["scale"], row.scales) if row.block_scaled else None,
-            sf_a_id=field.get("sf_a_id", 0),
-            sf_b_id=field.get("sf_b_id", 0),
-            sparsity_selector=field["sparsity_selector"],
-            k96=bool(field.get("k96", 0)),
-        )
+        form, legal = _form(kind), _legal_values(row.name)
+        for bits in form.reserved:
+            if code := _extract(value, bits):
+                raise LegalityError(f"kind::{row.name}: expected 0 in the reserved {_range(bits)}, got {code:#b}")
+        codes = _codes(row.name)
+        found: dict[str, object] = {"d": row.accumulators[0][0]}
+        for field, bits in sorted(form.fields.items(), key=lambda item: item[1]):
+            code = _extract(value, bits)
+            meaning = codes[field]
+            if meaning.get(code) not in legal[field]:
+                expected = _some(f"{c} ({m})" for c, m in meaning.items() if m in legal[field])
+                raise LegalityError(
+                    f"kind::{row.name}: {_title(field)} ({_range(bits)}): expected a code of {expected}, got {code}"
+                )
+            found[field] = meaning[code]
+        return InstructionDescriptor(kind=row.name, **found)  # pyright: ignore[reportArgumentType]
 
 
-def _expect(where: str, field: str, value: object, legal: Sequence[object]) -> None:
-    if value not in legal:
-        raise LegalityError(f"{where}: expected {field} {' or '.join(map(str, legal))}, got {value}")
+def _extract(value: int, bits: Bits) -> int:
+    first, width = bits
+    return value >> first & ((1 << width) - 1)
 
 
-def _code(field: str, name: str | None, codes: Codes) -> int:
-    for known, code in codes:
-        if known == name:
-            return code
-    raise LegalityError(f"{field}: expected one of {', '.join(known for known, _ in codes)}, got {name}")
+def _range(bits: Bits) -> str:
+    first, width = bits
+    return f"bit {first}" if width == 1 else f"bits {first}-{first + width - 1}"
 
 
-def _name(field: str, code: int, codes: Codes) -> str:
-    for name, known in codes:
-        if known == code:
-            return name
-    raise LegalityError(f"{field}: expected a code of {', '.join(f'{c} ({name})' for name, c in codes)}, got {code}")
+def _some(values: Iterable[str]) -> str:
+    """A list without its middle, when it is long."""
+    parts = list(values)
+    return ", ".join([*parts[:3], "...", parts[-1]] if len(parts) > 8 else parts)
 
 
-def _scaled(letter: str, value: int, unit: int) -> int:
-    if value % unit:
-        raise LegalityError(
-            f"{letter}: expected a multiple of {unit}, got {value}; nearest is {round(value / unit) * unit}"
-        )
-    return value // unit
+@cache
+def _codes(kind: str) -> Mapping[str, Mapping[int, object]]:
+    """Field -> code -> value, for every code with a value, whether the kind has it or not."""
+    row = find_kind(kind)
+    flag: Mapping[int, object] = {0: False, 1: True}
+    majors: Mapping[int, object] = dict(enumerate(MAJORS))
+    operands: Mapping[int, object] = {code: name for name, code in row.operands}
+    number: Mapping[int, object] = {code: code for code in range(4)}
+    return {
+        "sparsity_selector": number,
+        "sparse": flag,
+        "saturate": flag,
+        "d": {code: name for name, code in row.accumulators},
+        "a": operands,
+        "b": operands,
+        "negate_a": flag,
+        "negate_b": flag,
+        "a_major": majors,
+        "b_major": majors,
+        "n": {code: code * 8 for code in range(1 << 6)},
+        "m": {code: code * 16 for code in range(1 << 5)},
+        "scale": {code: name for name, code in row.scales},
+        "sf_a_id": number,
+        "sf_b_id": number,
+        "k96": flag,
+        "max_shift": dict(enumerate(MAX_SHIFTS)),
+    }

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from tirx.tcgen05.errors import LegalityError
 
+K96 = 96
+"""The other K of the dense 4-bit kinds (`has_k96`), on sm_103a: 48 bytes of packed values."""
+
 Codes = tuple[tuple[str, int], ...]
 """Pairs (PTX type name, code in the instruction descriptor)."""
 
@@ -41,9 +44,9 @@ class Kind:
         """Whether A and B come with scale factors in tensor memory."""
         return bool(self.scales)
 
-    def instruction_k(self, sparse: bool = False) -> int:
+    def instruction_k(self, sparse: bool = False, k96: bool = False) -> int:
         """Elements of K that one instruction multiplies."""
-        return self.k * 2 if sparse else self.k
+        return K96 if k96 else self.k * 2 if sparse else self.k
 
 
 _F8F6F4: Codes = (("e4m3", 0), ("e5m2", 1), ("e2m3", 3), ("e3m2", 4), ("e2m1", 5))

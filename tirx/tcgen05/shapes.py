@@ -1,9 +1,10 @@
-"""Instruction shapes of tcgen05.mma: which M, N and K exist (PTX ISA "Matrix shape", table of kinds and shapes).
+"""Instruction shapes of tcgen05.mma: which M, N and K exist, and on which targets.
 
-`check_shape` accepts what the ISA's table lists. Other sources are stricter about N for kinds f16, tf32 and f8f6f4:
-TVM asks for N % 16 when M = 128 (the table: steps of 8) and for N % 32 with cta_group::2 (the table: steps of 16), and
-CUTLASS asks the same when A is in tensor memory. No public measurement settles it. `portable` says whether every source
-agrees.
+Source: PTX ISA "Matrix Shape", table "Various combinations of .kind and shapes" (the same in versions 9.1 to 9.3), and
+for the targets the "Target ISA Notes" of tcgen05.mma. `check_shape` accepts what that table lists. Other sources are
+stricter about N for kinds f16, tf32 and f8f6f4: TVM asks for N % 16 when M = 128 (the table: steps of 8) and for N % 32
+with cta_group::2 (the table: steps of 16), and CUTLASS asks the same when A is in tensor memory. No public measurement
+settles it. `portable` says whether every source agrees.
 """
 
 from __future__ import annotations
@@ -11,16 +12,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tirx.ptx.features import supporting_targets
+from tirx.ptx.targets import Target
 from tirx.tcgen05.dtypes import DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.kinds import Kind, find_kind
 
+TCGEN05_TARGETS = supporting_targets("tcgen05")
+"""Targets with tensor memory, by name."""
+
+K96_TARGETS = ("sm_103a",)
+"""Targets that multiply K = 96; ptxas cannot know, because only a bit of the descriptor says so."""
+
 
 @dataclass(frozen=True)
 class ShapeRow:
-    """Legal shapes for one (kinds, cta_group, .ws, sparsity). `m` and `n` are all values; `portable_n`: for each
+    """Legal shapes for one (kinds, cta_group, .ws, sparsity, K). `m` and `n` are all values; `portable_n`: for each
     value of `m`, the N on which every source agrees. M and N are those of the whole instruction, both CTAs of a pair
-    together."""
+    together. `targets`: names of the targets that have these instructions; `k96`: K is 96 instead of 64."""
 
     kinds: tuple[str, ...]
     cta_group: int
@@ -29,6 +38,8 @@ class ShapeRow:
     m: tuple[int, ...]
     n: tuple[int, ...]
     portable_n: tuple[tuple[int, ...], ...]
+    targets: tuple[str, ...] = TCGEN05_TARGETS
+    k96: bool = False
 
     def portable(self, m: int) -> tuple[int, ...]:
         """Values of N on which every source agrees for this M."""
@@ -40,27 +51,39 @@ def _steps(step: int) -> tuple[int, ...]:
 
 
 _FLOAT = ("f16", "tf32", "f8f6f4")
-_SCALED = ("mxf8f6f4", "mxf4", "mxf4nvf4")
+_E2M1 = ("mxf4", "mxf4nvf4")
+_I8_TARGETS = supporting_targets("tcgen05.kind::i8")
 _I8_N = (8, 16, 24, *range(32, 257, 16))  # steps of 8 up to 32, then of 16
 _WS_N = {False: (64, 128, 256), True: (64, 128)}  # by sparsity
 # CUTLASS rejects M = 128 for a pair of CTAs and kind::mxf8f6f4, which the table has.
 _MXF8F6F4_PAIR_N = {False: ((), _steps(16)), True: (_steps(16),)}
 _MXF4_PAIR_N = {False: (_steps(16),) * 2, True: (_steps(16),)}
 _SCALED_PAIR_M = {False: (128, 256), True: (256,)}  # by sparsity
+_E2M1_TARGETS = {False: TCGEN05_TARGETS, True: supporting_targets("tcgen05.sparse_mxf4")}  # by sparsity
 
-SHAPES: tuple[ShapeRow, ...] = tuple(
-    row
-    for sparse in (False, True)
-    for row in (
-        ShapeRow(_FLOAT, 1, False, sparse, (64, 128), _steps(8), (_steps(8), _steps(16))),
-        ShapeRow(_FLOAT, 2, False, sparse, (128, 256), _steps(16), (_steps(32),) * 2),
-        ShapeRow(("i8",), 1, False, sparse, (64, 128), _I8_N, ((8, *_steps(16)), _steps(16))),
-        ShapeRow(("i8",), 2, False, sparse, (128, 256), _steps(32), (_steps(32),) * 2),
-        ShapeRow(_SCALED, 1, False, sparse, (128,), _steps(8), (_steps(8),)),
-        ShapeRow(("mxf8f6f4",), 2, False, sparse, _SCALED_PAIR_M[sparse], _steps(16), _MXF8F6F4_PAIR_N[sparse]),
-        ShapeRow(("mxf4", "mxf4nvf4"), 2, False, sparse, _SCALED_PAIR_M[sparse], _steps(16), _MXF4_PAIR_N[sparse]),
-        ShapeRow((*_FLOAT, "i8"), 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3),
-    )
+SHAPES: tuple[ShapeRow, ...] = (
+    *(
+        row
+        for sparse in (False, True)
+        for row in (
+            ShapeRow(_FLOAT, 1, False, sparse, (64, 128), _steps(8), (_steps(8), _steps(16))),
+            ShapeRow(_FLOAT, 2, False, sparse, (128, 256), _steps(16), (_steps(32),) * 2),
+            ShapeRow(_FLOAT, 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3),
+            ShapeRow(("i8",), 1, False, sparse, (64, 128), _I8_N, ((8, *_steps(16)), _steps(16)), _I8_TARGETS),
+            ShapeRow(("i8",), 2, False, sparse, (128, 256), _steps(32), (_steps(32),) * 2, _I8_TARGETS),
+            ShapeRow(("i8",), 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3, _I8_TARGETS),
+            ShapeRow(("mxf8f6f4",), 1, False, sparse, (128,), _steps(8), (_steps(8),)),
+            ShapeRow(("mxf8f6f4",), 2, False, sparse, _SCALED_PAIR_M[sparse], _steps(16), _MXF8F6F4_PAIR_N[sparse]),
+            ShapeRow(_E2M1, 1, False, sparse, (128,), _steps(8), (_steps(8),), _E2M1_TARGETS[sparse]),
+            ShapeRow(
+                *(_E2M1, 2, False, sparse, _SCALED_PAIR_M[sparse], _steps(16), _MXF4_PAIR_N[sparse]),
+                targets=_E2M1_TARGETS[sparse],
+            ),
+        )
+    ),
+    # The table has K = 96 for a pair of CTAs and M = 256 only; CUTLASS builds it for one CTA as well.
+    ShapeRow(_E2M1, 1, False, False, (128,), _steps(8), ((),), K96_TARGETS, k96=True),
+    ShapeRow(_E2M1, 2, False, False, (256,), _steps(16), (_steps(16),), K96_TARGETS, k96=True),
 )
 """The ISA's table, row by row."""
 
@@ -68,35 +91,62 @@ TRANSPOSED_8BIT_N_STEP: dict[int, int] = {1: 16, 2: 32}
 """Step of N by cta_group when B has 8-bit elements and is MN-major (ISA note on transposed B)."""
 
 
-def shape_row(name: str | Kind, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> ShapeRow:
+def shape_row(
+    name: str | Kind, cta_group: int = 1, ws: bool = False, sparse: bool = False, k96: bool = False
+) -> ShapeRow:
     """The row of the table for a variant of tcgen05.mma; raises LegalityError when the variant does not exist."""
-    found = find_kind(name).name
-    for row in SHAPES:
-        if found in row.kinds and (row.cta_group, row.ws, row.sparse) == (cta_group, ws, sparse):
+    kind = find_kind(name)
+    own = [row for row in SHAPES if kind.name in row.kinds and (row.sparse, row.k96) == (sparse, k96)]
+    for row in own:
+        if (row.cta_group, row.ws) == (cta_group, ws):
             return row
-    variants = [f"cta_group {r.cta_group}{' .ws' if r.ws else ''}" for r in SHAPES if found in r.kinds and not r.sparse]
+    if not own:
+        raise LegalityError(
+            f"kind::{kind.name}: expected K = {kind.instruction_k(sparse)}{' (sparse)' if sparse else ''}, "
+            f"got {kind.instruction_k(sparse, k96)}"
+        )
+    variants = [f"cta_group {row.cta_group}{' .ws' if row.ws else ''}" for row in own]
     raise LegalityError(
-        f"kind::{found}: expected one of {', '.join(variants)}, got cta_group {cta_group}{' .ws' if ws else ''}"
+        f"kind::{kind.name}: expected one of {', '.join(variants)}, got cta_group {cta_group}{' .ws' if ws else ''}"
     )
 
 
 def check_shape(
-    name: str | Kind, m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False
+    name: str | Kind,
+    m: int,
+    n: int,
+    cta_group: int = 1,
+    ws: bool = False,
+    sparse: bool = False,
+    *,
+    k96: bool = False,
+    target: str | Target | None = None,
 ) -> tuple[int, int, int]:
-    """The instruction shape (M, N, K) in elements, when the ISA's table has it.
+    """The instruction shape (M, N, K) in elements, when the ISA's table has it and `target`, if given, runs it.
 
     `m` and `n` are those of the instruction (of both CTAs for cta_group 2). Raises LegalityError saying which values
-    are legal and which is nearest.
+    are legal and which is nearest; TargetError for an unknown target name.
     """
-    row = shape_row(name, cta_group, ws, sparse)
+    row = shape_row(name, cta_group, ws, sparse, k96)
     variant = (
         f"kind::{find_kind(name).name}, cta_group {cta_group}{', .ws' if ws else ''}{', sparse' if sparse else ''}"
+        f"{', K = 96' if k96 else ''}"
     )
     for letter, value, legal in (("M", m, row.m), ("N", n, row.n)):
         if value not in legal:
             nearest = min(legal, key=lambda x: (abs(x - value), x))
             raise LegalityError(f"{variant}: expected {letter} in {_compact(legal)}, got {value}; nearest is {nearest}")
-    return m, n, find_kind(name).instruction_k(sparse)
+    if target is not None:
+        check_target(variant, row.targets, target)
+    return m, n, find_kind(name).instruction_k(sparse, k96)
+
+
+def check_target(what: str, targets: tuple[str, ...], target: str | Target) -> None:
+    """Raises LegalityError, naming those that do, when `target` is not one of the targets that have `what`, and
+    TargetError for an unknown target name."""
+    found = Target.parse(target) if isinstance(target, str) else target
+    if found.name not in targets:
+        raise LegalityError(f"{what}: expected target {', '.join(targets)}, got {found}")
 
 
 def check_transposed_b(b: str | DType, n: int, cta_group: int = 1) -> None:
@@ -112,9 +162,18 @@ def check_transposed_b(b: str | DType, n: int, cta_group: int = 1) -> None:
         )
 
 
-def portable(name: str | Kind, m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> bool:
+def portable(
+    name: str | Kind,
+    m: int,
+    n: int,
+    cta_group: int = 1,
+    ws: bool = False,
+    sparse: bool = False,
+    *,
+    k96: bool = False,
+) -> bool:
     """Whether every source, and not only the ISA's table, allows this shape."""
-    return n in shape_row(name, cta_group, ws, sparse).portable(m)
+    return n in shape_row(name, cta_group, ws, sparse, k96).portable(m)
 
 
 def _compact(values: tuple[int, ...]) -> str:

@@ -1,5 +1,7 @@
 """Instruction shapes: the ISA's table, element types, and the errors."""
 
+import itertools
+
 import pytest
 
 from tirx.tcgen05 import (
@@ -11,6 +13,7 @@ from tirx.tcgen05 import (
     find_dtype,
     find_kind,
     portable,
+    shape_row,
 )
 
 STEP_8, STEP_16, STEP_32 = (set(range(step, 257, step)) for step in (8, 16, 32))
@@ -21,21 +24,39 @@ TABLE = {
     ("f16", 1, False, False): ({64, 128}, STEP_8, 16),
     ("f16", 1, False, True): ({64, 128}, STEP_8, 32),
     ("f16", 2, False, False): ({128, 256}, STEP_16, 16),
+    ("f16", 2, False, True): ({128, 256}, STEP_16, 32),
     ("f16", 1, True, False): ({32, 64, 128}, WS, 16),
     ("f16", 1, True, True): ({32, 64, 128}, WS - {256}, 32),
     ("tf32", 1, False, False): ({64, 128}, STEP_8, 8),
+    ("tf32", 1, False, True): ({64, 128}, STEP_8, 16),
+    ("tf32", 2, False, False): ({128, 256}, STEP_16, 8),
     ("tf32", 2, False, True): ({128, 256}, STEP_16, 16),
+    ("tf32", 1, True, False): ({32, 64, 128}, WS, 8),
+    ("tf32", 1, True, True): ({32, 64, 128}, WS - {256}, 16),
+    ("f8f6f4", 1, False, False): ({64, 128}, STEP_8, 32),
     ("f8f6f4", 1, False, True): ({64, 128}, STEP_8, 64),
+    ("f8f6f4", 2, False, False): ({128, 256}, STEP_16, 32),
+    ("f8f6f4", 2, False, True): ({128, 256}, STEP_16, 64),
     ("f8f6f4", 1, True, False): ({32, 64, 128}, WS, 32),
+    ("f8f6f4", 1, True, True): ({32, 64, 128}, WS - {256}, 64),
     ("i8", 1, False, False): ({64, 128}, {8, 24} | STEP_16, 32),
+    ("i8", 1, False, True): ({64, 128}, {8, 24} | STEP_16, 64),
+    ("i8", 2, False, False): ({128, 256}, STEP_32, 32),
     ("i8", 2, False, True): ({128, 256}, STEP_32, 64),
     ("i8", 1, True, False): ({32, 64, 128}, WS, 32),
+    ("i8", 1, True, True): ({32, 64, 128}, WS - {256}, 64),
     ("mxf8f6f4", 1, False, False): ({128}, STEP_8, 32),
+    ("mxf8f6f4", 1, False, True): ({128}, STEP_8, 64),
     ("mxf8f6f4", 2, False, False): ({128, 256}, STEP_16, 32),
     ("mxf8f6f4", 2, False, True): ({256}, STEP_16, 64),
+    ("mxf4", 1, False, False): ({128}, STEP_8, 64),
     ("mxf4", 1, False, True): ({128}, STEP_8, 128),
+    ("mxf4", 2, False, False): ({128, 256}, STEP_16, 64),
     ("mxf4", 2, False, True): ({256}, STEP_16, 128),
+    ("mxf4nvf4", 1, False, False): ({128}, STEP_8, 64),
+    ("mxf4nvf4", 1, False, True): ({128}, STEP_8, 128),
     ("mxf4nvf4", 2, False, False): ({128, 256}, STEP_16, 64),
+    ("mxf4nvf4", 2, False, True): ({256}, STEP_16, 128),
 }
 
 
@@ -53,12 +74,62 @@ def test_the_table(variant: tuple[str, int, bool, bool]):
                     check_shape(kind, m, n, cta_group, ws, sparse)
 
 
+def test_no_other_variant_exists():
+    for kind, cta_group, ws, sparse in itertools.product(KINDS, (0, 1, 2, 4), (False, True), (False, True)):
+        if (kind, cta_group, ws, sparse) not in TABLE:
+            with pytest.raises(LegalityError, match=f"kind::{kind}: expected one of cta_group 1, cta_group 2"):
+                shape_row(kind, cta_group, ws, sparse)
+
+
 @pytest.mark.parametrize("kind", ["mxf8f6f4", "mxf4", "mxf4nvf4"])
 def test_block_scaled_kinds_have_no_ws(kind: str):
     with pytest.raises(
         LegalityError, match=f"kind::{kind}: expected one of cta_group 1, cta_group 2, got cta_group 1 .ws"
     ):
         check_shape(kind, 128, 64, ws=True)
+
+
+def test_k_of_96():
+    for kind in ("mxf4", "mxf4nvf4"):
+        assert check_shape(kind, 256, 48, 2, k96=True) == (256, 48, 96)
+        assert portable(kind, 256, 48, 2, k96=True)
+        assert check_shape(kind, 128, 8, k96=True) == (128, 8, 96)
+        assert not portable(kind, 128, 8, k96=True)  # CUTLASS only
+        with pytest.raises(LegalityError, match=r"cta_group 2, K = 96: expected M in \{256\}, got 128"):
+            check_shape(kind, 128, 48, 2, k96=True)
+        with pytest.raises(LegalityError, match=r"expected K = 128 .sparse., got 96"):
+            check_shape(kind, 256, 48, 2, sparse=True, k96=True)
+        with pytest.raises(LegalityError, match="K = 96: expected target sm_103a, got sm_100a"):
+            check_shape(kind, 256, 48, 2, k96=True, target="sm_100a")
+    with pytest.raises(LegalityError, match="kind::f16: expected K = 16, got 96"):
+        check_shape("f16", 128, 64, k96=True)
+
+
+# kind, sparse, K = 96 -> the targets out of TARGETS that run it
+TARGETS = ("sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_103a", "sm_110a", "sm_120a")
+RUN_BY = {
+    ("f16", False, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
+    ("tf32", True, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
+    ("f8f6f4", False, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
+    ("i8", False, False): {"sm_100a", "sm_110a"},
+    ("i8", True, False): {"sm_100a", "sm_110a"},
+    ("mxf8f6f4", True, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
+    ("mxf4", False, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
+    ("mxf4", True, False): {"sm_100a", "sm_103a", "sm_110a"},
+    ("mxf4nvf4", True, False): {"sm_100a", "sm_103a", "sm_110a"},
+    ("mxf4nvf4", False, True): {"sm_103a"},
+}
+
+
+@pytest.mark.parametrize("variant", RUN_BY, ids=str)
+@pytest.mark.parametrize("target", TARGETS)
+def test_targets(variant: tuple[str, bool, bool], target: str):
+    kind, sparse, k96 = variant
+    if target in RUN_BY[variant]:
+        check_shape(kind, 128, 64, 1, False, sparse, k96=k96, target=target)
+    else:
+        with pytest.raises(LegalityError, match=f"kind::{kind}, .*: expected target sm_10.*, got {target}"):
+            check_shape(kind, 128, 64, 1, False, sparse, k96=k96, target=target)
 
 
 def test_errors_say_what_is_legal_and_nearest():
