@@ -110,7 +110,7 @@ class ZeroColumnMask:
         first, width = _SHIFT
         if (shift := value >> first & ((1 << width) - 1)) > max(MAX_COLUMN_SHIFT.values()):
             raise LegalityError(
-                f"column shift (bits {first}-{first + width - 1}): expected 0 to {max(MAX_COLUMN_SHIFT.values())}, "
+                f"bits {first}-{first + width - 1}, column shift: expected 0 to {max(MAX_COLUMN_SHIFT.values())}, "
                 f"got {shift}"
             )
         count = [value >> 8 * i & 0xFF for i in range(4)]
