@@ -81,6 +81,8 @@ FEATURES: Mapping[str, Requirement] = {
     "tcgen05.scale_vec::4X": PerTarget((("sm_100a", (8, 7)), ("sm_103a", (8, 8)), ("sm_110a", (9, 0)))),
     "tcgen05.block16": PerTarget(tuple((name, max(ptx, (8, 8))) for name, ptx in _A_AND_F.first)),
     "tcgen05.block32": PerTarget(tuple((name, max(ptx, (8, 8))) for name, ptx in _A_AND_F.first)),
+    "tcgen05.ld.red": PerTarget((("sm_103a", (8, 8)), ("sm_103f", (8, 8)), ("sm_110a", (9, 0)), ("sm_110f", (9, 0)))),
+    "tcgen05.shift": _A_ONLY,
     "tcgen05.sparse_mxf4": _A_ONLY,
 }
 """Feature name -> requirement. The names are what `PTXInstruction.features` returns."""

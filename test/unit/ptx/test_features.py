@@ -40,6 +40,8 @@ PROBES = {
     "tcgen05.scale_vec::4X": f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X {_SCALED}",
     "tcgen05.block16": f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 {_SCALED}",
     "tcgen05.block32": f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block32 {_SCALED}",
+    "tcgen05.ld.red": "tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {%f0, %f1}, %f2, [%r0]",
+    "tcgen05.shift": "tcgen05.shift.cta_group::1.down [%r0]",
     "tcgen05.sparse_mxf4": "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale.scale_vec::2X "
     "[%r0], %rd0, %rd0, [%r4], %r1, [%r2], [%r3], %p0",
 }
