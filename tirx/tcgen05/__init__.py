@@ -1,12 +1,14 @@
 """Facts of the fifth-generation tensor cores (tcgen05) as data: layouts, descriptors, masks, shapes, tensor memory."""
 
 from tirx.tcgen05.atoms import atom_shape, smem_atom, smem_layout
+from tirx.tcgen05.block_scale import SCALE_VECTORS, ScaleVector, find_scale_vector
 from tirx.tcgen05.canonical import canonical_layout, operand_slices
 from tirx.tcgen05.canonical_form import CanonicalLayout, OperandSlice
+from tirx.tcgen05.check import Finding, Mma, SmemOperand, TmemOperand, check_mma, find_violations
 from tirx.tcgen05.convolution import convolution_mask
 from tirx.tcgen05.dtypes import DTYPES, DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor, smallest_max_shift
 from tirx.tcgen05.kinds import KINDS, Kind, find_kind
 from tirx.tcgen05.pick import pick_operand_layout
 from tirx.tcgen05.scale_factors import (
@@ -50,6 +52,16 @@ from tirx.tcgen05.walk import read_addresses
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 __all__ = [
+    "SCALE_VECTORS",
+    "ScaleVector",
+    "find_scale_vector",
+    "Finding",
+    "Mma",
+    "SmemOperand",
+    "TmemOperand",
+    "check_mma",
+    "find_violations",
+    "smallest_max_shift",
     "SPARSE_METADATA",
     "SparseMetadata",
     "sparse_metadata_layout",

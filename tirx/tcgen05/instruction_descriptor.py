@@ -166,6 +166,11 @@ class InstructionDescriptor:
         The descriptor does not say whether it is for a CTA pair or for `.ws`, nor the target: pass what is known, and
         the shape is checked against that; with None it must be legal for some choice.
         """
+        self.verify_fields(ws)
+        self.verify_shape(cta_group, ws, target)
+
+    def verify_fields(self, ws: bool | None = None) -> None:
+        """The part of `verify` that is not about M and N."""
         row = find_kind(self.kind)
         where = f"kind::{row.name}"
         legal = _legal_values(row.name)
@@ -189,7 +194,6 @@ class InstructionDescriptor:
         self._expect("sparsity_selector", legal["sparsity_selector"] if self.sparse else (0,))
         self._expect("k96", (False,) if self.sparse else legal["k96"])
         self._expect("max_shift", (0,) if ws is False else legal["max_shift"])
-        self._verify_shape(cta_group, True if self.max_shift and ws is None else ws, target)
 
     def _expect(self, field: str, legal: Sequence[object]) -> None:
         if (value := getattr(self, field)) not in legal:
@@ -197,7 +201,12 @@ class InstructionDescriptor:
                 f"kind::{self.kind}: expected {_title(field)} {' or '.join(map(str, legal))}, got {value}"
             )
 
-    def _verify_shape(self, cta_group: int | None, ws: bool | None, target: str | Target | None) -> None:
+    def verify_shape(
+        self, cta_group: int | None = None, ws: bool | None = None, target: str | Target | None = None
+    ) -> None:
+        """The part of `verify` that is about M, N, K and the target."""
+        if self.max_shift and ws is None:
+            ws = True
         variants = [
             (shape.cta_group, shape.ws)
             for shape in SHAPES

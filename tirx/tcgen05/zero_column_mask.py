@@ -132,6 +132,10 @@ class ZeroColumnMask:
         sub_mask_width(m, n)
         if self.shift > MAX_COLUMN_SHIFT[m]:
             raise LegalityError(f"shift: expected at most {MAX_COLUMN_SHIFT[m]} for M = {m}, got {self.shift}")
+        self.verify_start_counts(m)
+
+    def verify_start_counts(self, m: int) -> None:
+        """The part of `verify` that is about the start counts, for a legal M."""
         if not self.generate:
             return
         for i in range(SUB_MASKS[m]):

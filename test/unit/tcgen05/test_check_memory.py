@@ -1,0 +1,192 @@
+"""The checker of allocations, copies, loads, stores and shifts: every rule broken once and kept once."""
+
+from dataclasses import replace
+
+import pytest
+
+from tirx.tcgen05 import LD_SHAPES, LegalityError
+from tirx.tcgen05.check_memory import (
+    ALLOC_RULES,
+    CP_RULES,
+    LD_ST_RULES,
+    SHIFT_RULES,
+    Alloc,
+    Cp,
+    LdSt,
+    Shift,
+    check_memory,
+    find_memory_violations,
+)
+
+Instruction = Alloc | LdSt | Cp | Shift
+
+LD = LdSt("32x32b", 32, registers=32, lane=32, column=0, allocated=32, warp=1, target="sm_100a")
+RED = LdSt("32x32b", 4, reduce="max", type="f32", target="sm_103a")
+SPLIT = LdSt("16x32bx2", 4, split=8)
+CP = Cp("128x256b", lane=0, column=0, allocated=32, target="sm_100a")
+SHIFT = Shift(lane=32, column=8, allocated=32, target="sm_100a")
+
+# rule -> (instructions that break it, with what the message says; instructions that nearly do)
+CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
+    "alloc-columns": (
+        [(Alloc(columns), f"a power of two of columns from 32 to 512, got {columns}") for columns in (0, 16, 96, 1024)],
+        [Alloc(columns) for columns in (None, 32, 64, 128, 256, 512)],
+    ),
+    "alloc-cta-group": ([(Alloc(32, 3), "expected cta_group 1 or 2, got 3")], [Alloc(32, 2)]),
+    "alloc-target": (
+        [
+            (Alloc(32, target="sm_90a"), "'tcgen05' does not exist on sm_90a"),
+            (Alloc(32, target="sm_103a", ptx=(8, 6)), "needs PTX 8.8 on sm_103a, got 8.6"),
+        ],
+        [Alloc(32, target="sm_110a"), Alloc(32, target="sm_100f", ptx=(8, 8))],
+    ),
+    "ld-shape": ([(LdSt("32x64b", 1), "expected a shape out of 32x32b, .* got 32x64b")], [LD]),
+    "ld-num": (
+        [
+            (LdSt("16x256b", 64), "repeats of .16x256b to be a power of two up to 32, got 64"),
+            (LdSt("32x32b", 3), "got 3"),
+            (LdSt("32x32b", 0), "got 0"),
+        ],
+        [LdSt("16x256b", 32), LdSt("32x32b", 128), LdSt("16x128b", 64)],
+    ),
+    "ld-registers": (
+        [(replace(LD, registers=16), "expected 32 registers for .32x32b.x32, got 16")],
+        [LD, LdSt("16x256b", 2, registers=8)],
+    ),
+    "ld-split": (
+        [
+            (LdSt("16x32bx2", 4), "expected immHalfSplitoff with .16x32bx2 and only there, got None"),
+            (replace(LD, split=16), "got 16 with .32x32b"),
+        ],
+        [SPLIT],
+    ),
+    "ld-lane": (
+        [
+            (replace(LD, lane=0), "at lane 32 for .32x32b of warp 1, got 0"),
+            (replace(LD, warp=None, lane=16), "at lane 0 or 32 or 64 or 96 for .* got 16"),
+            (LdSt("16x64b", 1, lane=8), "got 8"),
+            (LdSt("16x64b", 1, lane=48, warp=0), "at lane 0 or 16 for .16x64b of warp 0, got 48"),
+        ],
+        [LD, LdSt("16x64b", 1, lane=48, warp=5), replace(LD, warp=None, lane=96)],
+    ),
+    "ld-columns": (
+        [
+            (replace(LD, column=1), "expected 32 columns from column 1 on, of 32, to be inside"),
+            (LdSt("32x32b", 64, packed=True, column=385), "expected 128 columns from column 385 on, of 512"),
+            (replace(SPLIT, column=21, allocated=32), "expected 12 columns from column 21 on, of 32"),
+        ],
+        [LD, LdSt("32x32b", 64, packed=True, column=384), replace(SPLIT, column=20, allocated=32)],
+    ),
+    "ld-reduce": (
+        [
+            (replace(RED, num=1), "expected min or max of .* got max of .32x32b.x1"),
+            (replace(RED, shape="16x64b"), "got max of .16x64b.x4"),
+            (replace(RED, reduce="sum"), "got sum"),
+            (replace(RED, packed=True), "not packed"),
+        ],
+        [RED, replace(RED, shape="16x32bx2", split=4, reduce="min")],
+    ),
+    "ld-reduce-type": (
+        [(replace(RED, type="f16"), "expected a reduction of f32, u32 or s32, got f16")],
+        [replace(RED, type="s32")],
+    ),
+    "ld-reduce-modifier": (
+        [
+            (replace(RED, type="u32", modified=True), "expected .abs and .NaN on a reduction of f32 only"),
+            (replace(LD, modified=True), "got one with None"),
+        ],
+        [replace(RED, modified=True)],
+    ),
+    "ld-target": (
+        [
+            (replace(LD, target="sm_120a"), "'tcgen05' does not exist on sm_120a"),
+            (replace(RED, target="sm_100a"), "'tcgen05.ld.red' does not exist on sm_100a; supported on sm_103a"),
+        ],
+        [LD, RED],
+    ),
+    "cp-shape": ([(Cp("128x512b"), "expected a shape out of 128x256b, .* got 128x512b")], [CP]),
+    "cp-multicast": (
+        [
+            (Cp("64x128b"), "expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, got None"),
+            (Cp("32x128b", "warpx2::02_13"), "with .32x128b, got warpx2::02_13"),
+            (replace(CP, multicast="warpx4"), "expected multicast none with .128x256b, got warpx4"),
+        ],
+        [Cp("64x128b", "warpx2::01_23"), Cp("32x128b", "warpx4"), CP, Cp("4x256b"), Cp("128x128b")],
+    ),
+    "cp-source": (
+        [(replace(CP, source="b4x16"), "expected a source format out of b6x16_p32, b4x16_p64, got b4x16")],
+        [replace(CP, source="b4x16_p64"), replace(CP, source="b6x16_p32")],
+    ),
+    "cp-lane": (
+        [
+            (replace(CP, lane=32), "expected an address from lane 0 to 0 with .128x256b, got lane 32"),
+            (Cp("4x256b", lane=32), "from lane 0 to 31 with .4x256b, got lane 32"),
+        ],
+        [CP, Cp("4x256b", lane=31)],
+    ),
+    "cp-columns": (
+        [
+            (replace(CP, column=25), "expected 8 columns from column 25 on, of 32, to be inside"),
+            (Cp("128x128b", column=509), "expected 4 columns from column 509 on, of 512"),
+        ],
+        [replace(CP, column=24), Cp("128x128b", column=508)],
+    ),
+    "cp-cta-group": ([(replace(CP, cta_group=0), "expected cta_group 1 or 2, got 0")], [replace(CP, cta_group=2)]),
+    "cp-target": ([(replace(CP, target="sm_100"), "'tcgen05' does not exist on sm_100")], [replace(CP, target=None)]),
+    "shift-lane": (
+        [
+            (replace(SHIFT, lane=16), "expected an address at lane 0, 32, 64 or 96, got lane 16"),
+            (replace(SHIFT, lane=128), "got lane 128"),
+        ],
+        [SHIFT, Shift(lane=96)],
+    ),
+    "shift-columns": (
+        [(replace(SHIFT, column=25), "expected 8 columns from column 25 on, of 32, to be inside")],
+        [replace(SHIFT, column=24)],
+    ),
+    "shift-cta-group": ([(replace(SHIFT, cta_group=3), "expected cta_group 1 or 2, got 3")], [SHIFT]),
+    "shift-target": (
+        [
+            (
+                replace(SHIFT, target="sm_100f"),
+                "'tcgen05.shift' does not exist on sm_100f; supported on sm_100a, sm_103a",
+            )
+        ],
+        [SHIFT, replace(SHIFT, target="sm_110a")],
+    ),
+}
+
+
+def test_every_rule_has_both_cases():
+    names = [rule.name for rules in (ALLOC_RULES, LD_ST_RULES, CP_RULES, SHIFT_RULES) for rule in rules]
+    assert len(set(names)) == len(names)
+    assert list(CASES) == names
+    for broken, kept in CASES.values():
+        assert broken and kept
+
+
+BROKEN = [(name, case, message) for name, (broken, _) in CASES.items() for case, message in broken]
+KEPT = [(name, case) for name, (_, kept) in CASES.items() for case in kept]
+
+
+@pytest.mark.parametrize(("name", "case", "message"), BROKEN, ids=[name for name, _, _ in BROKEN])
+def test_broken(name: str, case: Instruction, message: str):
+    (finding,) = find_memory_violations(case)
+    assert finding.rule == name and finding.fix and finding.section
+    with pytest.raises(LegalityError, match=rf"{message}.*; .* \[{name}\]$"):
+        check_memory(case)
+
+
+@pytest.mark.parametrize(("name", "case"), KEPT, ids=[name for name, _ in KEPT])
+def test_kept(name: str, case: Instruction):
+    assert find_memory_violations(case) == ()
+    check_memory(case)
+
+
+@pytest.mark.parametrize("shape", LD_SHAPES)
+def test_columns_are_those_of_the_register_map(shape: str):
+    """The columns that the checker counts are those that the map of threads and registers reaches."""
+    row = LD_SHAPES[shape]  # pyright: ignore[reportArgumentType]
+    num, split = 4, 16 if row.halves else None
+    reached = row.register_map(num, split or 0).table((32, num * row.registers_per_repeat))["TCol"]
+    assert LdSt(shape, num, split=split).columns == int(reached.max()) + 1

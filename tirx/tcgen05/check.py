@@ -1,0 +1,30 @@
+"""Is this tcgen05.mma legal? All operands, descriptors and modifiers of one instruction checked together.
+
+`ptxas` checks the form of an instruction, but no descriptor, mask, shape or address: what passes it and is wrong gives
+wrong numbers without a word. `check_mma` raises for the first violation, `find_violations` lists them all. The rules
+are the rows of `MMA_RULES`; `tirx.tcgen05.check_memory` has those of the instructions that move data.
+"""
+
+from __future__ import annotations
+
+from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.mma_facts import Mma, MmaFacts, SmemOperand, TmemOperand
+from tirx.tcgen05.mma_rules import MMA_RULES
+from tirx.tcgen05.rules import Finding, all_findings, raise_first
+
+
+def find_violations(mma: Mma) -> tuple[Finding, ...]:
+    """Every rule that the instruction breaks, in the order of the table; empty when it is legal."""
+    if mma.kind not in KINDS:  # no other rule has a meaning then
+        return (
+            Finding("kind", f"expected a kind out of {', '.join(KINDS)}, got '{mma.kind}'", "use one", "tcgen05.mma"),
+        )
+    return tuple(all_findings(MMA_RULES, MmaFacts(mma)))
+
+
+def check_mma(mma: Mma) -> None:
+    """Raises LegalityError, with the fix and the name of the rule, for the first rule that the instruction breaks."""
+    raise_first(find_violations(mma))
+
+
+__all__ = ["MMA_RULES", "Finding", "Mma", "SmemOperand", "TmemOperand", "check_mma", "find_violations"]

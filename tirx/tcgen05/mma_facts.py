@@ -1,0 +1,236 @@
+"""One tcgen05.mma as plain data, and the facts that follow from it: what the rules of `tirx.tcgen05.check` look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from tirx.ptx.targets import PtxVersion
+from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
+from tirx.tcgen05.kinds import KINDS, Kind
+from tirx.tcgen05.rules import choices, reason, result
+from tirx.tcgen05.scale_factors import SCALE_FACTOR_IDS
+from tirx.tcgen05.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.tmem import COLUMNS, DataPath, data_path
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
+
+SCALE_FACTOR_ROWS = 32
+"""Rows whose scale factors share a column of tensor memory."""
+
+
+@dataclass(frozen=True)
+class SmemOperand:
+    """An operand in shared memory. None where something is not known.
+
+    `descriptor`: the matrix descriptor, or its 64 bits. `rows`: rows of the tile (M of A, N of B) that the shared
+    memory of one CTA holds from the start address on.
+    """
+
+    descriptor: SmemDescriptor | int | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class TmemOperand:
+    """An operand in tensor memory. None where something is not known.
+
+    `column`: its first 32-bit column, counted from the start of its allocation; `lane`: the first lane, bits 16-31 of
+    its address; `allocated`: columns of the allocation.
+    """
+
+    column: int | None = None
+    lane: int | None = None
+    allocated: int | None = None
+
+
+@dataclass(frozen=True)
+class Mma:
+    """One tcgen05.mma, as plain data. None: not known here (and then not checked), or, where noted, left out.
+
+    - `kind`, `cta_group`, `ws`, `sparse` (`.sp`): from the name of the instruction; `scale_vector`: as PTX writes it
+      (`scale_vec::2X`, `block16`), None when left out;
+    - `a`, `b`, `d`, `sparse_metadata`, `scale_a`, `scale_b`: the operands;
+    - `descriptor`: the instruction descriptor, or its 32 bits;
+    - `masked`: whether there is a zero-column mask operand; `mask`: its value, or its 64 bits;
+    - `collector_buffer` (`a`, `b0` to `b3`) and `collector_usage`, None when left out; `ashift`;
+    - `disable_output_lane`: number of registers of that operand, None when left out;
+    - `scale_input_d`: exponent, None when left out;
+    - `target` (`sm_100a`) and `ptx`, the version of the module.
+    """
+
+    kind: str
+    cta_group: int = 1
+    ws: bool = False
+    sparse: bool = False
+    scale_vector: str | None = None
+    a: SmemOperand | TmemOperand | None = None
+    b: SmemOperand | None = None
+    d: TmemOperand | None = None
+    descriptor: InstructionDescriptor | int | None = None
+    masked: bool = False
+    mask: ZeroColumnMask | int | None = None
+    sparse_metadata: TmemOperand | None = None
+    scale_a: TmemOperand | None = None
+    scale_b: TmemOperand | None = None
+    collector_buffer: str | None = None
+    collector_usage: str | None = None
+    ashift: bool = False
+    disable_output_lane: int | None = None
+    scale_input_d: int | None = None
+    target: str | None = None
+    ptx: PtxVersion | None = None
+
+
+ValueT = TypeVar("ValueT")
+
+
+def _decoded(value: ValueT | int | None, decode: Callable[[int], ValueT]) -> ValueT | None:
+    """A descriptor from what may be its bits; None when it is unknown or the bits have no meaning."""
+    return result(lambda: decode(value)) if isinstance(value, int) else value
+
+
+def bad_bits(value: object, decode: Callable[[int], object]) -> str | None:
+    return reason(lambda: decode(value)) if isinstance(value, int) else None
+
+
+class MmaFacts:
+    """What follows from the description; None where it does not follow."""
+
+    def __init__(self, mma: Mma):
+        self.mma = mma
+        self.kind: Kind = KINDS[mma.kind]
+        self.idesc = _decoded(mma.descriptor, self.decode)
+        self.mask = _decoded(mma.mask, ZeroColumnMask.decode)
+        self.masked = mma.masked or mma.mask is not None
+        self.in_tmem = mma.a if isinstance(mma.a, TmemOperand) else None
+        self.a_smem = mma.a if isinstance(mma.a, SmemOperand) else None
+        self.m = None if self.idesc is None else self.idesc.m
+        self.n = None if self.idesc is None else self.idesc.n
+        self.variant = f"tcgen05.mma{'.ws' if mma.ws else ''}{'.sp' if mma.sparse else ''}.cta_group::{mma.cta_group}"
+
+    def decode(self, word: int) -> InstructionDescriptor:
+        return InstructionDescriptor.decode(word, self.mma.kind)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Rows of `tirx.ptx.features` that the form of the instruction needs."""
+        extra = {
+            "tcgen05.kind::i8": self.kind.integer,
+            "tcgen05.scale_input_d": self.mma.scale_input_d is not None,
+            "tcgen05.sparse_mxf4": self.mma.sparse and self.kind.has_k96,
+        }
+        scaling = () if self.scale_vector is None else (self.scale_vector.feature,)
+        return ("tcgen05", *(feature for feature, needed in extra.items() if needed), *scaling)
+
+    @cached_property
+    def scale_vector(self) -> ScaleVector | None:
+        return result(lambda: find_scale_vector(self.mma.kind, self.mma.scale_vector))
+
+    @cached_property
+    def scale_factor_ids(self) -> tuple[int, ...] | None:
+        """Legal first bytes; None where a scale factor id is no first byte of a column (K = 96) or nothing is known."""
+        if self.scale_vector is None or self.idesc is None or self.idesc.k96:
+            return None
+        return SCALE_FACTOR_IDS[self.scale_vector.factors]
+
+    @property
+    def scale_factor_id_choices(self) -> str:
+        return choices(self.scale_factor_ids or ())
+
+    @property
+    def scale_types(self) -> str:
+        return choices(() if self.scale_vector is None else self.scale_vector.types)
+
+    @cached_property
+    def path(self) -> DataPath | None:
+        if self.idesc is None:
+            return None
+        m, mma = self.idesc.m, self.mma
+        return result(lambda: data_path(m, mma.cta_group, mma.ws, mma.sparse))
+
+    @property
+    def lanes(self) -> tuple[int, ...]:
+        """First lanes that D may have."""
+        return (0, 16) if self.path is not None and self.path.half_lanes else (0,)
+
+    @property
+    def lane_choices(self) -> str:
+        return choices(self.lanes)
+
+    @property
+    def d_lane(self) -> int | None:
+        return None if self.mma.d is None else self.mma.d.lane
+
+    def misplaced(self, operand: TmemOperand | None) -> bool:
+        """Whether an operand that lies beside D has other lanes than D."""
+        if operand is None or operand.lane is None or self.path is None:
+            return False
+        return operand.lane not in self.lanes or (self.d_lane in self.lanes and operand.lane != self.d_lane)
+
+    @property
+    def d_columns(self) -> int | None:
+        return None if self.path is None or self.n is None else self.n // self.path.column_groups
+
+    def bytes_of_k(self, stored_sparse: bool) -> int | None:
+        """Bytes of K that one instruction reads of a row of an operand; a sparse A is stored at half length."""
+        if self.idesc is None:
+            return None
+        container_bits = 256 // self.kind.k
+        return self.idesc.k * container_bits // 8 // (2 if stored_sparse and self.idesc.sparse else 1)
+
+    @property
+    def a_columns(self) -> int | None:
+        """Columns of A in tensor memory: 4 bytes of K each."""
+        size = self.bytes_of_k(stored_sparse=True)
+        return None if size is None else size // 4
+
+    def scale_columns(self, rows: int | None) -> int | None:
+        """Columns of scale factors; with K = 96 a row may have more of them than fit one, which is not counted."""
+        if rows is None or self.idesc is None or self.idesc.k96:
+            return None
+        return -(-rows // SCALE_FACTOR_ROWS)
+
+    @property
+    def sfa_columns(self) -> int | None:
+        return None if self.m is None else self.scale_columns(self.m // self.mma.cta_group)
+
+    @property
+    def sfb_columns(self) -> int | None:
+        """Each half of the lanes has half of N where D has its columns in two groups of lanes (a pair, M = 128)."""
+        return None if self.n is None or self.path is None else self.scale_columns(self.n // self.path.column_groups)
+
+    @staticmethod
+    def overflow(operand: TmemOperand | None, columns: int | None) -> str | None:
+        """Why so many columns do not fit where the operand starts."""
+        if operand is None or operand.column is None or columns is None:
+            return None
+        limit = COLUMNS if operand.allocated is None else operand.allocated
+        if 0 <= operand.column and operand.column + columns <= limit:
+            return None
+        place = "of tensor memory" if operand.allocated is None else "allocated"
+        return f"{columns} columns from column {operand.column} on, of {limit} {place}"
+
+    @property
+    def a_rows(self) -> int | None:
+        return None if self.m is None else self.m // self.mma.cta_group
+
+    @property
+    def shift(self) -> int:
+        return 0 if self.mask is None else self.mask.shift
+
+    @property
+    def b_rows(self) -> int | None:
+        """Rows of B that the shared memory of one CTA must hold: its share of N, and the columns shifted in."""
+        return None if self.n is None else self.n // self.mma.cta_group + self.shift
+
+    def descriptor_reason(self, operand: SmemOperand | None, which: str) -> str | None:
+        """Why a shared-memory descriptor does not serve the operand that the instruction descriptor names."""
+        descriptor = None if operand is None else _decoded(operand.descriptor, SmemDescriptor.decode)
+        if descriptor is None or self.idesc is None:
+            return None
+        dtype, major = (self.idesc.a, self.idesc.a_major) if which == "A" else (self.idesc.b, self.idesc.b_major)
+        k_bytes = self.bytes_of_k(stored_sparse=which == "A")
+        return reason(lambda: descriptor.verify(dtype, major, k_bytes=k_bytes, target=self.mma.target))

@@ -1,0 +1,372 @@
+"""The rules of tcgen05.mma, as a table. `tirx.tcgen05.check` applies them.
+
+Most of them `ptxas` lets through: it looks at the form of an instruction, not into descriptors, masks or addresses.
+Source: the section of the PTX ISA that each row names.
+"""
+
+from __future__ import annotations
+
+from tirx.tcgen05.block_scale import find_scale_vector
+from tirx.tcgen05.mma_facts import MmaFacts, bad_bits
+from tirx.tcgen05.rules import Rule, reason, unsupported
+from tirx.tcgen05.shapes import K96_TARGETS
+from tirx.tcgen05.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask
+
+COLLECTOR_USAGES = ("fill", "use", "lastuse", "discard")
+ASHIFT_COLLECTOR_USAGES = ("lastuse", "discard")
+COLLECTOR_BUFFERS = {False: ("a",), True: ("b0", "b1", "b2", "b3")}
+"""Collector buffers by `.ws`."""
+
+DISABLED_LANE_REGISTERS = {1: 4, 2: 8}
+"""Registers of the disable-output-lane vector by cta_group: one bit for each lane of each CTA."""
+
+MAX_SCALE_INPUT_D = 15
+SCALE_INPUT_D_KINDS = ("f16", "tf32")
+ASHIFT_M = (128, 256)
+
+_MMA = "tcgen05.mma"
+_WS = "tcgen05.mma.ws"
+_IDESC = "Instruction descriptor"
+_MASK = "Zero-Column Mask Descriptor"
+_SMEM = "Shared memory descriptor"
+_SHAPES = "Matrix Shape"
+_PATHS = "Data path layout organization"
+_SCALING = "tcgen05.mma block scaling"
+
+_Row = Rule[MmaFacts]
+
+MMA_RULES: tuple[Rule[MmaFacts], ...] = (
+    _Row(
+        "cta-group",
+        _MMA,
+        lambda i: i.mma.cta_group not in (1, 2),
+        "expected cta_group 1 or 2, got {i.mma.cta_group}",
+        "use 1, or 2 for a pair of CTAs",
+    ),
+    _Row(
+        "ws-cta-group",
+        _WS,
+        lambda i: i.mma.ws and i.mma.cta_group == 2,
+        "expected cta_group 1 with .ws, got 2",
+        "use cta_group 1, or leave out .ws",
+    ),
+    _Row(
+        "ws-kind",
+        _WS,
+        lambda i: i.mma.ws and i.kind.block_scaled,
+        "expected a kind without scale factors with .ws, got {i.mma.kind}",
+        "use f16, tf32, f8f6f4 or i8, or leave out .ws",
+    ),
+    _Row(
+        "target",
+        "Target ISA Notes",
+        lambda i: unsupported(i.features, i.mma.target, i.mma.ptx),
+        "{reason}",
+        "compile for a target and PTX version that have it",
+    ),
+    _Row(
+        "scale-vector",
+        _SCALING,
+        lambda i: reason(lambda: find_scale_vector(i.mma.kind, i.mma.scale_vector)),
+        "{reason}",
+        "name a scale vector of this kind",
+    ),
+    # The instruction descriptor
+    _Row(
+        "descriptor-bits",
+        _IDESC,
+        lambda i: bad_bits(i.mma.descriptor, i.decode),
+        "instruction descriptor: {reason}",
+        "encode it with InstructionDescriptor",
+    ),
+    _Row(
+        "descriptor-kind",
+        _IDESC,
+        lambda i: i.idesc is not None and i.idesc.kind != i.mma.kind,
+        "expected an instruction descriptor of kind::{i.mma.kind}, got one of kind::{i.idesc.kind}",
+        "the bits of a descriptor mean something else for each kind: encode it for kind::{i.mma.kind}",
+    ),
+    _Row(
+        "descriptor-sparsity",
+        _IDESC,
+        lambda i: i.idesc is not None and i.idesc.sparse != i.mma.sparse,
+        "expected sparse = {i.mma.sparse} in the instruction descriptor of {i.variant}, got {i.idesc.sparse}",
+        "set bit 2 for .sp and only for .sp",
+    ),
+    _Row(
+        "descriptor-fields",
+        _IDESC,
+        lambda i: None if (d := i.idesc) is None else reason(lambda: d.verify_fields(i.mma.ws)),
+        "{reason}",
+        "use a legal value",
+    ),
+    _Row(
+        "shape",
+        _SHAPES,
+        lambda i: (
+            None
+            if (d := i.idesc) is None or i.mma.cta_group not in (1, 2)
+            else reason(lambda: d.verify_shape(i.mma.cta_group, i.mma.ws))
+        ),
+        "{reason}",
+        "use a shape of the ISA's table",
+    ),
+    _Row(
+        "k96-target",
+        _SHAPES,
+        lambda i: i.idesc is not None and i.idesc.k96 and i.mma.target not in (None, *K96_TARGETS),
+        "expected K = 64 on {i.mma.target}, got 96 in the instruction descriptor",
+        "compile for sm_103a",
+    ),
+    _Row(
+        "scale-type",
+        _SCALING,
+        lambda i: (
+            i.scale_vector is not None
+            and i.idesc is not None
+            and i.idesc.scale is not None
+            and i.idesc.scale not in i.scale_vector.types
+        ),
+        "expected scale factors of {i.scale_types} with {i.scale_vector.name}, got {i.idesc.scale}",
+        "use another scale vector, or ue8m0",
+    ),
+    _Row(
+        "scale-factor-id",
+        _SCALING,
+        lambda i: (
+            i.scale_factor_ids is not None
+            and i.idesc is not None
+            and not {i.idesc.sf_a_id, i.idesc.sf_b_id} <= set(i.scale_factor_ids)
+        ),
+        "expected scale-factor ids {i.scale_factor_id_choices} with {i.scale_vector.name} "
+        "({i.scale_vector.factors} factors of each row), got {i.idesc.sf_a_id} (A) and {i.idesc.sf_b_id} (B)",
+        "start at a byte from which all factors fit the 32-bit column",
+    ),
+    # The zero-column mask
+    _Row(
+        "mask-bits",
+        _MASK,
+        lambda i: bad_bits(i.mma.mask, ZeroColumnMask.decode),
+        "zero-column mask: {reason}",
+        "encode it with ZeroColumnMask",
+    ),
+    _Row(
+        "mask-needs-ws",
+        _WS,
+        lambda i: i.masked and not i.mma.ws,
+        "expected no zero-column mask on {i.variant}, got one",
+        "use tcgen05.mma.ws",
+    ),
+    _Row(
+        "mask-shift",
+        _MASK,
+        lambda i: (
+            i.mask is not None
+            and i.m is not None
+            and i.mask.shift > MAX_COLUMN_SHIFT.get(i.m, max(MAX_COLUMN_SHIFT.values()))
+        ),
+        "expected a column shift of at most 16 for M = 32 and 32 otherwise, got {i.mask.shift} for M = {i.m}",
+        "start the descriptor of B further on instead",
+    ),
+    _Row(
+        "mask-start-count",
+        _MASK,
+        lambda i: (
+            None
+            if (mask := i.mask) is None or i.m is None or i.m not in MAX_COLUMN_SHIFT
+            else reason(lambda: mask.verify_start_counts(i.m or 0))
+        ),
+        "{reason}",
+        "let the sub-mask start with the other run",
+    ),
+    _Row(
+        "mask-max-shift",
+        _IDESC,
+        lambda i: i.mma.ws and i.idesc is not None and i.shift > i.idesc.max_shift,
+        "expected a column shift up to {i.idesc.max_shift}, max_shift of the instruction descriptor, got {i.shift}",
+        "write smallest_max_shift({i.shift}) into the instruction descriptor",
+    ),
+    # Operands in shared memory
+    _Row(
+        "a-descriptor-bits",
+        _SMEM,
+        lambda i: None if i.a_smem is None else bad_bits(i.a_smem.descriptor, SmemDescriptor.decode),
+        "descriptor of A: {reason}",
+        "encode it with SmemDescriptor",
+    ),
+    _Row(
+        "b-descriptor-bits",
+        _SMEM,
+        lambda i: None if i.mma.b is None else bad_bits(i.mma.b.descriptor, SmemDescriptor.decode),
+        "descriptor of B: {reason}",
+        "encode it with SmemDescriptor",
+    ),
+    _Row(
+        "a-descriptor",
+        _SMEM,
+        lambda i: i.descriptor_reason(i.a_smem, "A"),
+        "descriptor of A: {reason}",
+        "give A a canonical layout of its type and major-ness",
+    ),
+    _Row(
+        "b-descriptor",
+        _SMEM,
+        lambda i: i.descriptor_reason(i.mma.b, "B"),
+        "descriptor of B: {reason}",
+        "give B a canonical layout of its type and major-ness",
+    ),
+    _Row(
+        "a-rows",
+        _SHAPES,
+        lambda i: (
+            i.a_smem is not None and i.a_smem.rows is not None and i.a_rows is not None and i.a_smem.rows < i.a_rows
+        ),
+        "expected {i.a_rows} rows of A in the shared memory of each CTA (M = {i.m}, cta_group {i.mma.cta_group}), "
+        "got {i.a_smem.rows}",
+        "make the tile larger, or M smaller",
+    ),
+    _Row(
+        "b-rows",
+        _SHAPES,
+        lambda i: i.mma.b is not None and i.mma.b.rows is not None and i.b_rows is not None and i.mma.b.rows < i.b_rows,
+        "expected {i.b_rows} rows of B in the shared memory of each CTA (N = {i.n}, cta_group {i.mma.cta_group}, "
+        "column shift {i.shift}), got {i.mma.b.rows}",
+        "make the tile larger, or N or the shift smaller",
+    ),
+    # Operands in tensor memory
+    _Row(
+        "a-tmem-major",
+        _MMA,
+        lambda i: i.in_tmem is not None and i.idesc is not None and i.idesc.a_major != "K",
+        "expected K-major A in tensor memory, got {i.idesc.a_major}-major",
+        "write A to tensor memory with K along the columns",
+    ),
+    _Row(
+        "a-tmem-lane",
+        _PATHS,
+        lambda i: i.misplaced(i.in_tmem),
+        "data path {i.path.letter}: expected A in the lanes of D, from lane {i.lane_choices} on, got {i.in_tmem.lane} "
+        "with D at {i.d_lane}",
+        "put A where D starts",
+    ),
+    _Row(
+        "a-tmem-columns",
+        _MMA,
+        lambda i: i.overflow(i.in_tmem, i.a_columns),
+        "expected A inside its allocation, got {reason}",
+        "allocate more columns or start further left",
+    ),
+    _Row(
+        "d-lane",
+        _PATHS,
+        lambda i: i.path is not None and i.d_lane is not None and i.d_lane not in i.lanes,
+        "data path {i.path.letter}: expected D from lane {i.lane_choices} on, got {i.d_lane}",
+        "start D at lane 0",
+    ),
+    _Row(
+        "d-columns",
+        _MMA,
+        lambda i: i.overflow(i.mma.d, i.d_columns),
+        "expected D inside its allocation, got {reason}",
+        "allocate more columns, start further left, or make N smaller",
+    ),
+    _Row(
+        "metadata-lane",
+        _PATHS,
+        lambda i: i.misplaced(i.mma.sparse_metadata),
+        "data path {i.path.letter}: expected sparsity metadata in the lanes of D, from lane {i.lane_choices} on, got "
+        "{i.mma.sparse_metadata.lane} with D at {i.d_lane}",
+        "put the metadata where D starts",
+    ),
+    _Row(
+        "scale-a-columns",
+        _SCALING,
+        lambda i: i.overflow(i.mma.scale_a, i.sfa_columns),
+        "expected the scale factors of A inside their allocation, got {reason}",
+        "allocate more columns or start further left",
+    ),
+    _Row(
+        "scale-b-columns",
+        _SCALING,
+        lambda i: i.overflow(i.mma.scale_b, i.sfb_columns),
+        "expected the scale factors of B inside their allocation, got {reason}",
+        "allocate more columns or start further left",
+    ),
+    # Modifiers
+    _Row(
+        "ashift-form",
+        _MMA,
+        lambda i: i.mma.ashift and (i.mma.ws or i.kind.block_scaled),
+        "expected no .ashift on {i.variant}.kind::{i.mma.kind}, got it",
+        "only tcgen05.mma and .mma.sp without scale factors have it",
+    ),
+    _Row(
+        "ashift-a",
+        _MMA,
+        lambda i: i.mma.ashift and i.a_smem is not None,
+        "expected A in tensor memory with .ashift, got a shared-memory descriptor",
+        "copy A to tensor memory, or leave out .ashift",
+    ),
+    _Row(
+        "ashift-m",
+        _MMA,
+        lambda i: i.mma.ashift and i.m is not None and i.m not in ASHIFT_M,
+        "expected M = 128 or 256 with .ashift, got {i.m}",
+        "use M = 128 or 256, or leave out .ashift",
+    ),
+    _Row(
+        "ashift-collector",
+        _MMA,
+        lambda i: i.mma.ashift and i.mma.collector_usage not in (None, *ASHIFT_COLLECTOR_USAGES),
+        "expected .collector::a::lastuse or discard with .ashift, got {i.mma.collector_usage}",
+        "leave out the collector usage",
+    ),
+    _Row(
+        "collector-usage",
+        _MMA,
+        lambda i: i.mma.collector_usage is not None and i.mma.collector_usage not in COLLECTOR_USAGES,
+        "expected a collector usage fill, use, lastuse or discard, got {i.mma.collector_usage}",
+        "leave it out for discard",
+    ),
+    _Row(
+        "collector-buffer",
+        _MMA,
+        lambda i: i.mma.collector_buffer is not None and i.mma.collector_buffer not in COLLECTOR_BUFFERS[i.mma.ws],
+        "expected collector buffer a, or b0 to b3 with .ws, got {i.mma.collector_buffer} on {i.variant}",
+        "name a buffer of this instruction",
+    ),
+    _Row(
+        "disable-output-lane-form",
+        _MMA,
+        lambda i: i.mma.disable_output_lane is not None and (i.mma.ws or i.kind.block_scaled),
+        "expected no disable-output-lane vector on {i.variant}.kind::{i.mma.kind}, got one",
+        "only tcgen05.mma and .mma.sp without scale factors have it",
+    ),
+    _Row(
+        "disable-output-lane-size",
+        _MMA,
+        lambda i: (
+            i.mma.disable_output_lane is not None
+            and i.mma.cta_group in (1, 2)
+            and i.mma.disable_output_lane != 4 * i.mma.cta_group
+        ),
+        "expected 4 registers of disabled lanes with cta_group 1, 8 with 2, got {i.mma.disable_output_lane}",
+        "pass one bit for each lane of each CTA",
+    ),
+    _Row(
+        "scale-input-d-kind",
+        _MMA,
+        lambda i: i.mma.scale_input_d is not None and (i.mma.ws or i.mma.kind not in SCALE_INPUT_D_KINDS),
+        "expected no scale-input-d on {i.variant}.kind::{i.mma.kind}, got {i.mma.scale_input_d}",
+        "only kinds f16 and tf32 without .ws have it",
+    ),
+    _Row(
+        "scale-input-d-range",
+        _MMA,
+        lambda i: i.mma.scale_input_d is not None and not 0 <= i.mma.scale_input_d <= MAX_SCALE_INPUT_D,
+        "expected scale-input-d 0 to 15, got {i.mma.scale_input_d}",
+        "D is scaled by two to the minus that",
+    ),
+)
+"""Every rule of one tcgen05.mma, in the order in which violations are reported."""
