@@ -76,17 +76,7 @@ class TirxFoldZeroFillPass(ModulePass):
                 accumulate = later if accumulate is None else emit(arith.OrIOp(accumulate, later)).result
             if accumulate is None:
                 accumulate = emit.constant(0, i1)
-            emit(
-                MmaOp(
-                    mma.a,
-                    mma.b,
-                    mma.accumulator,
-                    accumulate,
-                    mma.zero_columns,
-                    mma.negate_a is not None,
-                    mma.negate_b is not None,
-                )
-            )
+            emit(mma.with_accumulate(accumulate))
             mma.detach()
             mma.erase()
             fill.detach()

@@ -150,7 +150,7 @@ class _Picker:
 
     def _tcgen05(self, mma: MmaOp) -> None:
         m, n = mma.accumulator_type.dims[-2:]
-        weight_stationary = mma.zero_columns is not None
+        weight_stationary = mma.is_weight_stationary
         try:
             if mma.accumulator_type.placement is None:
                 layout = accumulator_layout(m, n, ws=weight_stationary)

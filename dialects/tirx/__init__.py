@@ -23,8 +23,9 @@ from tirx.dialects.tirx.attributes import (
     layout_attr,
 )
 from tirx.dialects.tirx.kernel import BlockIdOp, GridAxis, GridAxisAttr, KernelOp, ReturnOp
-from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, MmaOp, ViewOp, strided_layout
+from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, ViewOp, strided_layout
 from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, owner_root, parts_in_use
+from tirx.dialects.tirx.product import MmaOp
 from tirx.dialects.tirx.registers import AddressOp, BarrierOp, LeaderOp, LoadOp, MmaSyncOp, SplatOp, StoreOp
 
 TIRX = Dialect(

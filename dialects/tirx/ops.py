@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
-    I1,
     IndexType,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
-    UnitAttr,
-    i1,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -19,15 +16,10 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    opt_result_def,
     result_def,
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import (
     MemoryReadEffect,
     MemoryWriteEffect,
@@ -35,8 +27,8 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.tirx.attributes import Scope, TileType, ZeroColumnsAttr
-from tirx.dialects.tirx.syntax import parse_attributes, shape_text
+from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import Iter, TileLayout
 
 
@@ -201,173 +193,3 @@ class CopyOp(IRDLOperation):
             raise VerifyException(
                 f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
             )
-
-
-@irdl_op_definition
-class MmaOp(IRDLOperation):
-    """
-    `tirx.mma %a, %b, %acc : !tirx.tile<MxK...>, !tirx.tile<NxK...>, !tirx.tile<MxN...>`
-
-    `acc[m, n] += sum_k a[m, k] * b[n, k]`; leading dimensions, if any, are a batch. Major-ness is a property
-    of the layouts. With operands in shared memory and the accumulator in tensor memory this is `tcgen05.mma`,
-    with all three in registers `mma.sync`. Clauses, in this order:
-
-    - `zero_columns(...)`: these columns of B count as zero (`tcgen05.mma.ws`), see `#tirx.zero_columns`,
-    - `negate_a`, `negate_b`: the operand is negated,
-    - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to.
-
-    With a result the accumulator is a register value: the result is its new contents.
-    """
-
-    name = "tirx.mma"
-
-    a = operand_def(TileType)
-    b = operand_def(TileType)
-    accumulator = operand_def(TileType)
-    accumulate = opt_operand_def(I1)
-    zero_columns = opt_prop_def(ZeroColumnsAttr)
-    negate_a = opt_prop_def(UnitAttr)
-    negate_b = opt_prop_def(UnitAttr)
-    result = opt_result_def(TileType)
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        a: SSAValue,
-        b: SSAValue,
-        accumulator: SSAValue,
-        accumulate: SSAValue | None = None,
-        zero_columns: ZeroColumnsAttr | None = None,
-        negate_a: bool = False,
-        negate_b: bool = False,
-        result_type: TileType | None = None,
-    ):
-        super().__init__(
-            operands=[a, b, accumulator, [] if accumulate is None else [accumulate]],
-            properties={
-                "zero_columns": zero_columns,
-                "negate_a": UnitAttr() if negate_a else None,
-                "negate_b": UnitAttr() if negate_b else None,
-            },
-            result_types=[[] if result_type is None else [result_type]],
-        )
-
-    @property
-    def a_type(self) -> TileType:
-        return TileType.of(self.a)
-
-    @property
-    def b_type(self) -> TileType:
-        return TileType.of(self.b)
-
-    @property
-    def accumulator_type(self) -> TileType:
-        return TileType.of(self.accumulator)
-
-    @property
-    def on_tensor_memory(self) -> bool:
-        """Whether this is a tcgen05 product, as opposed to one in registers."""
-        return self.accumulator_type.memory is Scope.TENSOR
-
-    def verify_(self) -> None:
-        a, b, acc = self.a_type, self.b_type, self.accumulator_type
-        if acc.memory not in (Scope.TENSOR, Scope.REGISTER):
-            raise VerifyException(
-                f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
-            )
-        wanted = Scope.SHARED if self.on_tensor_memory else Scope.REGISTER
-        for name, type_ in (("A", a), ("B", b)):
-            if type_.memory is not wanted:
-                raise VerifyException(
-                    f"expected {name} in {wanted.place} for an accumulator in {acc.memory.place}, "
-                    f"found it in {type_.memory.place}"
-                )
-        if len(acc.dims) < 2 or len(a.dims) != len(acc.dims) or len(b.dims) != len(acc.dims):
-            raise VerifyException(
-                f"expected A as MxK, B as NxK and the accumulator as MxN, all with the same batch dimensions or none, "
-                f"found {shape_text(a)}, {shape_text(b)} and {shape_text(acc)}"
-            )
-        *batch, m, n = acc.dims
-        shift = 0 if self.zero_columns is None else self.zero_columns.data.shift
-        k = a.dims[-1]
-        if a.dims != (*batch, m, k):
-            raise VerifyException(f"expected A as {'x'.join(map(str, (*batch, m)))}xK, found {shape_text(a)}")
-        if b.dims != (*batch, n + shift, k):
-            shifted = f" (N = {n} plus a shift of {shift})" if shift else ""
-            raise VerifyException(
-                f"expected B as {'x'.join(map(str, (*batch, n + shift, k)))}{shifted}, found {shape_text(b)}"
-            )
-        if not self.on_tensor_memory:
-            for name, clause in (
-                ("zero_columns", self.zero_columns),
-                ("negate_a", self.negate_a),
-                ("negate_b", self.negate_b),
-                ("accumulate", self.accumulate),
-            ):
-                if clause is not None:
-                    raise VerifyException(
-                        f"expected an accumulator in tensor memory for {name}, found one in registers"
-                    )
-        if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
-            raise VerifyException(
-                f"expected a result only for an accumulator in registers, of its type, "
-                f"found a result of type {self.result.type} for an accumulator of type {acc}"
-            )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> MmaOp:
-        operands = [parser.parse_unresolved_operand()]
-        for _ in range(2):
-            parser.parse_punctuation(",")
-            operands.append(parser.parse_unresolved_operand())
-        zero_columns: ZeroColumnsAttr | None = None
-        if parser.parse_optional_keyword("zero_columns") is not None:
-            with parser.in_parens():
-                zero_columns = ZeroColumnsAttr(ZeroColumnsAttr.parse_body(parser))
-        negate_a = parser.parse_optional_keyword("negate_a") is not None
-        negate_b = parser.parse_optional_keyword("negate_b") is not None
-        accumulate: SSAValue | None = None
-        if parser.parse_optional_keyword("accumulate") is not None:
-            with parser.in_parens():
-                accumulate = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
-        attributes = parse_attributes(parser, cls)
-        parser.parse_punctuation(":")
-        types = [parser.parse_type()]
-        for _ in range(2):
-            parser.parse_punctuation(",")
-            types.append(parser.parse_type())
-        result: Attribute | None = None
-        if parser.parse_optional_punctuation("->") is not None:
-            result = parser.parse_type()
-        a, b, accumulator = (parser.resolve_operand(o, t) for o, t in zip(operands, types, strict=True))
-        op = cls(a, b, accumulator, accumulate, zero_columns, negate_a, negate_b)
-        if result is not None:
-            op = cls.create(
-                operands=op.operands, result_types=[result], properties=op.properties, attributes=op.attributes
-            )
-        op.attributes.update(attributes)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list((self.a, self.b, self.accumulator), printer.print_ssa_value)
-        if self.zero_columns is not None:
-            printer.print_string(" zero_columns")
-            with printer.in_parens():
-                self.zero_columns.print_body(printer)
-        if self.negate_a is not None:
-            printer.print_string(" negate_a")
-        if self.negate_b is not None:
-            printer.print_string(" negate_b")
-        if self.accumulate is not None:
-            printer.print_string(" accumulate")
-            with printer.in_parens():
-                printer.print_ssa_value(self.accumulate)
-        if self.attributes:
-            printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list((self.a.type, self.b.type, self.accumulator.type), printer.print_attribute)
-        if self.result is not None:
-            printer.print_string(" -> ")
-            printer.print_attribute(self.result.type)

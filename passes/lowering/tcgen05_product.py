@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.dialects.tirx import KernelOp, MmaOp, TileType
+from tirx.dialects.tirx import KernelOp, MmaOp, Scope, TileType
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.tcgen05 import (
     InstructionDescriptor,
@@ -86,6 +86,16 @@ def product_shape(mma: MmaOp) -> ProductShape:
     if len(acc.dims) != 2:
         raise LegalityError(f"expected tiles of rank 2 for tcgen05.mma, found rank {len(acc.dims)}")
     m, n = acc.dims
+    stationary = mma.weight_stationary is not None and mma.zero_columns is None
+    for clause, given in (
+        ("scales", mma.scale_a is not None),
+        ("metadata", mma.metadata is not None),
+        ("weight_stationary, other than with zero_columns", stationary),
+    ):
+        if given:
+            raise LegalityError(f"expected a product without {clause}, which is not lowered yet")
+    if a.memory is Scope.TENSOR:
+        raise LegalityError("expected A in shared memory: from tensor memory it is not lowered yet")
     kind = product_kind(a, b)
     for name, type_ in (("A", a), ("B", b)):
         if type_.dtype.bits < 8:
@@ -100,7 +110,7 @@ def product_shape(mma: MmaOp) -> ProductShape:
         )
     if acc.dtype.storage_bits != 32:
         raise LegalityError(f"expected a 32-bit accumulator (f32, s32), found {acc.dtype.name}")
-    _, _, k = check_shape(kind, m, n, ws=mma.zero_columns is not None)
+    _, _, k = check_shape(kind, m, n, ws=mma.is_weight_stationary)
     if a.dims[-1] % k:
         nearest = max(k, round(a.dims[-1] / k) * k)
         raise LegalityError(
@@ -129,7 +139,7 @@ def plan_product(mma: MmaOp) -> Product:
             slices.append(operand_slices(type_.placement, (type_.dims[0], type_.dims[1]), type_.dtype.name, shape.k))
         except LegalityError as e:
             raise LegalityError(f"operand {name}: {e}") from e
-    _check_accumulator(acc.placement, shape.m, shape.n, mma.zero_columns is not None)
+    _check_accumulator(acc.placement, shape.m, shape.n, mma.is_weight_stationary)
     shift = 0 if shape.mask is None else shape.mask.shift
     descriptor = InstructionDescriptor(
         kind=shape.kind,
@@ -142,9 +152,10 @@ def plan_product(mma: MmaOp) -> Product:
         b_major=slices[1][0].canonical.major,
         negate_a=mma.negate_a is not None,
         negate_b=mma.negate_b is not None,
+        saturate=mma.saturate is not None,
         max_shift=next(s for s in MAX_SHIFTS if s >= shift),
     )
-    descriptor.verify(cta_group=1, ws=mma.zero_columns is not None)
+    descriptor.verify(cta_group=1, ws=mma.is_weight_stationary)
     return Product(descriptor, shape.k, slices[0], slices[1], shape.mask)
 
 

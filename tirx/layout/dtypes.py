@@ -33,6 +33,7 @@ _TYPES = (
     ElementType("e2m1", 4, 4, ("f4E2M1FN",)),
     ElementType("ue8m0", 8, 8, ("f8E8M0FNU",)),
     ElementType("ue4m3", 8, 8),
+    ElementType("b4", 4, 4, ("i4",)),
     ElementType("s8", 8, 8, ("si8", "i8")),
     ElementType("u8", 8, 8, ("ui8",)),
     ElementType("s16", 16, 16, ("si16", "i16")),

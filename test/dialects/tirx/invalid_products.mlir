@@ -19,8 +19,8 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 // -----
 
 func.func @f(%a: !tirx.tile<32x64xf16, tensor>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
-  // expected-error@+1 {{expected A in shared memory for an accumulator in tensor memory, found it in tensor memory}}
-  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, tensor>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  // expected-error@+1 {{expected A in shared memory or tensor memory for an accumulator in tensor memory, found it in global memory}}
+  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, global>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
   func.return
 }
 
@@ -269,8 +269,8 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 // -----
 
 func.func @f(%a: !tirx.tile<32x64xf16, shared>) {
-  // expected-error@+1 {{Expected 3 or 4 operands, but got 2}}
-  "tirx.mma"(%a, %a) : (!tirx.tile<32x64xf16, shared>, !tirx.tile<32x64xf16, shared>) -> ()
+  // expected-error@+1 {{expected 1 value for accumulator, but got 0}}
+  "tirx.mma"(%a, %a) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0>}> : (!tirx.tile<32x64xf16, shared>, !tirx.tile<32x64xf16, shared>) -> ()
   func.return
 }
 
@@ -278,7 +278,7 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>) {
 
 func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>) {
   // expected-error@+1 {{3 : i32 should be of base attribute tirx.zero_columns}}
-  "tirx.mma"(%a, %b, %c) <{zero_columns = 3 : i32}> : (!tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>) -> ()
+  "tirx.mma"(%a, %b, %c) <{zero_columns = 3 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}> : (!tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>) -> ()
   func.return
 }
 
@@ -361,5 +361,37 @@ func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@l
 func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
   // expected-error@+1 {{Expected '['}}
   %d = tirx.mma_sync "m8n8k4.row.col.f64" %a, %a, %c : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
+  func.return
+}
+
+// -----
+
+func.func @scales_in_shared_memory(%a: !tirx.tile<128x64xf4E2M1FN, shared>, %b: !tirx.tile<64x64xf4E2M1FN, shared>, %c: !tirx.tile<128x64xf32, tensor>, %s: !tirx.tile<128x4xf8E4M3FN, shared>, %t: !tirx.tile<64x4xf8E4M3FN, tensor>) {
+  // expected-error@+1 {{expected SFA in tensor memory, found it in shared memory}}
+  tirx.mma %a, %b, %c scales(%s, %t) : !tirx.tile<128x64xf4E2M1FN, shared>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x4xf8E4M3FN, shared>, !tirx.tile<64x4xf8E4M3FN, tensor>
+  func.return
+}
+
+// -----
+
+func.func @scales_of_two_block_sizes(%a: !tirx.tile<128x64xf4E2M1FN, shared>, %b: !tirx.tile<64x64xf4E2M1FN, shared>, %c: !tirx.tile<128x64xf32, tensor>, %s: !tirx.tile<128x4xf8E4M3FN, tensor>, %t: !tirx.tile<64x2xf8E4M3FN, tensor>) {
+  // expected-error@+1 {{expected SFA as 128xS and SFB as 64xS, S a divisor of K = 64, found 128x4 and 64x2}}
+  tirx.mma %a, %b, %c scales(%s, %t) : !tirx.tile<128x64xf4E2M1FN, shared>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x4xf8E4M3FN, tensor>, !tirx.tile<64x2xf8E4M3FN, tensor>
+  func.return
+}
+
+// -----
+
+func.func @whole_sparse_a(%a: !tirx.tile<128x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<128x64xf32, tensor>, %e: !tirx.tile<128x16xi4, tensor>) {
+  // expected-error@+1 {{expected B as 64x128, found 64x64}}
+  tirx.mma %a, %b, %c metadata(%e) : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x16xi4, tensor>
+  func.return
+}
+
+// -----
+
+func.func @weight_stationary_in_registers(%a: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>) {
+  // expected-error@+1 {{expected an accumulator in tensor memory for weight_stationary, found one in registers}}
+  tirx.mma %a, %a, %c weight_stationary : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
   func.return
 }

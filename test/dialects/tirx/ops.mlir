@@ -115,8 +115,8 @@ func.func @fill_and_copy(%s: !tirx.tile<8x4xf32, shared>, %t: !tirx.tile<8x4xf32
 // CHECK-NEXT:    tirx.mma %a, %b, %c negate_b : !tirx.tile<32x64xf16, shared>,
 // CHECK-NEXT:    tirx.mma %a, %b, %c accumulate(%p) : !tirx.tile<32x64xf16, shared>,
 // CHECK-NEXT:    tirx.mma %a, %b, %c zero_columns([0]) negate_a negate_b accumulate(%p) {tag} : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
-// GENERIC:     "tirx.mma"(%a, %b, %c) <{zero_columns = #tirx.zero_columns<[3, 4, 5]>}> : (
-// GENERIC:     "tirx.mma"(%a, %b, %c, %p) <{zero_columns = #tirx.zero_columns<[0]>, negate_a, negate_b}> {tag} : (!tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>, i1) -> ()
+// GENERIC:     "tirx.mma"(%a, %b, %c) <{zero_columns = #tirx.zero_columns<[3, 4, 5]>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}> : (
+// GENERIC:     "tirx.mma"(%a, %b, %c, %p) <{zero_columns = #tirx.zero_columns<[0]>, negate_a, negate_b, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>}> {tag} : (!tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>, i1) -> ()
 !a = !tirx.tile<32x64xf16, shared>
 !b = !tirx.tile<64x64xf16, shared>
 !e = !tirx.tile<66x64xf16, shared>
@@ -140,10 +140,25 @@ func.func @tensor_products(%a: !a, %b: !b, %e: !e, %c: !c, %p: i1) {
   func.return
 }
 
+// CHECK-LABEL: func.func @scaled_and_sparse_products(
+// CHECK-NEXT:    tirx.mma %a, %b, %c scales(%s, %t) : !tirx.tile<128x64xf4E2M1FN, shared>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x4xf8E4M3FN, tensor>, !tirx.tile<64x4xf8E4M3FN, tensor>
+// CHECK-NEXT:    tirx.mma %h, %b, %c scales(%s, %t) metadata(%e) accumulate(%p) {tag} : !tirx.tile<128x32xf4E2M1FN, tensor>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x4xf8E4M3FN, tensor>, !tirx.tile<64x4xf8E4M3FN, tensor>, !tirx.tile<128x8xi4, tensor>
+// CHECK-NEXT:    tirx.mma %h, %b, %c metadata(%e) weight_stationary negate_a saturate : !tirx.tile<128x32xf4E2M1FN, tensor>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x8xi4, tensor>
+func.func @scaled_and_sparse_products(
+    %a: !tirx.tile<128x64xf4E2M1FN, shared>, %h: !tirx.tile<128x32xf4E2M1FN, tensor>,
+    %b: !tirx.tile<64x64xf4E2M1FN, shared>, %c: !tirx.tile<128x64xf32, tensor>,
+    %s: !tirx.tile<128x4xf8E4M3FN, tensor>, %t: !tirx.tile<64x4xf8E4M3FN, tensor>,
+    %e: !tirx.tile<128x8xi4, tensor>, %p: i1) {
+  tirx.mma %a, %b, %c scales(%s, %t) : !tirx.tile<128x64xf4E2M1FN, shared>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x4xf8E4M3FN, tensor>, !tirx.tile<64x4xf8E4M3FN, tensor>
+  tirx.mma %h, %b, %c scales(%s, %t) metadata(%e) accumulate(%p) {tag} : !tirx.tile<128x32xf4E2M1FN, tensor>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x4xf8E4M3FN, tensor>, !tirx.tile<64x4xf8E4M3FN, tensor>, !tirx.tile<128x8xi4, tensor>
+  tirx.mma %h, %b, %c metadata(%e) weight_stationary negate_a saturate : !tirx.tile<128x32xf4E2M1FN, tensor>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x8xi4, tensor>
+  func.return
+}
+
 // CHECK-LABEL: func.func @register_products(
 // CHECK-NEXT:    tirx.mma %a, %b, %c : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
 // CHECK-NEXT:    %d = tirx.mma %a, %b, %c {tag} : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register> -> !tirx.tile<4x8x8xf32, register>
-// GENERIC:     %d = "tirx.mma"(%a, %b, %c) {tag} : (!tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>) -> !tirx.tile<4x8x8xf32, register>
+// GENERIC:     %d = "tirx.mma"(%a, %b, %c) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}> {tag} : (!tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>) -> !tirx.tile<4x8x8xf32, register>
 !f = !tirx.tile<4x8x4xf16, register>
 !g = !tirx.tile<4x8x8xf32, register>
 func.func @register_products(%a: !f, %b: !f, %c: !g) {

@@ -317,7 +317,7 @@ def test_a_product_in_tensor_memory() -> None:
     a, b, p = value(TileType.get((32, 64), f16, Scope.SHARED)), TileType.get((66, 64), f16, Scope.SHARED), value(i1)
     acc = value(TileType.get((32, 64), f32, Scope.TENSOR))
     clause = ZeroColumnsAttr(ZeroColumns(ColumnRuns(0, 3, 4), shift=2))
-    mma = MmaOp(a, value(b), acc, p, clause, negate_a=True, negate_b=True)
+    mma = MmaOp(a, value(b), acc, p, zero_columns=clause, negate_a=True, negate_b=True)
     mma.verify()
     assert mma.on_tensor_memory
     assert mma.result is None

@@ -1,0 +1,318 @@
+"""`tirx.mma`: the product of two tiles, and everything that a tensor core can be asked about it."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import I1, UnitAttr, i1
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    traits_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.tirx.attributes import Scope, TileType, ZeroColumnsAttr
+from tirx.dialects.tirx.syntax import parse_attributes, shape_text
+
+FLAGS = ("negate_a", "negate_b", "saturate")
+"""Clauses without arguments that follow the others, in order."""
+
+
+@irdl_op_definition
+class MmaOp(IRDLOperation):
+    """
+    `tirx.mma %a, %b, %acc : !tirx.tile<MxK...>, !tirx.tile<NxK...>, !tirx.tile<MxN...>`
+
+    `acc[m, n] += sum_k a[m, k] * b[n, k]`; leading dimensions, if any, are a batch. Major-ness is a property
+    of the layouts. With the accumulator in tensor memory this is `tcgen05.mma`: B is in shared memory, A in shared or
+    tensor memory. With all three in registers it is `mma.sync`. Clauses, in this order:
+
+    - `scales(%sfa, %sfb)`: every element of A and B is multiplied by the scale factor of its block along K; `%sfa` is
+      MxS, `%sfb` NxS, for blocks of K/S elements, both in tensor memory,
+    - `metadata(%e)`: A is sparse: its tile holds the half of the elements that is stored, MxK/2, and `%e`, in tensor
+      memory, says which they are,
+    - `weight_stationary`: `tcgen05.mma.ws`, which keeps B in the tensor core,
+    - `zero_columns(...)`: these columns of B count as zero (implies `weight_stationary`), see `#tirx.zero_columns`,
+    - `negate_a`, `negate_b`: the operand is negated,
+    - `saturate`: integer sums stay at the ends of their range instead of wrapping,
+    - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to.
+
+    Types are those of the operands in the order in which they are written. With a result the accumulator is a register
+    value: the result is its new contents.
+    """
+
+    name = "tirx.mma"
+
+    a = operand_def(TileType)
+    b = operand_def(TileType)
+    accumulator = operand_def(TileType)
+    scale_a = opt_operand_def(TileType)
+    scale_b = opt_operand_def(TileType)
+    metadata = opt_operand_def(TileType)
+    accumulate = opt_operand_def(I1)
+    weight_stationary = opt_prop_def(UnitAttr)
+    zero_columns = opt_prop_def(ZeroColumnsAttr)
+    negate_a = opt_prop_def(UnitAttr)
+    negate_b = opt_prop_def(UnitAttr)
+    saturate = opt_prop_def(UnitAttr)
+    result = opt_result_def(TileType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        accumulator: SSAValue,
+        accumulate: SSAValue | None = None,
+        *,
+        scales: tuple[SSAValue, SSAValue] | None = None,
+        metadata: SSAValue | None = None,
+        weight_stationary: bool = False,
+        zero_columns: ZeroColumnsAttr | None = None,
+        negate_a: bool = False,
+        negate_b: bool = False,
+        saturate: bool = False,
+        result_type: TileType | None = None,
+    ):
+        optional = (*(scales or (None, None)), metadata, accumulate)
+        super().__init__(
+            operands=[a, b, accumulator, *([] if value is None else [value] for value in optional)],
+            properties={
+                "weight_stationary": UnitAttr() if weight_stationary else None,
+                "zero_columns": zero_columns,
+                "negate_a": UnitAttr() if negate_a else None,
+                "negate_b": UnitAttr() if negate_b else None,
+                "saturate": UnitAttr() if saturate else None,
+            },
+            result_types=[[] if result_type is None else [result_type]],
+        )
+
+    def with_accumulate(self, accumulate: SSAValue) -> MmaOp:
+        """The same product in tensor memory, not inserted yet, that overwrites when `accumulate` is false."""
+        sfa, sfb = self.scale_a, self.scale_b
+        return MmaOp(
+            self.a,
+            self.b,
+            self.accumulator,
+            accumulate,
+            scales=None if sfa is None or sfb is None else (sfa, sfb),
+            metadata=self.metadata,
+            weight_stationary=self.weight_stationary is not None,
+            zero_columns=self.zero_columns,
+            negate_a=self.negate_a is not None,
+            negate_b=self.negate_b is not None,
+            saturate=self.saturate is not None,
+        )
+
+    @property
+    def a_type(self) -> TileType:
+        return TileType.of(self.a)
+
+    @property
+    def b_type(self) -> TileType:
+        return TileType.of(self.b)
+
+    @property
+    def accumulator_type(self) -> TileType:
+        return TileType.of(self.accumulator)
+
+    @property
+    def on_tensor_memory(self) -> bool:
+        """Whether this is a tcgen05 product, as opposed to one in registers."""
+        return self.accumulator_type.memory is Scope.TENSOR
+
+    @property
+    def is_weight_stationary(self) -> bool:
+        """Whether this is `tcgen05.mma.ws`."""
+        return self.weight_stationary is not None or self.zero_columns is not None
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether A holds only the stored half of its elements."""
+        return self.metadata is not None
+
+    @property
+    def k(self) -> int:
+        """Elements along K, stored or not."""
+        return self.b_type.dims[-1]
+
+    def verify_(self) -> None:
+        self._verify_memories()
+        self._verify_shapes()
+        if not self.on_tensor_memory:
+            self._verify_no_clauses()
+        acc = self.accumulator_type
+        if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
+            raise VerifyException(
+                f"expected a result only for an accumulator in registers, of its type, "
+                f"found a result of type {self.result.type} for an accumulator of type {acc}"
+            )
+
+    def _verify_memories(self) -> None:
+        acc = self.accumulator_type
+        if acc.memory not in (Scope.TENSOR, Scope.REGISTER):
+            raise VerifyException(
+                f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
+            )
+        on_tensor = self.on_tensor_memory
+        for name, type_, wanted in (
+            ("A", self.a_type, (Scope.SHARED, Scope.TENSOR) if on_tensor else (Scope.REGISTER,)),
+            ("B", self.b_type, (Scope.SHARED,) if on_tensor else (Scope.REGISTER,)),
+        ):
+            if type_.memory not in wanted:
+                raise VerifyException(
+                    f"expected {name} in {' or '.join(scope.place for scope in wanted)} for an accumulator in "
+                    f"{acc.memory.place}, found it in {type_.memory.place}"
+                )
+        for name, value in (("SFA", self.scale_a), ("SFB", self.scale_b), ("the metadata", self.metadata)):
+            if value is not None and (memory := TileType.of(value).memory) is not Scope.TENSOR:
+                raise VerifyException(f"expected {name} in {Scope.TENSOR.place}, found it in {memory.place}")
+
+    def _verify_shapes(self) -> None:
+        a, b, acc = self.a_type, self.b_type, self.accumulator_type
+        if len(acc.dims) < 2 or len(a.dims) != len(acc.dims) or len(b.dims) != len(acc.dims):
+            raise VerifyException(
+                f"expected A as MxK, B as NxK and the accumulator as MxN, all with the same batch dimensions or none, "
+                f"found {shape_text(a)}, {shape_text(b)} and {shape_text(acc)}"
+            )
+        *batch, m, n = acc.dims
+        shift = 0 if self.zero_columns is None else self.zero_columns.data.shift
+        # A is compared first: its K is what B has to have.
+        k = a.dims[-1] * (2 if self.is_sparse else 1)
+        stored = "xK/2, the stored half," if self.is_sparse else "xK"
+        if a.dims[:-1] != (*batch, m):
+            raise VerifyException(f"expected A as {'x'.join(map(str, (*batch, m)))}{stored}, found {shape_text(a)}")
+        if b.dims != (*batch, n + shift, k):
+            shifted = f" (N = {n} plus a shift of {shift})" if shift else ""
+            raise VerifyException(
+                f"expected B as {'x'.join(map(str, (*batch, n + shift, k)))}{shifted}, found {shape_text(b)}"
+            )
+        if (self.scale_a is None) != (self.scale_b is None):
+            raise VerifyException("expected scale factors of both A and B, or of neither")
+        if self.scale_a is None or self.scale_b is None:
+            return
+        sfa, sfb = TileType.of(self.scale_a), TileType.of(self.scale_b)
+        blocks = sfa.dims[-1]
+        if sfa.dims != (m, blocks) or sfb.dims != (n, blocks) or k % blocks:
+            raise VerifyException(
+                f"expected SFA as {m}xS and SFB as {n}xS, S a divisor of K = {k}, found {shape_text(sfa)} and "
+                f"{shape_text(sfb)}"
+            )
+
+    def _verify_no_clauses(self) -> None:
+        for name, clause in (
+            ("scales", self.scale_a),
+            ("metadata", self.metadata),
+            ("weight_stationary", self.weight_stationary),
+            ("zero_columns", self.zero_columns),
+            ("negate_a", self.negate_a),
+            ("negate_b", self.negate_b),
+            ("saturate", self.saturate),
+            ("accumulate", self.accumulate),
+        ):
+            if clause is not None:
+                raise VerifyException(f"expected an accumulator in tensor memory for {name}, found one in registers")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MmaOp:
+        operands = [parser.parse_unresolved_operand()]
+        for _ in range(2):
+            parser.parse_punctuation(",")
+            operands.append(parser.parse_unresolved_operand())
+        scales = metadata = 0
+        if parser.parse_optional_keyword("scales") is not None:
+            with parser.in_parens():
+                operands.append(parser.parse_unresolved_operand())
+                parser.parse_punctuation(",")
+                operands.append(parser.parse_unresolved_operand())
+            scales = 2
+        if parser.parse_optional_keyword("metadata") is not None:
+            with parser.in_parens():
+                operands.append(parser.parse_unresolved_operand())
+            metadata = 1
+        weight_stationary = parser.parse_optional_keyword("weight_stationary") is not None
+        zero_columns: ZeroColumnsAttr | None = None
+        if parser.parse_optional_keyword("zero_columns") is not None:
+            with parser.in_parens():
+                zero_columns = ZeroColumnsAttr(ZeroColumnsAttr.parse_body(parser))
+        flags = {name: parser.parse_optional_keyword(name) is not None for name in FLAGS}
+        accumulate: SSAValue | None = None
+        if parser.parse_optional_keyword("accumulate") is not None:
+            with parser.in_parens():
+                accumulate = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        attributes = parse_attributes(parser, cls)
+        a, b, accumulator, *more = _resolved(parser, operands)
+        result: Attribute | None = None
+        if parser.parse_optional_punctuation("->") is not None:
+            result = parser.parse_type()
+        op = cls(
+            a,
+            b,
+            accumulator,
+            accumulate,
+            scales=(more[0], more[1]) if scales else None,
+            metadata=more[scales] if metadata else None,
+            weight_stationary=weight_stationary,
+            zero_columns=zero_columns,
+            **flags,
+        )
+        if result is not None:
+            op = cls.create(
+                operands=op.operands, result_types=[result], properties=op.properties, attributes=op.attributes
+            )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list((self.a, self.b, self.accumulator), printer.print_ssa_value)
+        scales = [value for value in (self.scale_a, self.scale_b) if value is not None]
+        metadata = [] if self.metadata is None else [self.metadata]
+        accumulate = [] if self.accumulate is None else [self.accumulate]
+        _print_clause(printer, "scales", scales)
+        _print_clause(printer, "metadata", metadata)
+        if self.weight_stationary is not None:
+            printer.print_string(" weight_stationary")
+        if self.zero_columns is not None:
+            printer.print_string(" zero_columns")
+            with printer.in_parens():
+                self.zero_columns.print_body(printer)
+        for name in FLAGS:
+            if name in self.properties:
+                printer.print_string(f" {name}")
+        _print_clause(printer, "accumulate", accumulate)
+        if self.attributes:
+            printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        typed = (self.a, self.b, self.accumulator, *scales, *metadata)
+        printer.print_list([value.type for value in typed], printer.print_attribute)
+        if self.result is not None:
+            printer.print_string(" -> ")
+            printer.print_attribute(self.result.type)
+
+
+def _resolved(parser: Parser, operands: list[UnresolvedOperand]) -> list[SSAValue]:
+    """The operands with the types that follow a colon."""
+    parser.parse_punctuation(":")
+    types = [parser.parse_type()]
+    for _ in operands[1:]:
+        parser.parse_punctuation(",")
+        types.append(parser.parse_type())
+    return [parser.resolve_operand(operand, type_) for operand, type_ in zip(operands, types, strict=True)]
+
+
+def _print_clause(printer: Printer, name: str, values: list[SSAValue]) -> None:
+    if values:
+        printer.print_string(f" {name}")
+        with printer.in_parens():
+            printer.print_list(values, printer.print_ssa_value)
