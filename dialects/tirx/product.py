@@ -245,7 +245,7 @@ class MmaOp(IRDLOperation):
         if parser.parse_optional_keyword("zero_columns") is not None:
             with parser.in_parens():
                 zero_columns = ZeroColumnsAttr(ZeroColumnsAttr.parse_body(parser))
-        flags = {name: parser.parse_optional_keyword(name) is not None for name in FLAGS}
+        negate_a, negate_b, saturate = (parser.parse_optional_keyword(name) is not None for name in FLAGS)
         accumulate: SSAValue | None = None
         if parser.parse_optional_keyword("accumulate") is not None:
             with parser.in_parens():
@@ -264,7 +264,9 @@ class MmaOp(IRDLOperation):
             metadata=more[scales] if metadata else None,
             weight_stationary=weight_stationary,
             zero_columns=zero_columns,
-            **flags,
+            negate_a=negate_a,
+            negate_b=negate_b,
+            saturate=saturate,
         )
         if result is not None:
             op = cls.create(

@@ -18,7 +18,7 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 
 // -----
 
-func.func @f(%a: !tirx.tile<32x64xf16, tensor>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
+func.func @f(%a: !tirx.tile<32x64xf16, global>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
   // expected-error@+1 {{expected A in shared memory or tensor memory for an accumulator in tensor memory, found it in global memory}}
   tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, global>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
   func.return
