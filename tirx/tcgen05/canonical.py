@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tirx.layout import ComposeLayout
+from tirx.layout import ComposeLayout, SwizzleLayout
 from tirx.tcgen05.canonical_form import CanonicalLayout, OperandLayout, OperandSlice, attribute_text
 from tirx.tcgen05.dtypes import DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
@@ -242,7 +242,7 @@ def operand_slices(
             _check_range(selected, (first, 0), "the layout")
             return tuple(OperandSlice(fit.canonical.start, replace(fit.canonical, start=0)) for fit in good)
     furthest = max(read, key=lambda each: len(each[0])) if read else None
-    suggestion = _whole_tile(operand, k_instr, absolute_lbo)
+    suggestion = _swizzled(layout, operand, k_instr, fits) or _whole_tile(operand, k_instr, absolute_lbo)
     if furthest is not None and furthest[0] and furthest[1] is not None:
         step, bad = len(furthest[0]), furthest[1]
         hint = _absolute_hint(parts[step], bad.canonical)
@@ -268,6 +268,23 @@ def _absolute_hint(part: Operand, template: CanonicalLayout) -> str:
     if crossing is None or not crossing.readable:
         return ""
     return f"; in absolute LBO mode, which {', '.join(ABSOLUTE_LBO_TARGETS)} has, one descriptor reads it"
+
+
+def _swizzled(
+    layout: OperandLayout, operand: Operand, k_instr: int, fits: Sequence[Fit]
+) -> tuple[OperandLayout, CanonicalLayout] | None:
+    """The same tile after the swizzle that it lacks, with the descriptor of its first slice, where that is all."""
+    if isinstance(layout, ComposeLayout) and not layout.swizzle.is_identity:
+        return None
+    for fit in fits:
+        if fit.legal and fit.only_swizzle_missing and not fit.past.any():
+            mode = SWIZZLE_MODES[fit.canonical.swizzle]
+            parts = replace(operand, address=mode.on_bits.apply(operand.address)).steps(k_instr)
+            if _read(parts, fit.canonical, absolute_lbo=False)[1] is None:
+                tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+                swizzle = SwizzleLayout.for_bits(operand.container_bits, mode.name)
+                return ComposeLayout(swizzle, tile), fit.canonical
+    return None
 
 
 def _whole_tile(operand: Operand, k_instr: int, absolute_lbo: bool) -> tuple[OperandLayout, CanonicalLayout] | None:

@@ -7,7 +7,15 @@ import pytest
 from numpy.typing import NDArray
 
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout, cute_shape
-from tirx.tcgen05 import LegalityError, canonical_layout, find_dtype, operand_slices, pick_operand_layout
+from tirx.tcgen05 import (
+    LegalityError,
+    SmemDescriptor,
+    canonical_layout,
+    find_dtype,
+    operand_slices,
+    pick_operand_layout,
+    read_addresses,
+)
 
 # (CuTe text, type, major, swizzle, T, m, k, LBO in elements or None, SBO in elements, encoded LBO, encoded SBO)
 FIGURES = [
@@ -215,3 +223,96 @@ def test_moving_any_element_is_noticed():
         with pytest.raises(LegalityError):
             canonical_layout(moved, (64, 32))
         table[row, column] -= 1
+
+
+# ---- absolute LBO mode: 48 bytes of K a step, over 128-byte rows
+
+
+def test_steps_of_48_bytes_cross_rows_only_in_absolute_mode():
+    shape = (128, 768)
+    layout = pick_operand_layout(shape, "e2m1")
+    with pytest.raises(LegalityError, match=r"\(0, 256\), at byte 16384 .* past the 128-byte row") as caught:
+        operand_slices(layout, shape, "e2m1", 96)
+    assert "in absolute LBO mode, which sm_103a has, one descriptor reads it" in str(caught.value)
+    assert caught.value.expected is None and caught.value.suggestion is not None
+    assert len(operand_slices(caught.value.suggestion, shape, "e2m1", 96)) == 8
+    parts = operand_slices(layout, shape, "e2m1", 96, absolute_lbo=True)
+    table = layout.table(shape)["m"] * 4
+    base = 5 * 1024
+    for step, part in enumerate(parts):
+        crossing = step in (2, 5)
+        assert part.canonical.lbo_absolute == crossing
+        assert part.canonical.lbo == ({2: 16384, 5: 32768}[step] if crossing else None)
+        descriptor = SmemDescriptor.decode(part.descriptor(base).encode())
+        descriptor.verify("e2m1", "K", k_bytes=48, target="sm_103a")
+        read = read_addresses(descriptor, "K", (128, 96), 4)
+        assert (read - base * 8 == table[:, step * 96 : step * 96 + 96]).all()
+
+
+@pytest.mark.parametrize(("swizzle", "row"), [("32B", 64), ("64B", 128)])
+def test_absolute_mode_is_that_of_the_128_byte_swizzle(swizzle: SwizzleMode, row: int):
+    tile = TileLayout.parse(f"S[(64, {384 // row}, {row}) : ({row}, {64 * row}, 1)]")
+    layout = ComposeLayout(SwizzleLayout.for_dtype("e2m1", swizzle), tile)
+    with pytest.raises(LegalityError) as caught:
+        operand_slices(layout, (64, 384), "e2m1", 96, absolute_lbo=True)
+    assert "absolute" not in str(caught.value)
+    assert caught.value.suggestion is not None
+    operand_slices(caught.value.suggestion, (64, 384), "e2m1", 96, absolute_lbo=True)
+
+
+def test_the_second_chunk_must_be_aligned():
+    swizzle = SwizzleLayout.for_dtype("e2m1", "128B")
+    apart = ComposeLayout(swizzle, TileLayout.parse("S[(64, 3, 256) : (256, 18432, 1)]"))  # chunks 9 KiB apart
+    found = operand_slices(apart, (64, 768), "e2m1", 96, absolute_lbo=True)[2]
+    assert (found.offset_bytes, found.canonical.lbo) == (96, 9216)
+    off = ComposeLayout(swizzle, TileLayout.parse("S[(64, 3, 256) : (256, 16640, 1)]"))  # 128 bytes off
+    with pytest.raises(LegalityError, match=r"K elements \[192, 288\)"):
+        operand_slices(off, (64, 768), "e2m1", 96, absolute_lbo=True)
+
+
+# ---- what the errors suggest
+
+
+def suggested(error: LegalityError) -> ComposeLayout | TileLayout:
+    text = str(error).rpartition("; write ")[2]
+    return ComposeLayout.parse(text) if text.startswith("#tirx.compose") else TileLayout.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "suggestion"),
+    [
+        ("S[(128, 64) : (64, 1)]", (128, 64), "K 128B"),
+        ("S[(128, 128) : (128, 1)]", (128, 128), "K 128B"),
+        ("S[(128, 64) : (72, 1)]", (128, 64), "K 128B"),
+        ("S[(128, 48) : (48, 1)]", (128, 48), "K 32B"),
+        ("S[(128, 64) : (1, 128)]", (128, 64), "MN 128B"),
+        ("S[(96, 64) : (1, 96)]", (96, 64), "MN 64B"),
+        ("S[(64, 4, 16) : (16, 2048, 1)]", (64, 64), "K 32B"),
+    ],
+)
+def test_the_whole_tile_is_suggested(text: str, shape: tuple[int, int], suggestion: str):
+    with pytest.raises(LegalityError) as caught:
+        operand_slices(TileLayout.parse(text), shape, "f16", 16)
+    layout = suggested(caught.value)
+    parts = operand_slices(layout, shape, "f16", 16)
+    assert f"{parts[0].canonical.major} {parts[0].canonical.swizzle}" == suggestion
+    assert layout == caught.value.suggestion
+
+
+def test_a_tile_that_needs_one_descriptor_per_step():
+    layout = pick_operand_layout((128, 128), "f16")
+    with pytest.raises(LegalityError, match="one descriptor for every 64 elements of K, not one for all 128") as caught:
+        canonical_layout(layout, (128, 128))
+    assert caught.value.element == (0, 64) and caught.value.nearest is not None
+
+
+def test_k_major_has_no_32_byte_atoms():
+    layout = ComposeLayout(SwizzleLayout.for_dtype("tf32", "128B_base32B"), TileLayout.parse("S[(16, 32) : (32, 1)]"))
+    with pytest.raises(LegalityError, match="K-major with swizzle 128B_base32B, which the hardware does not read"):
+        canonical_layout(layout, (16, 32), "tf32")
+
+
+def test_elements_outside_shared_memory():
+    with pytest.raises(LegalityError, match=r"from byte 0 to 262143 .* element \(8, 0\) is at byte 262144") as caught:
+        canonical_layout(TileLayout.parse("S[(2, 8, 8) : (64, 8, 1)] + 131008"), (16, 8))
+    assert caught.value.element == (8, 0)

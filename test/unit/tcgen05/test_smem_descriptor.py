@@ -5,10 +5,21 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
-from tirx.tcgen05 import CanonicalLayout, LegalityError, SmemDescriptor, canonical_layout, operand_slices
+from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
+from tirx.tcgen05 import (
+    CanonicalLayout,
+    LegalityError,
+    SmemDescriptor,
+    canonical_layout,
+    find_dtype,
+    legal_modes,
+    operand_slices,
+    read_addresses,
+)
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/smem_descriptors.json").read_text())[
     "vectors"
@@ -38,6 +49,33 @@ def layout_of(text: str) -> ComposeLayout:
     elements_per_byte_log2 = {4: 1, 8: 0, 16: -1, 32: -2}[bits]
     iters = [Iter(e, d, "m") for mode in modes(match[5], match[6]) for e, d in reversed(mode)]
     return ComposeLayout(SwizzleLayout(m + elements_per_byte_log2, b, s), TileLayout(tuple(iters)))
+
+
+def fnv1a64(tables: list[NDArray[np.uint64]]) -> list[int]:
+    """FNV-1a over the 8 little-endian bytes of every entry, for many tables at once; entries are below 2**24."""
+    prime, seed = 0x100000001B3, 1469598103934665603  # the seed of the data, one digit short of the usual one
+    longest = max(len(table) for table in tables)
+    entries = np.zeros((longest, len(tables)), dtype=np.uint64)
+    for column, table in enumerate(tables):
+        entries[: len(table), column] = table
+    lengths = np.array([len(table) for table in tables])
+    hashes, result = np.full(len(tables), seed, dtype=np.uint64), [0] * len(tables)
+    zeros = np.uint64(pow(prime, 5, 1 << 64))  # the five bytes above
+    for i, row in enumerate(entries, start=1):
+        for shift in (0, 8, 16):
+            hashes = (hashes ^ (row >> np.uint64(shift) & np.uint64(0xFF))) * np.uint64(prime)
+        hashes = hashes * zeros
+        for column in np.flatnonzero(lengths == i):
+            result[int(column)] = int(hashes[column])
+    return result
+
+
+def test_every_element_of_every_vector():
+    """The hash over all physical element indices, which samples could miss."""
+    tables = [layout_of(v["smem_layout"]).table((v["mn"], v["k"]))["m"].T.reshape(-1) for v in VECTORS]
+    assert all(0 <= table.min() and table.max() < 1 << 24 for table in tables)
+    hashes = fnv1a64([table.astype(np.uint64) for table in tables])
+    assert hashes == [int(v["phys_fnv1a64"], 16) for v in VECTORS]
 
 
 def read_by_hardware(found: CanonicalLayout) -> int:
@@ -81,7 +119,7 @@ def test_vectors(vector: dict[str, Any]):
         found = part.canonical
         assert (found.major, found.swizzle) == (vector["major"], vector["swizzle"])
         assert part.offset_bytes == start * 16
-        word = SmemDescriptor(part.offset_bytes, found.lbo, found.sbo, found.swizzle).encode()
+        word = part.descriptor().encode()
         assert (word ^ int(desc, 16)) & read_by_hardware(found) == 0
 
 
@@ -120,6 +158,10 @@ def test_every_field_round_trips():
         ((0, 0, 1 << 18, "none"), "SBO: expected 0 to 262128 bytes, got 262144"),
         ((-16, 0, 0, "none"), "start address: expected 0 to"),
         ((16, None, 0, "128B_base32B"), "multiple of the 32-byte atom of swizzle 128B_base32B, got 16"),
+        ((0, 24, 0, "none"), "LBO: expected a multiple of 16 bytes, got 24; nearest is 32"),
+        ((0, 0, 56, "none"), "SBO: expected a multiple of 16 bytes, got 56; nearest is 64"),
+        ((0, 1 << 18, 0, "none"), "LBO: expected 0 to 262128 bytes, got 262144; nearest is 262128"),
+        ((1 << 18, 0, 0, "none"), "start address: expected 0 to 262128 bytes, got 262144; nearest is 262128"),
         ((0, None, 0, "256B"), "swizzle: expected one of none, 32B, 64B, 128B, 128B_base32B, got '256B'"),
         ((0, None, 0, "128B", 8), "matrix base offset: expected 0 to 7, got 8"),
         ((0, 16, 0, "64B", 0, True), "absolute LBO: expected swizzle 128B"),
@@ -145,3 +187,121 @@ def test_fields_that_no_descriptor_holds(fields: tuple[Any, ...], message: str):
 def test_words_that_are_no_descriptor(word: int, message: str):
     with pytest.raises(LegalityError, match=message):
         SmemDescriptor.decode(word)
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "dtype", "major", "k_bytes", "target", "message"),
+    [
+        # Types and major-ness.
+        (SmemDescriptor(0, 16, 1024, "64B"), "tf32", "MN", 32, None, "tf32: expected swizzle 128B_base32B, got 64B"),
+        (SmemDescriptor(0, 16, 0, "none"), "tf32", "MN", 32, None, "expected swizzle 128B_base32B, got none"),
+        (SmemDescriptor(0, 16, 512, "128B_base32B"), "tf32", "K", 32, None, "none, 32B, 64B, 128B, got 128B_base32B"),
+        (SmemDescriptor(0, 16, 512, "128B_base32B"), "f16", "MN", 32, None, "none, 32B, 64B, 128B, got 128B_base32B"),
+        (SmemDescriptor(0, 16, 1024, "128B"), "e2m1", "MN", 32, None, "of K-major layouts only, got 128B"),
+        (SmemDescriptor(0, 16, 1024, "128B"), "e3m2", "MN", 32, None, "of K-major layouts only, got 128B"),
+        (SmemDescriptor(0, 16, 1024, "128B"), "f32", "K", 32, None, "f32 data are multiplied as tf32"),
+        # Alignment to the pattern of the swizzle.
+        (
+            SmemDescriptor(0, 16, 1024, "128B", 3),
+            "f16",
+            "K",
+            32,
+            None,
+            "expected 0, got 3; align the tile to 1024",
+        ),
+        (SmemDescriptor(16, 16, 1024, "none", 1), "f16", "K", 32, None, "base offset: expected 0, got 1; .* 16 bytes"),
+        (
+            SmemDescriptor(1152, 16, 1024, "128B"),
+            "f16",
+            "K",
+            32,
+            None,
+            "1024-byte .* got 1152; nearest is 1024",
+        ),
+        (SmemDescriptor(960, 16, 512, "64B"), "f16", "MN", 32, None, "512-byte pattern .* got 960; nearest is 1024"),
+        (SmemDescriptor(224, 16, 256, "32B"), "f16", "K", 32, None, "256-byte pattern .* got 224; nearest is 256"),
+        (SmemDescriptor(640, 16, 0, "128B_base32B"), "tf32", "MN", 32, None, "512-byte pattern .* nearest is 512"),
+        # One descriptor stays within a row of the pattern.
+        (SmemDescriptor(112, 16, 1024, "128B"), "f16", "K", 32, None, "got byte 112 of a row; nearest is byte 96"),
+        (SmemDescriptor(0, 16, 256, "32B"), "f16", "K", 64, None, "at most 32 bytes of K, got 64; a wider swizzle"),
+        (SmemDescriptor(96, 16, 1024, "128B"), "e2m1", "K", 48, "sm_103a", "got byte 96 of a row; nearest is byte 80"),
+        # Absolute LBO mode.
+        (
+            SmemDescriptor(96, 1024, 0, "128B", 0, True),
+            "e2m1",
+            "K",
+            48,
+            "sm_100a",
+            "expected target sm_103a, got",
+        ),
+        (
+            SmemDescriptor(96, 1024, 0, "128B", 0, True),
+            "f16",
+            "MN",
+            48,
+            None,
+            "expected a K-major operand",
+        ),
+        (SmemDescriptor(96, 1024, 0, "128B", 0, True), "e2m1", "K", 32, None, "expected 48 bytes of K .*, got 32"),
+        (
+            SmemDescriptor(96, 1040, 0, "128B", 0, True),
+            "e2m1",
+            "K",
+            48,
+            None,
+            "to 1024 bytes, got 1040; nearest is 1024",
+        ),
+    ],
+)
+def test_what_only_the_operand_can_tell(
+    descriptor: SmemDescriptor, dtype: str, major: Any, k_bytes: int, target: str | None, message: str
+):
+    assert SmemDescriptor.decode(descriptor.encode()) == descriptor  # the fields alone are fine
+    with pytest.raises(LegalityError, match=message):
+        descriptor.verify(dtype, major, k_bytes=k_bytes, target=target)
+
+
+def test_descriptors_that_the_hardware_reads():
+    SmemDescriptor(96, None, 1024, "128B").verify("f16", "K", k_bytes=32)
+    SmemDescriptor(96, None, 1024, "128B").verify("f16", "K")
+    SmemDescriptor(80, 160, 320, "none").verify("e2m3", "K", k_bytes=32, target="sm_100a")
+    SmemDescriptor(1024 + 32, 2048, 512, "64B").verify("s8", "MN", k_bytes=32)
+    SmemDescriptor(96, 2048, 1024, "128B", lbo_absolute=True).verify("e2m1", "K", k_bytes=48, target="sm_103a")
+
+
+@pytest.mark.parametrize("swizzle", ["32B", "64B", "128B"])
+def test_lbo_of_a_k_major_swizzled_operand_is_not_read(swizzle: SwizzleMode):
+    row = {"32B": 16, "64B": 32, "128B": 64}[swizzle]
+    tile = TileLayout.parse(f"S[(2, 8, {row}) : ({8 * row}, {row}, 1)]")
+    found = canonical_layout(ComposeLayout(SwizzleLayout.for_dtype("f16", swizzle), tile), (16, row))
+    assert found.lbo is None
+    word = found.descriptor().encode()
+    assert word >> 16 & 0x3FFF == 1
+    for lbo in (0, 1, 77):
+        other = SmemDescriptor.decode(word & ~LBO_FIELD | lbo << 16)
+        assert (
+            read_addresses(other, "K", (16, row), 16) == read_addresses(found.descriptor(), "K", (16, row), 16)
+        ).all()
+
+
+def test_lbo_and_sbo_trade_roles():
+    """MN-major: LBO steps along K without a swizzle and along MN with one."""
+    for swizzle, width in (("none", 8), ("64B", 32)):
+        descriptor = SmemDescriptor(0, 4096, 2048, swizzle)  # type: ignore[arg-type]
+        read = read_addresses(descriptor, "MN", (2 * width, 16), 16) // 8
+        along_mn, along_k = int(read[width, 0]), int(read[0, 8])
+        assert (along_mn, along_k) == ((2048, 4096) if swizzle == "none" else (4096, 2048))
+
+
+def test_reading_past_the_row_of_a_swizzle():
+    with pytest.raises(LegalityError, match=r"one 128-byte row of swizzle 128B, got element \(0, 32\) past its end"):
+        read_addresses(SmemDescriptor(64, None, 1024, "128B"), "K", (8, 64), 16)
+
+
+def test_legal_modes_by_type():
+    narrow = ("none", "32B", "64B", "128B")
+    for dtype in ("f16", "bf16", "e4m3", "e5m2", "s8", "u8"):
+        assert legal_modes(find_dtype(dtype), "K") == legal_modes(find_dtype(dtype), "MN") == narrow
+    for dtype in ("e2m1", "e2m3", "e3m2"):
+        assert (legal_modes(find_dtype(dtype), "K"), legal_modes(find_dtype(dtype), "MN")) == (narrow, ())
+    assert (legal_modes(find_dtype("tf32"), "K"), legal_modes(find_dtype("tf32"), "MN")) == (narrow, ("128B_base32B",))
