@@ -29,7 +29,8 @@ from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.distribute import Memory, copy_distribution
 from tirx.mma import FragmentError, pick_fragments
-from tirx.tcgen05 import LegalityError, accumulator_layout, pick_ld_shape, pick_operand_layout, register_image
+from tirx.passes.lowering.operand_layouts import choose_operand_layout, operand_roots
+from tirx.tcgen05 import LegalityError, accumulator_layout, pick_ld_shape, register_image
 from tirx.tcgen05.swizzle_modes import Major
 
 
@@ -88,24 +89,6 @@ def _operand_major(tile: SSAValue) -> Major:
     return "MN" if majors == {0} else "K"
 
 
-def _operand_layout(tile: SSAValue) -> tuple[Major, TileLayout | ComposeLayout]:
-    """
-    The layout of an operand in shared memory, and its major-ness: the one that suits its copies where the hardware
-    has it. MN-major layouts come in fewer sizes (tf32: whole runs of 32 rows), and slower copies are still copies.
-
-    Raises LegalityError when the hardware reads no tile of this shape and type.
-    """
-    type_ = TileType.of(tile)
-    mn, k = type_.dims[-2:]
-    major = _operand_major(tile)
-    if major == "MN":
-        try:
-            return major, pick_operand_layout((mn, k), type_.dtype.name, major)
-        except LegalityError:
-            major = "K"
-    return major, pick_operand_layout((mn, k), type_.dtype.name, major)
-
-
 class _Picker:
     """Picks for one kernel: first what the hardware dictates, then what is left."""
 
@@ -118,9 +101,12 @@ class _Picker:
             if isinstance(op, ViewOp):
                 self._view(op)
         mmas = [op for op in self.kernel.walk() if isinstance(op, MmaOp)]
-        for mma in mmas:
-            if mma.on_tensor_memory:
-                self._tcgen05(mma)
+        products = [mma for mma in mmas if mma.on_tensor_memory]
+        for mma in products:
+            self._accumulator(mma)
+        for root, uses in list(operand_roots(products)):
+            choice = choose_operand_layout(root, uses, self.kernel.num_threads)
+            self._picked(root, choice.layout, choice.reason)
         for mma in mmas:
             if not mma.on_tensor_memory:
                 self._mma_sync(mma)
@@ -148,21 +134,15 @@ class _Picker:
         _place(tile, layout)
         remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
 
-    def _tcgen05(self, mma: MmaOp) -> None:
+    def _accumulator(self, mma: MmaOp) -> None:
+        if mma.accumulator_type.placement is not None:
+            return
         m, n = mma.accumulator_type.dims[-2:]
-        weight_stationary = mma.is_weight_stationary
         try:
-            if mma.accumulator_type.placement is None:
-                layout = accumulator_layout(m, n, ws=weight_stationary)
-                self._picked(mma.accumulator, layout, f"data path of a {m}x{n} accumulator")
-            for index in range(2):
-                operand = mma.operands[index]  # A and B may be one tile: placing the one replaces the other
-                type_ = TileType.of(operand)
-                if type_.placement is None:
-                    major, layout = _operand_layout(operand)
-                    self._picked(operand, layout, f"{major}-major operand with the widest swizzle that fits")
+            layout = accumulator_layout(m, n, ws=mma.is_weight_stationary)
         except (LegalityError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
+        self._picked(mma.accumulator, layout, f"data path of a {m}x{n} accumulator")
 
     def _mma_sync(self, mma: MmaOp) -> None:
         placed = [tile for tile in (mma.a, mma.b, mma.accumulator) if TileType.of(tile).placement is not None]
@@ -243,8 +223,8 @@ class TirxPickLayoutsPass(ModulePass):
     Chooses a layout for every tile that has none; layouts that are written stay as they are.
 
     Global tiles take the strides of their memref, accumulators the data path of their shape, operands in shared
-    memory the canonical layout with the widest swizzle, register operands the fragments of `mma.sync`, all other
-    tiles vectors over consecutive threads. Each choice is reported as a remark.
+    memory the cheapest canonical layout that all their products read, register operands the fragments of `mma.sync`,
+    all other tiles vectors over consecutive threads. Each choice is reported as a remark, with the terms of its cost.
     """
 
     name = "tirx-pick-layouts"

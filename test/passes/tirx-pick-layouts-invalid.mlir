@@ -13,19 +13,35 @@ tirx.kernel @no_data_path() target("sm_100a") threads(128) {
 tirx.kernel @no_operand_layout() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x12xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
-  // expected-error@+1 {{K-major f16: expected K in steps of 8 elements (16 bytes), got 12; nearest is 16}}
+  // expected-error@+1 {{kind f16: expected K in multiples of 16, found 12; the nearest is 16}}
   tirx.mma %a, %a, %acc : !tirx.tile<128x12xf16, shared>, !tirx.tile<128x12xf16, shared>, !tirx.tile<128x128xf32, tensor>
   tirx.return
 }
 
 // -----
 
-// expected-error@+1 {{expected a layout on the tile type !tirx.tile<64x64xf16, shared>, which is not an allocation}}
-tirx.kernel @part() target("sm_100a") threads(128) {
-  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
-  %part = tirx.subview %a[0, 0] : !tirx.tile<128x64xf16, shared> -> !tirx.tile<64x64xf16, shared>
+tirx.kernel @one_dimension() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected an operand of rank 2 or more, or a layout on it, found !tirx.tile<4096xf16, shared>}}
+  %flat = tirx.alloc : !tirx.tile<4096xf16, shared>
+  %a = tirx.reshape %flat : !tirx.tile<4096xf16, shared> -> !tirx.tile<64x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
-  tirx.mma %part, %part, %acc : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.mma %a, %a, %acc : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// Four rows and four columns into a tile of 2-byte elements is no multiple of 16 bytes in any layout.
+tirx.kernel @part_in_a_pattern() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %whole = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  %b = tirx.subview %a[0, 0] : !tirx.tile<128x64xf16, shared> -> !tirx.tile<64x64xf16, shared>
+  %part = tirx.subview %a[4, 4] : !tirx.tile<128x64xf16, shared> -> !tirx.tile<64x48xf16, shared>
+  %c = tirx.subview %a[64, 16] : !tirx.tile<128x64xf16, shared> -> !tirx.tile<64x48xf16, shared>
+  tirx.mma %a, %b, %whole : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{expected one layout of !tirx.tile<128x64xf16, shared> for all 4 operands that are read from it, found none: K-major with swizzle 128B suits 3 of them, but not A of this product: the layout of K elements [0, 16) is not canonical: }}
+  tirx.mma %part, %c, %acc : !tirx.tile<64x48xf16, shared>, !tirx.tile<64x48xf16, shared>, !tirx.tile<64x64xf32, tensor>
   tirx.return
 }
 

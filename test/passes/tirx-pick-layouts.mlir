@@ -19,11 +19,11 @@ tirx.kernel @operands(%a: memref<64x64xf16>, %b: memref<64x64xf16, strided<[1, 6
   %ga = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
   %gb = tirx.view %b[%c0, %c0] : memref<64x64xf16, strided<[1, 64]>> -> !tirx.tile<64x64xf16, global>
   %row = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64xf16, global>
-  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>: K-major operand with the widest swizzle that fits}}
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>: K-major operand, swizzle 128B: copies take 224 cycles (64 wavefronts x 1 + 256 sectors x 0.5 + 32 instructions x 1), the least possible; 0 bytes of padding, 1 block}}
   %k128 = tirx.alloc : !tirx.tile<64x64xf16, shared>
-  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (1, 64)]>>: MN-major operand with the widest swizzle that fits}}
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (1, 64)]>>: MN-major operand, swizzle 128B: copies take 224 cycles (64 wavefronts x 1 + 256 sectors x 0.5 + 32 instructions x 1), the least possible; 0 bytes of padding, 1 block}}
   %mn128 = tirx.alloc : !tirx.tile<64x64xf16, shared>
-  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(64, 3, 32) : (32, 2048, 1)]>>: K-major}}
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(64, 3, 32) : (32, 2048, 1)]>>: K-major operand, swizzle 64B: no copies to suit, 0 bytes of padding, 3 blocks}}
   %k64 = tirx.alloc : !tirx.tile<64x96xf16, shared>
   // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(64, 16) : (16, 1)]>>: K-major}}
   %k32 = tirx.alloc : !tirx.tile<64x16xf16, shared>
@@ -41,6 +41,105 @@ tirx.kernel @operands(%a: memref<64x64xf16>, %b: memref<64x64xf16, strided<[1, 6
   tirx.mma %k32, %k32, %acc : !tirx.tile<64x16xf16, shared>, !tirx.tile<64x16xf16, shared>, !tirx.tile<64x64xf32, tensor>
   tirx.mma %tf32, %tf32, %acc : !tirx.tile<64x64xtf32, shared>, !tirx.tile<64x64xtf32, shared>, !tirx.tile<64x64xf32, tensor>
   tirx.mma %f8, %f8, %acc : !tirx.tile<64x128xf8E4M3FN, shared>, !tirx.tile<64x128xf8E4M3FN, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// Extents that are no powers of two: rows of 48 and 80 elements take the 32-byte swizzle, which divides them; a row of
+// the 128-byte swizzle with a gap in it would be read as well, but half of the banks would serve the copy.
+
+// CHECK-LABEL: tirx.kernel @odd_extents
+tirx.kernel @odd_extents(%a: memref<128x48xf16>, %b: memref<224x80xf16>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0, %c0] : memref<128x48xf16> -> !tirx.tile<128x48xf16, global>
+  %gb = tirx.view %b[%c0, %c0] : memref<224x80xf16> -> !tirx.tile<224x80xf16, global>
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(128, 3, 16) : (16, 2048, 1)]>>: K-major operand, swizzle 32B: copies take 336 cycles (96 wavefronts x 1 + 384 sectors x 0.5 + 48 instructions x 1), the least possible; 0 bytes of padding, 3 blocks}}
+  %k48 = tirx.alloc : !tirx.tile<128x48xf16, shared>
+  // expected-remark@+1 {{K-major operand, swizzle 32B: copies take 1120 cycles (320 wavefronts x 1 + 1280 sectors x 0.5 + 160 instructions x 1), at least 980; 0 bytes of padding, 5 blocks}}
+  %rows224 = tirx.alloc : !tirx.tile<224x80xf16, shared>
+  // expected-remark@+1 {{K-major operand, swizzle 32B: no copies to suit}}
+  %k80 = tirx.alloc : !tirx.tile<128x80xf16, shared>
+  // expected-remark@+1 {{K-major operand, swizzle 32B: no copies to suit}}
+  %n96 = tirx.alloc : !tirx.tile<96x48xf16, shared>
+  // expected-remark@+1 {{data path}}
+  %acc = tirx.alloc : !tirx.tile<128x96xf32, tensor>
+  // expected-remark@+1 {{data path}}
+  %wide = tirx.alloc : !tirx.tile<128x224xf32, tensor>
+  tirx.copy %ga, %k48 : !tirx.tile<128x48xf16, global>, !tirx.tile<128x48xf16, shared>
+  tirx.copy %gb, %rows224 : !tirx.tile<224x80xf16, global>, !tirx.tile<224x80xf16, shared>
+  tirx.mma %k48, %n96, %acc : !tirx.tile<128x48xf16, shared>, !tirx.tile<96x48xf16, shared>, !tirx.tile<128x96xf32, tensor>
+  tirx.mma %k80, %rows224, %wide : !tirx.tile<128x80xf16, shared>, !tirx.tile<224x80xf16, shared>, !tirx.tile<128x224xf32, tensor>
+  tirx.return
+}
+
+// One layout for all uses of a tile: two products read it, whole and in part, and two copies fill it from matrices of
+// different order. Vectors decide for the major-ness of the larger copy.
+
+// CHECK-LABEL: tirx.kernel @many_uses
+// CHECK: %upper = tirx.subview %t[0, 0] {{.*}} -> !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (1, 64)]>>>
+// CHECK: %lower = tirx.subview %t[64, 0] {{.*}} -> !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (1, 64)] + 4096>>>
+tirx.kernel @many_uses(%a: memref<128x64xf16, strided<[1, 128]>>, %b: memref<64x64xf16>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0, %c0] : memref<128x64xf16, strided<[1, 128]>> -> !tirx.tile<128x64xf16, global>
+  %gb = tirx.view %b[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(2, 64, 64) : (4096, 1, 64)]>>: MN-major operand, swizzle 128B: copies take 1088 cycles}}
+  %t = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  // expected-remark@+1 {{data path}}
+  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-remark@+1 {{data path}}
+  %e = tirx.alloc : !tirx.tile<64x128xf32, tensor>
+  %upper = tirx.subview %t[0, 0] : !tirx.tile<128x64xf16, shared> -> !tirx.tile<64x64xf16, shared>
+  %lower = tirx.subview %t[64, 0] : !tirx.tile<128x64xf16, shared> -> !tirx.tile<64x64xf16, shared>
+  tirx.copy %ga, %t : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
+  tirx.mma %t, %upper, %d : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.copy %gb, %lower : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+  tirx.mma %lower, %t, %e : !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<64x128xf32, tensor>
+  tirx.return
+}
+
+// Patterns of 8 rows are whole, so only a layout without swizzle can start an operand at row 4.
+
+// CHECK-LABEL: tirx.kernel @row_of_a_pattern
+tirx.kernel @row_of_a_pattern() target("sm_100a") threads(128) {
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(128, 8, 8) : (8, 1024, 1)]>: K-major operand, swizzle none}}
+  %t = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  // expected-remark@+1 {{data path}}
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  %a = tirx.subview %t[4, 0] : !tirx.tile<128x64xf16, shared> -> !tirx.tile<64x64xf16, shared>
+  %b = tirx.subview %t[64, 0] : !tirx.tile<128x64xf16, shared> -> !tirx.tile<64x64xf16, shared>
+  tirx.mma %a, %b, %acc : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// Products may forbid what copies would like: no MN-major B of 8-bit elements has 8 columns.
+
+// CHECK-LABEL: tirx.kernel @forbidden
+tirx.kernel @forbidden(%b: memref<8x64xi8, strided<[1, 8]>>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %gb = tirx.view %b[%c0, %c0] : memref<8x64xi8, strided<[1, 8]>> -> !tirx.tile<8x64xi8, global>
+  // expected-remark@+1 {{K-major operand, swizzle 64B: no copies to suit}}
+  %a = tirx.alloc : !tirx.tile<64x64xi8, shared>
+  // expected-remark@+1 {{K-major operand, swizzle 64B: copies take}}
+  %sb = tirx.alloc : !tirx.tile<8x64xi8, shared>
+  // expected-remark@+1 {{data path}}
+  %acc = tirx.alloc : !tirx.tile<64x8xi32, tensor>
+  tirx.copy %gb, %sb : !tirx.tile<8x64xi8, global>, !tirx.tile<8x64xi8, shared>
+  tirx.mma %a, %sb, %acc : !tirx.tile<64x64xi8, shared>, !tirx.tile<8x64xi8, shared>, !tirx.tile<64x8xi32, tensor>
+  tirx.return
+}
+
+// A tile of several stages repeats the layout of one, from one period of the swizzle to another.
+
+// CHECK-LABEL: tirx.kernel @stages
+tirx.kernel @stages() target("sm_100a") threads(128) {
+  // expected-remark@+1 {{picked #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(3, 68, 32) : (2560, 32, 1)]>>: K-major operand, swizzle 64B}}
+  %ring = tirx.alloc : !tirx.tile<3x68x32xf16, shared>
+  // expected-remark@+1 {{K-major}}
+  %a = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  // expected-remark@+1 {{data path}}
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  %stage = tirx.subview %ring[2, 0, 0] : !tirx.tile<3x68x32xf16, shared> -> !tirx.tile<1x64x32xf16, shared>
+  %b = tirx.reshape %stage : !tirx.tile<1x64x32xf16, shared> -> !tirx.tile<64x32xf16, shared>
+  tirx.mma %a, %b, %acc : !tirx.tile<64x32xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<64x64xf32, tensor>
   tirx.return
 }
 

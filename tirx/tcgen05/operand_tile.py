@@ -1,10 +1,10 @@
-"""The shared-memory layouts of an operand tile that tcgen05.mma reads, built from whole swizzle patterns."""
+"""The shared-memory layouts that an operand of a shape can have, with what each of them costs in room."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
+from tirx.tcgen05.atoms import container, smem_layout
 from tirx.tcgen05.canonical_form import OperandLayout
 from tirx.tcgen05.dtypes import DType
 from tirx.tcgen05.swizzle_modes import MAJORS, SWIZZLE_MODES, Major, SwizzleName, legal_modes
@@ -12,11 +12,10 @@ from tirx.tcgen05.swizzle_modes import MAJORS, SWIZZLE_MODES, Major, SwizzleName
 
 @dataclass(frozen=True)
 class OperandTile:
-    """One layout of an operand, canonical by construction.
+    """One layout of an operand, canonical by construction (`smem_layout`).
 
-    K-major: the pattern (8 rows of S bytes) repeats along MN first, then along K, which is also how a TMA box of MN
-    rows of S bytes lands. MN-major: each chunk of S bytes along MN holds all of K, a TMA box of K rows of S bytes.
-    `blocks`: how many such boxes; `padding_bytes`: bytes within the tile that hold no element.
+    `blocks`: how many boxes of whole rows of the swizzle it takes, one behind the other; `padding_bytes`: bytes within
+    the tile that hold no element.
     """
 
     major: Major
@@ -26,35 +25,36 @@ class OperandTile:
     padding_bytes: int
 
 
-def operand_tile(shape: tuple[int, int], major: Major, swizzle: SwizzleName, container_bits: int) -> OperandTile | None:
-    """The tile of `shape` (MN, K) elements of `container_bits` bits, None where there is none.
+def operand_tile(
+    shape: tuple[int, int], element: DType, major: Major, swizzle: SwizzleName, container_bits: int | None = None
+) -> OperandTile | None:
+    """The tile of `shape` (MN, K) elements, None where there is none.
 
-    The contiguous dimension is a number of whole rows of the pattern, or part of a single one.
+    The contiguous dimension is a number of whole rows of the mode, or whole atoms of a single row, which is padded: no
+    tile layout can say that only the last of several rows is partly used. `container_bits`: 8 for 4-bit elements padded
+    to a byte; packed by default.
     """
     mode = SWIZZLE_MODES[swizzle]
+    bits = container(element, container_bits)
     contiguous, lines = (shape[1], shape[0]) if major == "K" else shape
-    row = mode.row_bytes * 8 // container_bits  # elements
-    step = 128 // container_bits if major == "K" else mode.atom_bytes * 8 // container_bits
-    if contiguous < 1 or lines < 1 or contiguous % step or (contiguous > row and contiguous % row):
+    row, atom = mode.row_bytes * 8 // bits, (16 if major == "K" else mode.atom_bytes) * 8 // bits  # elements
+    if contiguous < 1 or lines < 1 or contiguous % atom or (contiguous > row and contiguous % row):
         return None
     if major == "MN" and lines % mode.rows:
         return None
-    blocks = max(1, contiguous // row)
-    # A block starts where the pattern of rows does, also behind a tile that ends inside a group of rows.
-    block_rows = -(-lines // mode.rows) * mode.rows
-    block, line = Iter(blocks, block_rows * row, "m"), Iter(lines, row, "m")
-    column = Iter(min(row, contiguous), 1, "m")
-    order = (line, block, column) if major == "K" else (block, column, line)
-    tile = TileLayout(it for it in order if it is not block or blocks > 1)
-    layout = ComposeLayout(SwizzleLayout.for_bits(container_bits, swizzle), tile) if mode.swizzled else tile
-    padding = (blocks * block_rows * row - shape[0] * shape[1]) * container_bits // 8
-    return OperandTile(major, swizzle, layout, blocks, padding)
+    whole = -(-contiguous // row) * row
+    padded = (shape[0], whole) if major == "K" else (whole, shape[1])
+    layout = smem_layout(element, swizzle, major, padded, container_bits=bits)
+    if padded != shape:
+        layout = layout.slice(padded, tuple((0, extent) for extent in shape))
+    elements = whole * -(-lines // mode.rows) * mode.rows
+    return OperandTile(major, swizzle, layout, whole // row, (elements - shape[0] * shape[1]) * bits // 8)
 
 
-def operand_tiles(shape: tuple[int, int], element: DType, container_bits: int) -> list[OperandTile]:
+def operand_tiles(shape: tuple[int, int], element: DType, container_bits: int | None = None) -> list[OperandTile]:
     """Every tile that the element type may have, K-major and then MN-major ones, narrow swizzles first."""
     found = (
-        operand_tile(shape, major, swizzle, container_bits)
+        operand_tile(shape, element, major, swizzle, container_bits)
         for major in MAJORS
         for swizzle in legal_modes(element, major)
     )

@@ -1,4 +1,4 @@
-"""Chooses the shared-memory layout of an operand: canonical by construction, with the widest swizzle that fits."""
+"""Which shared-memory layouts an operand can have, and which of them is preferred where nothing tells them apart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,25 @@ from tirx.layout import ComposeLayout, TileLayout
 from tirx.tcgen05.atoms import container, find_modes, smem_layout
 from tirx.tcgen05.dtypes import DType
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.swizzle_modes import Major
+from tirx.tcgen05.operand_tile import OperandTile, operand_tiles
+from tirx.tcgen05.swizzle_modes import MAJORS, Major
+
+
+def operand_candidates(
+    shape: tuple[int, int], dtype: str | DType, *, container_bits: int | None = None
+) -> list[OperandTile]:
+    """The layouts of an operand of `shape` (MN, K) elements, best first as far as the shape alone tells.
+
+    Less padding comes first, then K-major, which every type has in every mode, then fewer blocks: fewer boxes for a
+    copy engine, and the widest swizzle. What copies and products say comes on top, see `tirx-pick-layouts`.
+    `container_bits`: 8 for e2m1 padded to a byte; packed by default.
+
+    Raises LegalityError when there is none, saying what there is.
+    """
+    found = operand_tiles(shape, find_modes(dtype, "K")[0], container_bits)
+    if not found:
+        pick_operand_layout(shape, dtype, container_bits=container_bits)  # says why
+    return sorted(found, key=lambda tile: (tile.padding_bytes, MAJORS.index(tile.major), tile.blocks))
 
 
 def pick_operand_layout(

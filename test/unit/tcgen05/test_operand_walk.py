@@ -92,7 +92,7 @@ def test_sweep(dtype: str, container: int, major: Major, swizzle: SwizzleName):
     for mn in range(8, 257, 8):
         for atoms in range(1, 5):
             k = atoms * max(row, k_instr) if major == "K" else atoms * k_instr
-            tile = operand_tile((mn, k), major, swizzle, container)
+            tile = operand_tile((mn, k), find_dtype(dtype), major, swizzle, container)
             if tile is None:
                 assert major == "MN" and (mn > row and mn % row or mn * container % (mode.atom_bytes * 8))
                 continue
