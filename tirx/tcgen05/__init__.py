@@ -10,6 +10,7 @@ from tirx.tcgen05.dtypes import DTYPES, DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor, smallest_max_shift
 from tirx.tcgen05.kinds import KINDS, Kind, find_kind
+from tirx.tcgen05.packing import SmemPacking, smem_packing
 from tirx.tcgen05.pick import pick_operand_layout
 from tirx.tcgen05.scale_factors import (
     SCALE_FACTOR_IDS,
@@ -72,6 +73,7 @@ __all__ = [
     "atom_shape",
     "smem_atom",
     "smem_layout",
+    "smem_packing",
     "SCALE_FACTOR_IDS",
     "SCALE_FACTOR_PATHS",
     "ScaleFactorPath",
@@ -96,6 +98,7 @@ __all__ = [
     "LegalityError",
     "OperandSlice",
     "SmemDescriptor",
+    "SmemPacking",
     "SwizzleMode",
     "TmemAccess",
     "TmemAccessPlan",

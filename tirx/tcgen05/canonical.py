@@ -19,7 +19,7 @@ from tirx.layout import ComposeLayout, SwizzleLayout
 from tirx.tcgen05.canonical_form import CanonicalLayout, OperandLayout, OperandSlice, attribute_text
 from tirx.tcgen05.dtypes import DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.operand_fit import Fit, Operand, byte_count
+from tirx.tcgen05.operand_fit import Fit, Operand
 from tirx.tcgen05.operand_tile import OperandTile, operand_tiles
 from tirx.tcgen05.smem_descriptor import ABSOLUTE_LBO_TARGETS, ADDRESS_BYTES
 from tirx.tcgen05.swizzle_modes import (
@@ -63,7 +63,7 @@ def _check_range(operand: Operand, origin: Shape, what: str) -> None:
     outside = np.argwhere((operand.address < 0) | (operand.address >= ADDRESS_BYTES * 8))
     if len(outside):
         row, column = (int(x) for x in outside[0])
-        element, found = (origin[0] + row, origin[1] + column), byte_count(int(operand.address[row, column]))
+        element, found = (origin[0] + row, origin[1] + column), operand.byte(int(operand.address[row, column]))
         raise LegalityError(
             f"{what}: expected every element from byte 0 to {ADDRESS_BYTES - 1} of shared memory, which descriptors "
             f"address in 18 bits, and element {element} is at byte {found}",
@@ -92,9 +92,9 @@ def _misfit(
     """Explains why a layout does not fit; `origin` is the logical coordinate of the operand's first element."""
     row, column = (int(x) for x in np.argwhere((best.wanted != operand.address) | best.past)[0])
     element = (origin[0] + row, origin[1] + column)
-    found = byte_count(int(operand.address[row, column]))
+    found = operand.byte(int(operand.address[row, column]))
     mode = SWIZZLE_MODES[best.canonical.swizzle]
-    expected = None if best.past[row, column] else byte_count(int(best.wanted[row, column]))
+    expected = None if best.past[row, column] else operand.byte(int(best.wanted[row, column]))
     if expected is None:
         problem = (
             f"element {element}, at byte {found} of the tile, is past the {mode.row_bytes}-byte row of the swizzle "
@@ -125,7 +125,8 @@ def _nearest(operand: Operand, fits: Sequence[Fit]) -> tuple[Fit, OperandLayout 
     """The legal descriptor that explains most elements, and the layout that it describes.
 
     Each geometry counts with the strides that the layout seems to have, as far as fields hold them, and with those of a
-    tile without gaps. The dimension that is contiguous stays so where the element type allows it.
+    tile without gaps. The dimension that is contiguous stays so where the element type allows it; where none explains
+    much, less room counts, then the widest swizzle.
     """
     legal = [fit for fit in fits if fit.legal]
     tried: list[tuple[Fit, OperandLayout]] = []
@@ -140,6 +141,7 @@ def _nearest(operand: Operand, fits: Sequence[Fit]) -> tuple[Fit, OperandLayout 
             key=lambda each: (
                 each[0].canonical.major == operand.contiguous,
                 _likeness(each[0].score, operand),
+                -int(each[0].wanted.max()),
                 SWIZZLE_MODES[each[0].canonical.swizzle].row_bytes,
                 each[0].score,
             ),
@@ -162,7 +164,7 @@ def _readable_in_steps(operand: Operand, fits: Sequence[Fit]) -> LegalityError |
                 f"element {(row, column)} is past the row of swizzle {fit.canonical.swizzle}; read it in K steps with "
                 "operand_slices",
                 element=(row, column),
-                found=byte_count(int(operand.address[row, column])),
+                found=operand.byte(int(operand.address[row, column])),
                 nearest=parts[0].fit(fit.canonical.major, fit.canonical.swizzle, fit.canonical).canonical,
             )
     return None

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tirx.tcgen05.canonical_form import CanonicalLayout, OperandLayout
 from tirx.tcgen05.dtypes import DType
+from tirx.tcgen05.packing import SmemPacking
 from tirx.tcgen05.smem_descriptor import ABSOLUTE_LBO_BYTES, ABSOLUTE_LBO_SWIZZLE, ADDRESS_BYTES
 from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, BitAddresses, Major, SwizzleMode, SwizzleName, legal_modes
 from tirx.tcgen05.walk import ATOM_BITS, CORE_ROWS, Shape, Walk
@@ -68,6 +69,10 @@ class Operand:
     @property
     def shape(self) -> Shape:
         return self.address.shape[0], self.address.shape[1]
+
+    def byte(self, slot: int) -> float:
+        """The byte where an element lies whose slot starts at bit `slot`: padding lies behind 16 elements."""
+        return byte_count(SmemPacking(self.element.bits, self.container_bits).bit_of_slot(slot))
 
     @property
     def contiguous(self) -> Major:

@@ -105,7 +105,8 @@ class Walk:
 def read_addresses(descriptor: SmemDescriptor, major: Major, shape: Shape, container_bits: int) -> BitAddresses:
     """Bit address in shared memory where the hardware reads every element of an operand, [MN, K].
 
-    `container_bits`: what an element takes in shared memory, 4 to 32; `major` is that of the instruction descriptor.
+    `container_bits`: the slot of an element in shared memory, 4 to 32, and the result are those of its slots: within 16
+    bytes, padded elements lie closer together (`SmemPacking`). `major` is that of the instruction descriptor.
 
     Raises LegalityError when one descriptor does not reach all of the operand: with swizzling it reads one row of the
     pattern, and no strides reach further along the contiguous dimension when K-major.

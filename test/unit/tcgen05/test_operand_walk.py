@@ -209,16 +209,22 @@ def test_what_is_suggested_is_legal(drawn: tuple[SmemDescriptor, Major, str, int
             assert error.element is not None or "does not read" in str(error)
             return
         assert error.element is not None
-        at = broken.table(shape)["m"] * container / 8
+        # Padded elements lie at the start of their 16 bytes.
+        bits = find_dtype(dtype).bits
+
+        def in_bytes(slots: IntArray) -> NDArray[np.float64]:
+            return (slots // 128 * 128 + slots % 128 // container * bits) / 8
+
+        at = in_bytes(broken.table(shape)["m"] * container)
         assert error.found == at[error.element]
-        read = hardware_bits(error.nearest.descriptor().encode(), error.nearest.major, container, shape) / 8
+        read = in_bytes(hardware_bits(error.nearest.descriptor().encode(), error.nearest.major, container, shape))
         assert error.expected == read[error.element]
         differ = np.argwhere(read != at)
         assert tuple(differ[0]) == error.element
         assert str(error).endswith(">") and "; write #tirx." in str(error)
         text = str(error).rpartition("; write ")[2]
         pasted: Layout = ComposeLayout.parse(text) if "compose" in text else TileLayout.parse(text)
-        assert (pasted.table(shape)["m"] * container / 8 == read).all()
+        assert (in_bytes(pasted.table(shape)["m"] * container) == read).all()
         assert canonical_layout(pasted, shape, dtype, container_bits=container) is not None
     else:
         table = broken.table(shape)["m"] * container
