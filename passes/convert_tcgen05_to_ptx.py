@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError
 from tirx.dialects import tcgen05
 from tirx.dialects.ptx import tcgen05 as ptx
+from tirx.dialects.ptx import tcgen05_ld_st as ptx_ld_st
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.tcgen05 import FencePosition, WaitFor
@@ -131,7 +132,7 @@ def _ld(op: tcgen05.LdOp, emit: Emitter) -> Sequence[SSAValue]:
     address = _warp_address(op.source, emit)
     registers: list[SSAValue] = []
     for access in _accesses(op.source, op.ld_shape.data, emit):
-        ld = ptx.Tcgen05LdOp(
+        ld = ptx_ld_st.Tcgen05LdOp(
             address,
             access.shape,
             access.num,
@@ -150,7 +151,7 @@ def _st(op: tcgen05.StOp, emit: Emitter) -> Sequence[SSAValue]:
     for access in _accesses(op.destination, op.st_shape.data, emit):
         data = registers[access.first_register : access.first_register + access.registers]
         emit(
-            ptx.Tcgen05StOp(
+            ptx_ld_st.Tcgen05StOp(
                 address, data, access.shape, access.num, offset=_column(access), half_split_offset=access.split
             )
         )

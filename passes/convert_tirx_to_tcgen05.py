@@ -16,14 +16,9 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects import tcgen05
 from tirx.dialects.ptx.core import ReadSpecialOp, SharedAllocOp
+from tirx.dialects.ptx.mbarrier import MbarrierInitOp, MbarrierWaitParityOp
 from tirx.dialects.ptx.memory import LdOp
-from tirx.dialects.ptx.sync import (
-    BarWarpSyncOp,
-    FenceMbarrierInitOp,
-    FenceProxyAsyncOp,
-    MbarrierInitOp,
-    MbarrierWaitParityOp,
-)
+from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
 from tirx.dialects.tcgen05 import FencePosition, WaitFor
 from tirx.dialects.tirx import (
     AllocOp,

@@ -10,12 +10,15 @@ from typing import Protocol, Self
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import (
+    I32,
     BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
     FloatAttr,
     IntegerAttr,
+    StringAttr,
+    UnitAttr,
     bf16,
     f16,
     f32,
@@ -200,6 +203,21 @@ def expect_choice(name: str, found: int | str, choices: Sequence[int | str]) -> 
         raise VerifyException(f"expected {name} to be one of {', '.join(map(str, choices))}, got {found}")
 
 
+def int32(value: int | None) -> IntegerAttr[I32] | None:
+    """A property, absent for None."""
+    return None if value is None else IntegerAttr(value, i32)
+
+
+def string(value: str | None) -> StringAttr | None:
+    """A property, absent for None."""
+    return None if value is None else StringAttr(value)
+
+
+def unit(flag: bool) -> UnitAttr | None:
+    """A flag property, absent for False."""
+    return UnitAttr() if flag else None
+
+
 def values(operands: Sequence[SSAValue | Operation]) -> list[SSAValue]:
     """The single result of each operation, or the value itself."""
     return [SSAValue.get(v) for v in operands]
@@ -217,12 +235,15 @@ __all__ = [
     "bits_type",
     "expect_choice",
     "expect_type",
+    "int32",
     "is_float",
     "literal",
     "memory_type",
     "register_class",
     "source",
+    "string",
     "typed",
+    "unit",
     "values",
     "vector",
     "width",

@@ -45,6 +45,14 @@ def _enclosing_entry(op: Operation) -> EntryOp | None:
     return parent
 
 
+def _declared(entry: EntryOp, name: str) -> EntryParam:
+    declared = entry.param(name)
+    if declared is None:
+        known = ", ".join(p.data.name for p in entry.params)
+        raise VerifyException(f"expected one of the entry's parameters ({known}), got '{name}'")
+    return declared
+
+
 @irdl_op_definition
 class LdParamOp(PTXInstruction):
     """Reads a parameter of the enclosing `ptx.entry` by name: `ld.param.u64 %rd0, [a]`.
@@ -74,10 +82,8 @@ class LdParamOp(PTXInstruction):
         entry = _enclosing_entry(self)
         if entry is None:
             return
-        name, declared = self.param.data, self.declared()
-        if declared is None:
-            known = ", ".join(p.data.name for p in entry.params)
-            raise VerifyException(f"expected one of the entry's parameters ({known}), got '{name}'")
+        name = self.param.data
+        declared = _declared(entry, name)
         if declared.count is not None:
             raise VerifyException(f"expected a scalar parameter, got array '{name}'")
         bits = 8 * PARAM_TYPES[declared.type]
@@ -111,15 +117,84 @@ class CvtaToGlobalOp(PTXInstruction):
         return f"cvta.to.global.u64 {reg(self.result)}, {reg(self.operand)}"
 
 
+@irdl_op_definition
+class ParamAddressOp(PTXInstruction):
+    """The generic address of a parameter of the enclosing `ptx.entry`, such as a tensor map.
+
+    ```mlir
+    %map = ptx.param_address @map
+    ```
+    is `mov.b64 %rd0, map; cvta.param.u64 %rd0, %rd0;`. See PTX ISA, "cvta".
+    """
+
+    name = "ptx.param_address"
+
+    param = prop_def(SymbolNameConstraint())
+    result = result_def(i64)
+
+    traits = traits_def(Pure())
+    assembly_format = "$param attr-dict"
+
+    def __init__(self, param: str):
+        super().__init__(properties={"param": StringAttr(param)}, result_types=[i64])
+
+    def verify_(self) -> None:
+        if (entry := _enclosing_entry(self)) is not None:
+            _declared(entry, self.param.data)
+
+    def features(self) -> tuple[str, ...]:
+        return ("cvta.param",)
+
+    def emit(self, reg: Names) -> str:
+        address = reg(self.result)
+        return f"mov.b64 {address}, {self.param.data}\ncvta.param.u64 {address}, {address}"
+
+
+@irdl_op_definition
+class MapaOp(PTXInstruction):
+    """The `shared::cluster` address, in the CTA of this rank, of what is at a shared address of this CTA.
+
+    See PTX ISA, "mapa".
+    """
+
+    name = "ptx.mapa"
+
+    address = operand_def(i32)
+    rank = operand_def(i32)
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+    assembly_format = "$address `,` $rank attr-dict"
+
+    def __init__(self, address: Value, rank: Value):
+        super().__init__(operands=[address, rank], result_types=[i32])
+
+    def features(self) -> tuple[str, ...]:
+        return ("cluster",)
+
+    def emit(self, reg: Names) -> str:
+        return f"mapa.shared::cluster.u32 {reg(self.result)}, {reg(self.address)}, {reg.imm(self.rank)}"
+
+
 class Space(StrEnum):
     """State spaces of loads and stores (PTX ISA, "State Spaces")."""
 
     GLOBAL = "global"
     SHARED = "shared"
+    SHARED_CLUSTER = "shared_cluster"
+
+    @property
+    def modifier(self) -> str:
+        """The PTX text."""
+        return self.value.replace("_", "::")
 
 
-ADDRESS_TYPES: dict[Space, Attribute] = {Space.GLOBAL: i64, Space.SHARED: i32}
+ADDRESS_TYPES: dict[Space, Attribute] = {Space.GLOBAL: i64, Space.SHARED: i32, Space.SHARED_CLUSTER: i32}
 """Registers that hold an address of each space: shared addresses are 32-bit offsets in the shared window."""
+
+
+def _space_features(space: Space) -> tuple[str, ...]:
+    return ("cluster",) if space is Space.SHARED_CLUSTER else ()
 
 
 @irdl_attr_definition
@@ -175,11 +250,14 @@ class LdOp(PTXInstruction):
     def verify_(self) -> None:
         _check_vector(self.space.data, self.address, self.res.types)
 
+    def features(self) -> tuple[str, ...]:
+        return _space_features(self.space.data)
+
     def emit(self, reg: Names) -> str:
         names = [reg(r) for r in self.res]
         target = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
         where = address(reg, self.address, self.offset.value.data)
-        return f"ld.{self.space.data.value}{_suffix(self.res.types)} {target}, {where}"
+        return f"ld.{self.space.data.modifier}{_suffix(self.res.types)} {target}, {where}"
 
 
 @irdl_op_definition
@@ -211,11 +289,14 @@ class StOp(PTXInstruction):
     def verify_(self) -> None:
         _check_vector(self.space.data, self.address, self.data.types)
 
+    def features(self) -> tuple[str, ...]:
+        return _space_features(self.space.data)
+
     def emit(self, reg: Names) -> str:
         names = [reg.imm(v) if width(v.type) > 16 else reg(v) for v in self.data]
         stored = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
         where = address(reg, self.address, self.offset.value.data)
-        return f"st.{self.space.data.value}{_suffix(self.data.types)} {where}, {stored}"
+        return f"st.{self.space.data.modifier}{_suffix(self.data.types)} {where}, {stored}"
 
 
 @irdl_op_definition
@@ -249,9 +330,12 @@ class LdU8Op(PTXInstruction):
     def verify_(self) -> None:
         expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
 
+    def features(self) -> tuple[str, ...]:
+        return _space_features(self.space.data)
+
     def emit(self, reg: Names) -> str:
         where = address(reg, self.address, self.offset.value.data)
-        return f"ld.{self.space.data.value}.u8 {reg(self.result)}, {where}"
+        return f"ld.{self.space.data.modifier}.u8 {reg(self.result)}, {where}"
 
 
 @irdl_op_definition
@@ -283,6 +367,9 @@ class StU8Op(PTXInstruction):
     def verify_(self) -> None:
         expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
 
+    def features(self) -> tuple[str, ...]:
+        return _space_features(self.space.data)
+
     def emit(self, reg: Names) -> str:
         where = address(reg, self.address, self.offset.value.data)
-        return f"st.{self.space.data.value}.u8 {where}, {reg(self.data)}"
+        return f"st.{self.space.data.modifier}.u8 {where}, {reg(self.data)}"

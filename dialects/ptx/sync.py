@@ -1,18 +1,20 @@
-"""Barriers, fences, mbarriers and the election of one thread.
+"""Barriers of a block and of a cluster, fences, the election of one thread, and what a launch schedules.
 
 None of these ops has a memory-effect trait: unknown effects keep every pass from moving, merging or removing them.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, i1, i32
-from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+import abc
+
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i1
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice
-
-Value = SSAValue | Operation
+from tirx.dialects.ptx.base import Names, PTXInstruction, expect_choice, unit
 
 FULL_WARP = 0xFFFFFFFF
 """The member mask of all 32 lanes."""
@@ -125,143 +127,6 @@ class FenceMbarrierInitOp(PTXInstruction):
 
 
 @irdl_op_definition
-class MbarrierInitOp(PTXInstruction):
-    """Initialises the 8-byte mbarrier at a shared address to expect `count` arrivals a phase.
-
-    See PTX ISA, "mbarrier.init".
-    """
-
-    name = "ptx.mbarrier.init"
-
-    barrier = operand_def(i32)
-    count = prop_def(IntegerAttr[I32])
-
-    assembly_format = "$barrier `,` $count attr-dict"
-
-    def __init__(self, barrier: Value, count: int = 1):
-        super().__init__(operands=[barrier], properties={"count": IntegerAttr(count, 32)})
-
-    def verify_(self) -> None:
-        _check_count(self.count.value.data)
-
-    def features(self) -> tuple[str, ...]:
-        return ("mbarrier",)
-
-    def emit(self, reg: Names) -> str:
-        return f"mbarrier.init.shared::cta.b64 {address(reg, self.barrier)}, {self.count.value.data}"
-
-
-def _check_count(count: int) -> None:
-    if not 1 <= count < 1 << 20:
-        raise VerifyException(f"expected an arrival count from 1 to 2^20 - 1, got {count}")
-
-
-@irdl_op_definition
-class MbarrierInvalOp(PTXInstruction):
-    """Ends the use of a shared address as mbarrier. See PTX ISA, "mbarrier.inval"."""
-
-    name = "ptx.mbarrier.inval"
-
-    barrier = operand_def(i32)
-
-    assembly_format = "$barrier attr-dict"
-
-    def __init__(self, barrier: Value):
-        super().__init__(operands=[barrier])
-
-    def features(self) -> tuple[str, ...]:
-        return ("mbarrier",)
-
-    def emit(self, reg: Names) -> str:
-        return f"mbarrier.inval.shared::cta.b64 {address(reg, self.barrier)}"
-
-
-@irdl_op_definition
-class MbarrierArriveOp(PTXInstruction):
-    """Counts one arrival, or `count` of them; the phase token is dropped. See PTX ISA, "mbarrier.arrive"."""
-
-    name = "ptx.mbarrier.arrive"
-
-    barrier = operand_def(i32)
-    count = opt_prop_def(IntegerAttr[I32])
-
-    assembly_format = "$barrier (`,` $count^)? attr-dict"
-
-    def __init__(self, barrier: Value, count: int | None = None):
-        super().__init__(operands=[barrier], properties={"count": None if count is None else IntegerAttr(count, 32)})
-
-    def verify_(self) -> None:
-        if self.count is not None:
-            _check_count(self.count.value.data)
-
-    def features(self) -> tuple[str, ...]:
-        return ("mbarrier",) if self.count is None else ("mbarrier.arrive.count",)
-
-    def emit(self, reg: Names) -> str:
-        count = "" if self.count is None else f", {self.count.value.data}"
-        return f"mbarrier.arrive.shared::cta.b64 _, {address(reg, self.barrier)}{count}"
-
-
-@irdl_op_definition
-class MbarrierArriveExpectTxOp(PTXInstruction):
-    """Announces `bytes` of asynchronous copies and counts one arrival. See PTX ISA, "mbarrier.arrive.expect_tx"."""
-
-    name = "ptx.mbarrier.arrive.expect_tx"
-
-    barrier = operand_def(i32)
-    bytes = prop_def(IntegerAttr[I32])
-
-    assembly_format = "$barrier `,` $bytes attr-dict"
-
-    def __init__(self, barrier: Value, bytes: int):
-        super().__init__(operands=[barrier], properties={"bytes": IntegerAttr(bytes, 32)})
-
-    def verify_(self) -> None:
-        if not 0 <= (found := self.bytes.value.data) < 1 << 20:
-            raise VerifyException(f"expected a transaction count from 0 to 2^20 - 1 bytes, got {found}")
-
-    def features(self) -> tuple[str, ...]:
-        return ("mbarrier.expect_tx",)
-
-    def emit(self, reg: Names) -> str:
-        where = address(reg, self.barrier)
-        return f"mbarrier.arrive.expect_tx.shared::cta.b64 _, {where}, {self.bytes.value.data}"
-
-
-@irdl_op_definition
-class MbarrierWaitParityOp(PTXInstruction):
-    """Waits until the phase of the given parity (0 for the first) is complete.
-
-    The one op that is more than one instruction: every user of `mbarrier.try_wait`, which may time out, needs the loop
-
-    ```
-    $wait0:
-      mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r0], 0;
-      @!%p0 bra $wait0;
-    ```
-    See PTX ISA, "mbarrier.test_wait/mbarrier.try_wait".
-    """
-
-    name = "ptx.mbarrier.wait_parity"
-
-    barrier = operand_def(i32)
-    parity = operand_def(i32)
-
-    assembly_format = "$barrier `,` $parity attr-dict"
-
-    def __init__(self, barrier: Value, parity: Value):
-        super().__init__(operands=[barrier, parity])
-
-    def features(self) -> tuple[str, ...]:
-        return ("mbarrier.try_wait",)
-
-    def emit(self, reg: Names) -> str:
-        label, done = reg.label("wait"), reg.scratch(i1)
-        where, parity = address(reg, self.barrier), reg.imm(self.parity)
-        return f"{label}:\nmbarrier.try_wait.parity.shared::cta.b64 {done}, {where}, {parity}\n@!{done} bra {label}"
-
-
-@irdl_op_definition
 class ElectSyncOp(PTXInstruction):
     """True in exactly one of the lanes of `mask`, always the same one. See PTX ISA, "elect.sync"."""
 
@@ -283,3 +148,131 @@ class ElectSyncOp(PTXInstruction):
 
     def emit(self, reg: Names) -> str:
         return f"elect.sync _|{reg(self.result)}, {self.mask.value.data:#x}"
+
+
+@irdl_op_definition
+class BarrierClusterArriveOp(PTXInstruction):
+    """Counts this thread as arrived at the barrier of all threads of the cluster; `ptx.barrier.cluster.wait` follows.
+
+    `relaxed`: orders nothing, otherwise what the thread did before is visible to those that wait. `aligned`: all
+    threads of the warp execute it together.
+
+    ```mlir
+    ptx.barrier.cluster.arrive aligned
+    ptx.barrier.cluster.wait aligned
+    ```
+    See PTX ISA, "barrier.cluster".
+    """
+
+    name = "ptx.barrier.cluster.arrive"
+
+    relaxed = opt_prop_def(UnitAttr)
+    aligned = opt_prop_def(UnitAttr)
+
+    assembly_format = "(`relaxed` $relaxed^)? (`aligned` $aligned^)? attr-dict"
+
+    def __init__(self, *, relaxed: bool = False, aligned: bool = False):
+        super().__init__(properties={"relaxed": unit(relaxed), "aligned": unit(aligned)})
+
+    def features(self) -> tuple[str, ...]:
+        return ("barrier.cluster",)
+
+    def emit(self, reg: Names) -> str:
+        order = "release" if self.relaxed is None else "relaxed"
+        return f"barrier.cluster.arrive.{order}{'' if self.aligned is None else '.aligned'}"
+
+
+@irdl_op_definition
+class BarrierClusterWaitOp(PTXInstruction):
+    """Waits until all threads of the cluster have arrived; `aligned` as there. See PTX ISA, "barrier.cluster"."""
+
+    name = "ptx.barrier.cluster.wait"
+
+    aligned = opt_prop_def(UnitAttr)
+
+    assembly_format = "(`aligned` $aligned^)? attr-dict"
+
+    def __init__(self, *, aligned: bool = False):
+        super().__init__(properties={"aligned": unit(aligned)})
+
+    def features(self) -> tuple[str, ...]:
+        return ("barrier.cluster",)
+
+    def emit(self, reg: Names) -> str:
+        return f"barrier.cluster.wait.acquire{'' if self.aligned is None else '.aligned'}"
+
+
+class RegisterChange(StrEnum):
+    """Whether `setmaxnreg` asks for registers or gives some back."""
+
+    INC = "inc"
+    DEC = "dec"
+
+
+@irdl_attr_definition
+class RegisterChangeAttr(EnumAttribute[RegisterChange], SpacedOpaqueSyntaxAttribute):
+    """`inc` or `dec`."""
+
+    name = "ptx.register_change"
+
+
+@irdl_op_definition
+class SetMaxNRegOp(PTXInstruction):
+    """Changes the registers of each thread of a warpgroup to `count`; all its warps execute it.
+
+    ```mlir
+    ptx.setmaxnreg inc 232
+    ```
+    See PTX ISA, "setmaxnreg".
+    """
+
+    name = "ptx.setmaxnreg"
+
+    change = prop_def(RegisterChangeAttr)
+    count = prop_def(IntegerAttr[I32])
+
+    assembly_format = "$change $count attr-dict"
+
+    def __init__(self, change: RegisterChange | str, count: int):
+        super().__init__(
+            properties={"change": RegisterChangeAttr(RegisterChange(change)), "count": IntegerAttr(count, 32)}
+        )
+
+    def verify_(self) -> None:
+        if not 24 <= (count := self.count.value.data) <= 256 or count % 8:
+            raise VerifyException(f"expected a multiple of 8 registers from 24 to 256, got {count}")
+
+    def features(self) -> tuple[str, ...]:
+        return ("setmaxnreg",)
+
+    def emit(self, reg: Names) -> str:
+        return f"setmaxnreg.{self.change.data.value}.sync.aligned.u32 {self.count.value.data}"
+
+
+class _GridDependencyOp(PTXInstruction, abc.ABC):
+    """Programmatic dependent launch: a grid that starts before the one it depends on ends."""
+
+    assembly_format = "attr-dict"
+
+    def __init__(self):
+        super().__init__()
+
+    def features(self) -> tuple[str, ...]:
+        return ("griddepcontrol",)
+
+    def emit(self, reg: Names) -> str:
+        return self.name.removeprefix("ptx.")
+
+
+@irdl_op_definition
+class GridDepControlWaitOp(_GridDependencyOp):
+    """Waits until the grids that this one depends on are complete. See PTX ISA, "griddepcontrol"."""
+
+    name = "ptx.griddepcontrol.wait"
+
+
+@irdl_op_definition
+class GridDepControlLaunchDependentsOp(_GridDependencyOp):
+    """Lets the grids that depend on this one start. See PTX ISA, "griddepcontrol"."""
+
+    name = "ptx.griddepcontrol.launch_dependents"

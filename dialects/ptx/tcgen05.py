@@ -1,4 +1,4 @@
-"""The tcgen05 instructions: tensor memory and its matrix multiply.
+"""The tcgen05 instructions other than loads, stores and multiplies: allocation, copies, completion, ordering.
 
 See PTX ISA, "TensorCore 5th Generation Family Instructions". Tensor-memory addresses are i32 (lane << 16 | column),
 matrix descriptors and zero-column masks i64, instruction descriptors i32. None of these ops has a memory-effect
@@ -8,36 +8,17 @@ trait: unknown effects keep every pass from moving, merging or removing them.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, f32, i16, i32
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i16, i32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, expect_choice, values, vector
-from tirx.tcgen05 import LD_SHAPES
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string
 from tirx.tcgen05.tmem import ALLOCATION_SIZES
 
 Value = SSAValue | Operation
-
-
-def int32(value: int | None) -> IntegerAttr[I32] | None:
-    """A property, absent for None."""
-    return None if value is None else IntegerAttr(value, i32)
-
-
-def unit(flag: bool) -> UnitAttr | None:
-    """A flag property, absent for False."""
-    return UnitAttr() if flag else None
 
 
 class Tcgen05Op(PTXInstruction, abc.ABC):
@@ -47,18 +28,36 @@ class Tcgen05Op(PTXInstruction, abc.ABC):
         return ("tcgen05",)
 
 
+CTA_GROUPS = (1, 2)
+"""Values of `.cta_group::`: the CTA itself, or it and its peer."""
+
+
 class CtaGroupOp(Tcgen05Op, abc.ABC):
     """`cta_group` 2 works on the tensor memories of a pair of CTAs."""
 
     cta_group = prop_def(IntegerAttr[I32])
 
     def verify_(self) -> None:
-        expect_choice("cta_group", self.cta_group.value.data, (1, 2))
+        expect_choice("cta_group", self.cta_group.value.data, CTA_GROUPS)
 
     @property
     def group(self) -> str:
         """The modifier's text."""
         return f"cta_group::{self.cta_group.value.data}"
+
+
+def _check_columns(op: CtaGroupOp, columns: IntegerAttr[I32] | None, register: SSAValue | None) -> None:
+    if (columns is None) == (register is None):
+        found = "none" if columns is None else "both"
+        raise VerifyException(f"{op.name}: expected one of columns and columns_in, got {found}")
+    if columns is not None:
+        expect_choice("number of columns", columns.value.data, ALLOCATION_SIZES)
+
+
+def _columns(reg: Names, columns: IntegerAttr[I32] | None, register: SSAValue | None) -> str:
+    if columns is not None:
+        return str(columns.value.data)
+    return "" if register is None else reg(register)
 
 
 @irdl_op_definition
@@ -67,48 +66,64 @@ class Tcgen05AllocOp(CtaGroupOp):
 
     ```mlir
     ptx.tcgen05.alloc %slot columns 128 cta_group 1
+    ptx.tcgen05.alloc %slot columns_in %n cta_group 2
     ```
+    See PTX ISA, "tcgen05.alloc".
     """
 
     name = "ptx.tcgen05.alloc"
 
     dst = operand_def(i32)
-    columns = prop_def(IntegerAttr[I32])
+    columns_register = opt_operand_def(i32)
+    columns = opt_prop_def(IntegerAttr[I32])
 
-    assembly_format = "$dst `columns` $columns `cta_group` $cta_group attr-dict"
+    assembly_format = "$dst (`columns` $columns^)? (`columns_in` $columns_register^)? `cta_group` $cta_group attr-dict"
 
-    def __init__(self, dst: Value, columns: int, cta_group: int = 1):
-        super().__init__(operands=[dst], properties={"columns": int32(columns), "cta_group": int32(cta_group)})
+    def __init__(self, dst: Value, columns: int | Value, cta_group: int = 1):
+        """`columns` is a number or an i32 register."""
+        count = columns if isinstance(columns, int) else None
+        register = None if isinstance(columns, int) else columns
+        super().__init__(operands=[dst, register], properties={"columns": int32(count), "cta_group": int32(cta_group)})
 
     def verify_(self) -> None:
         super().verify_()
-        expect_choice("number of columns", self.columns.value.data, ALLOCATION_SIZES)
+        _check_columns(self, self.columns, self.columns_register)
 
     def emit(self, reg: Names) -> str:
-        where, columns = address(reg, self.dst), self.columns.value.data
+        columns = _columns(reg, self.columns, self.columns_register)
+        where = address(reg, self.dst)
         return f"tcgen05.alloc.{self.group}.sync.aligned.shared::cta.b32 {where}, {columns}"
 
 
 @irdl_op_definition
 class Tcgen05DeallocOp(CtaGroupOp):
-    """Frees what `tcgen05.alloc` gave; executed by one warp, before the kernel ends."""
+    """Frees what `tcgen05.alloc` gave; executed by one warp, before the kernel ends. See PTX ISA, "tcgen05.dealloc"."""
 
     name = "ptx.tcgen05.dealloc"
 
     taddr = operand_def(i32)
-    columns = prop_def(IntegerAttr[I32])
+    columns_register = opt_operand_def(i32)
+    columns = opt_prop_def(IntegerAttr[I32])
 
-    assembly_format = "$taddr `columns` $columns `cta_group` $cta_group attr-dict"
+    assembly_format = (
+        "$taddr (`columns` $columns^)? (`columns_in` $columns_register^)? `cta_group` $cta_group attr-dict"
+    )
 
-    def __init__(self, taddr: Value, columns: int, cta_group: int = 1):
-        super().__init__(operands=[taddr], properties={"columns": int32(columns), "cta_group": int32(cta_group)})
+    def __init__(self, taddr: Value, columns: int | Value, cta_group: int = 1):
+        """`columns` is a number or an i32 register."""
+        count = columns if isinstance(columns, int) else None
+        register = None if isinstance(columns, int) else columns
+        super().__init__(
+            operands=[taddr, register], properties={"columns": int32(count), "cta_group": int32(cta_group)}
+        )
 
     def verify_(self) -> None:
         super().verify_()
-        expect_choice("number of columns", self.columns.value.data, ALLOCATION_SIZES)
+        _check_columns(self, self.columns, self.columns_register)
 
     def emit(self, reg: Names) -> str:
-        return f"tcgen05.dealloc.{self.group}.sync.aligned.b32 {reg(self.taddr)}, {self.columns.value.data}"
+        columns = _columns(reg, self.columns, self.columns_register)
+        return f"tcgen05.dealloc.{self.group}.sync.aligned.b32 {reg(self.taddr)}, {columns}"
 
 
 @irdl_op_definition
@@ -150,144 +165,107 @@ class Tcgen05CommitOp(CtaGroupOp):
         return f"tcgen05.commit.{self.group}.mbarrier::arrive::one.shared::cluster{multicast}.b64 {where}{mask}"
 
 
-LD_ST_SHAPES: Mapping[str, tuple[int, int]] = {
-    shape.name: (shape.registers_per_repeat, shape.max_num) for shape in LD_SHAPES.values()
+CP_MULTICASTS: Mapping[str, tuple[str, ...]] = {
+    "128x256b": (),
+    "4x256b": (),
+    "128x128b": (),
+    "64x128b": ("warpx2::02_13", "warpx2::01_23"),
+    "32x128b": ("warpx4",),
 }
-"""Shape of `tcgen05.ld`/`st` -> (registers for `.x1`, largest `.x`)."""
+"""Shape of `tcgen05.cp` (rows x bits) -> the warps' lanes that get a copy, one of which has to be named if any is."""
 
-_SPLIT_SHAPE = "16x32bx2"
-"""The one shape with a second half at a column offset of its own."""
-
-
-def _check_ld_st(op: PTXInstruction, shape: str, count: int, split: bool, types: Sequence[Attribute]) -> None:
-    expect_choice("shape", shape, tuple(LD_ST_SHAPES))
-    per, largest = LD_ST_SHAPES[shape]
-    if count < 1 or count & count - 1 or count > largest:
-        raise VerifyException(f"expected num to be a power of two up to {largest} for shape {shape}, got {count}")
-    if len(types) != per * count:
-        raise VerifyException(f"{op.name}: expected {per * count} registers for {shape}.x{count}, got {len(types)}")
-    if (shape == _SPLIT_SHAPE) != split:
-        found = "one" if split else "none"
-        raise VerifyException(f"expected a half_split_offset for shape {_SPLIT_SHAPE} only, got {found} for {shape}")
-    for type_ in types:
-        if type_ not in (i32, f32):
-            raise VerifyException(f"{op.name}: expected registers of type i32 or f32, got {type_}")
+CP_FORMATS = ("b6x16_p32", "b4x16_p64")
+"""Source formats that `tcgen05.cp` unpacks to 8 bits: 16 elements of 6 bits and 32 of padding, 4 bits and 64."""
 
 
 @irdl_op_definition
-class Tcgen05LdOp(Tcgen05Op):
-    """Starts to load registers from tensor memory at `taddr + offset` (columns), all lanes of a warp together.
+class Tcgen05CpOp(CtaGroupOp):
+    """Starts a copy from shared memory (a K-major matrix descriptor) to tensor memory; one thread issues it.
 
-    The registers may be used after `ptx.tcgen05.wait.ld`. See PTX ISA, "tcgen05.ld".
+    `multicast` says which warps' lanes get the rows of the shapes of 32 and 64 rows, `decompress` the packing of the
+    source, whose elements become bytes.
+
+    ```mlir
+    ptx.tcgen05.cp "32x128b" %taddr, %desc multicast "warpx4" cta_group 1
+    ptx.tcgen05.cp "128x256b" %taddr, %desc decompress "b4x16_p64" cta_group 1
+    ```
+    See PTX ISA, "tcgen05.cp".
     """
 
-    name = "ptx.tcgen05.ld"
+    name = "ptx.tcgen05.cp"
 
     taddr = operand_def(i32)
+    source = operand_def(i64)
     shape = prop_def(StringAttr)
-    num = prop_def(IntegerAttr[I32])
-    offset = prop_def(IntegerAttr[I32], default_value=IntegerAttr(0, 32))
-    pack = opt_prop_def(UnitAttr)
-    half_split_offset = opt_prop_def(IntegerAttr[I32])
-    res = var_result_def(Register)
+    multicast = opt_prop_def(StringAttr)
+    decompress = opt_prop_def(StringAttr)
 
     assembly_format = """
-    $shape `num` $num $taddr (`offset` $offset^)? (`pack` $pack^)? (`half_split_offset` $half_split_offset^)?
-    attr-dict `->` type($res)
+    $shape $taddr `,` $source (`multicast` $multicast^)? (`decompress` $decompress^)? `cta_group` $cta_group attr-dict
     """
 
     def __init__(
         self,
         taddr: Value,
+        source: Value,
         shape: str,
-        num: int,
         *,
-        result_type: Attribute = i32,
-        offset: int = 0,
-        pack: bool = False,
-        half_split_offset: int | None = None,
+        multicast: str | None = None,
+        decompress: str | None = None,
+        cta_group: int = 1,
     ):
-        """`pack` joins two 16-bit columns in one register (`.pack::16b`)."""
-        per = LD_ST_SHAPES[shape][0] if shape in LD_ST_SHAPES else 1
         super().__init__(
-            operands=[taddr],
+            operands=[taddr, source],
             properties={
                 "shape": StringAttr(shape),
-                "num": int32(num),
-                "offset": int32(offset),
-                "pack": unit(pack),
-                "half_split_offset": int32(half_split_offset),
+                "multicast": string(multicast),
+                "decompress": string(decompress),
+                "cta_group": int32(cta_group),
             },
-            result_types=[[result_type] * (per * num)],
         )
 
     def verify_(self) -> None:
-        split = self.half_split_offset is not None
-        _check_ld_st(self, self.shape.data, self.num.value.data, split, self.res.types)
+        super().verify_()
+        shape = self.shape.data
+        expect_choice("shape", shape, tuple(CP_MULTICASTS))
+        choices = CP_MULTICASTS[shape]
+        found = None if self.multicast is None else self.multicast.data
+        if found is None and choices:
+            raise VerifyException(f"expected multicast to be one of {', '.join(choices)} for shape {shape}, got none")
+        if found is not None and found not in choices:
+            expected = f"to be one of {', '.join(choices)}" if choices else "to be absent"
+            raise VerifyException(f"expected multicast {expected} for shape {shape}, got {found}")
+        if self.decompress is not None:
+            expect_choice("decompress", self.decompress.data, CP_FORMATS)
 
     def emit(self, reg: Names) -> str:
-        pack = "" if self.pack is None else ".pack::16b"
-        split = "" if self.half_split_offset is None else f", {self.half_split_offset.value.data}"
-        where = address(reg, self.taddr, self.offset.value.data)
-        form = f"{self.shape.data}.x{self.num.value.data}{pack}"
-        return f"tcgen05.ld.sync.aligned.{form}.b32 {vector(reg, self.res)}, {where}{split}"
+        multicast = "" if self.multicast is None else f".{self.multicast.data}"
+        formats = "" if self.decompress is None else f".b8x16.{self.decompress.data}"
+        form = f"{self.group}.{self.shape.data}{multicast}{formats}"
+        return f"tcgen05.cp.{form} {address(reg, self.taddr)}, {reg.imm(self.source)}"
 
 
 @irdl_op_definition
-class Tcgen05StOp(Tcgen05Op):
-    """Starts to store registers to tensor memory at `taddr + offset` (columns), all lanes of a warp together.
+class Tcgen05ShiftOp(CtaGroupOp):
+    """Starts to move rows of 32 bytes down by one lane, but for the last of each 32; one thread issues it.
 
-    Complete after `ptx.tcgen05.wait.st`. See PTX ISA, "tcgen05.st".
+    The lane of `taddr` is a multiple of 32. See PTX ISA, "tcgen05.shift".
     """
 
-    name = "ptx.tcgen05.st"
+    name = "ptx.tcgen05.shift"
 
     taddr = operand_def(i32)
-    data = var_operand_def(Register)
-    shape = prop_def(StringAttr)
-    num = prop_def(IntegerAttr[I32])
-    offset = prop_def(IntegerAttr[I32], default_value=IntegerAttr(0, 32))
-    unpack = opt_prop_def(UnitAttr)
-    half_split_offset = opt_prop_def(IntegerAttr[I32])
 
-    assembly_format = """
-    $shape `num` $num $taddr (`offset` $offset^)? (`unpack` $unpack^)? (`half_split_offset` $half_split_offset^)?
-    `,` $data attr-dict `:` type($data)
-    """
+    assembly_format = "$taddr `cta_group` $cta_group attr-dict"
 
-    def __init__(
-        self,
-        taddr: Value,
-        data: Sequence[Value],
-        shape: str,
-        num: int,
-        *,
-        offset: int = 0,
-        unpack: bool = False,
-        half_split_offset: int | None = None,
-    ):
-        """`unpack` spreads a register over two 16-bit columns (`.unpack::16b`)."""
-        super().__init__(
-            operands=[taddr, values(data)],
-            properties={
-                "shape": StringAttr(shape),
-                "num": int32(num),
-                "offset": int32(offset),
-                "unpack": unit(unpack),
-                "half_split_offset": int32(half_split_offset),
-            },
-        )
+    def __init__(self, taddr: Value, cta_group: int = 1):
+        super().__init__(operands=[taddr], properties={"cta_group": int32(cta_group)})
 
-    def verify_(self) -> None:
-        split = self.half_split_offset is not None
-        _check_ld_st(self, self.shape.data, self.num.value.data, split, self.data.types)
+    def features(self) -> tuple[str, ...]:
+        return ("tcgen05", "tcgen05.shift")
 
     def emit(self, reg: Names) -> str:
-        unpack = "" if self.unpack is None else ".unpack::16b"
-        split = "" if self.half_split_offset is None else f"{self.half_split_offset.value.data}, "
-        where = address(reg, self.taddr, self.offset.value.data)
-        form = f"{self.shape.data}.x{self.num.value.data}{unpack}"
-        return f"tcgen05.st.sync.aligned.{form}.b32 {where}, {split}{vector(reg, self.data)}"
+        return f"tcgen05.shift.{self.group}.down {address(reg, self.taddr)}"
 
 
 class _PlainOp(Tcgen05Op, abc.ABC):

@@ -23,8 +23,20 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, expect_choice, expect_type, values, vector
-from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op, int32, unit
+from tirx.dialects.ptx.base import (
+    Names,
+    PTXInstruction,
+    Register,
+    address,
+    expect_choice,
+    expect_type,
+    int32,
+    string,
+    unit,
+    values,
+    vector,
+)
+from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op
 
 Value = SSAValue | Operation
 
@@ -57,6 +69,12 @@ SCALE_VECTORS: Mapping[MmaKind, tuple[str, ...]] = {
     MmaKind.MXF4NVF4: ("scale_vec::2X", "scale_vec::4X", "block16", "block32"),
 }
 """Kinds with scale factors -> how many elements share one."""
+
+SCALE_VECTOR_DEFAULTS = (MmaKind.MXF8F6F4, MmaKind.MXF4)
+"""Kinds with one size of scale vectors, which is the default; the others have to name theirs."""
+
+KIND_FEATURES: Mapping[MmaKind, tuple[str, ...]] = {MmaKind.I8: ("tcgen05", "tcgen05.kind::i8")}
+"""Kinds that not every target with tensor memory has -> rows of `tirx.ptx.features.FEATURES`."""
 
 
 class Collector(StrEnum):
@@ -174,8 +192,7 @@ class Tcgen05MmaOp(CtaGroupOp):
 
     def features(self) -> tuple[str, ...]:
         return (
-            "tcgen05",
-            *(("tcgen05.kind::i8",) if self.kind.data is MmaKind.I8 else ()),
+            *KIND_FEATURES.get(self.kind.data, super().features()),
             *(("tcgen05.scale_input_d",) if self.scale_d is not None else ()),
         )
 
@@ -198,7 +215,14 @@ class Tcgen05MmaOp(CtaGroupOp):
 
 @irdl_op_definition
 class Tcgen05MmaBlockScaleOp(CtaGroupOp):
-    """`tcgen05.mma` with scale factors of A and B in tensor memory: kinds mxf8f6f4, mxf4, mxf4nvf4."""
+    """`tcgen05.mma` with scale factors of A and B in tensor memory: kinds mxf8f6f4, mxf4, mxf4nvf4.
+
+    `scale_vector` says how many elements along K share a factor; the kinds that have only one size may leave it out.
+
+    ```mlir
+    ptx.tcgen05.mma.block_scale mxf4nvf4 "block16" %d, %a, %b, %idesc, %sa, %sb, %p cta_group 1 : i64
+    ```
+    """
 
     name = "ptx.tcgen05.mma.block_scale"
 
@@ -211,11 +235,11 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
     enable_d = operand_def(i1)
     sparse_metadata = opt_operand_def(i32)
     kind = prop_def(MmaKindAttr)
-    scale_vector = prop_def(StringAttr)
+    scale_vector = opt_prop_def(StringAttr)
     collector = opt_prop_def(CollectorAttr)
 
     assembly_format = """
-    $kind $scale_vector $d `,` $a `,` $b `,` $idesc `,` $scale_a `,` $scale_b `,` $enable_d `cta_group` $cta_group
+    $kind ($scale_vector^)? $d `,` $a `,` $b `,` $idesc `,` $scale_a `,` $scale_b `,` $enable_d `cta_group` $cta_group
     (`sparse_metadata` $sparse_metadata^)? (`collector_a` $collector^)? attr-dict `:` type($a)
     """
 
@@ -230,7 +254,7 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
         enable_d: Value,
         *,
         kind: MmaKind | str,
-        scale_vector: str,
+        scale_vector: str | None = None,
         cta_group: int = 1,
         collector: Collector | str | None = None,
         sparse_metadata: Value | None = None,
@@ -239,7 +263,7 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
             operands=[d, a, b, idesc, scale_a, scale_b, enable_d, sparse_metadata],
             properties={
                 "kind": MmaKindAttr(MmaKind(kind)),
-                "scale_vector": StringAttr(scale_vector),
+                "scale_vector": string(scale_vector),
                 "cta_group": int32(cta_group),
                 "collector": _collector(collector),
             },
@@ -249,13 +273,19 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
         super().verify_()
         _check_a(self, self.a)
         _check_kind(self, self.kind.data, tuple(SCALE_VECTORS))
-        expect_choice("scale_vector", self.scale_vector.data, SCALE_VECTORS[self.kind.data])
+        choices = SCALE_VECTORS[self.kind.data]
+        if self.scale_vector is not None:
+            expect_choice("scale_vector", self.scale_vector.data, choices)
+        elif self.kind.data not in SCALE_VECTOR_DEFAULTS:
+            raise VerifyException(
+                f"expected scale_vector to be one of {', '.join(choices)} for kind {self.kind.data.value}, got none"
+            )
 
     def features(self) -> tuple[str, ...]:
         sparse_mxf4 = self.sparse_metadata is not None and self.kind.data is not MmaKind.MXF8F6F4
         return (
             "tcgen05",
-            f"tcgen05.{self.scale_vector.data}",
+            f"tcgen05.{'block_scale' if self.scale_vector is None else self.scale_vector.data}",
             *(("tcgen05.sparse_mxf4",) if sparse_mxf4 else ()),
         )
 
@@ -267,7 +297,8 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
             operands.append(address(reg, self.sparse_metadata))
         operands.append(reg.imm(self.idesc))
         operands += [address(reg, self.scale_a), address(reg, self.scale_b), reg.imm(self.enable_d)]
-        kind = f"{self.group}.kind::{self.kind.data.value}.block_scale.{self.scale_vector.data}"
+        vector_size = "" if self.scale_vector is None else f".{self.scale_vector.data}"
+        kind = f"{self.group}.kind::{self.kind.data.value}.block_scale{vector_size}"
         return f"tcgen05.mma{sparse}.{kind}{collector} {', '.join(operands)}"
 
 
@@ -321,7 +352,7 @@ class Tcgen05MmaWsOp(Tcgen05Op):
             operands=[d, a, b, idesc, enable_d, zero_column_mask, sparse_metadata],
             properties={
                 "kind": MmaKindAttr(MmaKind(kind)),
-                "buffer": None if buffer is None else StringAttr(buffer),
+                "buffer": string(buffer),
                 "collector": _collector(collector),
             },
         )
@@ -340,7 +371,7 @@ class Tcgen05MmaWsOp(Tcgen05Op):
             expect_choice("buffer", self.buffer.data, WS_BUFFERS)
 
     def features(self) -> tuple[str, ...]:
-        return ("tcgen05", "tcgen05.kind::i8") if self.kind.data is MmaKind.I8 else ("tcgen05",)
+        return KIND_FEATURES.get(self.kind.data, super().features())
 
     def emit(self, reg: Names) -> str:
         sparse = ".sp" if self.sparse_metadata is not None else ""

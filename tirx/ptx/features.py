@@ -36,6 +36,9 @@ class PerTarget:
 
 Requirement = Since | PerTarget
 
+_FAMILY_120 = ("sm_120a", "sm_120f", "sm_121a", "sm_121f")
+"""Arch-specific and family targets without tensor memory."""
+
 _A_AND_F = PerTarget(
     (
         ("sm_100a", (8, 6)),
@@ -49,6 +52,11 @@ _A_AND_F = PerTarget(
 """The arch-specific and family targets with tensor memory."""
 
 _A_ONLY = PerTarget((("sm_100a", (8, 6)), ("sm_103a", (8, 8)), ("sm_110a", (9, 0))))
+"""The arch-specific targets alone: instructions that no family promises."""
+
+_A_AND_F_FROM_8_8 = PerTarget(tuple((name, max(ptx, (8, 8))) for name, ptx in _A_AND_F.first))
+
+_A_AND_F_WITH_120 = PerTarget((*_A_AND_F.first, *((name, TARGETS[name].min_ptx) for name in _FAMILY_120)))
 
 FEATURES: Mapping[str, Requirement] = {
     "bf16.cvt": Since((7, 0), 80),
@@ -61,16 +69,34 @@ FEATURES: Mapping[str, Requirement] = {
     "bf16.minmax": Since((7, 0), 80),
     "minmax.NaN": Since((7, 0), 80),
     "bar.warp.sync": Since((6, 0), 70),
+    "barrier.cluster": Since((8, 0), 90),
     "cluster": Since((7, 8), 90),
+    "cp.async.bulk.tensor": Since((8, 0), 90),
+    "cp.async.bulk.tensor.cta_group": _A_AND_F,
+    "cp.async.bulk.tensor.scatter4": _A_AND_F,
+    "cp.async.bulk.tensor.shared::cluster.gather4": _A_AND_F,
+    "cp.async.bulk.tensor.shared::cta": Since((8, 6), 90),
+    "cp.async.bulk.tensor.shared::cta.gather4": Since((8, 6), 100),
+    "cvta.param": Since((7, 7), 70),
     "elect.sync": Since((8, 0), 90),
     "fence.mbarrier_init": Since((8, 0), 90),
     "fence.proxy.async": Since((8, 0), 90),
+    "fence.proxy.tensormap": Since((8, 3), 90),
+    "griddepcontrol": Since((7, 8), 90),
+    "ldmatrix": Since((7, 8), 75),
+    "ldmatrix.b8": _A_AND_F_WITH_120,
     "mbarrier": Since((7, 8), 80),
     "mbarrier.arrive.count": Since((7, 8), 90),
+    "mbarrier.cluster": Since((8, 0), 90),
     "mbarrier.expect_tx": Since((8, 0), 90),
+    "mbarrier.relaxed": Since((8, 6), 90),
     "mbarrier.try_wait": Since((7, 8), 90),
     "mma.m8n8k4.f16": Since((6, 4), 70),
     "mma.m8n8k4.f64": Since((7, 0), 80),
+    "prefetch.tensormap": Since((8, 0), 90),
+    "setmaxnreg": PerTarget((("sm_90a", (8, 0)), *_A_AND_F_WITH_120.first)),
+    "stmatrix": Since((7, 8), 90),
+    "stmatrix.b8": _A_AND_F_WITH_120,
     "tcgen05": _A_AND_F,
     "tcgen05.scale_input_d": PerTarget(
         (("sm_100a", (8, 6)), ("sm_100f", (8, 8)), ("sm_103a", (8, 8)), ("sm_103f", (8, 8)))
@@ -79,8 +105,10 @@ FEATURES: Mapping[str, Requirement] = {
     "tcgen05.scale_vec::1X": _A_ONLY,
     "tcgen05.scale_vec::2X": _A_ONLY,
     "tcgen05.scale_vec::4X": PerTarget((("sm_100a", (8, 7)), ("sm_103a", (8, 8)), ("sm_110a", (9, 0)))),
-    "tcgen05.block16": PerTarget(tuple((name, max(ptx, (8, 8))) for name, ptx in _A_AND_F.first)),
-    "tcgen05.block32": PerTarget(tuple((name, max(ptx, (8, 8))) for name, ptx in _A_AND_F.first)),
+    "tcgen05.block16": _A_AND_F_FROM_8_8,
+    "tcgen05.block32": _A_AND_F_FROM_8_8,
+    # Without a vector size: `ptxas` 12.9 and 13.0 ask for 8.8, 13.5 for what the target needs.
+    "tcgen05.block_scale": _A_AND_F_FROM_8_8,
     "tcgen05.ld.red": PerTarget((("sm_103a", (8, 8)), ("sm_103f", (8, 8)), ("sm_110a", (9, 0)), ("sm_110f", (9, 0)))),
     "tcgen05.shift": _A_ONLY,
     "tcgen05.sparse_mxf4": _A_ONLY,

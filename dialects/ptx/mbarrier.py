@@ -1,0 +1,290 @@
+"""Mbarriers: phases that complete with a number of arrivals and of bytes. See PTX ISA, "mbarrier".
+
+An mbarrier is 8 bytes of shared memory. Operations on one of another CTA of the cluster (flag `cluster`) take a
+`shared::cluster` address, as `ptx.mapa` gives it. None of these ops has a memory-effect trait: unknown effects keep
+every pass from moving, merging or removing them.
+"""
+
+from __future__ import annotations
+
+import abc
+
+from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, i1, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, int32, unit
+
+Value = SSAValue | Operation
+
+_COUNT_LIMIT = 1 << 20
+"""Pending arrivals and bytes have 20 bits (PTX ISA, "Contents of the mbarrier object")."""
+
+
+def _check_count(count: int) -> None:
+    if not 1 <= count < _COUNT_LIMIT:
+        raise VerifyException(f"expected an arrival count from 1 to 2^20 - 1, got {count}")
+
+
+def _check_bytes(count: int) -> None:
+    if not 0 <= count < _COUNT_LIMIT:
+        raise VerifyException(f"expected a transaction count from 0 to 2^20 - 1 bytes, got {count}")
+
+
+def _space(cluster: UnitAttr | None) -> str:
+    return "shared::cta" if cluster is None else "shared::cluster"
+
+
+@irdl_op_definition
+class MbarrierInitOp(PTXInstruction):
+    """Initialises the 8-byte mbarrier at a shared address to expect `count` arrivals a phase.
+
+    See PTX ISA, "mbarrier.init".
+    """
+
+    name = "ptx.mbarrier.init"
+
+    barrier = operand_def(i32)
+    count = prop_def(IntegerAttr[I32])
+
+    assembly_format = "$barrier `,` $count attr-dict"
+
+    def __init__(self, barrier: Value, count: int = 1):
+        super().__init__(operands=[barrier], properties={"count": IntegerAttr(count, 32)})
+
+    def verify_(self) -> None:
+        _check_count(self.count.value.data)
+
+    def features(self) -> tuple[str, ...]:
+        return ("mbarrier",)
+
+    def emit(self, reg: Names) -> str:
+        return f"mbarrier.init.shared::cta.b64 {address(reg, self.barrier)}, {self.count.value.data}"
+
+
+@irdl_op_definition
+class MbarrierInvalOp(PTXInstruction):
+    """Ends the use of a shared address as mbarrier. See PTX ISA, "mbarrier.inval"."""
+
+    name = "ptx.mbarrier.inval"
+
+    barrier = operand_def(i32)
+
+    assembly_format = "$barrier attr-dict"
+
+    def __init__(self, barrier: Value):
+        super().__init__(operands=[barrier])
+
+    def features(self) -> tuple[str, ...]:
+        return ("mbarrier",)
+
+    def emit(self, reg: Names) -> str:
+        return f"mbarrier.inval.shared::cta.b64 {address(reg, self.barrier)}"
+
+
+@irdl_op_definition
+class MbarrierArriveOp(PTXInstruction):
+    """Counts one arrival, or `count` of them; the phase token is dropped.
+
+    `cluster`: the mbarrier may be that of another CTA, and what this thread did before is visible in the whole cluster.
+    `relaxed`: it orders nothing.
+
+    ```mlir
+    ptx.mbarrier.arrive %bar, 2
+    ptx.mbarrier.arrive %remote cluster
+    ```
+    See PTX ISA, "mbarrier.arrive".
+    """
+
+    name = "ptx.mbarrier.arrive"
+
+    barrier = operand_def(i32)
+    count = opt_prop_def(IntegerAttr[I32])
+    cluster = opt_prop_def(UnitAttr)
+    relaxed = opt_prop_def(UnitAttr)
+
+    assembly_format = "$barrier (`,` $count^)? (`cluster` $cluster^)? (`relaxed` $relaxed^)? attr-dict"
+
+    def __init__(self, barrier: Value, count: int | None = None, *, cluster: bool = False, relaxed: bool = False):
+        super().__init__(
+            operands=[barrier],
+            properties={"count": int32(count), "cluster": unit(cluster), "relaxed": unit(relaxed)},
+        )
+
+    def verify_(self) -> None:
+        if self.count is not None:
+            _check_count(self.count.value.data)
+
+    def features(self) -> tuple[str, ...]:
+        return (
+            "mbarrier" if self.count is None else "mbarrier.arrive.count",
+            *(() if self.cluster is None else ("mbarrier.cluster",)),
+            *(() if self.relaxed is None else ("mbarrier.relaxed",)),
+        )
+
+    def emit(self, reg: Names) -> str:
+        count = "" if self.count is None else f", {self.count.value.data}"
+        order = _order(self.cluster, self.relaxed, "release")
+        return f"mbarrier.arrive{order}.{_space(self.cluster)}.b64 _, {address(reg, self.barrier)}{count}"
+
+
+def _order(cluster: UnitAttr | None, relaxed: UnitAttr | None, default: str) -> str:
+    """`.sem.scope`; nothing for the default, release or acquire in the CTA."""
+    if cluster is None and relaxed is None:
+        return ""
+    return f".{default if relaxed is None else 'relaxed'}.{'cta' if cluster is None else 'cluster'}"
+
+
+@irdl_op_definition
+class MbarrierArriveExpectTxOp(PTXInstruction):
+    """Announces `bytes` of asynchronous copies and counts one arrival. See PTX ISA, "mbarrier.arrive.expect_tx"."""
+
+    name = "ptx.mbarrier.arrive.expect_tx"
+
+    barrier = operand_def(i32)
+    bytes = prop_def(IntegerAttr[I32])
+    cluster = opt_prop_def(UnitAttr)
+
+    assembly_format = "$barrier `,` $bytes (`cluster` $cluster^)? attr-dict"
+
+    def __init__(self, barrier: Value, bytes: int, *, cluster: bool = False):
+        super().__init__(operands=[barrier], properties={"bytes": int32(bytes), "cluster": unit(cluster)})
+
+    def verify_(self) -> None:
+        _check_bytes(self.bytes.value.data)
+
+    def features(self) -> tuple[str, ...]:
+        return ("mbarrier.expect_tx",)
+
+    def emit(self, reg: Names) -> str:
+        order = _order(self.cluster, None, "release")
+        where = address(reg, self.barrier)
+        return f"mbarrier.arrive.expect_tx{order}.{_space(self.cluster)}.b64 _, {where}, {self.bytes.value.data}"
+
+
+class _TxOp(PTXInstruction, abc.ABC):
+    """Changes the pending bytes of an mbarrier, without an arrival."""
+
+    barrier = operand_def(i32)
+    bytes = prop_def(IntegerAttr[I32])
+    cluster = opt_prop_def(UnitAttr)
+
+    assembly_format = "$barrier `,` $bytes (`cluster` $cluster^)? attr-dict"
+
+    def __init__(self, barrier: Value, bytes: int, *, cluster: bool = False):
+        super().__init__(operands=[barrier], properties={"bytes": int32(bytes), "cluster": unit(cluster)})
+
+    def verify_(self) -> None:
+        _check_bytes(self.bytes.value.data)
+
+    def features(self) -> tuple[str, ...]:
+        return ("mbarrier.expect_tx",)
+
+    def emit(self, reg: Names) -> str:
+        scope = "cta" if self.cluster is None else "cluster"
+        form = f"{self.name.removeprefix('ptx.')}.relaxed.{scope}.{_space(self.cluster)}.b64"
+        return f"{form} {address(reg, self.barrier)}, {self.bytes.value.data}"
+
+
+@irdl_op_definition
+class MbarrierExpectTxOp(_TxOp):
+    """Announces `bytes` of asynchronous copies. See PTX ISA, "mbarrier.expect_tx"."""
+
+    name = "ptx.mbarrier.expect_tx"
+
+
+@irdl_op_definition
+class MbarrierCompleteTxOp(_TxOp):
+    """Counts `bytes` as copied, as an asynchronous copy does. See PTX ISA, "mbarrier.complete_tx"."""
+
+    name = "ptx.mbarrier.complete_tx"
+
+
+def _wait_features(cluster: UnitAttr | None, relaxed: UnitAttr | None, instruction: str) -> tuple[str, ...]:
+    return (
+        instruction,
+        *(() if cluster is None else ("mbarrier.cluster",)),
+        *(() if relaxed is None else ("mbarrier.relaxed",)),
+    )
+
+
+@irdl_op_definition
+class MbarrierTestWaitParityOp(PTXInstruction):
+    """Whether the phase of the given parity is complete; does not wait. See PTX ISA, "mbarrier.test_wait".
+
+    `cluster`: what threads of other CTAs did before they arrived is visible. `relaxed`: it orders nothing.
+    """
+
+    name = "ptx.mbarrier.test_wait_parity"
+
+    barrier = operand_def(i32)
+    parity = operand_def(i32)
+    cluster = opt_prop_def(UnitAttr)
+    relaxed = opt_prop_def(UnitAttr)
+    done = result_def(i1)
+
+    assembly_format = "$barrier `,` $parity (`cluster` $cluster^)? (`relaxed` $relaxed^)? attr-dict"
+
+    def __init__(self, barrier: Value, parity: Value, *, cluster: bool = False, relaxed: bool = False):
+        super().__init__(
+            operands=[barrier, parity],
+            properties={"cluster": unit(cluster), "relaxed": unit(relaxed)},
+            result_types=[i1],
+        )
+
+    def features(self) -> tuple[str, ...]:
+        return _wait_features(self.cluster, self.relaxed, "mbarrier")
+
+    def emit(self, reg: Names) -> str:
+        form = f"parity{_order(self.cluster, self.relaxed, 'acquire')}.shared::cta.b64"
+        return f"mbarrier.test_wait.{form} {reg(self.done)}, {address(reg, self.barrier)}, {reg.imm(self.parity)}"
+
+
+@irdl_op_definition
+class MbarrierWaitParityOp(PTXInstruction):
+    """Waits until the phase of the given parity (0 for the first) is complete.
+
+    `cluster` and `relaxed` as for `ptx.mbarrier.test_wait_parity`; `hint` is for how many nanoseconds the hardware may
+    suspend the thread at a time. More than one instruction: every user of `mbarrier.try_wait`, which may time out,
+    needs the loop
+
+    ```
+    $wait0:
+      mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r0], 0;
+      @!%p0 bra $wait0;
+    ```
+    See PTX ISA, "mbarrier.test_wait/mbarrier.try_wait".
+    """
+
+    name = "ptx.mbarrier.wait_parity"
+
+    barrier = operand_def(i32)
+    parity = operand_def(i32)
+    cluster = opt_prop_def(UnitAttr)
+    relaxed = opt_prop_def(UnitAttr)
+    hint = opt_prop_def(IntegerAttr[I32])
+
+    assembly_format = "$barrier `,` $parity (`cluster` $cluster^)? (`relaxed` $relaxed^)? (`hint` $hint^)? attr-dict"
+
+    def __init__(
+        self, barrier: Value, parity: Value, *, cluster: bool = False, relaxed: bool = False, hint: int | None = None
+    ):
+        super().__init__(
+            operands=[barrier, parity],
+            properties={"cluster": unit(cluster), "relaxed": unit(relaxed), "hint": int32(hint)},
+        )
+
+    def verify_(self) -> None:
+        if self.hint is not None and self.hint.value.data < 0:
+            raise VerifyException(f"expected a hint of 0 nanoseconds or more, got {self.hint.value.data}")
+
+    def features(self) -> tuple[str, ...]:
+        return _wait_features(self.cluster, self.relaxed, "mbarrier.try_wait")
+
+    def emit(self, reg: Names) -> str:
+        label, done = reg.label("wait"), reg.scratch(i1)
+        where, parity = address(reg, self.barrier), reg.imm(self.parity)
+        hint = "" if self.hint is None else f", {self.hint.value.data}"
+        form = f"parity{_order(self.cluster, self.relaxed, 'acquire')}.shared::cta.b64"
+        return f"{label}:\nmbarrier.try_wait.{form} {done}, {where}, {parity}{hint}\n@!{done} bra {label}"

@@ -1,0 +1,291 @@
+"""`tcgen05.ld`, `tcgen05.ld.red` and `tcgen05.st`: between tensor memory and the registers of one warp.
+
+See PTX ISA, "Tensor Memory Data Movement Instructions". Addresses as in `tirx.dialects.ptx.tcgen05`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, f32, i32
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.ptx.base import (
+    Names,
+    PTXInstruction,
+    Register,
+    address,
+    expect_choice,
+    int32,
+    unit,
+    values,
+    vector,
+)
+from tirx.dialects.ptx.tcgen05 import Tcgen05Op
+from tirx.tcgen05 import LD_SHAPES
+from tirx.tcgen05.tmem import COLUMNS
+
+Value = SSAValue | Operation
+
+LD_ST_SHAPES: Mapping[str, tuple[int, int]] = {
+    shape.name: (shape.registers_per_repeat, shape.max_num) for shape in LD_SHAPES.values()
+}
+"""Shape of `tcgen05.ld`/`st` -> (registers for `.x1`, largest `.x`)."""
+
+SPLIT_SHAPE = "16x32bx2"
+"""The one shape with a second half at a column offset of its own."""
+
+REDUCTION_SHAPES = ("32x32b", SPLIT_SHAPE)
+"""Shapes of `tcgen05.ld.red`: those in which a thread gets one row."""
+
+
+def _check_ld_st(
+    op: PTXInstruction, shape: str, count: int, split: IntegerAttr[I32] | None, types: Sequence[Attribute]
+) -> None:
+    expect_choice("shape", shape, tuple(LD_ST_SHAPES))
+    per, largest = LD_ST_SHAPES[shape]
+    if count < 1 or count & count - 1 or count > largest:
+        raise VerifyException(f"expected num to be a power of two up to {largest} for shape {shape}, got {count}")
+    if len(types) != per * count:
+        raise VerifyException(f"{op.name}: expected {per * count} registers for {shape}.x{count}, got {len(types)}")
+    if (shape == SPLIT_SHAPE) != (split is not None):
+        found = "none" if split is None else "one"
+        raise VerifyException(f"expected a half_split_offset for shape {SPLIT_SHAPE} only, got {found} for {shape}")
+    if split is not None and not 0 <= (columns := split.value.data) < COLUMNS:
+        raise VerifyException(f"expected half_split_offset from 0 to {COLUMNS - 1} columns, got {columns}")
+    for type_ in types:
+        if type_ not in (i32, f32):
+            raise VerifyException(f"{op.name}: expected registers of type i32 or f32, got {type_}")
+
+
+def _registers(shape: str, num: int) -> int:
+    return (LD_ST_SHAPES[shape][0] if shape in LD_ST_SHAPES else 1) * num
+
+
+@irdl_op_definition
+class Tcgen05LdOp(Tcgen05Op):
+    """Starts to load registers from tensor memory at `taddr + offset` (columns), all lanes of a warp together.
+
+    The registers may be used after `ptx.tcgen05.wait.ld`. See PTX ISA, "tcgen05.ld".
+    """
+
+    name = "ptx.tcgen05.ld"
+
+    taddr = operand_def(i32)
+    shape = prop_def(StringAttr)
+    num = prop_def(IntegerAttr[I32])
+    offset = prop_def(IntegerAttr[I32], default_value=IntegerAttr(0, 32))
+    pack = opt_prop_def(UnitAttr)
+    half_split_offset = opt_prop_def(IntegerAttr[I32])
+    res = var_result_def(Register)
+
+    assembly_format = """
+    $shape `num` $num $taddr (`offset` $offset^)? (`pack` $pack^)? (`half_split_offset` $half_split_offset^)?
+    attr-dict `->` type($res)
+    """
+
+    def __init__(
+        self,
+        taddr: Value,
+        shape: str,
+        num: int,
+        *,
+        result_type: Attribute = i32,
+        offset: int = 0,
+        pack: bool = False,
+        half_split_offset: int | None = None,
+    ):
+        """`pack` joins two 16-bit columns in one register (`.pack::16b`)."""
+        super().__init__(
+            operands=[taddr],
+            properties={
+                "shape": StringAttr(shape),
+                "num": int32(num),
+                "offset": int32(offset),
+                "pack": unit(pack),
+                "half_split_offset": int32(half_split_offset),
+            },
+            result_types=[[result_type] * _registers(shape, num)],
+        )
+
+    def verify_(self) -> None:
+        _check_ld_st(self, self.shape.data, self.num.value.data, self.half_split_offset, self.res.types)
+
+    def emit(self, reg: Names) -> str:
+        pack = "" if self.pack is None else ".pack::16b"
+        split = "" if self.half_split_offset is None else f", {self.half_split_offset.value.data}"
+        where = address(reg, self.taddr, self.offset.value.data)
+        form = f"{self.shape.data}.x{self.num.value.data}{pack}"
+        return f"tcgen05.ld.sync.aligned.{form}.b32 {vector(reg, self.res)}, {where}{split}"
+
+
+class Reduction(StrEnum):
+    """What `tcgen05.ld.red` keeps of the loaded registers."""
+
+    MIN = "min"
+    MAX = "max"
+
+
+@irdl_attr_definition
+class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
+    """`min` or `max`."""
+
+    name = "ptx.reduction"
+
+
+REDUCTION_TYPES: Mapping[str, Attribute] = {"f32": f32, "u32": i32, "s32": i32}
+"""How `tcgen05.ld.red` reads the columns -> the register that holds the result."""
+
+
+@irdl_op_definition
+class Tcgen05LdRedOp(Tcgen05Op):
+    """`ptx.tcgen05.ld` that also gives the least or greatest of the registers of each thread, as the first result.
+
+    `abs` compares magnitudes, `nan` makes the result NaN if any register is; both for `f32` only.
+
+    ```mlir
+    %max, %0, %1 = ptx.tcgen05.ld.red max "f32" "32x32b" num 2 %t abs nan -> f32, f32, f32
+    ```
+    See PTX ISA, "tcgen05.ld.red".
+    """
+
+    name = "ptx.tcgen05.ld.red"
+
+    taddr = operand_def(i32)
+    reduction = prop_def(ReductionAttr)
+    type = prop_def(StringAttr)
+    shape = prop_def(StringAttr)
+    num = prop_def(IntegerAttr[I32])
+    offset = prop_def(IntegerAttr[I32], default_value=IntegerAttr(0, 32))
+    abs = opt_prop_def(UnitAttr)
+    nan = opt_prop_def(UnitAttr)
+    half_split_offset = opt_prop_def(IntegerAttr[I32])
+    reduced = result_def(Register)
+    res = var_result_def(Register)
+
+    assembly_format = """
+    $reduction $type $shape `num` $num $taddr (`offset` $offset^)? (`abs` $abs^)? (`nan` $nan^)?
+    (`half_split_offset` $half_split_offset^)? attr-dict `->` type($reduced) `,` type($res)
+    """
+
+    def __init__(
+        self,
+        taddr: Value,
+        shape: str,
+        num: int,
+        *,
+        reduction: Reduction | str,
+        type: str,
+        result_type: Attribute = i32,
+        offset: int = 0,
+        abs: bool = False,
+        nan: bool = False,
+        half_split_offset: int | None = None,
+    ):
+        super().__init__(
+            operands=[taddr],
+            properties={
+                "reduction": ReductionAttr(Reduction(reduction)),
+                "type": StringAttr(type),
+                "shape": StringAttr(shape),
+                "num": int32(num),
+                "offset": int32(offset),
+                "abs": unit(abs),
+                "nan": unit(nan),
+                "half_split_offset": int32(half_split_offset),
+            },
+            result_types=[REDUCTION_TYPES.get(type, i32), [result_type] * _registers(shape, num)],
+        )
+
+    def verify_(self) -> None:
+        expect_choice("shape of a reduction", self.shape.data, REDUCTION_SHAPES)
+        expect_choice("type", self.type.data, tuple(REDUCTION_TYPES))
+        _check_ld_st(self, self.shape.data, self.num.value.data, self.half_split_offset, self.res.types)
+        if self.num.value.data < 2:
+            raise VerifyException(f"expected num of at least 2 for a reduction, got {self.num.value.data}")
+        for modifier, flag in (("abs", self.abs), ("nan", self.nan)):
+            if flag is not None and self.type.data != "f32":
+                raise VerifyException(f"expected '{modifier}' on f32 only, got {self.type.data}")
+        if (expected := REDUCTION_TYPES[self.type.data]) != self.reduced.type:
+            raise VerifyException(
+                f"expected the reduction of {self.type.data} in a register {expected}, got {self.reduced.type}"
+            )
+
+    def features(self) -> tuple[str, ...]:
+        return ("tcgen05", "tcgen05.ld.red")
+
+    def emit(self, reg: Names) -> str:
+        flags = ("" if self.abs is None else ".abs") + ("" if self.nan is None else ".NaN")
+        split = "" if self.half_split_offset is None else f", {self.half_split_offset.value.data}"
+        where = address(reg, self.taddr, self.offset.value.data)
+        form = f"{self.shape.data}.x{self.num.value.data}.{self.reduction.data.value}{flags}.{self.type.data}"
+        return f"tcgen05.ld.red.sync.aligned.{form} {vector(reg, self.res)}, {reg(self.reduced)}, {where}{split}"
+
+
+@irdl_op_definition
+class Tcgen05StOp(Tcgen05Op):
+    """Starts to store registers to tensor memory at `taddr + offset` (columns), all lanes of a warp together.
+
+    Complete after `ptx.tcgen05.wait.st`. See PTX ISA, "tcgen05.st".
+    """
+
+    name = "ptx.tcgen05.st"
+
+    taddr = operand_def(i32)
+    data = var_operand_def(Register)
+    shape = prop_def(StringAttr)
+    num = prop_def(IntegerAttr[I32])
+    offset = prop_def(IntegerAttr[I32], default_value=IntegerAttr(0, 32))
+    unpack = opt_prop_def(UnitAttr)
+    half_split_offset = opt_prop_def(IntegerAttr[I32])
+
+    assembly_format = """
+    $shape `num` $num $taddr (`offset` $offset^)? (`unpack` $unpack^)? (`half_split_offset` $half_split_offset^)?
+    `,` $data attr-dict `:` type($data)
+    """
+
+    def __init__(
+        self,
+        taddr: Value,
+        data: Sequence[Value],
+        shape: str,
+        num: int,
+        *,
+        offset: int = 0,
+        unpack: bool = False,
+        half_split_offset: int | None = None,
+    ):
+        """`unpack` spreads a register over two 16-bit columns (`.unpack::16b`)."""
+        super().__init__(
+            operands=[taddr, values(data)],
+            properties={
+                "shape": StringAttr(shape),
+                "num": int32(num),
+                "offset": int32(offset),
+                "unpack": unit(unpack),
+                "half_split_offset": int32(half_split_offset),
+            },
+        )
+
+    def verify_(self) -> None:
+        _check_ld_st(self, self.shape.data, self.num.value.data, self.half_split_offset, self.data.types)
+
+    def emit(self, reg: Names) -> str:
+        unpack = "" if self.unpack is None else ".unpack::16b"
+        split = "" if self.half_split_offset is None else f"{self.half_split_offset.value.data}, "
+        where = address(reg, self.taddr, self.offset.value.data)
+        form = f"{self.shape.data}.x{self.num.value.data}{unpack}"
+        return f"tcgen05.st.sync.aligned.{form}.b32 {where}, {split}{vector(reg, self.data)}"

@@ -1,0 +1,346 @@
+"""The tensor memory accelerator: asynchronous copies of boxes of tensors, described by tensor maps.
+
+`map` is the generic address (i64) of a tensor map, `coordinates` are i32, the innermost dimension first. See PTX ISA,
+"Data Movement and Conversion Instructions: Tensor copy". None of these ops has a memory-effect trait: unknown effects
+keep every pass from moving, merging or removing them.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i16, i32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string, unit, values, vector
+from tirx.dialects.ptx.tcgen05 import CTA_GROUPS
+
+Value = SSAValue | Operation
+
+MAX_RANK = 5
+"""Dimensions that a tensor map may have."""
+
+ROWS = 4
+"""Rows that a gather or a scatter names one by one."""
+
+DESTINATIONS: Mapping[str, tuple[str, ...]] = {
+    "shared::cta": ("cp.async.bulk.tensor.shared::cta",),
+    "shared::cluster": ("cp.async.bulk.tensor",),
+}
+"""Where a load writes -> what the target must have."""
+
+REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+"""What `cp.reduce.async.bulk.tensor` does with the elements of the tensor and those of the box."""
+
+
+def _check_coordinates(coordinates: Sequence[SSAValue], rows: UnitAttr | None, what: str) -> None:
+    if rows is not None and len(coordinates) != 1 + ROWS:
+        raise VerifyException(
+            f"expected {1 + ROWS} coordinates for a {what} (the column and {ROWS} rows), got {len(coordinates)}"
+        )
+    if not 1 <= len(coordinates) <= MAX_RANK:
+        raise VerifyException(f"expected 1 to {MAX_RANK} coordinates, got {len(coordinates)}")
+
+
+def _tensor(reg: Names, map_: SSAValue, coordinates: Sequence[SSAValue]) -> str:
+    return f"[{reg(map_)}, {vector(reg, coordinates)}]"
+
+
+def _rank(coordinates: Sequence[SSAValue], rows: UnitAttr | None) -> int:
+    return len(coordinates) if rows is None else 2
+
+
+@irdl_op_definition
+class CpAsyncBulkTensorLoadOp(PTXInstruction):
+    """Starts to copy a box of a tensor to shared memory; its bytes count on the mbarrier when they have arrived.
+
+    `multicast` (i16) is the mask of the CTAs of the cluster that get the box, at the same offset, with the mbarrier at
+    the same offset. `cta_group` 2 lets the mbarrier be that of the other CTA of the pair. `gather4` reads four rows of
+    a matrix: the coordinates are the column and the rows.
+
+    ```mlir
+    ptx.cp.async.bulk.tensor.load "shared::cta" %dst, %map[%x, %y], %bar
+    ptx.cp.async.bulk.tensor.load "shared::cluster" %dst, %map[%x, %y], %bar multicast %mask cta_group 2 cache %policy
+    ```
+    See PTX ISA, "cp.async.bulk.tensor".
+    """
+
+    name = "ptx.cp.async.bulk.tensor.load"
+
+    dst = operand_def(i32)
+    map = operand_def(i64)
+    coordinates = var_operand_def(i32)
+    barrier = operand_def(i32)
+    multicast = opt_operand_def(i16)
+    cache_policy = opt_operand_def(i64)
+    space = prop_def(StringAttr)
+    gather4 = opt_prop_def(UnitAttr)
+    cta_group = opt_prop_def(IntegerAttr[I32])
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = """
+    $space (`gather4` $gather4^)? $dst `,` $map `[` $coordinates `]` `,` $barrier (`multicast` $multicast^)?
+    (`cta_group` $cta_group^)? (`cache` $cache_policy^)? attr-dict
+    """
+
+    def __init__(
+        self,
+        dst: Value,
+        map: Value,
+        coordinates: Sequence[Value],
+        barrier: Value,
+        *,
+        space: str = "shared::cta",
+        gather4: bool = False,
+        multicast: Value | None = None,
+        cta_group: int | None = None,
+        cache_policy: Value | None = None,
+    ):
+        super().__init__(
+            operands=[dst, map, values(coordinates), barrier, multicast, cache_policy],
+            properties={"space": StringAttr(space), "gather4": unit(gather4), "cta_group": int32(cta_group)},
+        )
+
+    def verify_(self) -> None:
+        expect_choice("space", self.space.data, tuple(DESTINATIONS))
+        _check_coordinates(self.coordinates, self.gather4, "gather")
+        if self.cta_group is not None:
+            expect_choice("cta_group", self.cta_group.value.data, CTA_GROUPS)
+        if self.multicast is not None and self.space.data != "shared::cluster":
+            raise VerifyException(f"expected space to be shared::cluster with multicast, got {self.space.data}")
+
+    def features(self) -> tuple[str, ...]:
+        features = DESTINATIONS[self.space.data]
+        if self.gather4 is not None:
+            features = (f"cp.async.bulk.tensor.{self.space.data}.gather4",)
+        if self.cta_group is not None:
+            features = (*features, "cp.async.bulk.tensor.cta_group")
+        return features
+
+    def emit(self, reg: Names) -> str:
+        mode = "tile" if self.gather4 is None else "tile::gather4"
+        modifiers = [f"{_rank(self.coordinates, self.gather4)}d.{self.space.data}.global.{mode}"]
+        modifiers.append("mbarrier::complete_tx::bytes")
+        operands = [
+            address(reg, self.dst),
+            _tensor(reg, self.map, self.coordinates),
+            address(reg, self.barrier),
+        ]
+        if self.multicast is not None:
+            modifiers.append("multicast::cluster")
+            operands.append(reg(self.multicast))
+        if self.cta_group is not None:
+            modifiers.append(f"cta_group::{self.cta_group.value.data}")
+        if self.cache_policy is not None:
+            modifiers.append("L2::cache_hint")
+            operands.append(reg(self.cache_policy))
+        return f"cp.async.bulk.tensor.{'.'.join(modifiers)} {', '.join(operands)}"
+
+
+@irdl_op_definition
+class CpAsyncBulkTensorStoreOp(PTXInstruction):
+    """Starts to copy a box from shared memory to a tensor, or to combine it with what is there (`reduce`).
+
+    Complete after `ptx.cp.async.bulk.commit_group` and `wait_group`. `scatter4` writes four rows of a matrix: the
+    coordinates are the column and the rows.
+
+    ```mlir
+    ptx.cp.async.bulk.tensor.store %map[%x, %y], %src
+    ptx.cp.async.bulk.tensor.store reduce "add" %map[%x, %y], %src cache %policy
+    ```
+    See PTX ISA, "cp.async.bulk.tensor" and "cp.reduce.async.bulk.tensor".
+    """
+
+    name = "ptx.cp.async.bulk.tensor.store"
+
+    map = operand_def(i64)
+    coordinates = var_operand_def(i32)
+    src = operand_def(i32)
+    cache_policy = opt_operand_def(i64)
+    reduce = opt_prop_def(StringAttr)
+    scatter4 = opt_prop_def(UnitAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = """
+    (`reduce` $reduce^)? (`scatter4` $scatter4^)? $map `[` $coordinates `]` `,` $src (`cache` $cache_policy^)? attr-dict
+    """
+
+    def __init__(
+        self,
+        map: Value,
+        coordinates: Sequence[Value],
+        src: Value,
+        *,
+        reduce: str | None = None,
+        scatter4: bool = False,
+        cache_policy: Value | None = None,
+    ):
+        super().__init__(
+            operands=[map, values(coordinates), src, cache_policy],
+            properties={"reduce": string(reduce), "scatter4": unit(scatter4)},
+        )
+
+    def verify_(self) -> None:
+        _check_coordinates(self.coordinates, self.scatter4, "scatter")
+        if self.reduce is not None:
+            expect_choice("reduce", self.reduce.data, REDUCTIONS)
+            if self.scatter4 is not None:
+                raise VerifyException(f"expected reduce or scatter4, got both ({self.reduce.data})")
+
+    def features(self) -> tuple[str, ...]:
+        return ("cp.async.bulk.tensor" if self.scatter4 is None else "cp.async.bulk.tensor.scatter4",)
+
+    def emit(self, reg: Names) -> str:
+        verb = "cp.async" if self.reduce is None else "cp.reduce.async"
+        operation = "" if self.reduce is None else f".{self.reduce.data}"
+        mode = "tile" if self.scatter4 is None else "tile::scatter4"
+        cache = "" if self.cache_policy is None else ".L2::cache_hint"
+        policy = "" if self.cache_policy is None else f", {reg(self.cache_policy)}"
+        form = f"{_rank(self.coordinates, self.scatter4)}d.global.shared::cta{operation}.{mode}.bulk_group{cache}"
+        where = _tensor(reg, self.map, self.coordinates)
+        return f"{verb}.bulk.tensor.{form} {where}, {address(reg, self.src)}{policy}"
+
+
+@irdl_op_definition
+class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
+    """Starts to bring a box of a tensor into the L2 cache. See PTX ISA, "cp.async.bulk.prefetch.tensor"."""
+
+    name = "ptx.cp.async.bulk.prefetch.tensor"
+
+    map = operand_def(i64)
+    coordinates = var_operand_def(i32)
+
+    assembly_format = "$map `[` $coordinates `]` attr-dict"
+
+    def __init__(self, map: Value, coordinates: Sequence[Value]):
+        super().__init__(operands=[map, values(coordinates)])
+
+    def verify_(self) -> None:
+        _check_coordinates(self.coordinates, None, "prefetch")
+
+    def features(self) -> tuple[str, ...]:
+        return ("cp.async.bulk.tensor",)
+
+    def emit(self, reg: Names) -> str:
+        form = f"{len(self.coordinates)}d.L2.global.tile"
+        return f"cp.async.bulk.prefetch.tensor.{form} {_tensor(reg, self.map, self.coordinates)}"
+
+
+@irdl_op_definition
+class CpAsyncBulkCommitGroupOp(PTXInstruction):
+    """Makes a group of the stores that this thread has started. See PTX ISA, "cp.async.bulk.commit_group"."""
+
+    name = "ptx.cp.async.bulk.commit_group"
+
+    assembly_format = "attr-dict"
+
+    def __init__(self):
+        super().__init__()
+
+    def features(self) -> tuple[str, ...]:
+        return ("cp.async.bulk.tensor",)
+
+    def emit(self, reg: Names) -> str:
+        return "cp.async.bulk.commit_group"
+
+
+@irdl_op_definition
+class CpAsyncBulkWaitGroupOp(PTXInstruction):
+    """Waits until at most `pending` groups of stores are open; with `read`, until their source may be overwritten.
+
+    See PTX ISA, "cp.async.bulk.wait_group".
+    """
+
+    name = "ptx.cp.async.bulk.wait_group"
+
+    pending = prop_def(IntegerAttr[I32])
+    read = opt_prop_def(UnitAttr)
+
+    assembly_format = "$pending (`read` $read^)? attr-dict"
+
+    def __init__(self, pending: int = 0, *, read: bool = False):
+        super().__init__(properties={"pending": int32(pending), "read": unit(read)})
+
+    def verify_(self) -> None:
+        if self.pending.value.data < 0:
+            raise VerifyException(f"expected 0 or more pending groups, got {self.pending.value.data}")
+
+    def features(self) -> tuple[str, ...]:
+        return ("cp.async.bulk.tensor",)
+
+    def emit(self, reg: Names) -> str:
+        return f"cp.async.bulk.wait_group{'' if self.read is None else '.read'} {self.pending.value.data}"
+
+
+@irdl_op_definition
+class PrefetchTensormapOp(PTXInstruction):
+    """Brings a tensor map into the cache. See PTX ISA, "prefetch"."""
+
+    name = "ptx.prefetch.tensormap"
+
+    map = operand_def(i64)
+
+    assembly_format = "$map attr-dict"
+
+    def __init__(self, map: Value):
+        super().__init__(operands=[map])
+
+    def features(self) -> tuple[str, ...]:
+        return ("prefetch.tensormap",)
+
+    def emit(self, reg: Names) -> str:
+        return f"prefetch.tensormap {address(reg, self.map)}"
+
+
+class _TensormapFenceOp(PTXInstruction, abc.ABC):
+    """Orders writes to a tensor map through the generic proxy with its use by the tensor memory accelerator."""
+
+    def features(self) -> tuple[str, ...]:
+        return ("fence.proxy.tensormap",)
+
+
+@irdl_op_definition
+class FenceProxyTensormapAcquireOp(_TensormapFenceOp):
+    """Makes writes to the 128 bytes of a tensor map visible. See PTX ISA, "membar/fence"."""
+
+    name = "ptx.fence.proxy.tensormap.acquire"
+
+    map = operand_def(i64)
+
+    assembly_format = "$map attr-dict"
+
+    def __init__(self, map: Value):
+        super().__init__(operands=[map])
+
+    def emit(self, reg: Names) -> str:
+        return f"fence.proxy.tensormap::generic.acquire.gpu {address(reg, self.map)}, {TENSOR_MAP_BYTES}"
+
+
+@irdl_op_definition
+class FenceProxyTensormapReleaseOp(_TensormapFenceOp):
+    """Publishes this thread's writes to tensor maps. See PTX ISA, "membar/fence"."""
+
+    name = "ptx.fence.proxy.tensormap.release"
+
+    assembly_format = "attr-dict"
+
+    def __init__(self):
+        super().__init__()
+
+    def emit(self, reg: Names) -> str:
+        return "fence.proxy.tensormap::generic.release.gpu"
+
+
+TENSOR_MAP_BYTES = 128
+"""Bytes of a tensor map (PTX ISA, "Tensor-map")."""
