@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,6 +64,10 @@ PARAM_TYPES: dict[str, int] = {"u32": 4, "s32": 4, "u64": 8, "s64": 8, "f32": 4,
 
 PARAM_LIMIT = 32764
 """Bytes of parameters that an entry may have (PTX ISA, "Kernel Function Parameters")."""
+
+
+CLUSTER_LIMIT = 16
+"""CTAs that a cluster may have on some chip; 8 work on every one (CUDA programming guide, "Thread Block Clusters")."""
 
 
 def check_identifier(what: str, name: str) -> None:
@@ -221,6 +226,11 @@ class EntryOp(IRDLOperation):
         """The target's row; TargetError if its name is unknown."""
         return Target.parse(self.target.data)
 
+    @property
+    def cluster_size(self) -> int:
+        """CTAs in a cluster, 1 without the directive."""
+        return math.prod(n.data for n in self.cluster or ())
+
     def param(self, name: str) -> EntryParam | None:
         """The parameter called `name`."""
         return next((p.data for p in self.params if p.data.name == name), None)
@@ -241,6 +251,8 @@ class EntryOp(IRDLOperation):
             if extents is not None and not (1 <= len(extents) <= 3 and all(n.data > 0 for n in extents)):
                 found = ", ".join(str(n.data) for n in extents)
                 raise VerifyException(f"expected {what} to be one to three positive extents, got ({found})")
+        if self.cluster_size > CLUSTER_LIMIT:
+            raise VerifyException(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, got {self.cluster_size}")
 
     @classmethod
     def parse(cls, parser: Parser) -> EntryOp:

@@ -63,17 +63,24 @@ class MmaKindAttr(EnumAttribute[MmaKind], SpacedOpaqueSyntaxAttribute):
 PLAIN_KINDS = (MmaKind.F16, MmaKind.TF32, MmaKind.F8F6F4, MmaKind.I8)
 """Kinds without scale factors."""
 
-SCALE_VECTORS: Mapping[MmaKind, tuple[str, ...]] = {
-    MmaKind.MXF8F6F4: ("scale_vec::1X", "block32"),
-    MmaKind.MXF4: ("scale_vec::2X", "block32"),
-    MmaKind.MXF4NVF4: ("scale_vec::2X", "scale_vec::4X", "block16", "block32"),
+_NVF4_SCALE_VECTOR = "tcgen05.kind::mxf4nvf4.scale_vec"
+
+SCALE_VECTORS: Mapping[MmaKind, Mapping[str, str]] = {
+    MmaKind.MXF8F6F4: {"scale_vec::1X": "tcgen05.scale_vec::1X", "block32": "tcgen05.block32"},
+    MmaKind.MXF4: {"scale_vec::2X": "tcgen05.scale_vec::2X", "block32": "tcgen05.block32"},
+    MmaKind.MXF4NVF4: {
+        "scale_vec::2X": _NVF4_SCALE_VECTOR,
+        "scale_vec::4X": _NVF4_SCALE_VECTOR,
+        "block16": "tcgen05.block16",
+        "block32": "tcgen05.block32",
+    },
 }
-"""Kinds with scale factors -> how many elements share one."""
+"""Kinds with scale factors -> how many elements may share one -> the row of `tirx.ptx.features.FEATURES` for it."""
 
 SCALE_VECTOR_DEFAULTS = (MmaKind.MXF8F6F4, MmaKind.MXF4)
 """Kinds with one size of scale vectors, which is the default; the others have to name theirs."""
 
-KIND_FEATURES: Mapping[MmaKind, tuple[str, ...]] = {MmaKind.I8: ("tcgen05", "tcgen05.kind::i8")}
+KIND_FEATURES: Mapping[MmaKind, tuple[str, ...]] = {MmaKind.I8: ("tcgen05.kind::i8",)}
 """Kinds that not every target with tensor memory has -> rows of `tirx.ptx.features.FEATURES`."""
 
 
@@ -192,7 +199,8 @@ class Tcgen05MmaOp(CtaGroupOp):
 
     def features(self) -> tuple[str, ...]:
         return (
-            *KIND_FEATURES.get(self.kind.data, super().features()),
+            *super().features(),
+            *KIND_FEATURES.get(self.kind.data, ()),
             *(("tcgen05.scale_input_d",) if self.scale_d is not None else ()),
         )
 
@@ -273,7 +281,7 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
         super().verify_()
         _check_a(self, self.a)
         _check_kind(self, self.kind.data, tuple(SCALE_VECTORS))
-        choices = SCALE_VECTORS[self.kind.data]
+        choices = tuple(SCALE_VECTORS[self.kind.data])
         if self.scale_vector is not None:
             expect_choice("scale_vector", self.scale_vector.data, choices)
         elif self.kind.data not in SCALE_VECTOR_DEFAULTS:
@@ -282,10 +290,13 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
             )
 
     def features(self) -> tuple[str, ...]:
+        vector_size = "tcgen05.block_scale"
+        if self.scale_vector is not None:
+            vector_size = SCALE_VECTORS[self.kind.data][self.scale_vector.data]
         sparse_mxf4 = self.sparse_metadata is not None and self.kind.data is not MmaKind.MXF8F6F4
         return (
-            "tcgen05",
-            f"tcgen05.{'block_scale' if self.scale_vector is None else self.scale_vector.data}",
+            *super().features(),
+            vector_size,
             *(("tcgen05.sparse_mxf4",) if sparse_mxf4 else ()),
         )
 
@@ -371,7 +382,7 @@ class Tcgen05MmaWsOp(Tcgen05Op):
             expect_choice("buffer", self.buffer.data, WS_BUFFERS)
 
     def features(self) -> tuple[str, ...]:
-        return KIND_FEATURES.get(self.kind.data, super().features())
+        return (*super().features(), *KIND_FEATURES.get(self.kind.data, ()))
 
     def emit(self, reg: Names) -> str:
         sparse = ".sp" if self.sparse_metadata is not None else ""

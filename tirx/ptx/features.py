@@ -83,7 +83,7 @@ FEATURES: Mapping[str, Requirement] = {
     "fence.proxy.async": Since((8, 0), 90),
     "fence.proxy.tensormap": Since((8, 3), 90),
     "griddepcontrol": Since((7, 8), 90),
-    "ldmatrix": Since((7, 8), 75),
+    "ldmatrix": Since((6, 5), 75),
     "ldmatrix.b8": _A_AND_F_WITH_120,
     "mbarrier": Since((7, 8), 80),
     "mbarrier.arrive.count": Since((7, 8), 90),
@@ -102,9 +102,9 @@ FEATURES: Mapping[str, Requirement] = {
         (("sm_100a", (8, 6)), ("sm_100f", (8, 8)), ("sm_103a", (8, 8)), ("sm_103f", (8, 8)))
     ),
     "tcgen05.kind::i8": PerTarget((("sm_100a", (8, 6)), ("sm_110a", (9, 0)))),
+    "tcgen05.kind::mxf4nvf4.scale_vec": PerTarget((("sm_100a", (8, 7)), ("sm_103a", (8, 8)), ("sm_110a", (9, 0)))),
     "tcgen05.scale_vec::1X": _A_ONLY,
     "tcgen05.scale_vec::2X": _A_ONLY,
-    "tcgen05.scale_vec::4X": PerTarget((("sm_100a", (8, 7)), ("sm_103a", (8, 8)), ("sm_110a", (9, 0)))),
     "tcgen05.block16": _A_AND_F_FROM_8_8,
     "tcgen05.block32": _A_AND_F_FROM_8_8,
     # Without a vector size: `ptxas` 12.9 and 13.0 ask for 8.8, 13.5 for what the target needs.

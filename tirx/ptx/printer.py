@@ -128,7 +128,10 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
 
 
 def _check_cta_groups(entry: EntryOp) -> None:
-    """`ptxas` 13.0 and later rejects a kernel that mixes `.cta_group::1` and `.cta_group::2`; 12.9 accepts it."""
+    """
+    `ptxas` 13.0 and later rejects a kernel that mixes `.cta_group::1` and `.cta_group::2`; 12.9 accepts it. No release
+    looks at the cluster, whose CTAs form pairs (PTX ISA, "CTA Pair").
+    """
     first: CtaGroupOp | Tcgen05MmaWsOp | None = None
     for op in entry.body.walk():
         if not isinstance(op, CtaGroupOp | Tcgen05MmaWsOp):
@@ -139,6 +142,12 @@ def _check_cta_groups(entry: EntryOp) -> None:
             raise LocatedError(
                 op, f"expected {first.group} as in '{first.name}', got {op.group}: a kernel uses one cta_group"
             )
+    if first is not None and first.group == "cta_group::2" and entry.cluster is not None and entry.cluster_size % 2:
+        raise LocatedError(
+            first,
+            f"expected a cluster of pairs of CTAs for {first.group}, got {entry.cluster_size} "
+            f"{'CTA' if entry.cluster_size == 1 else 'CTAs'} in a cluster of @{entry.sym_name.data}",
+        )
 
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:

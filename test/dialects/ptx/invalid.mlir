@@ -35,6 +35,13 @@ ptx.entry @threads() target("sm_80") reqntid(0) {
 
 // -----
 
+// expected-error@+1 {{expected at most 16 CTAs in a cluster, got 32}}
+ptx.entry @cluster() target("sm_90") cluster(4, 8) {
+  ptx.ret
+}
+
+// -----
+
 ptx.entry @unknown_param(a : u64) target("sm_80") {
   // expected-error@+1 {{expected one of the entry's parameters (a), got 'b'}}
   %0 = ptx.ld.param @b : i64

@@ -47,6 +47,93 @@ ptx.entry @weight_stationary_is_one_cta(d : u32, a : u64) target("sm_100a") {
 
 // -----
 
+ptx.entry @odd_cluster(d : u32) target("sm_100a") cluster(3) {
+  %d = ptx.ld.param @d : i32
+  // expected-error@+1 {{expected a cluster of pairs of CTAs for cta_group::2, got 3 CTAs in a cluster of @odd_cluster}}
+  ptx.tcgen05.alloc %d columns 32 cta_group 2
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @hopper() target("sm_90a") {
+  // expected-error@+1 {{'ptx.tcgen05.wait.ld' needs tcgen05, which sm_90a lacks; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f}}
+  ptx.tcgen05.wait.ld
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @consumer_blackwell(d : u32) target("sm_120a") {
+  %d = ptx.ld.param @d : i32
+  // expected-error@+1 {{'ptx.tcgen05.alloc' needs tcgen05, which sm_120a lacks}}
+  ptx.tcgen05.alloc %d columns 32 cta_group 1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @shift(d : u32) target("sm_100f") {
+  %d = ptx.ld.param @d : i32
+  // expected-error@+1 {{'ptx.tcgen05.shift' needs tcgen05.shift, which sm_100f lacks; supported on sm_100a, sm_103a, sm_110a}}
+  ptx.tcgen05.shift %d cta_group 1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @reduction(d : u32) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  // expected-error@+1 {{'ptx.tcgen05.ld.red' needs tcgen05.ld.red, which sm_100a lacks; supported on sm_103a, sm_103f, sm_110a, sm_110f}}
+  %0, %1, %2 = ptx.tcgen05.ld.red max "u32" "32x32b" num 2 %d -> i32, i32, i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @scale_d(d : u32, a : u64) target("sm_110a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  // expected-error@+1 {{'ptx.tcgen05.mma' needs tcgen05.scale_input_d, which sm_110a lacks; supported on sm_100a, sm_100f, sm_103a, sm_103f}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 scale_d 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @sparse_mxf4(d : u32, a : u64) target("sm_100f") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  // expected-error@+1 {{'ptx.tcgen05.mma.block_scale' needs tcgen05.sparse_mxf4, which sm_100f lacks; supported on sm_100a, sm_103a, sm_110a}}
+  ptx.tcgen05.mma.block_scale mxf4 "block32" %d, %a, %a, %d, %d, %d, %p cta_group 1 sparse_metadata %d : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @scale_vec(d : u32, a : u64) target("sm_100f") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  // expected-error@+1 {{'ptx.tcgen05.mma.block_scale' needs tcgen05.scale_vec::1X, which sm_100f lacks}}
+  ptx.tcgen05.mma.block_scale mxf8f6f4 "scale_vec::1X" %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @pair_copy(d : u32, map : b8[128] align 64) target("sm_90a") {
+  %d = ptx.ld.param @d : i32
+  %map = ptx.param_address @map
+  // expected-error@+1 {{'ptx.cp.async.bulk.tensor.load' needs cp.async.bulk.tensor.cta_group, which sm_90a lacks}}
+  ptx.cp.async.bulk.tensor.load "shared::cluster" %d, %map[%d, %d], %d cta_group 2
+  ptx.ret
+}
+
+// -----
+
 ptx.entry @first() target("sm_80") {
   ptx.ret
 }

@@ -1,0 +1,338 @@
+"""Every form of every tcgen05, mbarrier, cluster and copy instruction: `ptxas` accepts what tirx does, and no more.
+
+The forms are products of the modifiers' tables, legal and illegal ones together. tirx judges by the verifier, and per
+target by the table of features; `ptxas` judges all of them in a few modules.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import count, product
+
+import pytest
+from xdsl.dialects.builtin import f32, i1, i16, i32, i64
+from xdsl.dialects.test import TestOp as AnyOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects import ptx
+from tirx.dialects.ptx import matrix, mbarrier, sync, tcgen05, tcgen05_ld_st, tcgen05_mma, tma
+from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal
+from tirx.ptx.features import UnsupportedFeature, smallest_version
+from tirx.ptx.targets import PtxVersion, Target
+
+Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
+NEWEST: PtxVersion = (9, 0)
+TARGETS = ("sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_103a", "sm_103f", "sm_110a", "sm_110f", "sm_120a")
+FLAG = (False, True)
+COLLECTORS = (None, *tcgen05_mma.Collector)
+KINDS = tuple(tcgen05_mma.MmaKind)
+SHAPES = tuple(tcgen05_ld_st.LD_ST_SHAPES)
+
+
+def _value(type_: Attribute) -> SSAValue:
+    return AnyOp(result_types=[type_]).results[0]
+
+
+PREDICATE, MASK, WORD, OTHER, WIDE, FLOAT = (_value(t) for t in (i1, i16, i32, i32, i64, f32))
+DESCRIPTOR_OR_ADDRESS = (WIDE, OTHER)
+
+
+def _words(number: int) -> list[SSAValue]:
+    return [WORD] * number
+
+
+def _allocation() -> Iterator[PTXInstruction]:
+    for group, columns in product((1, 2), (32, 64, 128, 256, 512, 0, 16, 48, 1024, OTHER)):
+        yield ptx.Tcgen05AllocOp(WORD, columns, group)
+        yield ptx.Tcgen05DeallocOp(WORD, columns, group)
+    for group in (1, 2):
+        yield ptx.Tcgen05RelinquishAllocPermitOp(group)
+        yield ptx.Tcgen05CommitOp(WORD, group)
+        yield ptx.Tcgen05CommitOp(WORD, group, MASK)
+        yield ptx.Tcgen05ShiftOp(WORD, group)
+    yield ptx.Tcgen05WaitLdOp()
+    yield ptx.Tcgen05WaitStOp()
+    yield ptx.Tcgen05FenceBeforeThreadSyncOp()
+    yield ptx.Tcgen05FenceAfterThreadSyncOp()
+
+
+def _copies() -> Iterator[PTXInstruction]:
+    multicasts = (None, *dict.fromkeys(m for row in tcgen05.CP_MULTICASTS.values() for m in row))
+    for shape, multicast, format_, group in product(
+        tcgen05.CP_MULTICASTS, multicasts, (None, *tcgen05.CP_FORMATS, "b8x16_p0"), (1, 2)
+    ):
+        yield ptx.Tcgen05CpOp(WORD, WIDE, shape, multicast=multicast, decompress=format_, cta_group=group)
+
+
+def _loads_and_stores() -> Iterator[PTXInstruction]:
+    for shape, exponent, pack, split in product(SHAPES, range(8), FLAG, (None, 16)):
+        num = 1 << exponent
+        registers = tcgen05_ld_st.LD_ST_SHAPES[shape][0] * num
+        if registers > 128:  # more than ptxas has in a vector, with a syntax error for each
+            continue
+        yield ptx.Tcgen05LdOp(WORD, shape, num, pack=pack, half_split_offset=split)
+        yield ptx.Tcgen05StOp(WORD, _words(registers), shape, num, unpack=pack, half_split_offset=split)
+    yield ptx.Tcgen05LdOp(WORD, "32x32b", 2, result_type=f32, offset=32)
+    yield ptx.Tcgen05StOp(WORD, [FLOAT] * 2, "32x32b", 2, offset=32)
+
+
+def _reductions() -> Iterator[PTXInstruction]:
+    for shape, exponent, reduction, type_, absolute, nan, split in product(
+        SHAPES, (0, 1, 5), tcgen05_ld_st.Reduction, tcgen05_ld_st.REDUCTION_TYPES, FLAG, FLAG, (None, 16)
+    ):
+        num = 1 << exponent
+        if tcgen05_ld_st.LD_ST_SHAPES[shape][0] * num > 128:
+            continue
+        yield ptx.Tcgen05LdRedOp(
+            WORD, shape, num, reduction=reduction, type=type_, abs=absolute, nan=nan, half_split_offset=split
+        )
+
+
+def _dense_and_sparse() -> Iterator[PTXInstruction]:
+    for kind, a, sparse, ashift, collector, lanes, scale, group in product(
+        KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), FLAG, COLLECTORS, (0, 4, 8), (None, 15, 16), (1, 2)
+    ):
+        yield ptx.Tcgen05MmaOp(
+            WORD,
+            a,
+            WIDE,
+            OTHER,
+            PREDICATE,
+            kind=kind,
+            cta_group=group,
+            collector=collector,
+            ashift=ashift,
+            disable_lanes=_words(lanes),
+            scale_d=scale,
+            sparse_metadata=sparse,
+        )
+
+
+def _block_scaled() -> Iterator[PTXInstruction]:
+    vectors = (None, *dict.fromkeys(v for row in tcgen05_mma.SCALE_VECTORS.values() for v in row))
+    for kind, a, sparse, vector, collector, group in product(
+        KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), vectors, COLLECTORS, (1, 2)
+    ):
+        yield ptx.Tcgen05MmaBlockScaleOp(
+            WORD,
+            a,
+            WIDE,
+            OTHER,
+            WORD,
+            OTHER,
+            PREDICATE,
+            kind=kind,
+            scale_vector=vector,
+            cta_group=group,
+            collector=collector,
+            sparse_metadata=sparse,
+        )
+
+
+def _weight_stationary() -> Iterator[PTXInstruction]:
+    collectors = [(b, c) for b in (*tcgen05_mma.WS_BUFFERS, "b4", "a") for c in tcgen05_mma.Collector]
+    for kind, a, sparse, mask, (buffer, collector) in product(
+        KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), (None, WIDE), [(None, None), *collectors]
+    ):
+        yield ptx.Tcgen05MmaWsOp(
+            WORD,
+            a,
+            WIDE,
+            OTHER,
+            PREDICATE,
+            kind=kind,
+            buffer=buffer,
+            collector=collector,
+            zero_column_mask=mask,
+            sparse_metadata=sparse,
+        )
+
+
+def _barriers() -> Iterator[PTXInstruction]:
+    yield ptx.MbarrierInitOp(WORD, 128)
+    yield ptx.MbarrierInvalOp(WORD)
+    for cluster, relaxed in product(FLAG, FLAG):
+        yield ptx.MbarrierArriveOp(WORD, cluster=cluster, relaxed=relaxed)
+        yield ptx.MbarrierArriveOp(WORD, 3, cluster=cluster, relaxed=relaxed)
+        yield ptx.MbarrierTestWaitParityOp(WORD, OTHER, cluster=cluster, relaxed=relaxed)
+        yield ptx.MbarrierWaitParityOp(WORD, OTHER, cluster=cluster, relaxed=relaxed)
+        yield ptx.MbarrierWaitParityOp(WORD, OTHER, cluster=cluster, relaxed=relaxed, hint=1000)
+        yield ptx.BarrierClusterArriveOp(aligned=cluster, relaxed=relaxed)
+    for cluster in FLAG:
+        yield ptx.MbarrierArriveExpectTxOp(WORD, 32768, cluster=cluster)
+        yield ptx.MbarrierExpectTxOp(WORD, 32768, cluster=cluster)
+        yield ptx.MbarrierCompleteTxOp(WORD, 32768, cluster=cluster)
+        yield ptx.BarrierClusterWaitOp(aligned=cluster)
+    yield ptx.BarSyncOp()
+    yield ptx.BarSyncOp(1, 64)
+    yield ptx.BarWarpSyncOp()
+    yield ptx.ElectSyncOp()
+    yield ptx.FenceMbarrierInitOp()
+    for space in (None, "shared::cta", "global"):
+        yield ptx.FenceProxyAsyncOp(space)
+    yield ptx.MapaOp(WORD, OTHER)
+    yield ptx.ReadSpecialOp("cluster_ctarank")
+    for change, registers in product(sync.RegisterChange, (16, 24, 100, 232, 256, 264)):
+        yield ptx.SetMaxNRegOp(change, registers)
+    yield ptx.GridDepControlWaitOp()
+    yield ptx.GridDepControlLaunchDependentsOp()
+    yield ptx.LdOp("shared_cluster", WORD, [i32, i32])
+    yield ptx.StOp("shared_cluster", WORD, [OTHER])
+
+
+def _tensor_copies() -> Iterator[PTXInstruction]:
+    yield ptx.ParamAddressOp("map")
+    yield ptx.PrefetchTensormapOp(WIDE)
+    yield ptx.FenceProxyTensormapAcquireOp(WIDE)
+    yield ptx.FenceProxyTensormapReleaseOp()
+    yield ptx.CpAsyncBulkCommitGroupOp()
+    yield ptx.CpAsyncBulkWaitGroupOp(3)
+    yield ptx.CpAsyncBulkWaitGroupOp(0, read=True)
+    for rank, space, gather, multicast, group, policy in product(
+        range(1, 7), tma.DESTINATIONS, FLAG, (None, MASK), (None, 1, 2), (None, WIDE)
+    ):
+        yield ptx.CpAsyncBulkTensorLoadOp(
+            WORD,
+            WIDE,
+            _words(rank),
+            OTHER,
+            space=space,
+            gather4=gather,
+            multicast=multicast,
+            cta_group=group,
+            cache_policy=policy,
+        )
+    for rank in range(1, 7):
+        yield ptx.CpAsyncBulkPrefetchTensorOp(WIDE, _words(rank))
+        for reduce, scatter, policy in product((None, *tma.REDUCTIONS, "mul"), FLAG, (None, WIDE)):
+            yield ptx.CpAsyncBulkTensorStoreOp(
+                WIDE, _words(rank), WORD, reduce=reduce, scatter4=scatter, cache_policy=policy
+            )
+
+
+def _matrices() -> Iterator[PTXInstruction]:
+    for shape, registers, trans in product(matrix.LOAD_SHAPES, (1, 2, 4), FLAG):
+        yield ptx.LdMatrixOp(WORD, shape, registers, trans=trans)
+    for shape, registers, trans in product(matrix.STORE_SHAPES, (1, 2, 4), FLAG):
+        yield ptx.StMatrixOp(WORD, _words(registers), shape, trans=trans)
+
+
+FAMILIES = (
+    _allocation,
+    _copies,
+    _loads_and_stores,
+    _reductions,
+    _dense_and_sparse,
+    _block_scaled,
+    _weight_stationary,
+    _barriers,
+    _tensor_copies,
+    _matrices,
+)
+
+STRICTER = (
+    # The ISA has scale-input-d for f16 and tf32 only.
+    "expected kind to be one of f16, tf32, got i8",
+    # The ISA's syntax of cp.reduce.async.bulk.tensor has no scatter.
+    "expected reduce or scatter4, got both",
+)
+"""Messages of the verifier about forms that `ptxas` accepts."""
+
+
+@dataclass
+class _Registers:
+    """Names for the printing of one instruction at a time; results are numbered."""
+
+    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+
+    def __call__(self, value: SSAValue) -> str:
+        prefix = REGISTER_CLASSES[value.type].prefix
+        number = {OTHER: 139}.get(value, getattr(value, "index", 0))
+        return self.names.setdefault(value, f"{prefix}{number}")
+
+    def imm(self, value: SSAValue) -> str:
+        return literal(value.owner.value) if isinstance(value.owner, ptx.ConstantOp) else self(value)
+
+    def label(self, stem: str) -> str:
+        return f"${stem}{next(_LABELS)}"
+
+    def scratch(self, type_: Attribute) -> str:
+        return f"{REGISTER_CLASSES[type_].prefix}0"
+
+
+_LABELS = count()
+
+
+@dataclass(frozen=True)
+class Form:
+    """One instruction: its text, the verifier's message if it is illegal, else what it needs."""
+
+    text: str
+    message: str | None
+    features: frozenset[str]
+    group: int
+
+    def needs(self, target: Target) -> PtxVersion | None:
+        """The first version in which the target has it; None if it never has."""
+        try:
+            return smallest_version(self.features, target)
+        except UnsupportedFeature:
+            return None
+
+
+@cache
+def _forms(family: Callable[[], Iterator[PTXInstruction]]) -> tuple[Form, ...]:
+    forms: list[Form] = []
+    for op in family():
+        try:
+            op.verify()
+            message, features = None, frozenset(op.features())
+        except VerifyException as error:
+            message, features = str(error), frozenset[str]()
+        group = getattr(op, "cta_group", None) if isinstance(op, tcgen05.CtaGroupOp) else None
+        forms.append(Form(op.emit(_Registers()), message, features, 1 if group is None else group.value.data))
+    return tuple(forms)
+
+
+def _entries(forms: Sequence[Form]) -> list[list[str]]:
+    """A kernel uses one `.cta_group`."""
+    return [[form.text for form in forms if form.group == group] for group in (1, 2)]
+
+
+def _all_forms() -> list[Form]:
+    return [form for family in FAMILIES for form in _forms(family)]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.strip("_"))
+def test_the_verifier_refuses_what_ptxas_rejects(family: Callable[[], Iterator[PTXInstruction]], rejected: Rejected):
+    """On a target that has the instructions."""
+    target = "sm_103a" if family is _reductions else "sm_100a"
+    forms = _forms(family)
+    bad = rejected(_entries(forms), target, NEWEST)
+    assert any(form.message is None for form in forms)
+    for form in forms:
+        if form.message is None or not any(text in form.message for text in STRICTER):
+            assert (form.message is not None) == (form.text in bad), (form, bad.get(form.text))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected):
+    """Legal forms, in the version that tirx prints for them, and in the newest if it refuses them."""
+    target = Target.parse(name)
+    versions: dict[PtxVersion, list[Form]] = {}
+    lacking: list[Form] = []
+    for form in _all_forms():
+        if form.message is None:
+            version = form.needs(target)
+            (lacking if version is None else versions.setdefault(version, [])).append(form)
+    assert versions
+    assert rejected(_entries(lacking), name, NEWEST).keys() == {form.text for form in lacking}
+    for version, forms in versions.items():
+        assert rejected(_entries(forms), name, version) == {}
+
+
+def test_every_instruction_has_a_form():
+    modules = (tcgen05, tcgen05_ld_st, tcgen05_mma, sync, mbarrier, tma, matrix)
+    expected = {op for op in ptx.PTX.operations if op.__module__ in {module.__name__ for module in modules}}
+    assert expected <= {type(op) for family in FAMILIES for op in family()}
