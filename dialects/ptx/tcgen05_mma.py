@@ -63,14 +63,12 @@ class MmaKindAttr(EnumAttribute[MmaKind], SpacedOpaqueSyntaxAttribute):
 PLAIN_KINDS = (MmaKind.F16, MmaKind.TF32, MmaKind.F8F6F4, MmaKind.I8)
 """Kinds without scale factors."""
 
-_NVF4_SCALE_VECTOR = "tcgen05.kind::mxf4nvf4.scale_vec"
-
 SCALE_VECTORS: Mapping[MmaKind, Mapping[str, str]] = {
     MmaKind.MXF8F6F4: {"scale_vec::1X": "tcgen05.scale_vec::1X", "block32": "tcgen05.block32"},
     MmaKind.MXF4: {"scale_vec::2X": "tcgen05.scale_vec::2X", "block32": "tcgen05.block32"},
     MmaKind.MXF4NVF4: {
-        "scale_vec::2X": _NVF4_SCALE_VECTOR,
-        "scale_vec::4X": _NVF4_SCALE_VECTOR,
+        "scale_vec::2X": "tcgen05.kind::mxf4nvf4.scale_vec::2X",
+        "scale_vec::4X": "tcgen05.scale_vec::4X",
         "block16": "tcgen05.block16",
         "block32": "tcgen05.block32",
     },

@@ -54,6 +54,8 @@ _A_AND_F = PerTarget(
 _A_ONLY = PerTarget((("sm_100a", (8, 6)), ("sm_103a", (8, 8)), ("sm_110a", (9, 0))))
 """The arch-specific targets alone: instructions that no family promises."""
 
+_A_ONLY_FROM_8_7 = PerTarget(tuple((name, max(ptx, (8, 7))) for name, ptx in _A_ONLY.first))
+
 _A_AND_F_FROM_8_8 = PerTarget(tuple((name, max(ptx, (8, 8))) for name, ptx in _A_AND_F.first))
 
 _A_AND_F_WITH_120 = PerTarget((*_A_AND_F.first, *((name, TARGETS[name].min_ptx) for name in _FAMILY_120)))
@@ -102,9 +104,10 @@ FEATURES: Mapping[str, Requirement] = {
         (("sm_100a", (8, 6)), ("sm_100f", (8, 8)), ("sm_103a", (8, 8)), ("sm_103f", (8, 8)))
     ),
     "tcgen05.kind::i8": PerTarget((("sm_100a", (8, 6)), ("sm_110a", (9, 0)))),
-    "tcgen05.kind::mxf4nvf4.scale_vec": PerTarget((("sm_100a", (8, 7)), ("sm_103a", (8, 8)), ("sm_110a", (9, 0)))),
     "tcgen05.scale_vec::1X": _A_ONLY,
     "tcgen05.scale_vec::2X": _A_ONLY,
+    "tcgen05.kind::mxf4nvf4.scale_vec::2X": _A_ONLY_FROM_8_7,
+    "tcgen05.scale_vec::4X": _A_ONLY_FROM_8_7,
     "tcgen05.block16": _A_AND_F_FROM_8_8,
     "tcgen05.block32": _A_AND_F_FROM_8_8,
     # Without a vector size: `ptxas` 12.9 and 13.0 ask for 8.8, 13.5 for what the target needs.

@@ -63,7 +63,9 @@ PROBES = {
     "tcgen05.kind::i8": "tcgen05.mma.cta_group::1.kind::i8 [%r0], %rd0, %rd0, %r1, %p0",
     "tcgen05.scale_vec::1X": f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X {_SCALED}",
     "tcgen05.scale_vec::2X": f"tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X {_SCALED}",
-    "tcgen05.kind::mxf4nvf4.scale_vec": f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X {_SCALED}",
+    "tcgen05.kind::mxf4nvf4.scale_vec::2X": "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::2X "
+    f"{_SCALED}",
+    "tcgen05.scale_vec::4X": f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X {_SCALED}",
     "tcgen05.block16": f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 {_SCALED}",
     "tcgen05.block32": f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block32 {_SCALED}",
     "tcgen05.block_scale": f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale {_SCALED}",
@@ -92,7 +94,7 @@ def test_version_depends_on_feature_and_target():
     assert required_version("mma.m8n8k4.f16", Target.parse("sm_70")) == (6, 4)
     assert required_version("tcgen05", SM_100A) == (8, 6)
     assert required_version("tcgen05", SM_100F) == (8, 8)
-    assert required_version("tcgen05.kind::mxf4nvf4.scale_vec", SM_100A) == (8, 7)
+    assert required_version("tcgen05.scale_vec::4X", SM_100A) == (8, 7)
 
 
 def test_smallest_version():
