@@ -14,16 +14,16 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError
 from tirx.dialects import tcgen05
 from tirx.dialects.ptx import tcgen05 as ptx
-from tirx.dialects.ptx import tcgen05_ld_st as ptx_ld_st
+from tirx.dialects.ptx.arith import MaxOp, MinOp
 from tirx.dialects.ptx.core import ReadSpecialOp
-from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaOp, Tcgen05MmaWsOp
-from tirx.dialects.tcgen05 import FencePosition, WaitFor
+from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
+from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
+from tirx.dialects.tcgen05 import FencePosition, Reduction, WaitFor, first_cell
 from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, owner_root
-from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.register_values import register_format, registers_of, tile_of
-from tirx.tcgen05 import TmemAccess, plan_tmem_access
+from tirx.tcgen05 import TmemAccess
 from tirx.tcgen05.tmem import LANES
 
 LANE_SHIFT = 16
@@ -42,26 +42,29 @@ def _lowering(op_type: type[OpT]) -> Callable[[Callable[[OpT, Emitter], Sequence
     return register
 
 
-def _address(tile: SSAValue, emit: Emitter) -> SSAValue:
-    """The address of the allocated tile that `tile` is (a part of), without the part's own offset."""
+def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:
+    """What put the tile that `tile` is (a part of) into an allocation."""
     root = owner_root(tile).owner
     if not isinstance(root, tcgen05.TileOp):
         raise LocatedError(emit.location, f"expected a tile in an allocation of tensor memory, found {tile.type}")
+    return root
+
+
+def _address(tile: SSAValue, emit: Emitter) -> SSAValue:
+    """The address of the allocated tile that `tile` is (a part of), without the part's own offset."""
+    root = _root(tile, emit)
     return emit.add(root.base, root.column.value.data)
 
 
 def _origin(tile: SSAValue, emit: Emitter) -> SSAValue:
     """The address of the first lane and column of a tile."""
-    layout = _layout(tile, emit)
-    offset = layout.offsets.get("TLane", 0) << LANE_SHIFT | layout.offsets.get("TCol", 0)
-    return emit.add(_address(tile, emit), offset)
+    lane, column = first_cell(TileType.of(tile))
+    return emit.add(_address(tile, emit), lane << LANE_SHIFT | column)
 
 
-def _layout(tile: SSAValue, emit: Emitter) -> TileLayout:
-    layout = TileType.of(tile).placement
-    if not isinstance(layout, TileLayout):
-        raise LocatedError(emit.location, f"expected a tensor tile with a tile layout, found {tile.type}")
-    return layout
+def _operand(a: SSAValue, emit: Emitter) -> SSAValue:
+    """A of a product: its descriptor, or its address in tensor memory."""
+    return _origin(a, emit) if isinstance(a.type, TileType) else a
 
 
 def _warp_address(tile: SSAValue, emit: Emitter) -> SSAValue:
@@ -71,50 +74,88 @@ def _warp_address(tile: SSAValue, emit: Emitter) -> SSAValue:
     return emit.add(_address(tile, emit), lane)
 
 
-def _accesses(tile: SSAValue, shape: str, emit: Emitter) -> Sequence[TmemAccess]:
-    return plan_tmem_access(_layout(tile, emit), TileType.of(tile).dims, shape).accesses
-
-
 def _column(access: TmemAccess) -> int:
     return access.lane << LANE_SHIFT | access.column
 
 
 @_lowering(tcgen05.AllocOp)
 def _alloc(op: tcgen05.AllocOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05AllocOp(op.slot, op.columns.value.data))
+    emit(ptx.Tcgen05AllocOp(op.slot, op.columns.value.data, op.cta_group.value.data))
     return ()
 
 
 @_lowering(tcgen05.RelinquishAllocPermitOp)
 def _relinquish(op: tcgen05.RelinquishAllocPermitOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05RelinquishAllocPermitOp())
+    emit(ptx.Tcgen05RelinquishAllocPermitOp(op.cta_group.value.data))
     return ()
 
 
 @_lowering(tcgen05.DeallocOp)
 def _dealloc(op: tcgen05.DeallocOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05DeallocOp(op.base, op.columns.value.data))
+    emit(ptx.Tcgen05DeallocOp(op.base, op.columns.value.data, op.cta_group.value.data))
     return ()
 
 
 @_lowering(tcgen05.MmaOp)
 def _mma(op: tcgen05.MmaOp, emit: Emitter) -> Sequence[SSAValue]:
-    d = _origin(op.accumulator, emit)
-    emit(Tcgen05MmaOp(d, op.a, op.b, op.descriptor, op.enable_input_d, kind=op.kind.data))
+    d, a = _origin(op.accumulator, emit), _operand(op.a, emit)
+    emit(
+        Tcgen05MmaOp(
+            d,
+            a,
+            op.b,
+            op.descriptor,
+            op.enable_input_d,
+            kind=op.kind.data,
+            cta_group=op.cta_group.value.data,
+            collector=None if op.collector is None else op.collector.data.value,
+            ashift=op.ashift is not None,
+            disable_lanes=op.disable_lanes,
+            scale_d=None if op.scale_d is None else op.scale_d.value.data,
+            sparse_metadata=None if op.sparse_metadata is None else _origin(op.sparse_metadata, emit),
+        )
+    )
+    return ()
+
+
+@_lowering(tcgen05.MmaBlockScaleOp)
+def _mma_block_scale(op: tcgen05.MmaBlockScaleOp, emit: Emitter) -> Sequence[SSAValue]:
+    d, a = _origin(op.accumulator, emit), _operand(op.a, emit)
+    scale_a, scale_b = _origin(op.scale_a, emit), _origin(op.scale_b, emit)
+    emit(
+        Tcgen05MmaBlockScaleOp(
+            d,
+            a,
+            op.b,
+            op.descriptor,
+            scale_a,
+            scale_b,
+            op.enable_input_d,
+            kind=op.kind.data,
+            scale_vector=None if op.scale_vector is None else op.scale_vector.data,
+            cta_group=op.cta_group.value.data,
+            collector=None if op.collector is None else op.collector.data.value,
+            sparse_metadata=None if op.sparse_metadata is None else _origin(op.sparse_metadata, emit),
+        )
+    )
     return ()
 
 
 @_lowering(tcgen05.MmaWsOp)
 def _mma_ws(op: tcgen05.MmaWsOp, emit: Emitter) -> Sequence[SSAValue]:
+    d, a = _origin(op.accumulator, emit), _operand(op.a, emit)
     emit(
         Tcgen05MmaWsOp(
-            _origin(op.accumulator, emit),
-            op.a,
+            d,
+            a,
             op.b,
             op.descriptor,
             op.enable_input_d,
             kind=op.kind.data,
+            buffer=None if op.buffer is None else op.buffer.data,
+            collector=None if op.collector is None else op.collector.data.value,
             zero_column_mask=op.zero_column_mask,
+            sparse_metadata=None if op.sparse_metadata is None else _origin(op.sparse_metadata, emit),
         )
     )
     return ()
@@ -122,7 +163,28 @@ def _mma_ws(op: tcgen05.MmaWsOp, emit: Emitter) -> Sequence[SSAValue]:
 
 @_lowering(tcgen05.CommitOp)
 def _commit(op: tcgen05.CommitOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05CommitOp(op.mbarrier))
+    emit(ptx.Tcgen05CommitOp(op.mbarrier, op.cta_group.value.data, op.multicast))
+    return ()
+
+
+@_lowering(tcgen05.CpOp)
+def _cp(op: tcgen05.CpOp, emit: Emitter) -> Sequence[SSAValue]:
+    emit(
+        ptx.Tcgen05CpOp(
+            _origin(op.destination, emit),
+            op.source,
+            op.cp_shape.data,
+            multicast=None if op.multicast is None else op.multicast.data,
+            decompress=None if op.decompress is None else op.decompress.data,
+            cta_group=op.cta_group.value.data,
+        )
+    )
+    return ()
+
+
+@_lowering(tcgen05.ShiftOp)
+def _shift(op: tcgen05.ShiftOp, emit: Emitter) -> Sequence[SSAValue]:
+    emit(ptx.Tcgen05ShiftOp(_origin(op.tile, emit), op.cta_group.value.data))
     return ()
 
 
@@ -131,28 +193,67 @@ def _ld(op: tcgen05.LdOp, emit: Emitter) -> Sequence[SSAValue]:
     format_ = register_format(op.result.type)
     address = _warp_address(op.source, emit)
     registers: list[SSAValue] = []
-    for access in _accesses(op.source, op.ld_shape.data, emit):
-        ld = ptx_ld_st.Tcgen05LdOp(
+    for access in op.plan().accesses:
+        ld = Tcgen05LdOp(
             address,
             access.shape,
             access.num,
             result_type=format_.type,
             offset=_column(access),
+            pack=access.pack,
             half_split_offset=access.split,
         )
         registers += emit(ld).res
     return [tile_of(emit, registers, op.result.type)]
 
 
+@_lowering(tcgen05.LdRedOp)
+def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
+    """Each instruction gives the least or greatest of its own columns; they are compared with each other after it."""
+    format_ = register_format(op.result.type)
+    address = _warp_address(op.source, emit)
+    registers: list[SSAValue] = []
+    found: list[SSAValue] = []
+    for access in op.plan().accesses:
+        ld = Tcgen05LdRedOp(
+            address,
+            access.shape,
+            access.num,
+            reduction=op.reduction.data.value,
+            type=op.ptx_type,
+            result_type=format_.type,
+            offset=_column(access),
+            abs=op.abs is not None,
+            nan=op.nan is not None,
+            half_split_offset=access.split,
+        )
+        registers += emit(ld).res
+        found.append(ld.reduced)
+    compare = MaxOp if op.reduction.data is Reduction.MAX else MinOp
+    best = found[0]
+    if len(found) > 1:
+        # The registers of an asynchronous load have no value before the wait.
+        emit(ptx.Tcgen05WaitLdOp())
+    for other in found[1:]:
+        best = emit(compare(best, other, unsigned=op.ptx_type == "u32", nan=op.nan is not None)).result
+    return [tile_of(emit, registers, op.result.type), tile_of(emit, [best], op.reduced.type)]
+
+
 @_lowering(tcgen05.StOp)
 def _st(op: tcgen05.StOp, emit: Emitter) -> Sequence[SSAValue]:
     registers = registers_of(emit, op.value)
     address = _warp_address(op.destination, emit)
-    for access in _accesses(op.destination, op.st_shape.data, emit):
+    for access in op.plan().accesses:
         data = registers[access.first_register : access.first_register + access.registers]
         emit(
-            ptx_ld_st.Tcgen05StOp(
-                address, data, access.shape, access.num, offset=_column(access), half_split_offset=access.split
+            Tcgen05StOp(
+                address,
+                data,
+                access.shape,
+                access.num,
+                offset=_column(access),
+                unpack=access.pack,
+                half_split_offset=access.split,
             )
         )
     return ()

@@ -19,7 +19,7 @@ from tirx.dialects.ptx.core import ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp, MbarrierWaitParityOp
 from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
-from tirx.dialects.tcgen05 import FencePosition, WaitFor
+from tirx.dialects.tcgen05 import FencePosition, WaitFor, same_registers
 from tirx.dialects.tirx import (
     AllocOp,
     BarrierOp,
@@ -38,15 +38,6 @@ from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.tcgen05_product import check_threads, plan_product, tile_columns
 from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, portable, register_image
 from tirx.tcgen05.tmem_access import tile_cells, written_cells
-
-
-def _same_registers(image: TileLayout, layout: TileLayout) -> bool:
-    """Whether two register layouts are one, also when one counts threads and the other warps and lanes."""
-    try:
-        return image.fuse_threads().equivalent(layout.fuse_threads())
-    except LayoutError:
-        return image.equivalent(layout)  # its axes leave the warp or the lane open
-
 
 ALL_WARPS = 0b1111
 """The warps of a warpgroup, which together reach all lanes."""
@@ -238,7 +229,7 @@ class _KernelLowering:
                 image = register_image(tensor.placement, tensor.dims, shape)
             except LegalityError:
                 continue  # this shape cannot move the tile; another may
-            if _same_registers(image, register.placement):
+            if same_registers(image, register.placement):
                 return shape
         expected = register_image(tensor.placement, tensor.dims, pick_ld_shape(tensor.placement))
         raise LocatedError(

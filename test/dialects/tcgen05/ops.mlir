@@ -16,7 +16,7 @@
 // CHECK-NEXT:    tcgen05.relinquish_alloc_permit
 // CHECK-NEXT:    %acc = tcgen05.tile %base, 256 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
 // CHECK-NEXT:    tcgen05.dealloc %base, 512 : i32
-// GENERIC:     "tcgen05.alloc"(%slot) <{columns = 512 : i32}> {tag} : (i32) -> ()
+// GENERIC:     "tcgen05.alloc"(%slot) <{columns = 512 : i32, cta_group = 1 : i32}> {tag} : (i32) -> ()
 // GENERIC:     %acc = "tcgen05.tile"(%base) <{column = 256 : i32}> : (i32) -> !tirx.tile<128x256xf32, tensor,
 func.func @allocation(%slot: i32, %base: i32) {
   tcgen05.alloc %slot, 32 : i32
@@ -60,9 +60,9 @@ func.func @descriptors(%a: !operand) {
 // CHECK-NEXT:    tcgen05.mma kind "f8f6f4" %acc, %a, %b, %idesc, %enable {tag} : !tirx.tile<128x256xf32, tensor,
 // CHECK-NEXT:    tcgen05.mma.ws kind "tf32" %acc, %a, %b, %idesc, %enable, %mask : !tirx.tile<128x256xf32, tensor,
 // CHECK-NEXT:    tcgen05.commit %mbarrier : i32
-// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable) <{kind = "f8f6f4"}> {tag} : (!tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64, i64, i32, i1) -> ()
-// GENERIC:     "tcgen05.mma.ws"(%acc, %a, %b, %idesc, %enable, %mask) <{kind = "tf32"}> : (
-// GENERIC:     "tcgen05.commit"(%mbarrier) : (i32) -> ()
+// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable) <{kind = "f8f6f4", operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0>, cta_group = 1 : i32}> {tag} : (!tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64, i64, i32, i1) -> ()
+// GENERIC:     "tcgen05.mma.ws"(%acc, %a, %b, %idesc, %enable, %mask) <{kind = "tf32", operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0>}> : (
+// GENERIC:     "tcgen05.commit"(%mbarrier) <{cta_group = 1 : i32}> : (i32) -> ()
 func.func @products(%acc: !accumulator, %a: i64, %b: i64, %idesc: i32, %enable: i1, %mask: i64, %mbarrier: i32) {
   tcgen05.mma kind "f16" %acc, %a, %b, %idesc, %enable : !accumulator
   tcgen05.mma kind "f8f6f4" %acc, %a, %b, %idesc, %enable {tag} : !accumulator

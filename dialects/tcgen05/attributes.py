@@ -1,0 +1,160 @@
+"""Attributes of the `tcgen05` dialect: descriptors that still say what they describe, and the choices of fences."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Data, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.tcgen05 import InstructionDescriptor, ZeroColumnMask
+
+
+@irdl_attr_definition
+class InstructionDescriptorAttr(Data[InstructionDescriptor]):
+    """
+    `#tcgen05.instruction_descriptor<kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256>`
+
+    The fields of the value class; modifiers that have their default are left out.
+    """
+
+    name = "tcgen05.instruction_descriptor"
+
+    _ALWAYS_SHOWN: ClassVar = frozenset({"kind", "a", "b", "d", "m", "n"})
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> InstructionDescriptor:
+        # Annotations are strings; the default says what a field holds. `scale`, a name, has none.
+        fields = {f.name: f.default for f in dataclasses.fields(InstructionDescriptor)}
+        values: dict[str, str | int | bool] = {}
+        with parser.in_angle_brackets():
+            start = parser.pos
+            while True:
+                name_start = parser.pos
+                name = parser.parse_identifier()
+                if name not in fields or name in values:
+                    parser.raise_error(
+                        f"expected a new field out of {', '.join(fields)}, found {name}", name_start, parser.pos
+                    )
+                parser.parse_punctuation("=")
+                match fields[name]:
+                    case bool():
+                        values[name] = parser.parse_boolean()
+                    case int():
+                        values[name] = parser.parse_integer(allow_boolean=False)
+                    case _:
+                        values[name] = parser.parse_str_literal()
+                if parser.parse_optional_punctuation(",") is None:
+                    break
+            missing = [name for name in fields if name in cls._ALWAYS_SHOWN and name not in values]
+            if missing:
+                parser.raise_error(f"expected the fields {', '.join(missing)} too", start, parser.pos)
+            try:
+                return InstructionDescriptor(**values)  # pyright: ignore[reportArgumentType]
+            except ValueError as e:
+                parser.raise_error(str(e), start, parser.pos)
+
+    def print_parameter(self, printer: Printer) -> None:
+        shown = [
+            (f.name, value)
+            for f in dataclasses.fields(self.data)
+            if (value := getattr(self.data, f.name)) != f.default or f.name in self._ALWAYS_SHOWN
+        ]
+
+        def print_field(field: tuple[str, object]) -> None:
+            name, value = field
+            match value:
+                case str():
+                    text = f'"{value}"'
+                case bool():
+                    text = str(value).lower()
+                case _:
+                    text = str(value)
+            printer.print_string(f"{name} = {text}")
+
+        with printer.in_angle_brackets():
+            printer.print_list(shown, print_field)
+
+
+@irdl_attr_definition
+class ZeroColumnMaskAttr(Data[ZeroColumnMask]):
+    """`#tcgen05.zero_column_mask<0x0203028301020100>`: the descriptor; its fields are in the value class."""
+
+    name = "tcgen05.zero_column_mask"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ZeroColumnMask:
+        with parser.in_angle_brackets():
+            start = parser.pos
+            value = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            try:
+                return ZeroColumnMask.decode(value)
+            except ValueError as e:
+                parser.raise_error(str(e), start, parser.pos)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.data.encode():#018x}")
+
+
+class FencePosition(StrEnum):
+    """On which side of a synchronisation between threads a `tcgen05.fence` stands."""
+
+    BEFORE = "before_thread_sync"
+    AFTER = "after_thread_sync"
+
+
+@irdl_attr_definition
+class FencePositionAttr(EnumAttribute[FencePosition], SpacedOpaqueSyntaxAttribute):
+    """`#tcgen05<fence_position before_thread_sync>`"""
+
+    name = "tcgen05.fence_position"
+
+
+class WaitFor(StrEnum):
+    """What a `tcgen05.wait` waits for: the loads or the stores of this thread."""
+
+    LD = "ld"
+    ST = "st"
+
+
+@irdl_attr_definition
+class WaitForAttr(EnumAttribute[WaitFor], SpacedOpaqueSyntaxAttribute):
+    """`#tcgen05<wait_for ld>`"""
+
+    name = "tcgen05.wait_for"
+
+
+class Collector(StrEnum):
+    """What a product does with the collector buffer of an operand (PTX ISA, ".collector_usage")."""
+
+    FILL = "fill"
+    USE = "use"
+    LASTUSE = "lastuse"
+    DISCARD = "discard"
+
+
+@irdl_attr_definition
+class CollectorAttr(EnumAttribute[Collector], SpacedOpaqueSyntaxAttribute):
+    """`#tcgen05<collector fill>`"""
+
+    name = "tcgen05.collector"
+
+
+class Reduction(StrEnum):
+    """What `tcgen05.ld.red` keeps of the registers of a thread."""
+
+    MIN = "min"
+    MAX = "max"
+
+
+@irdl_attr_definition
+class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
+    """`#tcgen05<reduction max>`"""
+
+    name = "tcgen05.reduction"

@@ -1,0 +1,101 @@
+"""What the operations of the `tcgen05` dialect share: checks, modifiers, and where their tiles are."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.tirx import Scope, TileType
+from tirx.layout import LayoutError, TileLayout
+
+COLUMN_BITS = 32
+"""Bits of one lane of one column of tensor memory."""
+
+EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
+"""Traits of whatever touches tensor memory or synchronises: no pass moves or merges it."""
+
+ONE_CTA = IntegerAttr(1, i32)
+"""The default of `cta_group`, which is not printed."""
+
+CTA_GROUPS = (1, 2)
+"""Values of `cta_group`: the CTA itself, or it and its peer."""
+
+Value = SSAValue | Operation
+
+
+def int32(value: int | None) -> IntegerAttr[I32] | None:
+    """A property, absent for None."""
+    return None if value is None else IntegerAttr(value, i32)
+
+
+def string(value: str | None) -> StringAttr | None:
+    """A property, absent for None."""
+    return None if value is None else StringAttr(value)
+
+
+def text(value: StringAttr | None) -> str | None:
+    """What an optional property holds."""
+    return None if value is None else value.data
+
+
+def unit(flag: bool) -> UnitAttr | None:
+    """A flag property, absent for False."""
+    return UnitAttr() if flag else None
+
+
+def expect_tile(value: SSAValue, scope: Scope, what: str) -> TileType:
+    """The type of a tile; VerifyException unless it is in that memory and has a layout."""
+    type_ = TileType.of(value)
+    if type_.memory is not scope or type_.placement is None:
+        raise VerifyException(f"expected {what} in {scope.place} with a layout, found {type_}")
+    return type_
+
+
+def expect_tensor_tile(value: SSAValue, what: str) -> TileType:
+    """As `expect_tile`, of a tile in tensor memory that starts with a column and so has an address."""
+    type_ = expect_tile(value, Scope.TENSOR, what)
+    first_cell(type_)
+    return type_
+
+
+def check_cta_group(group: IntegerAttr[I32]) -> None:
+    """VerifyException unless the group is one CTA or a pair."""
+    if group.value.data not in CTA_GROUPS:
+        raise VerifyException(f"expected cta_group 1 or 2, found {group.value.data}")
+
+
+def first_cell(type_: TileType) -> tuple[int, int]:
+    """The first lane and the first 32-bit column of a tensor tile, counted from where `tcgen05.tile` puts it.
+
+    `TCol` counts elements. VerifyException for a tile that does not start with a column.
+    """
+    offsets = {} if type_.placement is None else _tile_layout(type_).offsets
+    bits = offsets.get("TCol", 0) * type_.dtype.storage_bits
+    if bits % COLUMN_BITS:
+        raise VerifyException(
+            f"expected a tile that starts with a column of {COLUMN_BITS} bits, found one that starts at bit "
+            f"{bits % COLUMN_BITS} of column {bits // COLUMN_BITS}"
+        )
+    return offsets.get("TLane", 0), bits // COLUMN_BITS
+
+
+def last_column(type_: TileType) -> int:
+    """The last 32-bit column that a tensor tile touches, counted from where `tcgen05.tile` puts it."""
+    _, last = _tile_layout(type_).footprint().get("TCol", (0, 0))
+    return last * type_.dtype.storage_bits // COLUMN_BITS
+
+
+def _tile_layout(type_: TileType) -> TileLayout:
+    if not isinstance(type_.placement, TileLayout):
+        raise VerifyException(f"expected a tensor tile with a tile layout, found {type_}")
+    return type_.placement
+
+
+def same_registers(image: TileLayout, layout: TileLayout) -> bool:
+    """Whether two register layouts are one, also when one counts threads and the other warps and lanes."""
+    try:
+        return image.fuse_threads().equivalent(layout.fuse_threads())
+    except LayoutError:
+        return image.equivalent(layout)  # its axes leave the warp or the lane open

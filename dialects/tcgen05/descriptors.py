@@ -1,0 +1,100 @@
+"""Descriptors as values: `tirx-materialize-descriptors` derives their bits."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, i32, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
+from tirx.dialects.tcgen05.common import expect_tile
+from tirx.dialects.tirx import Scope, TileType
+from tirx.tcgen05 import InstructionDescriptor, LegalityError, ZeroColumnMask
+
+
+@irdl_op_definition
+class SmemDescriptorOp(IRDLOperation):
+    """
+    `%d = tcgen05.smem_descriptor %a, 2 of 16 : !tirx.tile<128x64xf16, shared, L> -> i64`
+
+    The shared-memory matrix descriptor of the slice of an operand that one instruction reads: slice 2 of 16
+    elements along K. `tirx-materialize-descriptors` derives its bits from the layout.
+    """
+
+    name = "tcgen05.smem_descriptor"
+
+    tile = operand_def(TileType)
+    step = prop_def(IntegerAttr[I32])
+    k = prop_def(IntegerAttr[I32])
+    result = result_def(I64)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$tile `,` $step `of` $k attr-dict `:` type($tile) `->` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, tile: SSAValue, step: int, k: int):
+        super().__init__(
+            operands=[tile],
+            properties={"step": IntegerAttr(step, i32), "k": IntegerAttr(k, i32)},
+            result_types=[i64],
+        )
+
+    def verify_(self) -> None:
+        type_ = expect_tile(self.tile, Scope.SHARED, "an operand")
+        if len(type_.dims) != 2:
+            raise VerifyException(f"expected an operand of shape MNxK, found {type_}")
+        k, step, size = self.k.value.data, self.step.value.data, type_.dims[-1]
+        if k < 1 or size % k:
+            raise VerifyException(f"expected slices of a divisor of K = {size} elements, found slices of {k}")
+        if not 0 <= step < size // k:
+            raise VerifyException(f"expected slice 0 to {size // k - 1} of {k} elements of K = {size}, found {step}")
+
+
+@irdl_op_definition
+class InstructionDescriptorOp(IRDLOperation):
+    """`%i = tcgen05.instruction_descriptor <kind = "f16", ...> : i32`, see `#tcgen05.instruction_descriptor`"""
+
+    name = "tcgen05.instruction_descriptor"
+
+    descriptor = prop_def(InstructionDescriptorAttr)
+    result = result_def(I32)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$descriptor attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, descriptor: InstructionDescriptor):
+        super().__init__(properties={"descriptor": InstructionDescriptorAttr(descriptor)}, result_types=[i32])
+
+    def verify_(self) -> None:
+        try:
+            self.descriptor.data.verify()
+        except LegalityError as e:
+            raise VerifyException(str(e)) from e
+
+
+@irdl_op_definition
+class ZeroColumnMaskOp(IRDLOperation):
+    """`%z = tcgen05.zero_column_mask <0x0203028301020100> : i64`"""
+
+    name = "tcgen05.zero_column_mask"
+
+    mask = prop_def(ZeroColumnMaskAttr)
+    result = result_def(I64)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$mask attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, mask: ZeroColumnMask):
+        super().__init__(properties={"mask": ZeroColumnMaskAttr(mask)}, result_types=[i64])
