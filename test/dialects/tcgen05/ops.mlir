@@ -91,3 +91,89 @@ func.func @movement(%t: !accumulator) {
   tcgen05.fence after_thread_sync
   func.return
 }
+
+// Pairs of CTAs, and everything that a product may ask for.
+
+#a_tmem = #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>
+#column = #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>
+!a_tmem = !tirx.tile<128x16xf16, tensor, #a_tmem>
+!scales = !tirx.tile<128x4xf8E8M0FNU, tensor, #column>
+!metadata = !tirx.tile<128x4xf32, tensor, #column>
+
+// CHECK-LABEL: func.func @pairs(
+// CHECK-NEXT:    tcgen05.alloc %slot, 256 cta_group 2 : i32
+// CHECK-NEXT:    tcgen05.relinquish_alloc_permit cta_group 2
+// CHECK-NEXT:    tcgen05.commit %mbarrier cta_group 2 : i32
+// CHECK-NEXT:    tcgen05.commit %mbarrier multicast %ctas cta_group 2 : i32
+// CHECK-NEXT:    tcgen05.commit %mbarrier multicast %ctas : i32
+// CHECK-NEXT:    tcgen05.dealloc %base, 256 cta_group 2 {tag} : i32
+func.func @pairs(%slot: i32, %base: i32, %mbarrier: i32, %ctas: i16) {
+  tcgen05.alloc %slot, 256 cta_group 2 : i32
+  tcgen05.relinquish_alloc_permit cta_group 2
+  tcgen05.commit %mbarrier cta_group 2 : i32
+  tcgen05.commit %mbarrier multicast %ctas cta_group 2 : i32
+  tcgen05.commit %mbarrier multicast %ctas : i32
+  tcgen05.dealloc %base, 256 cta_group 2 {tag} : i32
+  func.return
+}
+
+// CHECK-LABEL: func.func @modifiers(
+// CHECK-NEXT:    tcgen05.mma kind "f16" %acc, %a, %b, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma kind "tf32" %acc, %a, %b, %i, %p sparse(%meta : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) disable_lanes(%w, %w, %w, %w) collector fill scale_d 4 {tag} : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma kind "f16" %acc, %at, %b, %i, %p ashift collector lastuse : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma.ws kind "i8" %acc, %a, %b, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma.ws kind "f8f6f4" %acc, %at, %b, %i, %p, %b sparse(%meta : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) buffer "b3" collector use : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
+func.func @modifiers(%acc: !accumulator, %at: !a_tmem, %meta: !metadata, %a: i64, %b: i64, %i: i32, %p: i1, %w: i32) {
+  tcgen05.mma kind "f16" %acc, %a, %b, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : !accumulator
+  tcgen05.mma kind "tf32" %acc, %a, %b, %i, %p sparse(%meta : !metadata) disable_lanes(%w, %w, %w, %w) collector fill scale_d 4 {tag} : !accumulator
+  tcgen05.mma kind "f16" %acc, %at, %b, %i, %p ashift collector lastuse : !accumulator, !a_tmem
+  tcgen05.mma.ws kind "i8" %acc, %a, %b, %i, %p : !accumulator
+  tcgen05.mma.ws kind "f8f6f4" %acc, %at, %b, %i, %p, %b sparse(%meta : !metadata) buffer "b3" collector use : !accumulator, !a_tmem
+  func.return
+}
+
+// CHECK-LABEL: func.func @block_scaled(
+// CHECK-NEXT:    tcgen05.mma.block_scale kind "mxf8f6f4" %acc, %a, %b, %i, %p scales(%s, %s : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %acc, %a, %b, %i, %p scales(%s, %s : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) cta_group 2 collector fill {tag} : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma.block_scale kind "mxf4" "scale_vec::2X" %acc, %at, %b, %i, %p scales(%s, %s : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) sparse(%meta : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
+func.func @block_scaled(%acc: !accumulator, %at: !a_tmem, %s: !scales, %meta: !metadata, %a: i64, %b: i64, %i: i32, %p: i1) {
+  tcgen05.mma.block_scale kind "mxf8f6f4" %acc, %a, %b, %i, %p scales(%s, %s : !scales, !scales) : !accumulator
+  tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %acc, %a, %b, %i, %p scales(%s, %s : !scales, !scales) cta_group 2 collector fill {tag} : !accumulator
+  tcgen05.mma.block_scale kind "mxf4" "scale_vec::2X" %acc, %at, %b, %i, %p scales(%s, %s : !scales, !scales) sparse(%meta : !metadata) : !accumulator, !a_tmem
+  func.return
+}
+
+// CHECK-LABEL: func.func @copies(
+// CHECK-NEXT:    tcgen05.cp "128x256b" %d, %acc : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.cp "64x128b" %d, %acc multicast "warpx2::01_23" decompress "b6x16_p32" cta_group 2 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.cp "32x128b" %d, %s multicast "warpx4" {tag} : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.shift %acc : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.shift %acc cta_group 2 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+func.func @copies(%d: i64, %acc: !accumulator, %s: !scales) {
+  tcgen05.cp "128x256b" %d, %acc : !accumulator
+  tcgen05.cp "64x128b" %d, %acc multicast "warpx2::01_23" decompress "b6x16_p32" cta_group 2 : !accumulator
+  tcgen05.cp "32x128b" %d, %s multicast "warpx4" {tag} : !scales
+  tcgen05.shift %acc : !accumulator
+  tcgen05.shift %acc cta_group 2 : !accumulator
+  func.return
+}
+
+// 16-bit elements, two to a register; the greatest of each row.
+
+#wide = #tirx.tile_layout<S[(128, 32) : (1@TLane, 2@TCol)]>
+#packed = #tirx.tile_layout<S[(4, 32, 32) : (1@warpid, 1@laneid, 1)]>
+#rows = #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>
+!wide = !tirx.tile<128x32xf16, tensor, #wide>
+!packed = !tirx.tile<128x32xf16, register, #packed>
+!rows = !tirx.tile<128xf32, register, #rows>
+
+// CHECK-LABEL: func.func @packed(
+// CHECK-NEXT:    %v = tcgen05.ld "32x32b" %t pack : !tirx.tile<128x32xf16, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 2@TCol)]>> -> !tirx.tile<128x32xf16, register, #tirx.tile_layout<S[(4, 32, 32) : (1@warpid, 1@laneid, 1)]>>
+// CHECK-NEXT:    tcgen05.st "32x32b" %v, %t unpack : !tirx.tile<128x32xf16, register, #tirx.tile_layout<S[(4, 32, 32) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x32xf16, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 2@TCol)]>>
+// CHECK-NEXT:    %0, %m = tcgen05.ld.red max "32x32b" %acc abs nan : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128xf32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
+func.func @packed(%t: !wide, %acc: !accumulator) {
+  %v = tcgen05.ld "32x32b" %t pack : !wide -> !packed
+  tcgen05.st "32x32b" %v, %t unpack : !packed, !wide
+  %0, %m = tcgen05.ld.red max "32x32b" %acc abs nan : !accumulator -> !registers, !rows
+  func.return
+}
