@@ -180,6 +180,10 @@ class LdRedOp(IRDLOperation):
             raise VerifyException(
                 f"expected a tile in one half of the lanes of each warp for shape {shape}, found both"
             )
+        if any(access.num < 2 for access in plan.accesses):
+            raise VerifyException(
+                f"expected an even number of columns for each thread with tcgen05.ld.red, found {plan.registers}"
+            )
         reduced = expect_tile(self.reduced, Scope.REGISTER, "the reduction")
         threads = TileLayout(tuple(it for it in plan.image.shard if it.axis != "m"), plan.image.replica).canonicalize()
         if reduced.element_type != source.element_type:

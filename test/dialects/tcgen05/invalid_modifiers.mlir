@@ -1,0 +1,319 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%i: i32) {
+  // expected-error@+1 {{expected cta_group 1 or 2, found 4}}
+  tcgen05.alloc %i, 32 cta_group 4 : i32
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f() {
+  // expected-error@+1 {{expected cta_group 1 or 2, found 0}}
+  tcgen05.relinquish_alloc_permit cta_group 0
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%i: i32) {
+  // expected-error@+1 {{expected cta_group 1 or 2, found 3}}
+  tcgen05.dealloc %i, 32 cta_group 3 : i32
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%i: i32) {
+  // expected-error@+1 {{expected cta_group 1 or 2, found 3}}
+  tcgen05.commit %i cta_group 3 : i32
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected cta_group 1 or 2, found 3}}
+  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p cta_group 3 : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf4'}}
+  tcgen05.mma.ws kind "mxf4" %acc, %a, %a, %i, %p : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!shared = !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
+func.func @f(%acc: !acc, %s: !shared, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected A in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
+  tcgen05.mma kind "f16" %acc, %s, %a, %i, %p : !acc, !shared
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!shared = !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
+func.func @f(%acc: !acc, %s: !shared, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected the sparsity metadata in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
+  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p sparse(%s : !shared) : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!shared = !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
+func.func @f(%acc: !acc, %s: !shared, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected the scale factors of B in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
+  tcgen05.mma.block_scale kind "mxf4" %acc, %a, %a, %i, %p scales(%acc, %s : !acc, !shared) : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!half = !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)] + 3@TCol>>
+func.func @f(%acc: !acc, %t: !half, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected a tile that starts with a column of 32 bits, found one that starts at bit 16 of column 1}}
+  tcgen05.mma kind "f16" %acc, %t, %a, %i, %p : !acc, !half
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected a kind with scale factors (mxf8f6f4, mxf4, mxf4nvf4), found 'f16'}}
+  tcgen05.mma.block_scale kind "f16" %acc, %a, %a, %i, %p scales(%acc, %acc : !acc, !acc) : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64, %i: i32, %p: i1) {
+  // expected-error@+1 {{expected both or neither of buffer and collector, found one}}
+  tcgen05.mma.ws kind "f16" %acc, %a, %a, %i, %p buffer "b0" : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64) {
+  // expected-error@+1 {{expected a shape of tcgen05.cp (128x256b, 4x256b, 128x128b, 64x128b, 32x128b), found '16x128b'}}
+  tcgen05.cp "16x128b" %a, %acc : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64) {
+  // expected-error@+1 {{expected multicast 'warpx4' for shape 32x128b, found none}}
+  tcgen05.cp "32x128b" %a, %acc : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64) {
+  // expected-error@+1 {{expected multicast 'warpx2::02_13' or 'warpx2::01_23' for shape 64x128b, found 'warpx4'}}
+  tcgen05.cp "64x128b" %a, %acc multicast "warpx4" : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64) {
+  // expected-error@+1 {{expected multicast none for shape 4x256b, found 'warpx4'}}
+  tcgen05.cp "4x256b" %a, %acc multicast "warpx4" : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64) {
+  // expected-error@+1 {{expected decompress to be one of b6x16_p32, b4x16_p64, found 'b8'}}
+  tcgen05.cp "4x256b" %a, %acc decompress "b8" : !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+func.func @f(%acc: !acc, %a: i64) {
+  // expected-error@+1 {{expected cta_group 1 or 2, found 5}}
+  tcgen05.cp "4x256b" %a, %acc cta_group 5 : !acc
+  func.return
+}
+
+// -----
+
+!low = !tirx.tile<64x64xf32, tensor, #tirx.tile_layout<S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] + 16@TLane>>
+func.func @f(%t: !low) {
+  // expected-error@+1 {{expected a tile that starts at a lane in steps of 32, found lane 16}}
+  tcgen05.shift %t : !low
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!wrong = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(32, 4, 64) : (1@laneid, 1@warpid, 1)]>>
+func.func @f(%acc: !acc) {
+  // expected-error@+1 {{expected registers as shape 32x32b moves them, S[(4, 32, 64) : (1@warpid, 1@laneid, 1)], found S[(32, 4, 64) : (1@laneid, 1@warpid, 1)]}}
+  %v = tcgen05.ld "32x32b" %acc : !acc -> !wrong
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!regs = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+func.func @f(%v: !regs, %acc: !acc) {
+  // expected-error@+1 {{expected registers as shape 16x64b moves them, }}
+  tcgen05.st "16x64b" %v, %acc : !regs, !acc
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!regs = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+func.func @f(%acc: !acc) {
+  // expected-error@+1 {{.pack::16b and .unpack::16b: expected elements of 16 bits, got 32}}
+  %v = tcgen05.ld "32x32b" %acc pack : !acc -> !regs
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!regs = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+!rows = !tirx.tile<128xf32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
+func.func @f(%acc: !acc) {
+  // expected-error@+1 {{expected a shape of tcgen05.ld.red (32x32b, 16x32bx2), found '16x64b'}}
+  %v, %m = tcgen05.ld.red max "16x64b" %acc : !acc -> !regs, !rows
+  func.return
+}
+
+// -----
+
+!h = !tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+!r = !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+!m = !tirx.tile<128xf16, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
+func.func @f(%h: !h) {
+  // expected-error@+1 {{expected elements of f32, s32, u32, found f16}}
+  %v, %m = tcgen05.ld.red max "32x32b" %h : !h -> !r, !m
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xi32, tensor, #acc>
+!regs = !tirx.tile<128x64xi32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+!rows = !tirx.tile<128xi32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
+func.func @f(%acc: !acc) {
+  // expected-error@+1 {{expected 'abs' on f32 only, found s32}}
+  %v, %m = tcgen05.ld.red max "32x32b" %acc abs : !acc -> !regs, !rows
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xi32, tensor, #acc>
+!regs = !tirx.tile<128x64xi32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+!rows = !tirx.tile<128xi32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
+func.func @f(%acc: !acc) {
+  // expected-error@+1 {{expected 'nan' on f32 only, found s32}}
+  %v, %m = tcgen05.ld.red min "32x32b" %acc nan : !acc -> !regs, !rows
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!regs = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+!ints = !tirx.tile<128xi32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
+func.func @f(%acc: !acc) {
+  // expected-error@+1 {{expected a reduction of f32, found i32}}
+  %v, %m = tcgen05.ld.red max "32x32b" %acc : !acc -> !regs, !ints
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x64xf32, tensor, #acc>
+!regs = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+!rows = !tirx.tile<128xf32, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1@warpid)]>>
+func.func @f(%acc: !acc) {
+  // expected-error@+1 {{expected one element of the reduction in each thread, S[(4, 32) : (1@warpid, 1@laneid)], found S[(32, 4) : (1@laneid, 1@warpid)]}}
+  %v, %m = tcgen05.ld.red max "32x32b" %acc : !acc -> !regs, !rows
+  func.return
+}
+
+// -----
+
+#acc = #tirx.tile_layout<S[(128, 5) : (1@TLane, 1@TCol)]>
+!acc = !tirx.tile<128x5xf32, tensor, #acc>
+!regs = !tirx.tile<128x5xf32, register, #tirx.tile_layout<S[(4, 32, 5) : (1@warpid, 1@laneid, 1)]>>
+!rows = !tirx.tile<128xf32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
+func.func @f(%acc: !acc) {
+  // expected-error@+1 {{expected an even number of columns for each thread with tcgen05.ld.red, found 5}}
+  %v, %m = tcgen05.ld.red max "32x32b" %acc : !acc -> !regs, !rows
+  func.return
+}
+
+// -----
+
+!two = !tirx.tile<128x16xf32, tensor, #tirx.tile_layout<S[(4, 2, 16, 16) : (32@TLane, 16@TLane, 1@TLane, 1@TCol)]>>
+!tworegs = !tirx.tile<128x16xf32, register, #tirx.tile_layout<S[(4, 2, 16, 2, 8) : (1@warpid, 8, 1@laneid, 16@laneid, 1)]>>
+!rows = !tirx.tile<128xf32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
+func.func @f(%t: !two) {
+  // expected-error@+1 {{expected a tile in one half of the lanes of each warp for shape 16x32bx2, found both}}
+  %v, %m = tcgen05.ld.red max "16x32bx2" %t : !two -> !tworegs, !rows
+  func.return
+}
