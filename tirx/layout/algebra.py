@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tirx.layout.axis import axis, canonical_name
 from tirx.layout.domain import Shape, check_shape
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import (
@@ -99,3 +100,14 @@ def pack(layout: TileLayout, factor: int, name: str) -> TileLayout:
     if odd:
         raise LayoutError(f"strides and offsets on axis {name} must be multiples of {factor}, found {odd[0]}")
     return _scale_storage(rest, name, {count: count // factor for count in counts})
+
+
+def replicate_over(layout: TileLayout, name: str, extent: int | None) -> TileLayout:
+    """See TileLayout.replicate_over."""
+    if canonical_name(name) in map(canonical_name, layout.axes):
+        raise LayoutError(f"axis '{name}' has a coordinate for every element already in {layout}")
+    if extent is None:
+        extent = axis(name).bound
+    if extent is None:
+        raise LayoutError(f"axis '{name}' has no bound: expected how many copies to make")
+    return type(layout)(layout.shard, (*layout.replica, Iter(extent, 1, name)), layout.offset)

@@ -7,7 +7,7 @@ a device axis counts whole devices. Users add rows with `register_axis`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
+from math import inf
 from typing import Literal, overload
 
 import numpy as np
@@ -68,6 +68,13 @@ class Axis:
             raise LayoutError(f"axis '{self.name}' is not a function of the thread index in the CTA")
         return (thread // self.weight) % self.bound
 
+    def depends_on(self, other: Axis) -> bool:
+        """Whether the coordinates of a thread on both axes have a part of its linear index in common."""
+        if self.weight is None or other.weight is None:
+            return False
+        ends = [row.weight * row.bound for row in (self, other) if row.weight is not None and row.bound is not None]
+        return max(self.weight, other.weight) < min(ends, default=inf)
+
     def limit(self, element_bits: int = 32) -> int | None:
         """Exclusive bound of the coordinate for elements of `element_bits` bits; None when unbounded."""
         if self.bound is None or self.cell_bits is None:
@@ -110,6 +117,8 @@ def axis(name: str, position: int | None = None) -> Axis:
     """The registered axis of that name; LayoutError, with the known names, when there is none."""
     found = _REGISTRY.get(name)
     if found is None:
+        from difflib import get_close_matches
+
         by_lower_case = {known.lower(): known for known in _REGISTRY}
         close = [by_lower_case[name.lower()]] if name.lower() in by_lower_case else get_close_matches(name, _REGISTRY)
         hint = f"did you mean '{close[0]}'? " if close else ""

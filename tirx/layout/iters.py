@@ -61,6 +61,11 @@ def size_of(iters: Iterable[Iter]) -> int:
     return prod(it.extent for it in iters)
 
 
+def axes_of(iters: Iterable[Iter]) -> tuple[str, ...]:
+    """The axes of iters, in order of appearance."""
+    return tuple(dict.fromkeys([it.axis for it in iters]))
+
+
 def reach(iters: Iterable[Iter], name: str) -> tuple[int, int]:
     """Smallest and largest sum that the iters on one axis can produce."""
     ends = [(it.extent - 1) * it.stride for it in iters if it.axis == name]
@@ -181,8 +186,9 @@ def group_many_iters(
 
 def accumulate(iters: Sequence[Iter]) -> dict[str, NDArray[np.int64]]:
     """Per axis, the sum of the digits times their strides for every flat index."""
-    extents = [it.extent for it in iters]
-    total = prod(extents)
+    total = size_of(iters)
+    if any(sum((it.extent - 1) * abs(it.stride) for it in iters if it.axis == name) >> 62 for name in axes_of(iters)):
+        raise LayoutError("expected coordinates that fit 62 bits")
     sums: dict[str, NDArray[np.int64]] = {}
     inner = total
     for it in iters:

@@ -246,6 +246,27 @@ class TileLayout:
 
         return places.is_injective(self)
 
+    def is_surjective(self, box: Mapping[str, int | tuple[int, int]]) -> bool:
+        """Whether every place of a box holds some copy of some element.
+
+        The box gives an extent or (begin, end) per axis, end exclusive; other axes are free, as in `inverse`. Raises
+        LayoutError for an empty box, and when more than 2**24 places of one axis would have to be compared.
+        """
+        from tirx.layout import places
+
+        return places.is_surjective(self, box)
+
+    def overlaps(self, other: TileLayout) -> bool:
+        """Whether some place holds an element of both layouts, copies included.
+
+        An axis that only one of them mentions has coordinate 0 in the other. Raises LayoutError when both together
+        mention thread axes that depend on one another, such as laneid and tx: fuse or rename them first. The same
+        limit as for `is_surjective`.
+        """
+        from tirx.layout import places
+
+        return places.overlaps(self, other)
+
     # Normal form and comparison.
 
     def canonicalize(self) -> TileLayout:
@@ -385,6 +406,14 @@ class TileLayout:
     def pack(self, factor: int, axis: str = "m") -> TileLayout:
         """View of every `factor` neighbours as one wider element; LayoutError when they are not contiguous."""
         return algebra.pack(self, factor, axis)
+
+    def replicate_over(self, axis: str, extent: int | None = None) -> TileLayout:
+        """The layout with a copy of everything at each of `extent` coordinates (default: all) of one more axis.
+
+        `S[32 : 1@laneid]` is in lane x of warp 0; `replicate_over("warpid", 4)` of it in lane x of each of 4 warps.
+        Raises LayoutError when the layout mentions the axis already, or has no extent and the axis no bound.
+        """
+        return algebra.replicate_over(self, axis, extent)
 
     def with_offset(self, **offset: int) -> TileLayout:
         """The layout moved by so much on each axis."""

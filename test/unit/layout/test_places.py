@@ -1,0 +1,119 @@
+"""Where layouts put things: surjectivity, overlap, and thread axes that say the same."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from layout_definition import AXES, layouts, owner_set, quick
+
+from tirx.layout import Iter, LayoutError, TileLayout, axis, known_axes
+
+
+def tile(text: str) -> TileLayout:
+    return TileLayout.parse(text)
+
+
+dense = st.builds(
+    TileLayout,
+    st.lists(st.builds(Iter, st.integers(1, 4), st.integers(-3, 5), st.sampled_from(("m", "laneid"))), max_size=3),
+    st.lists(st.builds(Iter, st.integers(1, 3), st.integers(-2, 4), st.sampled_from(("m", "laneid"))), max_size=2),
+    st.dictionaries(st.sampled_from(("m", "laneid")), st.integers(-3, 3)),
+)
+bounds = st.tuples(st.integers(-4, 4), st.integers(1, 8)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+
+
+def everywhere(layout: TileLayout) -> set[tuple[tuple[str, int], ...]]:
+    return {point for x in range(layout.size()) for point in owner_set(layout, x)}
+
+
+@quick
+@given(dense, st.dictionaries(st.sampled_from(AXES[:3]), bounds))
+def test_surjective(layout: TileLayout, box: dict[str, tuple[int, int]]) -> None:
+    reached = {tuple(dict(point).get(name, 0) for name in box) for point in everywhere(layout)}
+    wanted = product(*(range(low, high) for low, high in box.values()))
+    assert layout.is_surjective(box) == all(place in reached for place in wanted)
+
+
+@quick
+@given(dense)
+def test_what_a_layout_reaches_is_where_it_is_surjective(layout: TileLayout) -> None:
+    """Every single place, so that both answers occur."""
+    for name, (low, high) in layout.footprint().items():
+        reached = {dict(point).get(name, 0) for point in everywhere(layout)}
+        for at in range(low - 1, high + 2):
+            assert layout.is_surjective({name: (at, at + 1)}) == (at in reached)
+
+
+@quick
+@given(st.one_of(dense, layouts()), st.one_of(dense, layouts()))
+def test_overlap(a: TileLayout, b: TileLayout) -> None:
+    meets = not everywhere(a).isdisjoint(everywhere(b))
+    assert a.overlaps(b) == b.overlaps(a) == meets
+
+
+def test_surjective_onto_a_fragment() -> None:
+    accumulator = tile("S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]")
+    assert accumulator.is_surjective({"laneid": 32, "m": 2})
+    assert not accumulator.is_surjective({"laneid": 32, "m": 3})
+    assert not accumulator.is_surjective({"laneid": 32, "warpid": 4})
+    assert accumulator.replicate_over("warpid", 4).is_surjective({"laneid": 32, "warpid": 4})
+    assert tile("S[128 : 1@tid]").is_surjective({"tx": (64, 128)})
+    # Far too many elements to list, but they are runs.
+    assert tile("S[(65536, 65536) : (65536, 1)]").is_surjective({"m": 2**32})
+    with pytest.raises(LayoutError, match=r"expected begin < end on axis 'm' of the box, found \(3, 3\)"):
+        accumulator.is_surjective({"m": (3, 3)})
+    with pytest.raises(LayoutError, match="another name of it have different bounds"):
+        accumulator.is_surjective({"tid": 3, "tx": 4})
+    with pytest.raises(LayoutError, match="expected at most 16777216 elements or places"):
+        tile("S[(8192, 8192) : (65536, 3)]").is_surjective({"m": 2**32})
+
+
+def test_overlapping_buffers() -> None:
+    accumulator = tile("S[(128, 256) : (1@TLane, 1@TCol)]")
+    assert not accumulator.overlaps(accumulator.with_offset(TCol=256))
+    assert accumulator.overlaps(accumulator.with_offset(TCol=255))
+    assert not tile("S[(64, 256) : (1@TLane, 1@TCol)]").overlaps(accumulator.with_offset(TLane=64))
+    # Interleaved columns.
+    even = tile("S[(8, 16) : (32, 2)]")
+    assert not even.overlaps(even.with_offset(m=1))
+    # An axis that one of them does not mention is 0 there.
+    assert tile("S[8 : 1]").overlaps(tile("S[8 : 1] + R[2 : 1@warpid]"))
+    assert not tile("S[8 : 1]").overlaps(tile("S[8 : 1] + 1@warpid"))
+
+
+def test_axes_that_depend_on_one_another() -> None:
+    expected = {
+        ("laneid", "tx"),
+        ("laneid", "tid_in_wg"),
+        ("warpid", "tx"),
+        ("warpid", "wgid"),
+        ("warpid", "wid_in_wg"),
+        ("wgid", "tx"),
+        ("tid_in_wg", "tx"),
+        ("tid_in_wg", "wid_in_wg"),
+        ("warpid", "tid_in_wg"),
+        ("wid_in_wg", "tx"),
+    }
+    names = ("tx", "warpid", "wgid", "laneid", "tid_in_wg", "wid_in_wg")
+    found = {(a, b) for a in names for b in names if a != b and axis(a).depends_on(axis(b))}
+    assert found == expected | {(b, a) for a, b in expected}
+    assert not any(axis("tx").depends_on(row) for row in known_axes() if row.weight is None)
+    with pytest.raises(LayoutError, match="on axes 'tx' and 'laneid' depend on one another.*see fuse_threads"):
+        tile("S[128 : 1@tx]").overlaps(tile("S[32 : 1@laneid]"))
+    lanes = tile("S[(4, 32) : (1@warpid, 1@laneid)]")
+    assert tile("S[128 : 1@tx]").overlaps(lanes.fuse_threads())
+
+
+def test_inverse_knows_the_names_of_an_axis() -> None:
+    layout = tile("S[(2, 4) : (4@tid, 1@tx)]")
+    assert layout.inverse({"tx": 5}) == layout.inverse({"tid": 5}) == [5]
+    assert layout.inverse({"tx": 5, "tid": 5}) == [5]
+    with pytest.raises(LayoutError, match="another name of it are asked for at different places"):
+        layout.inverse({"tx": 5, "tid": 6})
+
+
+def test_coordinates_beyond_the_integers_of_tables() -> None:
+    with pytest.raises(LayoutError, match="expected coordinates that fit 62 bits"):
+        TileLayout([Iter(4, 2**61)]).table()
+    assert TileLayout([Iter(4, 2**61)]).apply(3) == {"m": 3 * 2**61}
