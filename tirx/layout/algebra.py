@@ -111,3 +111,24 @@ def replicate_over(layout: TileLayout, name: str, extent: int | None) -> TileLay
     if extent is None:
         raise LayoutError(f"axis '{name}' has no bound: expected how many copies to make")
     return type(layout)(layout.shard, (*layout.replica, Iter(extent, 1, name)), layout.offset)
+
+
+def broadcast(layout: TileLayout, extent: int, position: int, name: str | None, shape: Shape) -> TileLayout:
+    """See TileLayout.broadcast."""
+    dims = check_shape(shape, layout.size())
+    if not 0 <= position <= len(dims):
+        raise LayoutError(f"expected a position in 0..{len(dims)} of shape {dims}, found {position}")
+    grouped, seps = layout.group(dims)
+    new = Iter(extent, 0, name or min(layout.axes, key=lambda a: axis(a).kind != "memory", default="m"))
+    at = seps[position] if dims else 0
+    return type(layout)((*grouped.shard[:at], new, *grouped.shard[at:]), layout.replica, layout.offset)
+
+
+def storage(layout: TileLayout) -> TileLayout:
+    """See TileLayout.storage."""
+
+    def kept(iters: Iters) -> Iters:
+        return tuple([it for it in iters if axis(it.axis).kind == "memory"])
+
+    offset = [(name, count) for name, count in layout.offset if axis(name).kind == "memory"]
+    return type(layout)(kept(layout.shard), kept(layout.replica), offset)

@@ -13,6 +13,15 @@ Shape: TypeAlias = Sequence[int]
 Coordinate: TypeAlias = SupportsIndex | Sequence[int]
 Region: TypeAlias = Sequence[tuple[int, int]]
 
+MOST_ELEMENTS = 1 << 24
+"""Elements, copies or places that an operation lists one by one, where it has to."""
+
+
+def check_count(count: int, layout: object) -> None:
+    """Raises LayoutError when an operation on a layout would have to list more than `MOST_ELEMENTS` things."""
+    if count > MOST_ELEMENTS:
+        raise LayoutError(f"expected at most {MOST_ELEMENTS} elements or places to compare, found {count} in {layout}")
+
 
 def check_shape(shape: Shape, size: int | None) -> tuple[int, ...]:
     """The shape as a tuple of positive ints of that many elements (any number for None), else LayoutError."""

@@ -14,18 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout.axis import axis, canonical_name
+from tirx.layout.domain import check_count
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, accumulate, size_of
 from tirx.layout.replica import canonical_replica, replica_offsets
 from tirx.layout.tile import TileLayout
-
-MOST_PLACES = 1 << 24
-"""Elements or places of one axis that are looked at one by one."""
-
-
-def _check_count(count: int, layout: TileLayout) -> None:
-    if count > MOST_PLACES:
-        raise LayoutError(f"expected at most {MOST_PLACES} elements or places to compare, found {count} in {layout}")
 
 
 def inverse(layout: TileLayout, coord: Mapping[str, int]) -> list[int]:
@@ -47,13 +40,13 @@ def inverse(layout: TileLayout, coord: Mapping[str, int]) -> list[int]:
     flats = np.zeros(1, dtype=np.int64)
     for name in dict.fromkeys((*map(canonical_name, layout.axes), *queried)):
         own = [(it, w) for it, w in zip(layout.shard, weights, strict=True) if canonical_name(it.axis) == name]
-        _check_count(size_of(it for it, _ in own), layout)
+        check_count(size_of(it for it, _ in own), layout)
         partial = accumulate([Iter(it.extent, w) for it, w in own]).get("m", np.zeros(1, dtype=np.int64))
         if name in queried:
             place = accumulate([Iter(it.extent, it.stride) for it, _ in own]).get("m", np.zeros(1, dtype=np.int64))
             wanted = [queried[name] - offsets.get(name, 0) - step for step in replicas.get(name, (0,))]
             partial = partial[np.isin(place, wanted)]
-        _check_count(len(flats) * len(partial), layout)
+        check_count(len(flats) * len(partial), layout)
         flats = (flats[:, None] + partial[None, :]).reshape(-1)
     return [int(flat) for flat in np.sort(flats)]
 
@@ -75,7 +68,7 @@ def is_injective(layout: TileLayout) -> bool:
         if nested:
             continue
         copies = np.array(replica_offsets(copying).get(name, (0,)), dtype=np.int64)
-        _check_count(size_of(mine) * len(copies), layout)
+        check_count(size_of(mine) * len(copies), layout)
         places = accumulate(mine)[name][:, None] + copies[None, :]
         if len(np.unique(places)) != places.size:
             return False
@@ -100,7 +93,7 @@ class _Runs:
             if len(starts) == 1 and stride <= self.length:
                 self.length += (it.extent - 1) * stride
             else:
-                _check_count(len(starts) * it.extent, layout)
+                check_count(len(starts) * it.extent, layout)
                 steps = np.arange(it.extent, dtype=np.int64) * stride
                 starts = np.unique(starts[:, None] + steps[None, :])
         self.starts = starts + low

@@ -12,7 +12,7 @@ of the set); otherwise it is searched for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import gcd
 
@@ -262,9 +262,23 @@ def _steps_between(whole: tuple[int, ...], part: tuple[int, ...]) -> Steps | Non
         )
     starts = _disjoint_starts(whole, part)
     found = None if starts is None else _search(_mask(starts, unit), 1)
-    if found is None:
+    if found is None and len(part) > 1:
         found = _search(_mask(whole, unit), _mask(part, unit))
     return None if found is None else [(stride * unit, count) for stride, count in found]
+
+
+def replica_of_set(places: Mapping[str, tuple[int, ...]]) -> Iters | None:
+    """The replica in normal form that reaches the product of sorted sets, each from 0 on, one per axis.
+
+    None when there is none; LayoutError when a set is too large to search.
+    """
+    result: list[Iter] = []
+    for name, values in sorted(places.items()):
+        steps = _steps_between(values, (0,))
+        if steps is None:
+            return None
+        result += _to_iters(steps, name)
+    return tuple(result)
 
 
 def missing_replica(whole: Iters, part: Iters) -> Iters | None:

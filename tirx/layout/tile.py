@@ -407,6 +407,31 @@ class TileLayout:
         """View of every `factor` neighbours as one wider element; LayoutError when they are not contiguous."""
         return algebra.pack(self, factor, axis)
 
+    def broadcast(self, extent: int, position: int, axis: str | None = None, shape: Shape | None = None) -> TileLayout:
+        """The layout with one more dimension, of `extent` elements that are all at one place (stride 0).
+
+        The new dimension comes before dimension `position` of `shape` (default: of the shard iters), or last. The
+        axis of its iter has no meaning; by default it is one of the layout, memory first.
+        """
+        return algebra.broadcast(self, extent, position, axis, self.extents if shape is None else shape)
+
+    def storage(self) -> TileLayout:
+        """What one thread sees: the iters and offsets on memory axes, those on thread and device axes left out.
+
+        The elements of the result are the positions of the memory iters, so its size is usually smaller.
+        """
+        return algebra.storage(self)
+
+    def compose(self, inner: TileLayout) -> TileLayout:
+        """The layout x -> self(inner(x)): `inner` gives, on axis m, flat indices of this layout. Normal form.
+
+        A copy that `inner` makes is a copy of the result; the offset of `inner` is part of the index. Raises
+        LayoutError when `inner` mentions another axis, leaves this layout, or when no TileLayout is the composition.
+        """
+        from tirx.layout import composition
+
+        return composition.compose(self, inner)
+
     def replicate_over(self, axis: str, extent: int | None = None) -> TileLayout:
         """The layout with a copy of everything at each of `extent` coordinates (default: all) of one more axis.
 
