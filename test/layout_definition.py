@@ -3,8 +3,10 @@
 from itertools import product
 from math import prod
 
+import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tirx.layout import Iter, TileLayout
 
@@ -70,3 +72,17 @@ def factorisations(n: int) -> list[tuple[int, ...]]:
     if n == 1:
         return [()]
     return [(e, *rest) for e in range(2, n + 1) if n % e == 0 for rest in factorisations(n // e)]
+
+
+def fits(line: NDArray[np.int64], factors: tuple[int, ...]) -> bool:
+    """Whether digits of these extents, innermost first, each with a stride on a single axis, give the line."""
+    left = line.copy()
+    index = np.arange(line.shape[1], dtype=np.int64)
+    weight = 1
+    for extent in factors:
+        stride = line[:, weight]
+        if np.count_nonzero(stride) > 1:
+            return False
+        left -= stride[:, None] * (index // weight % extent)
+        weight *= extent
+    return not left.any()

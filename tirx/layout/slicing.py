@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout.domain import Region, Shape, check_region, check_shape
+from tirx.layout.domain import Coordinate, Region, Shape, check_count, check_region, check_shape
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, NotStrided, accumulate, group_iters, infer_iters
+from tirx.layout.iters import Iter, Iters, NotStrided, accumulate, canonical_shard, group_iters, infer_iters
 from tirx.layout.tile import TileLayout
 
-_LARGEST_TABLE = 1 << 24
-"""Elements up to which a slice that does not split by dimension is decided element by element."""
+Table = dict[str, NDArray[np.int64]]
 
 
-def _box(table: dict[str, NDArray[np.int64]], dims: Shape, bounds: Region) -> dict[str, NDArray[np.int64]]:
+@dataclass(frozen=True)
+class DynamicSlice:
+    """Boxes of one size that begin at a multiple of a step in every dimension.
+
+    layout:      of the box at the first begin; the others differ only by a displacement.
+    begin:       the displacement by the number of the step in every dimension, a layout of shape `begin_shape`
+                 without replica and offset.
+    begin_shape: how many begins each dimension has.
+    """
+
+    layout: TileLayout
+    begin: TileLayout
+    begin_shape: tuple[int, ...]
+
+    def at(self, steps: Coordinate) -> TileLayout:
+        """The layout of the box at these steps; LayoutError when it would leave the tensor."""
+        return self.layout.with_offset(**self.begin.apply(steps, self.begin_shape))
+
+
+def _box(table: Table, dims: Shape, bounds: Region) -> Table:
     """The flattened entries of a box of a flat table, relative to the first."""
     box = tuple(slice(begin, end) for begin, end in bounds)
     cut = {name: values.reshape(dims)[box].reshape(-1) for name, values in table.items()}
     return {name: values - values[0] for name, values in cut.items()}
+
+
+def _line(iters: Iters) -> tuple[int, str] | None:
+    """Stride and axis of iters that make a single line, as most dimensions do."""
+    if len(iters) > 1:
+        iters = canonical_shard(iters)
+    return (iters[0].stride, iters[0].axis) if len(iters) == 1 else None
 
 
 def slice_region(layout: TileLayout, shape: Shape, region: Region) -> TileLayout:
@@ -35,8 +62,7 @@ def slice_region(layout: TileLayout, shape: Shape, region: Region) -> TileLayout
     try:
         shard, seps = group_iters(layout.shard, dims, "m")
     except LayoutError as error:
-        if layout.size() > _LARGEST_TABLE:
-            raise LayoutError(f"cannot slice: {error}") from None
+        check_count(layout.size(), layout)
         table = accumulate(layout.shard)
         count = prod(end - begin for begin, end in bounds)
         whole = infer_iters(_box(table, dims, bounds), count, "m")
@@ -49,6 +75,10 @@ def slice_region(layout: TileLayout, shape: Shape, region: Region) -> TileLayout
         if (begin, end) == (0, dims[d]):
             parts += iters
             continue
+        line = _line(iters)
+        if line is not None:
+            parts.append(Iter(end - begin, *line))
+            continue
         found = infer_iters(_box(accumulate(iters), (dims[d],), [(begin, end)]), end - begin, "m")
         if isinstance(found, NotStrided):
             raise LayoutError(
@@ -57,3 +87,101 @@ def slice_region(layout: TileLayout, shape: Shape, region: Region) -> TileLayout
             )
         parts += found
     return TileLayout(parts, layout.replica, base).canonicalize()
+
+
+_CHUNK = 1 << 20
+"""Coordinates that are compared at once."""
+
+
+def _grid(extents: Sequence[int], weights: Sequence[int]) -> NDArray[np.int64]:
+    """Sums of a multiple of every weight, below the extents, last dimension fastest."""
+    return accumulate([Iter(extent, weight) for extent, weight in zip(extents, weights, strict=True)])["m"]
+
+
+def _movable(table: Table, begins: NDArray[np.int64], box: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """For each begin whether the box there is the first box moved. All are flat indices of the table."""
+    same = np.ones(len(begins), dtype=np.bool_)
+    rows = max(1, _CHUNK // len(box))
+    for values in table.values():
+        shape = values[box] - values[0]
+        for k in range(0, len(begins), rows):
+            part = begins[k : k + rows]
+            same[k : k + rows] &= (values[part[:, None] + box] - values[part][:, None] == shape).all(axis=1)
+    return same
+
+
+def _moving_box(
+    table: Table, counts: Shape, steps: Shape, sizes: Shape, strides: Shape, what: str
+) -> tuple[Iters, Iters]:
+    """The iters of a box and those of its displacement, over begins that are multiples of `steps` per dimension."""
+    begins = _grid(counts, [step * stride for step, stride in zip(steps, strides, strict=True)])
+    box = _grid(sizes, strides)
+    same = _movable(table, begins, box)
+    if not same.all():
+        raise LayoutError(_why_not_movable(same, counts, steps, what))
+    shard = infer_iters({name: values[box] - values[0] for name, values in table.items()}, len(box), "m")
+    if isinstance(shard, NotStrided):
+        raise LayoutError(f"no tile layout describes a box of {what}: only its first {shard.prefix} elements have one")
+    moves = infer_iters({name: values[begins] - values[0] for name, values in table.items()}, len(begins), "m")
+    if isinstance(moves, NotStrided):
+        raise LayoutError(
+            f"no tile layout describes where boxes of {what} begin: only the first {moves.prefix} begins have one"
+        )
+    return shard, moves
+
+
+def _why_not_movable(same: NDArray[np.bool_], counts: Shape, steps: Shape, what: str) -> str:
+    """Names the first begin that fails and, of one dimension, the next larger step that works."""
+    left = int(np.argmin(same))
+    begin: list[int] = []
+    for count, step in zip(reversed(counts), reversed(steps), strict=True):
+        begin.insert(0, left % count * step)
+        left //= count
+    at = begin[0] if len(begin) == 1 else tuple(begin)
+    text = f"the box of {what} that begins at {at} has another layout than the first"
+    if len(counts) > 1:
+        return text
+    larger = next((factor for factor in range(2, counts[0]) if same[::factor].all()), None)
+    hint = "no larger multiple of it works" if larger is None else f"begins at multiples of {larger * steps[0]} work"
+    return f"{text}; the begin may not be any multiple of {steps[0]}, {hint}"
+
+
+def slice_dynamic(layout: TileLayout, shape: Shape, sizes: Shape, multiples: Sequence[int | None]) -> DynamicSlice:
+    """See TileLayout.slice_dynamic.
+
+    A box at begin b is the first box moved exactly when D(b + y) - D(b) = D(y) for every y in the box: row-major flat
+    indices add up like coordinates.
+    """
+    dims = check_shape(shape, layout.size())
+    check_region([(0, size) for size in sizes], dims)
+    if len(multiples) != len(dims):
+        raise LayoutError(f"expected one multiple per dimension of shape {dims}, found {tuple(multiples)}")
+    steps = tuple([multiple or 0 for multiple in multiples])
+    if min(steps, default=0) < 0:
+        raise LayoutError(f"expected multiples above 0, or 0 or None for a begin that is always 0, found {steps}")
+    counts = tuple(
+        [(extent - size) // step + 1 if step else 1 for extent, size, step in zip(dims, sizes, steps, strict=True)]
+    )
+    try:
+        shard, seps = group_iters(layout.shard, dims, "m")
+    except LayoutError:
+        check_count(layout.size(), layout)
+        strides = [prod(dims[d + 1 :]) for d in range(len(dims))]
+        check_count(prod(counts) * prod(sizes), layout)
+        box, moves = _moving_box(accumulate(layout.shard), counts, steps, sizes, strides, f"shape {dims}")
+    else:
+        box, moves = (), ()
+        for d, extent in enumerate(dims):
+            iters = shard[seps[d] : seps[d + 1]]
+            line = _line(iters)
+            if line is not None:
+                part, move = (Iter(sizes[d], *line),), (Iter(counts[d], line[0] * steps[d], line[1]),)
+            else:
+                check_count(max(extent, counts[d] * sizes[d]), layout)
+                own = slice(d, d + 1)
+                what = f"dimension {d} of shape {dims}"
+                part, move = _moving_box(accumulate(iters), counts[own], steps[own], sizes[own], [1], what)
+            box, moves = (*box, *part), (*moves, *move)
+    return DynamicSlice(
+        TileLayout(box, layout.replica, layout.offset).canonicalize(), TileLayout(moves).canonicalize(), counts
+    )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from operator import index
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,11 @@ from tirx.layout.iters import (
 )
 from tirx.layout.notation import TileParts, read_tile
 from tirx.layout.replica import canonical_replica, replica_offsets
+
+if TYPE_CHECKING:
+    from tirx.layout.slicing import DynamicSlice
+
+# Modules that few programs need are imported by the methods that use them, so that importing the algebra stays fast.
 
 
 def _bracket(letter: str, iters: Iters) -> str:
@@ -398,6 +403,18 @@ class TileLayout:
         from tirx.layout import slicing
 
         return slicing.slice_region(self, shape, region)
+
+    def slice_dynamic(self, shape: Shape, sizes: Shape, multiples: Sequence[int | None]) -> DynamicSlice:
+        """The layout of all boxes of `sizes` whose begin in dimension d is some multiple of multiples[d].
+
+        None or 0 stands for a begin that is always 0. Every box inside of `shape` is meant: the box at step k of a
+        dimension begins at k * multiple. Raises LayoutError when the boxes have different layouts, and then says
+        which step would do; when no TileLayout describes the box, or its displacement by the steps; and when more
+        than 2**24 elements would have to be compared.
+        """
+        from tirx.layout import slicing
+
+        return slicing.slice_dynamic(self, shape, sizes, multiples)
 
     def unpack(self, factor: int, axis: str = "m") -> TileLayout:
         """View of every element as `factor` narrower ones, contiguous on the storage axis."""

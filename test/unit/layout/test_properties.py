@@ -8,8 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from layout_definition import AXES, Point, as_point, factorisations, layouts, owner_set, quick, same_map, shapes_of
-from numpy.typing import NDArray
+from layout_definition import (
+    AXES,
+    Point,
+    as_point,
+    factorisations,
+    fits,
+    layouts,
+    owner_set,
+    quick,
+    same_map,
+    shapes_of,
+)
 
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout, parse_layout
 
@@ -251,20 +261,6 @@ def expressible(layout: TileLayout, shape: tuple[int, ...], box: list[tuple[int,
         if not any(fits(line, factors) for factors in factorisations(end - begin)):
             return False
     return True
-
-
-def fits(line: NDArray[np.int64], factors: tuple[int, ...]) -> bool:
-    """Whether digits of these extents, innermost first, each with a stride on a single axis, give the line."""
-    left = line.copy()
-    index = np.arange(line.shape[1], dtype=np.int64)
-    weight = 1
-    for extent in factors:
-        stride = line[:, weight]
-        if np.count_nonzero(stride) > 1:
-            return False
-        left -= stride[:, None] * (index // weight % extent)
-        weight *= extent
-    return not left.any()
 
 
 @quick

@@ -1,0 +1,104 @@
+"""Boxes whose begin is not known."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from layout_definition import factorisations, fits, layouts, owner_set, quick, same_map, shapes_of
+
+from tirx.layout import LayoutError, TileLayout
+
+
+def tile(text: str) -> TileLayout:
+    return TileLayout.parse(text)
+
+
+def strided(values: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> bool:
+    """Whether some list of iters gives these coordinates, by trying all of them."""
+    lines = np.stack([v.reshape(-1) for v in values.values()]) if values else np.zeros((0, 1), dtype=np.int64)
+    return any(fits(lines - lines[:, :1], factors) for factors in factorisations(lines.shape[1]))
+
+
+@quick
+@given(st.data(), layouts())
+def test_slice_dynamic(data: st.DataObject, layout: TileLayout) -> None:
+    """Right at every begin, and refused only when the boxes differ or when they or their begins are no layout."""
+    if data.draw(st.booleans()):
+        shape = data.draw(shapes_of(layout))
+    else:
+        shape = data.draw(st.sampled_from(factorisations(layout.size())))
+    sizes = tuple(data.draw(st.integers(1, extent)) for extent in shape)
+    multiples = tuple(data.draw(st.sampled_from([None, 0, 1, 2, 3, 4])) for _ in shape)
+    counts = tuple((e - n) // m + 1 if m else 1 for e, n, m in zip(shape, sizes, multiples, strict=True))
+    table = layout.table(shape)
+
+    def box(begin: tuple[int, ...]) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
+        where = tuple(slice(b, b + n) for b, n in zip(begin, sizes, strict=True))
+        return {name: values[where] for name, values in table.items()}
+
+    begins = {k: tuple(i * (m or 0) for i, m in zip(k, multiples, strict=True)) for k in np.ndindex(*counts)}
+    origin = (0,) * len(shape)
+    first = box(origin)
+    try:
+        found = layout.slice_dynamic(shape, sizes, multiples)
+    except LayoutError:
+        moved = all(
+            (values - values[origin] == first[name] - first[name][origin]).all()
+            for begin in begins.values()
+            for name, values in box(begin).items()
+        )
+        at = {name: np.array([values[begin] for begin in begins.values()]) for name, values in table.items()}
+        assert not (moved and strided(first) and strided(at))
+        return
+    assert found.begin_shape == counts
+    assert not found.begin.replica and not found.begin.offset
+    for step, begin in begins.items():
+        part = found.at(step)
+        for y, coord in enumerate(np.ndindex(*sizes)):
+            x = np.ravel_multi_index([b + c for b, c in zip(begin, coord, strict=True)], shape) if shape else 0
+            assert owner_set(part, y) == owner_set(layout, int(x))
+        if begin == origin:
+            assert same_map(part, found.layout)
+
+
+def test_stages_of_a_buffer() -> None:
+    """A tile of a pipeline: the stage is not known, and neither is the step of k inside of it."""
+    buffer = tile("S[(3, 128, 64) : (8192, 64, 1)] + 4096")
+    found = buffer.slice_dynamic((3, 128, 64), (1, 128, 16), (1, None, 16))
+    assert found.layout == tile("S[(128, 16) : (64, 1)] + 4096")
+    assert found.begin == tile("S[(3, 4) : (8192, 16)]")
+    assert found.begin_shape == (3, 1, 4)
+    assert found.at((2, 0, 3)) == tile("S[(128, 16) : (64, 1)] + 20528")
+    with pytest.raises(LayoutError, match=r"coordinate \(3, 0, 0\) is outside shape \(3, 1, 4\)"):
+        found.at((3, 0, 0))
+
+
+def test_large_tensors_are_not_listed() -> None:
+    found = TileLayout.row_major((2**20, 2**20)).slice_dynamic((2**20, 2**20), (128, 64), (1, 1))
+    assert found.layout == tile("S[(128, 64) : (1048576, 1)]")
+    assert found.begin_shape == (2**20 - 127, 2**20 - 63)
+
+
+def test_errors() -> None:
+    layout = tile("S[(4, 4, 8) : (64, 1, 4)]")
+    with pytest.raises(LayoutError) as caught:
+        layout.slice_dynamic((16, 8), (4, 8), (1, None))
+    assert str(caught.value) == (
+        "the box of dimension 0 of shape (16, 8) that begins at 1 has another layout than the first; the begin may "
+        "not be any multiple of 1, begins at multiples of 4 work"
+    )
+    with pytest.raises(LayoutError, match="that begins at 10 .* any multiple of 10, no larger multiple of it works"):
+        layout.slice_dynamic((16, 8), (4, 8), (10, None))
+    with pytest.raises(LayoutError, match="no tile layout describes a box of dimension 0 .* its first 4 elements"):
+        layout.slice_dynamic((16, 8), (5, 8), (None, None))
+    with pytest.raises(LayoutError, match="describes where boxes of dimension 0 .* only the first 2 begins"):
+        layout.slice_dynamic((16, 8), (1, 8), (3, None))
+    with pytest.raises(LayoutError, match="expected multiples above 0, or 0 or None .* found"):
+        layout.slice_dynamic((16, 8), (4, 8), (-1, 0))
+    with pytest.raises(LayoutError, match="expected one multiple per dimension"):
+        layout.slice_dynamic((16, 8), (4, 8), (1,))
+    with pytest.raises(LayoutError, match="dimension 0 of the region must satisfy"):
+        layout.slice_dynamic((16, 8), (17, 8), (1, 1))
+    # A shape that the layout does not split by.
+    with pytest.raises(LayoutError, match=r"the box of shape \(4, 3\) that begins at \(0, 1\) has another layout"):
+        tile("S[(6, 2) : (5, 1)]").slice_dynamic((4, 3), (1, 2), (1, 1))
