@@ -274,14 +274,15 @@ class TileLayout:
 
     # Normal form and comparison.
 
-    def canonicalize(self) -> TileLayout:
-        """The normal form: shortest shard and replica of the same map.
+    def canonicalize(self, fuse_threads: bool = False) -> TileLayout:
+        """The normal form: shortest shard and replica of the same map; with `fuse_threads` see there.
 
-        Unit iters go, neighbours that continue each other fuse, aliases become the axis they stand for, replica
-        strides are positive. Equal maps have equal normal forms, except for replicas that reach a place twice
-        (see `iters.canonical_replica`); `equivalent` is exact for those too.
+        Unit iters go, neighbours that continue each other fuse, aliases become the axis they stand for, a broadcast
+        iter is on an axis of the layout, and the replica is a function of the set that it reaches (see
+        `tirx.layout.replica`). Two layouts are the same map exactly when their normal forms are equal, unless a
+        replica is too large to search for its normal form; `equivalent` is exact for those too.
         """
-        return self._normal_form
+        return self.fuse_threads() if fuse_threads else self._normal_form
 
     @cached_property
     def _normal_form(self) -> TileLayout:

@@ -58,9 +58,9 @@ def test_empty_shard() -> None:
 def test_canonical_form_of_replicas() -> None:
     assert str(tile("S[2 : 1] + R[(2, 2) : (2@laneid, 1@laneid)]").canonicalize()) == "S[2 : 1] + R[4 : 1@laneid]"
     assert str(tile("S[2 : 1] + R[(2, 1, 3) : (-2, 7, 0)]").canonicalize()) == "S[2 : 1] + R[2 : 2] - 2"
-    # {0, 2, ..., 8, 10}: the longest run of step 2 does not divide the set, the next shorter one that does is taken.
+    # {0, 2, ..., 8, 10}: as many of the smallest steps as possible.
     assert str(tile("S[2 : 64] + R[(3, 3) : (2, 3)]").canonicalize()) == "S[2 : 64] + R[(3, 3) : (3, 2)]"
-    # {0, 2, 3, 5, 7, 8, 10}: seven places are no sum of disjoint runs, so the iters stay; `equivalent` still decides.
+    # {0, 2, 3, 5, 7, 8, 10}: seven places are no sum of disjoint runs.
     odd = tile("S[2 : 64] + R[(2, 2, 2) : (3, 2, 5)]")
     assert str(odd.canonicalize()) == "S[2 : 64] + R[(2, 2, 2) : (5, 3, 2)]"
     assert odd.equivalent(tile("S[2 : 64] + R[(2, 2, 2) : (-3, 2, 5)] + 3"))
@@ -84,6 +84,7 @@ def test_fuse_threads() -> None:
     }
     for before, after in fused.items():
         assert str(tile(before).fuse_threads()) == after
+        assert tile(before).canonicalize(fuse_threads=True) == tile(after)
     with pytest.raises(LayoutError, match="'laneid' .thread in warp. and 'wgid' .warpgroup in cta. leave a level open"):
         tile("S[(2, 32) : (1@wgid, 1@laneid)]").fuse_threads()
     with pytest.raises(LayoutError, match="overlap"):

@@ -100,7 +100,7 @@ def test_equivalent_is_equality_of_maps(a: TileLayout, b: TileLayout) -> None:
 small = st.builds(
     TileLayout,
     st.lists(st.builds(Iter, st.sampled_from([2, 4]), st.integers(0, 2)), max_size=3),
-    st.lists(st.builds(Iter, st.integers(1, 3), st.integers(-2, 2)), max_size=2),
+    st.lists(st.builds(Iter, st.integers(1, 3), st.integers(-2, 3)), max_size=3),
     st.dictionaries(st.just("m"), st.integers(0, 2), max_size=1),
 )
 
@@ -108,8 +108,6 @@ small = st.builds(
 @quick
 @given(small, small)
 def test_equal_maps_have_equal_normal_forms(a: TileLayout, b: TileLayout) -> None:
-    assert a.equivalent(b) == same_map(a, b)
-    # One-axis replicas this small are all sums of disjoint runs, so the normal form is unique.
     assert (a.canonicalize() == b.canonicalize()) == same_map(a, b)
 
 

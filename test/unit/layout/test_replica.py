@@ -1,0 +1,93 @@
+"""The normal form of replicas: one for every set."""
+
+from collections.abc import Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+from layout_definition import quick, same_map
+
+from tirx.layout import Iter, TileLayout
+from tirx.layout.replica import canonical_replica
+
+Steps = tuple[int, ...]
+
+
+def multisets(most: int, smallest: int = 1) -> Iterator[Steps]:
+    """Every ascending list of steps with a sum up to `most`."""
+    yield ()
+    for step in range(smallest, most + 1):
+        for rest in multisets(most - step, step):
+            yield (step, *rest)
+
+
+def sums(steps: Steps) -> frozenset[int]:
+    found = frozenset({0})
+    for step in steps:
+        found |= {place + step for place in found}
+    return found
+
+
+def steps_of(replica: tuple[Iter, ...]) -> Steps:
+    return tuple(sorted(step for it in replica for step in [it.stride] * (it.extent - 1)))
+
+
+def test_the_normal_form_is_the_lexicographically_smallest() -> None:
+    """All multisets of steps with a sum up to 13, against all others of the same set."""
+    smallest: dict[frozenset[int], Steps] = {}
+    for steps in multisets(13):
+        smallest[sums(steps)] = min(steps, smallest.get(sums(steps), steps))
+    assert len(smallest) == 148
+    for steps in multisets(13):
+        replica, shift = canonical_replica(tuple(Iter(2, step) for step in steps))
+        assert not shift
+        assert steps_of(replica) == smallest[sums(steps)]
+        assert len({it.stride for it in replica}) == len(replica)
+
+
+@st.composite
+def spellings(draw: st.DrawFn, steps: list[int]) -> TileLayout:
+    """A layout with these steps as copies: equal steps in runs or alone, forwards or backwards, in any order."""
+    replica: list[Iter] = []
+    shift = 0
+    for step in set(steps):
+        count = steps.count(step)
+        while count:
+            taken = draw(st.integers(1, count))
+            backwards = draw(st.booleans())
+            replica.append(Iter(taken + 1, -step if backwards else step))
+            shift += taken * step * backwards
+            count -= taken
+    replica += draw(st.lists(st.sampled_from([Iter(1, 5), Iter(3, 0), Iter(1, 0, "laneid")]), max_size=2))
+    return TileLayout([Iter(2, 64)], draw(st.permutations(replica)), {"m": shift})
+
+
+@quick
+@given(st.data(), st.lists(st.integers(1, 40), max_size=7))
+def test_all_spellings_have_one_normal_form(data: st.DataObject, steps: list[int]) -> None:
+    first, second = data.draw(spellings(steps)), data.draw(spellings(steps))
+    assert first.canonicalize() == second.canonicalize()
+    assert str(first.canonicalize()) == str(second.canonicalize())
+    assert same_map(first, first.canonicalize())
+
+
+steps_lists = st.lists(st.integers(1, 12), min_size=2, max_size=6)
+
+
+@quick
+@given(steps_lists, steps_lists)
+def test_other_steps_of_the_same_set(a: list[int], b: list[int]) -> None:
+    """Two sums of sets: whatever the steps were, equal sets have equal forms and others have not."""
+    forms = [canonical_replica(tuple(Iter(2, step) for step in steps))[0] for steps in (a, b)]
+    assert (forms[0] == forms[1]) == (sums(tuple(a)) == sums(tuple(b)))
+    assert sums(steps_of(forms[0])) == sums(tuple(a))
+
+
+def test_sets_too_large_to_search_keep_their_iters() -> None:
+    text = "S[2 : 9] + R[(2, 2, 2) : (400001, 200003, 200001)]"
+    layout = TileLayout.parse(text)
+    assert str(layout.canonicalize()) == text
+    assert layout.equivalent(TileLayout.parse("S[2 : 9] + R[(2, 2, 2) : (200003, 400001, -200001)] + 200001"))
+    assert not layout.equivalent(TileLayout.parse("S[2 : 9] + R[(2, 2, 2) : (400001, 200003, 200002)]"))
+    # Large, but every stride is beyond what the smaller ones reach.
+    large = TileLayout.parse("S[] + R[(4096, 2, 4096) : (1, 50331648, 4096)]")
+    assert str(large.canonicalize()) == "S[] + R[(2, 16777216) : (50331648, 1)]"
