@@ -1,5 +1,8 @@
 """The layout algebra: where every element of a tile lives, on named hardware axes. Plain integers and numpy."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from tirx.layout.axis import Axis, axis, known_axes, register_axis
 from tirx.layout.banks import (
     AccessReport,
@@ -24,6 +27,10 @@ from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
 from tirx.layout.tile import TileLayout
 from tirx.layout.tvm_notation import to_tvm
 
+if TYPE_CHECKING:
+    from tirx.layout.slicing import DynamicSlice
+    from tirx.layout.symbolic import SymbolicTileLayout
+
 __all__ = [
     "SWIZZLE_MODES",
     "AccessReport",
@@ -32,6 +39,7 @@ __all__ = [
     "BankLines",
     "BitMatrix",
     "ComposeLayout",
+    "DynamicSlice",
     "ElementType",
     "Iter",
     "Layout",
@@ -40,6 +48,7 @@ __all__ = [
     "MeshError",
     "SwizzleLayout",
     "SwizzleMode",
+    "SymbolicTileLayout",
     "TileLayout",
     "analyse_access",
     "analyse_ldmatrix",
@@ -56,3 +65,12 @@ __all__ = [
     "resolve",
     "to_tvm",
 ]
+
+_ON_DEMAND = {"DynamicSlice": "tirx.layout.slicing", "SymbolicTileLayout": "tirx.layout.symbolic"}
+"""Names that are imported when they are asked for, because few programs do."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _ON_DEMAND:
+        return getattr(import_module(_ON_DEMAND[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
