@@ -82,13 +82,16 @@ class Axis:
         return self.bound * self.cell_bits // element_bits
 
 
+# Grids, CTAs and clusters: CUDA programming guide, technical specifications (clusters of more than 8 CTAs are not
+# portable, more than 16 do not exist). Tensor memory: PTX ISA, tensor memory addressing. P, F and Bank belong to
+# scratchpads of other machines.
 _BUILTIN = (
     Axis("bx", "thread", "CTA index in the grid, x", "cta", "kernel", bound=2**31 - 1),
     Axis("by", "thread", "CTA index in the grid, y", "cta", "kernel", bound=65535),
     Axis("bz", "thread", "CTA index in the grid, z", "cta", "kernel", bound=65535),
-    Axis("cbx", "thread", "CTA index in the cluster, x", "cta", "cluster"),
-    Axis("cby", "thread", "CTA index in the cluster, y", "cta", "cluster"),
-    Axis("cbz", "thread", "CTA index in the cluster, z", "cta", "cluster"),
+    Axis("cbx", "thread", "CTA index in the cluster, x", "cta", "cluster", bound=16),
+    Axis("cby", "thread", "CTA index in the cluster, y", "cta", "cluster", bound=16),
+    Axis("cbz", "thread", "CTA index in the cluster, z", "cta", "cluster", bound=16),
     Axis("tx", "thread", "linear thread index in the CTA", "thread", "cta", bound=1024, weight=1),
     Axis("tid", "thread", "block-wide thread id, the same as tx", "thread", "cta", 1024, 1, alias_of="tx"),
     Axis("warpid", "thread", "warp index in the CTA", "warp", "cta", bound=32, weight=32),
@@ -102,6 +105,8 @@ _BUILTIN = (
     Axis("F", "memory", "free position inside a scratchpad partition, in elements"),
     Axis("Bank", "memory", "accumulation bank of a scratchpad partition", bound=8),
     Axis("TLane", "memory", "tensor memory lane", bound=128),
+    # A coordinate on TCol counts elements packed into the cells: there are 1024 for 16 bits. A layout that keeps one
+    # narrower element per cell has stride 32 / bits.
     Axis("TCol", "memory", "tensor memory column, in elements; 512 cells of 32 bits", bound=512, cell_bits=32),
 )
 
@@ -132,10 +137,35 @@ def canonical_name(name: str) -> str:
 
 
 def register_axis(new: Axis) -> Axis:
-    """Adds an axis. Registering an equal axis again is a no-op; a different one of a taken name is a LayoutError."""
-    if new.alias_of is not None:
-        axis(new.alias_of)
-    old = _REGISTRY.setdefault(new.name, new)
-    if old != new:
-        raise LayoutError(f"axis '{new.name}' is already registered as: {old.meaning}")
-    return old
+    """Adds an axis. Registering an equal axis again is a no-op.
+
+    Raises LayoutError for a name that stands for another axis; for a thread axis that does not say which scope it
+    counts inside of which, or whose weight is not the number of threads of that scope; for scopes that would lie
+    inside of themselves; and for an alias of an unknown axis or of another kind.
+    """
+    old = _REGISTRY.get(new.name)
+    if old is not None:
+        if old != new:
+            raise LayoutError(f"axis '{new.name}' is already registered as: {old.meaning}")
+        return old
+    if new.alias_of is not None and axis(new.alias_of).kind != new.kind:
+        raise LayoutError(f"axis '{new.name}' stands for '{new.alias_of}', which is no {new.kind} axis")
+    if new.kind == "thread":
+        _check_scopes(new)
+    _REGISTRY[new.name] = new
+    return new
+
+
+def _check_scopes(new: Axis) -> None:
+    if new.unit is None or new.parent is None:
+        raise LayoutError(
+            f"thread axis '{new.name}' must say which scope it counts (unit) and inside of which (parent)"
+        )
+    threads = SCOPE_THREADS.get(new.unit)
+    if new.weight is not None and threads is not None and new.weight != threads:
+        raise LayoutError(f"axis '{new.name}' counts {new.unit}s of {threads} threads, found weight {new.weight}")
+    around = {new.parent}
+    while grown := {row.parent for row in _REGISTRY.values() if row.unit in around and row.parent} - around:
+        around |= grown
+    if new.unit in around:
+        raise LayoutError(f"axis '{new.name}' puts {new.unit} inside of {new.parent}, which lies inside of {new.unit}")

@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
 from tirx.layout.axis import SCOPE_THREADS, Axis, axis, known_axes
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters
 from tirx.layout.tile import TileLayout
 
 
-def _threads(row: Axis, scope: str | None) -> int:
-    """Threads in a scope; a CTA has more than any fixed scope, so it sorts last."""
-    return SCOPE_THREADS.get(scope or row.name, 1 << 30)
+def _chain(rows: Sequence[Axis]) -> list[Axis]:
+    """One axis per level, innermost first; LayoutError unless each counts what the one before it lies inside of."""
+    levels = list({(row.unit, row.parent): row for row in rows}.values())
+    for a, b in combinations(levels, 2):
+        if a.unit == b.unit or a.parent == b.parent or a.depends_on(b):
+            raise _unchained(a, b, "overlap")
+    inside_of = {row.unit: row for row in levels}
+    parents = {row.parent for row in levels}
+    chains: list[list[Axis]] = []
+    for row in levels:
+        if row.unit in parents:
+            continue
+        chain = [row]
+        while (outer := inside_of.get(chain[-1].parent)) is not None:
+            chain.append(outer)
+        chains.append(chain)
+    if len(chains) > 1:
+        inner, outer, *_ = sorted(chains, key=lambda chain: SCOPE_THREADS.get(chain[0].unit or "", 1 << 30))
+        raise _unchained(inner[-1], outer[0], "leave a level open")
+    return chains[0]
+
+
+def _unchained(inner: Axis, outer: Axis, relation: str) -> LayoutError:
+    return LayoutError(
+        f"thread axes '{inner.name}' ({inner.unit} in {inner.parent}) and '{outer.name}' ({outer.unit} in "
+        f"{outer.parent}) {relation}; expected the second to count {inner.parent}s"
+    )
+
+
+def scope(layout: TileLayout) -> tuple[str, str] | None:
+    """See TileLayout.scope."""
+    used = [row for row in map(axis, layout.canonicalize().axes) if row.kind == "thread"]
+    if not used:
+        return None
+    chain = _chain(used)
+    return chain[0].unit or chain[0].name, chain[-1].parent or chain[-1].name
 
 
 def fuse_threads(layout: TileLayout) -> TileLayout:
@@ -19,20 +55,16 @@ def fuse_threads(layout: TileLayout) -> TileLayout:
     used = [row for row in map(axis, layout.axes) if row.weight is not None]
     if len(used) < 2:
         return layout
-    chain = sorted(used, key=lambda row: _threads(row, row.unit))
-    for low, high in zip(chain, chain[1:], strict=False):
-        if low.parent != high.unit:
-            relation = "overlap" if _threads(low, low.parent) > _threads(high, high.unit) else "leave a level open"
-            raise LayoutError(
-                f"thread axes '{low.name}' ({low.unit} in {low.parent}) and '{high.name}' ({high.unit} in "
-                f"{high.parent}) {relation}; expected the second to count {low.parent}s"
-            )
+    chain = _chain(used)
     unit, parent = chain[0].unit, chain[-1].parent
-    fused = next(
+    candidates = [
         row
         for row in known_axes()
         if (row.unit, row.parent) == (unit, parent) and row.weight is not None and row.alias_of is None
-    )
+    ]
+    if not candidates:
+        raise LayoutError(f"no axis counts the {unit}s in a {parent}: one can be registered, with a weight")
+    fused = candidates[0]
     base = fused.weight or 1
     factor = {row.name: (row.weight or 1) // base for row in used}
 

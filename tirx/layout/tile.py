@@ -1,7 +1,13 @@
 """`TileLayout`: shard, replica and offset over named axes.
 
 For a logical element x the layout gives L(x) = { D(x) + r + O : r in R }, where D splits x over the shard iters,
-R is what the replica iters reach and O the offset. An axis that a layout does not mention has coordinate 0.
+R is what the replica iters reach and O the offset.
+
+An axis that a layout does not mention has coordinate 0: S[32 : 1@laneid] lies in warp 0 and nowhere else. Everything
+that compares places (`owners`, `inverse`, `equivalent`, `overlaps`, ...) takes it so. A layout that is meant for each
+warp says it: `replicate_over("warpid", 4)`. Register tiles of a kernel are the one exception. What the threads of a
+block hold of them is counted by `tirx.layout.holdings`, for which a thread axis that is not mentioned is free, because
+all threads of the block run the code: of a tile on laneid alone every warp has a copy.
 """
 
 from __future__ import annotations
@@ -315,6 +321,16 @@ class TileLayout:
         from tirx.layout import scopes
 
         return scopes.fuse_threads(self)
+
+    def scope(self) -> tuple[str, str] | None:
+        """The innermost scope that the thread axes count and the outermost one that they lie inside of.
+
+        ("thread", "warp") for laneid, ("thread", "cta") for laneid and warpid; None without thread axes. Raises
+        LayoutError when the axes do not follow each other: laneid and wgid leave the warp open, laneid and tx overlap.
+        """
+        from tirx.layout import scopes
+
+        return scopes.scope(self)
 
     # New layouts.
 

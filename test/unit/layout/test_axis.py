@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tirx.layout import Axis, LayoutError, TileLayout, axis, known_axes, register_axis
+from tirx.layout.holdings import held_elements
 
 
 def test_thread_axes_of_a_thread() -> None:
@@ -52,6 +53,72 @@ def test_register() -> None:
         axis("test_alias")
     with pytest.raises(LayoutError, match="weight of axis 'w'"):
         Axis("w", "memory", "", weight=3)
+
+
+def test_registered_thread_axes_have_scopes() -> None:
+    with pytest.raises(LayoutError, match="'test_quad' must say which scope it counts"):
+        register_axis(Axis("test_quad", "thread", "quad of lanes"))
+    with pytest.raises(LayoutError, match="counts threads of 1 threads, found weight 4"):
+        register_axis(Axis("test_quad", "thread", "quad of lanes", "thread", "warp", bound=8, weight=4))
+    with pytest.raises(LayoutError, match="puts kernel inside of warp, which lies inside of kernel"):
+        register_axis(Axis("test_loop", "thread", "", "kernel", "warp"))
+    with pytest.raises(LayoutError, match="stands for 'm', which is no thread axis"):
+        register_axis(Axis("test_loop", "thread", "", "thread", "warp", alias_of="m"))
+    quad = register_axis(Axis("test_quad", "thread", "quad of lanes", "test_quad", "warp", bound=8, weight=4))
+    in_quad = register_axis(Axis("test_in_quad", "thread", "lane in a quad", "thread", "test_quad", bound=4, weight=1))
+    assert not quad.depends_on(in_quad)
+    assert quad.depends_on(axis("laneid"))
+    layout = TileLayout.parse("S[(8, 4) : (1@test_quad, 1@test_in_quad)]")
+    assert layout.scope() == ("thread", "warp")
+    assert layout.fuse_threads() == TileLayout.parse("S[32 : 1@laneid]")
+
+
+@pytest.mark.parametrize(
+    ("text", "scope"),
+    [
+        ("S[8 : 1]", None),
+        ("S[(2, 8) : (1@pid, 1)]", None),
+        ("S[(32, 8) : (1@laneid, 1)]", ("thread", "warp")),
+        ("S[(4, 32) : (1@warpid, 1@laneid)]", ("thread", "cta")),
+        ("S[(2, 4, 32) : (1@wgid, 1@wid_in_wg, 1@laneid)]", ("thread", "cta")),
+        ("S[(4, 2) : (1@wid_in_wg, 1)]", ("warp", "warpgroup")),
+        ("S[(2, 128) : (1@bx, 1@tid)]", ("thread", "kernel")),
+        ("S[(2, 2, 128) : (1@cbx, 1@cby, 1@tx)]", ("thread", "cluster")),
+        ("S[8 : 1] + R[4 : 1@warpid]", ("warp", "cta")),
+        ("S[(1, 8) : (1@laneid, 1)]", None),
+    ],
+)
+def test_scope(text: str, scope: tuple[str, str] | None) -> None:
+    assert TileLayout.parse(text).scope() == scope
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "S[(2, 32) : (1@wgid, 1@laneid)]",
+            "'laneid' .thread in warp. and 'wgid' .warpgroup in cta. leave a level open",
+        ),
+        ("S[(2, 32) : (1@bx, 1@laneid)]", "'laneid' .thread in warp. and 'bx' .cta in kernel. leave a level open"),
+        ("S[(2, 32) : (1@tx, 1@laneid)]", "overlap"),
+        ("S[(2, 32) : (1@warpid, 1@tid_in_wg)]", "overlap"),
+        ("S[(2, 2) : (1@bx, 1@cbx)]", "overlap"),
+    ],
+)
+def test_scopes_that_do_not_follow_each_other(text: str, message: str) -> None:
+    with pytest.raises(LayoutError, match=message):
+        TileLayout.parse(text).scope()
+
+
+def test_an_axis_that_is_not_mentioned() -> None:
+    """It is at 0 in the algebra; copies are made on purpose."""
+    lanes = TileLayout.parse("S[32 : 1@laneid]")
+    assert lanes.inverse({"laneid": 3, "warpid": 0}) == [3]
+    assert lanes.inverse({"laneid": 3, "warpid": 1}) == []
+    assert lanes.replicate_over("warpid", 4).inverse({"laneid": 3, "warpid": 1}) == [3]
+    # Registers are counted for every thread of a block: the code of the tile runs in each warp.
+    assert (held_elements(lanes, (32,), 64) == np.arange(64)[:, None] % 32).all()
+    assert (held_elements(lanes.replicate_over("warpid", 2), (32,), 64) == np.arange(64)[:, None] % 32).all()
 
 
 def test_alias() -> None:
