@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tirx.layout.domain import Coordinate, Region, Shape, check_count, check_region, check_shape
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, Iters, NotStrided, accumulate, canonical_shard, group_iters, infer_iters
+from tirx.layout.iters import Iter, Iters, NotStrided, accumulate, group_iters, infer_iters
 from tirx.layout.tile import TileLayout
 
 Table = dict[str, NDArray[np.int64]]
@@ -43,11 +43,21 @@ def _box(table: Table, dims: Shape, bounds: Region) -> Table:
     return {name: values - values[0] for name, values in cut.items()}
 
 
-def _line(iters: Iters) -> tuple[int, str] | None:
-    """Stride and axis of iters that make a single line, as most dimensions do."""
-    if len(iters) > 1:
-        iters = canonical_shard(iters)
-    return (iters[0].stride, iters[0].axis) if len(iters) == 1 else None
+def _aligned(iters: Iters, begin: int, size: int) -> Iters | None:
+    """The iters of [begin, begin + size) where it is whole runs of the inner iters and a part of one other; or None."""
+    inner: list[Iter] = []
+    for it in reversed(iters):
+        digit = begin % it.extent
+        if digit == 0 and size % it.extent == 0:
+            inner.append(it)
+        elif digit + size <= it.extent:
+            inner.append(Iter(size, it.stride, it.axis))
+            break
+        else:
+            return None
+        begin //= it.extent
+        size //= it.extent
+    return tuple(reversed(inner))
 
 
 def slice_region(layout: TileLayout, shape: Shape, region: Region) -> TileLayout:
@@ -56,6 +66,7 @@ def slice_region(layout: TileLayout, shape: Shape, region: Region) -> TileLayout
     When the shard splits by dimension, every dimension is decided on its own; otherwise the box is decided as a
     whole, element by element.
     """
+    layout = layout.canonicalize()
     dims = check_shape(shape, layout.size())
     bounds = check_region(region, dims)
     base = layout.apply([begin for begin, _ in bounds], dims)
@@ -72,13 +83,11 @@ def slice_region(layout: TileLayout, shape: Shape, region: Region) -> TileLayout
     parts: list[Iter] = []
     for d, (begin, end) in enumerate(bounds):
         iters = shard[seps[d] : seps[d + 1]]
-        if (begin, end) == (0, dims[d]):
-            parts += iters
+        aligned = _aligned(iters, begin, end - begin)
+        if aligned is not None:
+            parts += aligned
             continue
-        line = _line(iters)
-        if line is not None:
-            parts.append(Iter(end - begin, *line))
-            continue
+        check_count(dims[d], layout)
         found = infer_iters(_box(accumulate(iters), (dims[d],), [(begin, end)]), end - begin, "m")
         if isinstance(found, NotStrided):
             raise LayoutError(
@@ -152,6 +161,7 @@ def slice_dynamic(layout: TileLayout, shape: Shape, sizes: Shape, multiples: Seq
     A box at begin b is the first box moved exactly when D(b + y) - D(b) = D(y) for every y in the box: row-major flat
     indices add up like coordinates.
     """
+    layout = layout.canonicalize()
     dims = check_shape(shape, layout.size())
     check_region([(0, size) for size in sizes], dims)
     if len(multiples) != len(dims):
@@ -173,9 +183,9 @@ def slice_dynamic(layout: TileLayout, shape: Shape, sizes: Shape, multiples: Seq
         box, moves = (), ()
         for d, extent in enumerate(dims):
             iters = shard[seps[d] : seps[d + 1]]
-            line = _line(iters)
-            if line is not None:
-                part, move = (Iter(sizes[d], *line),), (Iter(counts[d], line[0] * steps[d], line[1]),)
+            if len(iters) == 1:
+                stride, name = iters[0].stride, iters[0].axis
+                part, move = (Iter(sizes[d], stride, name),), (Iter(counts[d], stride * steps[d], name),)
             else:
                 check_count(max(extent, counts[d] * sizes[d]), layout)
                 own = slice(d, d + 1)
