@@ -21,6 +21,7 @@ from tirx.layout.dtypes import ElementType, element_type
 from tirx.layout.errors import LayoutError
 from tirx.layout.gf2 import BitMatrix
 from tirx.layout.iters import Iter
+from tirx.layout.linear import LinearLayout, from_linear, to_linear
 from tirx.layout.mesh import Mesh, MeshError
 from tirx.layout.parse import Layout, parse_layout, resolve
 from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
@@ -46,6 +47,7 @@ __all__ = [
     "LayoutError",
     "Mesh",
     "MeshError",
+    "LinearLayout",
     "SwizzleLayout",
     "SwizzleMode",
     "SymbolicTileLayout",
@@ -59,11 +61,13 @@ __all__ = [
     "conflict_degree",
     "cute_shape",
     "element_type",
+    "from_linear",
     "known_axes",
     "parse_layout",
     "register_axis",
     "resolve",
     "to_tvm",
+    "to_linear",
 ]
 
 _ON_DEMAND = {"DynamicSlice": "tirx.layout.slicing", "SymbolicTileLayout": "tirx.layout.symbolic"}

@@ -1,0 +1,198 @@
+"""Reading and printing linear layouts in the two texts that Triton has for them.
+
+The list that its `LinearLayout` prints, and the attributes `#ttg.linear` and `#ttg.shared_linear`:
+
+     - register=1 -> (0, 1)
+       register=2 -> (8, 0)
+     - lane=1 -> (0, 2)
+     - warp is a size 1 dimension
+    where out dims are: [dim0 (size 16), dim1 (size 4)]
+
+    #ttg.linear<{register = [[0, 1], [8, 0]], lane = [[0, 2]], warp = [], block = []}>
+    #ttg.shared_linear<{offset = [[0, 1], [0, 2], [1, 0], [2, 2]]}, alignment = 16>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from tirx.layout.errors import LayoutError
+
+Basis = tuple[int, ...]
+Bases = tuple[tuple[str, tuple[Basis, ...]], ...]
+"""For every input dimension the images of its bits, lowest first, as output coordinates."""
+
+OutDims = tuple[tuple[str, int], ...]
+
+T = TypeVar("T")
+
+_TOKEN = re.compile(r"\s*(->|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[^\sA-Za-z0-9_])")
+_ATTRIBUTE = re.compile(r"\s*(?:#\w+\s*=\s*)?#(?:ttg|triton_gpu)\.(linear|shared_linear)\s*<")
+
+
+class LinearParts(NamedTuple):
+    """What a text says; `out_dims` is None where the text leaves it to the bases."""
+
+    bases: Bases
+    out_dims: OutDims | None
+
+
+class _Reader:
+    def __init__(self, text: str, position: int = 0):
+        self.text = text
+        self.position = position
+
+    def peek(self) -> str | None:
+        match = _TOKEN.match(self.text, self.position)
+        return match.group(1) if match else None
+
+    def at(self) -> int:
+        match = _TOKEN.match(self.text, self.position)
+        return match.start(1) if match else len(self.text)
+
+    def take(self, token: str) -> bool:
+        if self.peek() != token:
+            return False
+        self.position = self.at() + len(token)
+        return True
+
+    def fail(self, expected: str) -> LayoutError:
+        token = self.peek()
+        found = "the end of the text" if token is None else repr(token)
+        return LayoutError(f"expected {expected}, found {found}", self.at())
+
+    def expect(self, *tokens: str) -> None:
+        for token in tokens:
+            if not self.take(token):
+                raise self.fail(f"'{token}'")
+
+    def name(self, what: str) -> str:
+        token = self.peek()
+        if token is None or not token.isidentifier():
+            raise self.fail(what)
+        self.take(token)
+        return token
+
+    def integer(self) -> int:
+        token = self.peek()
+        if token is None or not token.isdecimal():
+            raise self.fail("an integer of 0 or more")
+        self.take(token)
+        return int(token)
+
+    def listed(self, opening: str, item: Callable[[], T], closing: str) -> tuple[T, ...]:
+        self.expect(opening)
+        items: list[T] = []
+        while self.peek() != closing:
+            items.append(item())
+            if not self.take(","):
+                break
+        self.expect(closing)
+        return tuple(items)
+
+    def basis(self, opening: str, closing: str) -> Basis:
+        return self.listed(opening, self.integer, closing)
+
+    def end(self) -> None:
+        if self.peek() is not None:
+            raise self.fail("the end of the layout")
+
+
+def _dimension(read: _Reader) -> tuple[str, tuple[Basis, ...]]:
+    """`name = [[..], ..]` of an attribute."""
+    name = read.name("a dimension such as register or offset")
+    read.expect("=")
+    return name, read.listed("[", lambda: read.basis("[", "]"), "]")
+
+
+def _attribute(read: _Reader) -> LinearParts:
+    bases = read.listed("{", lambda: _dimension(read), "}")
+    if read.take(","):
+        # What the base address is a multiple of, which is no part of the map.
+        read.expect("alignment", "=")
+        read.integer()
+    read.expect(">")
+    read.end()
+    return LinearParts(bases, None)
+
+
+def _bullet(read: _Reader) -> tuple[str, tuple[Basis, ...]]:
+    """One input dimension of a list: its bits line by line, or the sentence that it has none."""
+    name = read.name("an input dimension such as register or offset")
+    if read.take("is"):
+        read.expect("a", "size", "1", "dimension")
+        return name, ()
+    found: list[Basis] = []
+    while True:
+        read.expect("=")
+        at = read.at()
+        if (step := read.integer()) != 1 << len(found):
+            raise LayoutError(f"expected {name}={1 << len(found)}, found {name}={step}", at)
+        read.expect("->")
+        found.append(read.basis("(", ")"))
+        if not read.take(name):
+            return name, tuple(found)
+
+
+def _out_dim(read: _Reader) -> tuple[str, int]:
+    name = read.name("an output dimension such as dim0")
+    read.expect("(", "size")
+    size = read.integer()
+    read.expect(")")
+    return name, size
+
+
+def _list(read: _Reader) -> LinearParts:
+    if read.take("("):
+        read.expect("empty", "layout")
+        out_dims: OutDims = ()
+        if read.take("with"):
+            read.expect("out", "-", "dims")
+            out_dims = read.listed("[", lambda: _out_dim(read), "]")
+        read.expect(")")
+        read.end()
+        return LinearParts((), out_dims)
+    bases: list[tuple[str, tuple[Basis, ...]]] = []
+    while read.take("-"):
+        bases.append(_bullet(read))
+    if not bases:
+        raise read.fail("'- register=1 -> (..)', or #ttg.linear<..>, or #ttg.shared_linear<..>")
+    read.expect("where", "out", "dims", "are", ":")
+    out_dims = read.listed("[", lambda: _out_dim(read), "]")
+    read.end()
+    return LinearParts(tuple(bases), out_dims)
+
+
+def read_linear(text: str) -> LinearParts:
+    """Reads either text; LayoutError with the character offset of the mistake. An alias `#name =` may precede."""
+    attribute = _ATTRIBUTE.match(text)
+    return _list(_Reader(text)) if attribute is None else _attribute(_Reader(text, attribute.end()))
+
+
+def print_list(bases: Bases, out_dims: OutDims) -> str:
+    """The list of bases, as Triton prints a `LinearLayout`, without the line break before it."""
+    dims = "[" + ", ".join(f"{name} (size {size})" for name, size in out_dims) + "]"
+    if not bases:
+        return f"(empty layout with out-dims {dims})" if out_dims else "(empty layout)"
+    lines: list[str] = []
+    for name, images in bases:
+        if not images:
+            lines.append(f" - {name} is a size 1 dimension")
+        for i, image in enumerate(images):
+            lines.append(f" {' ' if i else '-'} {name}={1 << i} -> ({', '.join(map(str, image))})")
+    return "\n".join([*lines, f"where out dims are: {dims}"])
+
+
+def print_attribute(bases: Bases, alignment: int | None) -> str:
+    """`#ttg.shared_linear` when an alignment in bytes is given, else `#ttg.linear`."""
+
+    def dimension(name: str, images: tuple[Basis, ...]) -> str:
+        return f"{name} = [{', '.join(str(list(image)) for image in images)}]"
+
+    if alignment is None:
+        return f"#ttg.linear<{{{', '.join(dimension(*row) for row in bases)}}}>"
+    # An empty block dimension is left out here, but written in a distributed layout.
+    shown = ", ".join(dimension(name, images) for name, images in bases if images or name != "block")
+    return f"#ttg.shared_linear<{{{shown}}}, alignment = {alignment}>"
