@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout import cute
+from tirx.layout.axis import axis
 from tirx.layout.domain import Coordinate, Region, Shape
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import reach
+from tirx.layout.iters import reach, size_of
 from tirx.layout.notation import ComposeParts, SwizzleParts, read_compose
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on
+
+_MOST_ADDRESSES = 1 << 24
+"""Addresses that are compared one by one."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,40 @@ class ComposeLayout:
     def is_injective(self) -> bool:
         """Whether no address holds two different elements. The swizzle is a permutation, so the tile decides."""
         return self.tile.is_injective()
+
+    def is_surjective(self, box: Mapping[str, int | tuple[int, int]]) -> bool:
+        """Whether every place of a box holds some copy of some element; see TileLayout.is_surjective.
+
+        Raises LayoutError for an empty box, and when more than 2**24 addresses would have to be looked at.
+        """
+        for name, bound in box.items():
+            low, high = bound if isinstance(bound, tuple) else (0, bound)
+            if not low < high:
+                raise LayoutError(f"expected begin < end on axis '{name}' of the box, found {(low, high)}")
+            # On any other axis everything is at coordinate 0.
+            held = self._addresses() if axis(name).name == "m" else np.zeros(1, dtype=np.int64)
+            if np.count_nonzero((held >= low) & (held < high)) != high - low:
+                return False
+        return True
+
+    def overlaps(self, other: ComposeLayout | TileLayout) -> bool:
+        """Whether some address holds an element of both layouts, copies included.
+
+        Raises LayoutError when `other` mentions another axis than m, and for more than 2**24 addresses.
+        """
+        if isinstance(other, TileLayout):
+            other = ComposeLayout(SwizzleLayout(0, 0, 0), other)
+        (low, high), (other_low, other_high) = self.footprint()["m"], other.footprint()["m"]
+        if high < other_low or other_high < low:
+            return False
+        return len(np.intersect1d(self._addresses(), other._addresses(), assume_unique=True)) > 0
+
+    def _addresses(self) -> NDArray[np.int64]:
+        """All swizzled addresses that hold something, sorted, each once."""
+        count = self.size() * size_of(self.tile.replica)
+        if count > _MOST_ADDRESSES:
+            raise LayoutError(f"expected at most {_MOST_ADDRESSES} addresses to compare, found {count} in {self}")
+        return np.unique(self.swizzle.apply(self.tile_addresses()))
 
     def canonicalize(self) -> ComposeLayout:
         """Same swizzle, tile in normal form."""

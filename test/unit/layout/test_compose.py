@@ -35,6 +35,40 @@ def test_footprint(layout: ComposeLayout) -> None:
     )
 
 
+@quick
+@given(layouts, layouts, st.integers(-60, 200), st.integers(1, 40))
+def test_places(layout: ComposeLayout, other: ComposeLayout, low: int, extent: int) -> None:
+    mine, theirs = ({owner["m"] for x in range(each.size()) for owner in each.owners(x)} for each in (layout, other))
+    assert layout.is_surjective({"m": (low, low + extent)}) == (set(range(low, low + extent)) <= mine)
+    first = min(mine)
+    run = next(n for n in range(1, len(mine) + 1) if first + n not in mine)
+    assert layout.is_surjective({"m": (first, first + run)})
+    assert not layout.is_surjective({"m": (first, first + run + 1)})
+    assert layout.overlaps(other) == bool(mine & theirs)
+    plain = {owner.get("m", 0) for x in range(other.size()) for owner in other.tile.owners(x)}
+    assert layout.overlaps(other.tile) == bool(mine & plain)
+
+
+def test_places_of_a_tile() -> None:
+    assert ROWS.is_surjective({"m": 512})
+    assert ROWS.is_surjective({"m": (8, 64), "laneid": 1})
+    assert not ROWS.is_surjective({"m": 513})
+    assert not ROWS.is_surjective({"m": 512, "laneid": 2})
+    # Columns 0 to 7 and 8 to 15 of a swizzled tile share no place, nor do two tiles one after the other.
+    left, right = (ROWS.slice((8, 64), [(0, 8), (c, c + 8)]) for c in (0, 8))
+    assert not left.overlaps(right)
+    # Without its swizzle the right part is where the left part has its row 1.
+    assert left.overlaps(right.tile)
+    assert not ROWS.overlaps(ComposeLayout(ROWS.swizzle, ROWS.tile.with_offset(m=512)))
+    with pytest.raises(LayoutError, match=r"expected begin < end on axis 'm' of the box, found \(4, 4\)"):
+        ROWS.is_surjective({"m": (4, 4)})
+    with pytest.raises(LayoutError, match="expected a layout on axis m only, found laneid"):
+        ROWS.overlaps(TileLayout.parse("S[8 : 1@laneid]"))
+    large = ComposeLayout(SwizzleLayout(3, 3, 3), TileLayout.row_major((1 << 13, 1 << 13)))
+    with pytest.raises(LayoutError, match="expected at most 16777216 addresses to compare, found 67108864"):
+        large.is_surjective({"m": 8})
+
+
 def test_footprint_of_a_large_tile_needs_no_table() -> None:
     tile = TileLayout.parse("S[(4096, 4096, 4096) : (-16777216, 4096, 1)] + 68702699520")
     layout = ComposeLayout(SwizzleLayout(3, 3, 3), tile)
