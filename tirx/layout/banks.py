@@ -10,7 +10,7 @@ and `stmatrix` serve one 8x8 matrix, eight rows of 16 bytes, in a phase.
 
 Measured on an H200 (sm_90), by the cycles of loads, stores and `ldmatrix` under random, strided and broadcast patterns:
 the wavefronts are those of the model, with one exception, where they are fewer, down to half: loads of 8 and 16 bytes
-in which every lane n has the address of lane n ^ 1, or every lane that of lane n ^ 2.
+of which many lanes, such as each lane n and lane n ^ 1, have the same address.
 """
 
 from __future__ import annotations
