@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 
 from tirx.layout import cute
 from tirx.layout.axis import axis
-from tirx.layout.domain import Coordinate, Region, Shape
+from tirx.layout.domain import Coordinate, Region, Shape, check_count
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import reach, size_of
 from tirx.layout.notation import ComposeParts, SwizzleParts, read_compose
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on
-
-_MOST_ADDRESSES = 1 << 24
-"""Addresses that are compared one by one."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +149,7 @@ class ComposeLayout:
     def is_surjective(self, box: Mapping[str, int | tuple[int, int]]) -> bool:
         """Whether every place of a box holds some copy of some element; see TileLayout.is_surjective.
 
-        Raises LayoutError for an empty box, and when more than 2**24 addresses would have to be looked at.
+        Raises LayoutError for an empty box, and when more than 2**24 addresses would have to be compared.
         """
         for name, bound in box.items():
             low, high = bound if isinstance(bound, tuple) else (0, bound)
@@ -178,9 +175,7 @@ class ComposeLayout:
 
     def _addresses(self) -> NDArray[np.int64]:
         """All swizzled addresses that hold something, sorted, each once."""
-        count = self.size() * size_of(self.tile.replica)
-        if count > _MOST_ADDRESSES:
-            raise LayoutError(f"expected at most {_MOST_ADDRESSES} addresses to compare, found {count} in {self}")
+        check_count(self.size() * size_of(self.tile.replica), self)
         return np.unique(self.swizzle.apply(self.tile_addresses()))
 
     def canonicalize(self) -> ComposeLayout:
@@ -205,6 +200,23 @@ class ComposeLayout:
         tile, seps = self.tile.group(shape)
         return ComposeLayout(self.swizzle, tile), seps
 
+    def group_many(self, shapes: Sequence[Shape]) -> tuple[ComposeLayout, tuple[tuple[int, ...], ...]]:
+        """Groups the tile by several shapes at once; see TileLayout.group_many."""
+        tile, seps = self.tile.group_many(shapes)
+        return ComposeLayout(self.swizzle, tile), seps
+
+    def broadcast(self, extent: int, position: int, shape: Shape | None = None) -> ComposeLayout:
+        """The layout with one more dimension whose elements are all at one place; see TileLayout.broadcast."""
+        return ComposeLayout(self.swizzle, self.tile.broadcast(extent, position, "m", shape))
+
+    def storage(self) -> ComposeLayout:
+        """What one thread sees, which is all of it: the layout has no thread axes."""
+        return self
+
+    def compose(self, inner: TileLayout) -> ComposeLayout:
+        """The layout x -> self(inner(x)); see TileLayout.compose."""
+        return ComposeLayout(self.swizzle, self.tile.compose(inner))
+
     def permute(self, perm: Sequence[int], shape: Shape | None = None) -> ComposeLayout:
         """The layout of the transposed tensor; see TileLayout.permute."""
         return ComposeLayout(self.swizzle, self.tile.permute(perm, shape))
@@ -219,12 +231,23 @@ class ComposeLayout:
         Raises LayoutError when this layout is no whole number of swizzle periods, because then its copies would be
         swizzled differently.
         """
-        if self.tile.span("m") % self.swizzle.period:
+        if not self._fills_periods():
             raise LayoutError(
                 f"only a tile of whole swizzle periods can be repeated: {self.swizzle} has period "
                 f"{self.swizzle.period} elements, the tile spans {self.tile.span('m')}"
             )
         return ComposeLayout(self.swizzle, self.tile.tile(outer, outer_shape, inner_shape))
+
+    def _fills_periods(self) -> bool:
+        return self.swizzle.commutes_with(self.tile.span("m"))
+
+    def is_tile_inner(self, tiled: ComposeLayout, tiled_shape: Shape, inner_shape: Shape) -> TileLayout | None:
+        """The layout `outer` of which `self.tile_by(outer, tiled_shape / inner_shape, inner_shape)` is `tiled`.
+
+        None when there is none, or the swizzles differ; see TileLayout.is_tile_inner.
+        """
+        outer = self.tile.is_tile_inner(tiled.tile, tiled_shape, inner_shape)
+        return outer if self._fills_periods() and self.swizzle.equivalent(tiled.swizzle) else None
 
     def unpack(self, factor: int) -> ComposeLayout:
         """View of every element as `factor` narrower ones. The units of the swizzle keep their width in bits.
