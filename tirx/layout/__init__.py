@@ -25,6 +25,7 @@ from tirx.layout.linear import LinearLayout, from_linear, to_linear
 from tirx.layout.mesh import Mesh, MeshError
 from tirx.layout.parse import Layout, parse_layout, resolve
 from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
+from tirx.layout.swizzled_slice import SwizzledSlice
 from tirx.layout.tile import TileLayout
 from tirx.layout.tvm_notation import to_tvm
 
@@ -51,6 +52,7 @@ __all__ = [
     "SwizzleLayout",
     "SwizzleMode",
     "SymbolicTileLayout",
+    "SwizzledSlice",
     "TileLayout",
     "analyse_access",
     "analyse_ldmatrix",

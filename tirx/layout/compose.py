@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from tirx.layout.iters import reach, size_of
 from tirx.layout.notation import ComposeParts, SwizzleParts, read_compose
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on
+
+if TYPE_CHECKING:
+    from tirx.layout.swizzled_slice import SwizzledSlice
 
 
 @dataclass(frozen=True)
@@ -224,6 +228,17 @@ class ComposeLayout:
     def slice(self, shape: Shape, region: Region) -> ComposeLayout:
         """The layout of a box. The offset enters the swizzle, as it must."""
         return ComposeLayout(self.swizzle, self.tile.slice(shape, region))
+
+    def slice_dynamic(self, shape: Shape, sizes: Shape, multiples: Sequence[int | None]) -> SwizzledSlice:
+        """The layout of all boxes of `sizes` whose begin in dimension d is some multiple of multiples[d].
+
+        See TileLayout.slice_dynamic. All addresses of a box must move by one displacement *after* the swizzle, which
+        is so at every begin whose displacement before it commutes with the swizzle; otherwise LayoutError, with the
+        first begin at which they do not, and the smallest multiples that work.
+        """
+        from tirx.layout import swizzled_slice
+
+        return swizzled_slice.slice_dynamic(self, shape, sizes, multiples)
 
     def tile_by(self, outer: TileLayout, outer_shape: Shape, inner_shape: Shape) -> ComposeLayout:
         """This layout repeated by `outer`, see TileLayout.tile.

@@ -1,9 +1,13 @@
 """Swizzled tiles: views of other widths, footprints, parts whose address is a plain add."""
 
+import re
+from math import prod
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layout_definition import factorisations, fits
 
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
 
@@ -182,7 +186,7 @@ def test_reshaping_operations_leave_the_swizzle_alone(layout: ComposeLayout, dat
     for coord in np.ndindex(*dims):
         rest = (*coord[:position], *coord[position + 1 :])
         assert wide.owners(coord, dims) == layout.owners(rest, extents)
-    step = data.draw(st.sampled_from([d for d in range(1, size + 1) if size % d == 0]))
+    step = prod(extents[data.draw(st.integers(0, len(extents))) :])
     every = layout.compose(TileLayout([Iter(size // step, step)]))
     assert [every.owners(x) for x in range(size // step)] == [layout.owners(x * step) for x in range(size // step)]
     assert layout.storage() == layout
@@ -206,3 +210,61 @@ def test_is_tile_inner() -> None:
     plain = ComposeLayout(SwizzleLayout(3, 0, 3), TileLayout.row_major((4, 24)))
     repeated = plain.tile_by(outer, (16, 2), (4, 24))
     assert plain.is_tile_inner(repeated, (64, 48), (4, 24)) == outer
+
+
+# Boxes whose begin is not known.
+
+
+@quick
+@given(swizzles, st.sampled_from([(8, 64), (16, 32), (4, 12), (32, 16)]), st.data())
+def test_slice_dynamic(swizzle: SwizzleLayout, shape: tuple[int, int], data: st.DataObject) -> None:
+    """Right at every begin; refused only when some box moves differently, or its displacement is no layout."""
+    layout = ComposeLayout(swizzle, TileLayout.row_major(shape))
+    sizes = tuple(data.draw(st.sampled_from([n for n in (1, 2, 4, 8, 16) if n <= extent])) for extent in shape)
+    multiples = tuple(data.draw(st.sampled_from([None, 1, 2, 4, 8, 16])) for _ in shape)
+    counts = tuple((e - n) // m + 1 if m else 1 for e, n, m in zip(shape, sizes, multiples, strict=True))
+    table = layout.table(shape)["m"]
+    first = table[: sizes[0], : sizes[1]]
+    moved = np.zeros(counts, dtype=np.int64)
+    together = np.ones(counts, dtype=np.bool_)
+    for k in np.ndindex(*counts):
+        i, j = (x * (m or 0) for x, m in zip(k, multiples, strict=True))
+        apart = table[i : i + sizes[0], j : j + sizes[1]] - first
+        moved[k] = apart[0, 0]
+        together[k] = (apart == apart[0, 0]).all()
+    try:
+        found = layout.slice_dynamic(shape, sizes, multiples)
+    except LayoutError as error:
+        if together.all():
+            assert "no tile layout describes where the boxes begin" in str(error)
+            line = moved.reshape(1, -1)
+            assert not any(fits(line, factors) for factors in factorisations(line.size))
+        elif hint := re.search(r"begins at multiples of \((.*)\) work", str(error)):
+            coarser = tuple(int(step) for step in hint.group(1).split(", "))
+            steps = tuple(slice(None, None, c // (m or 1)) if c else 0 for c, m in zip(coarser, multiples, strict=True))
+            assert together[steps].all()
+        return
+    assert together.all()
+    assert found.begin_shape == counts
+    assert (found.layout.table(sizes)["m"] == first).all()
+    assert (found.begin.axis_table("m", counts) == moved).all()
+    assert all(found.displacement(k) == moved[k] for k in np.ndindex(*counts))
+
+
+def test_begins_in_an_operand() -> None:
+    """Whole groups of 8 rows move by a plain add; one row alone moves along a diagonal; 16 columns are torn."""
+    operand = ROWS.tile_by(TileLayout.parse("S[(16, 2) : (1, 16)]"), (16, 2), (8, 64))
+    found = operand.slice_dynamic((128, 128), (64, 64), (8, 64))
+    assert found.begin == TileLayout.parse("S[(9, 2) : (512, 8192)]")
+    assert found.layout.equivalent(operand.slice((128, 128), [(0, 64), (0, 64)]))
+    assert ROWS.slice_dynamic((8, 64), (1, 8), (1, None)).begin == TileLayout.parse("S[8 : 72]")
+    with pytest.raises(LayoutError) as caught:
+        operand.slice_dynamic((128, 128), (64, 16), (8, 16))
+    assert str(caught.value) == (
+        "Swizzle(3, 3, 3) tears the box that begins at (0, 16): its elements do not all move by one displacement; "
+        "begins at multiples of (8, 64) work"
+    )
+    with pytest.raises(LayoutError, match=r"begins at \(0, 4\): .* begins at multiples of \(0, 0\) work"):
+        ROWS.slice_dynamic((8, 64), (8, 60), (None, 4))
+    with pytest.raises(LayoutError, match="only the first 2 begins have one"):
+        ROWS.slice((8, 64), [(3, 4), (0, 64)]).slice_dynamic((64,), (8,), (24,))
