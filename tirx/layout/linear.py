@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.compose import ComposeLayout
-from tirx.layout.domain import Shape, check_shape
+from tirx.layout.domain import Shape, check_count, check_shape
 from tirx.layout.errors import LayoutError
 from tirx.layout.gf2 import BitMatrix, reduce_by, reduced_basis, span_table
 from tirx.layout.holdings import describe_element
-from tirx.layout.iters import Iter
+from tirx.layout.iters import Iter, size_of
 from tirx.layout.linear_text import Bases, OutDims, print_attribute, print_list, read_linear
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
@@ -204,12 +204,15 @@ def to_linear(layout: TileLayout | ComposeLayout, shape: Shape) -> LinearLayout:
     count elements. Replicas become zero bases.
 
     Raises LayoutError, with the reason, when the layout is not linear over GF(2), when two elements share a place, or
-    when some place up to the largest coordinate holds no element: a linear layout has an element in every place.
+    when some place up to the largest coordinate holds no element: a linear layout has an element in every place. Also
+    for more than 2**24 copies of elements, which are looked at one by one.
     """
     dims = check_shape(shape, layout.size())
     for d, size in enumerate(dims):
         if _bits(size) is None:
             raise LayoutError(f"a linear layout has powers of two only, found {size} in dimension {d} of shape {dims}")
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    check_count(layout.size() * size_of(tile.replica), layout)
     names, places = (_SHARED, _swizzled_places(layout)) if isinstance(layout, ComposeLayout) else _tile_places(layout)
     packed = np.zeros((layout.size(), 1), dtype=np.int64)
     widths: dict[str, int] = {}
