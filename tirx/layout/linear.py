@@ -12,7 +12,7 @@ strided, or a swizzle of strided; both conversions say why not.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
@@ -318,15 +318,24 @@ def _strides(to_element: BitMatrix, fields: Sequence[tuple[str, int]]) -> _Strid
     return _Strides(tuple(elements), tuple(copies))
 
 
-def _swizzles(bits: int) -> list[SwizzleLayout]:
-    """Every swizzle of so many address bits, those that move fewest bits first, the hardware's direction first."""
-    return [
-        SwizzleLayout(unit, count, distance, inner)
-        for count in range(1, bits // 2 + 1)
-        for inner in (True, False)
-        for distance in range(count, bits - count + 1)
-        for unit in range(bits - count - distance + 1)
-    ]
+def _swizzles(to_element: BitMatrix) -> Iterator[SwizzleLayout]:
+    """The swizzles that may stand between strided places and these, fewest bits first, the hardware's way first."""
+    bits = len(to_element.columns)
+    if to_element.is_injective:
+        # Strides put every element bit on one place bit, and a swizzle adds a second one to each bit that it reads.
+        ends = [(p.bit_length() - 1, (p & -p).bit_length() - 1) for p in to_element.inverse().columns if p & (p - 1)]
+        distances, count = {high - low for high, low in ends}, len(ends)
+        if len(distances) == 1 and count <= (distance := distances.pop()):
+            unit = min(low for _, low in ends)
+            if unit + count + distance <= bits:
+                yield SwizzleLayout(unit, count, distance)
+                yield SwizzleLayout(unit, count, distance, swizzle_inner=False)
+        return
+    for count in range(1, bits // 2 + 1):
+        for inner in (True, False):
+            for distance in range(count, bits - count + 1):
+                for unit in range(bits - count - distance + 1):
+                    yield SwizzleLayout(unit, count, distance, inner)
 
 
 def from_linear(linear: LinearLayout, warp_axis: WarpAxis = "warpid") -> TileLayout | ComposeLayout:
@@ -359,7 +368,7 @@ def from_linear(linear: LinearLayout, warp_axis: WarpAxis = "warpid") -> TileLay
     moving = [(name, width) for name, width in fields if width]
     if [name for name, _ in moving] == ["m"]:
         bits = moving[0][1]
-        for swizzle in _swizzles(bits):
+        for swizzle in _swizzles(matrix):
             behind = _strides(matrix @ swizzle.matrix(bits), moving)
             if isinstance(behind, _Strides):
                 return ComposeLayout(swizzle, behind.tile())

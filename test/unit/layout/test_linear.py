@@ -412,8 +412,23 @@ def test_linear_layouts_that_are_no_layout(text: str, message: str) -> None:
         from_linear(LinearLayout.parse(f"#ttg.linear<{text}>"))
 
 
-def test_a_large_layout_that_is_no_swizzle_is_refused_quickly() -> None:
-    """17 bits, each but the first also in the next one: the search for a swizzle looks at all of them."""
-    chain = [(1,), *((1 << i | 1 << (i - 1),) for i in range(1, 17))]
+@pytest.mark.parametrize("copies", [0, 1])
+def test_a_large_layout_that_is_no_swizzle_is_refused_quickly(copies: int) -> None:
+    """14 bits, each but the first also in the next one, with and without a copy of everything."""
+    chain = [(0,)] * copies + [(1,), *((1 << i | 1 << (i - 1),) for i in range(1, 14))]
     with pytest.raises(LayoutError, match="neither strided nor a swizzle"):
         from_linear(LinearLayout({"offset": chain}))
+
+
+@quick
+@given(st.integers(0, 4), st.integers(1, 3), st.integers(0, 2), st.booleans(), st.data())
+def test_swizzled_copies(unit: int, count: int, more: int, inner: bool, data: st.DataObject) -> None:
+    """A swizzle is found behind copies as well: some address bits are no bit of the element."""
+    swizzle = SwizzleLayout(unit, count, count + more, inner)
+    steps = [1 << i for i in data.draw(st.permutations(range(swizzle.address_bits)))]
+    copies = data.draw(st.integers(0, 2))
+    mine = ComposeLayout(
+        swizzle, TileLayout([Iter(2, step) for step in steps[copies:]], [Iter(2, step) for step in steps[:copies]])
+    )
+    found = from_linear(to_linear(mine, (mine.size(),)))
+    assert places(found, ("offset",)) == places(mine, ("offset",))
