@@ -168,6 +168,7 @@ def test_equivalence_is_exact(layout: ComposeLayout, swizzle: SwizzleLayout) -> 
 def test_cute_writes_the_opposite_direction_as_a_negative_shift() -> None:
     layout = ComposeLayout(SwizzleLayout(3, 3, 3, swizzle_inner=False), ROWS.tile)
     assert layout.to_cute((8, 64), 16) == "Swizzle<3,4,-3> o (8,64):(64,1)"
+    assert ComposeLayout.from_cute("Swizzle<3,4,-3> o (8,64):(64,1)", 16) == layout
 
 
 @quick

@@ -54,6 +54,13 @@ def test_as_a_layout(swizzle: SwizzleLayout) -> None:
 
 
 @quick
+@given(swizzles)
+def test_text_round_trips(swizzle: SwizzleLayout) -> None:
+    for text in (str(swizzle), swizzle.arguments, f"#tirx.swizzle_layout<{swizzle.arguments}>"):
+        assert SwizzleLayout.parse(text) == swizzle
+
+
+@quick
 @given(swizzles, st.integers(0, 2))
 def test_matrix(swizzle: SwizzleLayout, more: int) -> None:
     matrix = swizzle.matrix(swizzle.address_bits + more)
