@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout import cute
 from tirx.layout.axis import axis
 from tirx.layout.domain import Coordinate, Region, Shape, check_count
 from tirx.layout.errors import LayoutError
@@ -19,6 +18,7 @@ from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on
 
 if TYPE_CHECKING:
+    from tirx.layout.cute import CuteForm
     from tirx.layout.swizzled_slice import SwizzledSlice
 
 
@@ -56,14 +56,18 @@ class ComposeLayout:
         `Swizzle<B,M,S> o shape:stride`, the form of the PTX ISA, needs `element_bits`. CuTe writes the opposite
         direction, `swizzle_inner=False`, as a negative S. LayoutError with the character offset.
         """
+        from tirx.layout import cute
+
         parts = cute.read_composed(text, element_bits)
         return cls(SwizzleLayout.from_parts(parts.swizzle), TileLayout(parts.iters, offset={"m": parts.offset}))
 
-    def to_cute(self, shape: Shape, element_bits: int | None = None, form: cute.CuteForm = "isa") -> str:
+    def to_cute(self, shape: Shape, element_bits: int | None = None, form: CuteForm = "isa") -> str:
         """The inverse of `from_cute`, one top-level mode per dimension of `shape`.
 
         form: "isa" and "pointer", both on bytes, or "layout", on elements, which needs no `element_bits`.
         """
+        from tirx.layout import cute
+
         s = self.swizzle
         parts = SwizzleParts(s.per_element, s.swizzle_len, s.atom_len, 0, s.swizzle_inner)
         return cute.print_composed(parts, self.tile, shape, element_bits, form)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from tirx.layout.errors import LayoutError
 
@@ -51,6 +50,8 @@ def element_type(name: str) -> ElementType:
     """The element type of a PTX name or an IR name; LayoutError when there is none."""
     found = _BY_NAME.get(name)
     if found is None:
+        from difflib import get_close_matches
+
         close = get_close_matches(name, _BY_NAME, n=1)
         hint = f"did you mean '{close[0]}'? " if close else ""
         raise LayoutError(f"unknown element type '{name}'; {hint}known types: {', '.join(_BY_NAME)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 from operator import index
-from typing import Literal, SupportsIndex, cast, get_args, overload
+from typing import TYPE_CHECKING, Literal, SupportsIndex, cast, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from tirx.layout.domain import Shape, check_shape
 from tirx.layout.dtypes import element_type
 from tirx.layout.errors import LayoutError
-from tirx.layout.gf2 import BitMatrix
 from tirx.layout.notation import SwizzleParts, read_swizzle
+
+if TYPE_CHECKING:
+    from tirx.layout.gf2 import BitMatrix
 
 SwizzleMode = Literal["none", "32B", "64B", "128B", "128B_base32B"]
 
@@ -173,13 +175,15 @@ class SwizzleLayout:
         bits = self.address_bits if bits is None else bits
         if bits < self.address_bits:
             raise LayoutError(f"{self} acts on {self.address_bits} address bits, found only {bits}")
+        from tirx.layout.gf2 import BitMatrix
+
         return BitMatrix(tuple(self.apply(1 << i) for i in range(bits)), bits)
 
     @classmethod
     def from_matrix(cls, matrix: BitMatrix) -> SwizzleLayout:
         """The swizzle that is this map; Swizzle(0, 0, 0) for the identity. LayoutError when no swizzle is."""
         bits = len(matrix.columns)
-        if matrix == BitMatrix.identity(bits):
+        if matrix.rows == bits and all(column == 1 << i for i, column in enumerate(matrix.columns)):
             return cls(0, 0, 0)
         moves = [(i, column ^ 1 << i) for i, column in enumerate(matrix.columns) if column != 1 << i]
         source, target = moves[0][0], moves[0][1].bit_length() - 1

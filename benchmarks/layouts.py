@@ -1,0 +1,138 @@
+"""The layout algebra against Apache TVM's, in one process: `python benchmarks/layouts.py` prints a table.
+
+Needs `pip install -e '.[benchmarks]'`. Both sides do the same thing on the same layout and the results are compared
+before anything is timed. Times are the best of several repeats, which is what a loaded machine disturbs least; the
+ratio is what to look at.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+from timeit import Timer
+from typing import Any, TypeVar
+
+import numpy as np
+from tvm.tirx import layout as tvm_layout
+
+from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+
+REPEATS = 7
+FRESH = 1000
+T = TypeVar("T")
+
+REGISTERS = "S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid"
+REGISTER_SHAPE = (8, 16)
+OPERAND = "S[(128, 2, 64) : (64, 8192, 1)]"
+OPERAND_SHAPE = (128, 128)
+REGION = ((0, 128), (64, 128))
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Best time of one call."""
+    timer = Timer(action)
+    count, _ = timer.autorange()
+    return min(timer.repeat(REPEATS, count)) / count
+
+
+def seconds_fresh(make: Callable[[], T], action: Callable[[T], object]) -> float:
+    """Best time of one call on an object that was never asked anything, which rules out what is remembered."""
+    best = float("inf")
+    for _ in range(REPEATS):
+        objects = [make() for _ in range(FRESH)]
+        start = perf_counter()
+        for item in objects:
+            action(item)
+        best = min(best, (perf_counter() - start) / FRESH)
+    return best
+
+
+def readable(time: float) -> str:
+    """A time with three digits and its unit."""
+    units = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+    unit = next((name for name, scale in units.items() if time >= scale), "ns")
+    return f"{time / units[unit]:.3g} {unit}"
+
+
+def tvm_tile(layout: TileLayout) -> Any:
+    """The same layout as an object of TVM."""
+    return tvm_layout.TileLayout.from_iters(
+        [tvm_layout.Iter(it.extent, it.stride, it.axis) for it in layout.shard],
+        [tvm_layout.Iter(it.extent, it.stride, it.axis) for it in layout.replica],
+        {tvm_layout.Axis.get(name): count for name, count in layout.offset},
+    )
+
+
+def import_seconds() -> float:
+    """What `import tirx.layout` adds to `import numpy`, median over fresh processes."""
+    code = "import numpy, time; t = time.perf_counter(); import tirx.layout; print(time.perf_counter() - t)"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(9)]
+    return median(float(run.stdout) for run in runs)
+
+
+def main() -> None:
+    """Compares, measures, prints."""
+    registers = TileLayout.parse(REGISTERS)
+    operand = ComposeLayout(SwizzleLayout.for_dtype("f16", "128B"), TileLayout.parse(OPERAND))
+    their_registers = tvm_tile(registers)
+    swizzle = operand.swizzle
+    their_operand = tvm_layout.ComposeLayout(
+        swizzle.per_element, swizzle.swizzle_len, swizzle.atom_len, tvm_tile(operand.tile)
+    )
+    rows, columns = OPERAND_SHAPE
+
+    def their_table() -> list[list[int]]:
+        return [
+            [int(their_operand.apply(i, j, shape=[rows, columns])["m"]) for j in range(columns)] for i in range(rows)
+        ]
+
+    if not np.array_equal(operand.table(OPERAND_SHAPE)["m"], np.array(their_table())):
+        raise SystemExit("error: the two swizzled tables differ")
+    theirs = {name: int(value) for name, value in their_registers.apply(1, 10, shape=list(REGISTER_SHAPE)).items()}
+    if registers.apply((1, 10), REGISTER_SHAPE) != theirs:
+        raise SystemExit("error: the two coordinates differ")
+
+    rows_of_table: list[tuple[str, Callable[[], object], Callable[[], object]]] = [
+        ("table of a swizzled 128x128 tile", lambda: operand.table(OPERAND_SHAPE), their_table),
+        (
+            "apply, one point of a swizzled tile",
+            lambda: operand.apply((4, 57), OPERAND_SHAPE),
+            lambda: their_operand.apply(4, 57, shape=[128, 128]),
+        ),
+        (
+            "apply, one point of a register tile",
+            lambda: registers.apply((1, 10), REGISTER_SHAPE),
+            lambda: their_registers.apply(1, 10, shape=[8, 16]),
+        ),
+        ("group", lambda: operand.tile.group((128, 128)), lambda: their_operand.tile_layout.group([128, 128])),
+        ("slice", lambda: operand.tile.slice((128, 128), REGION), lambda: their_slice(their_operand.tile_layout)),
+    ]
+    print("| operation | tirx | Apache TVM | ratio |")
+    print("|---|---:|---:|---:|")
+    for name, ours, other in rows_of_table:
+        print_row(name, seconds(ours), seconds(other))
+    print_row(
+        "canonicalize, first time",
+        seconds_fresh(lambda: TileLayout.parse(REGISTERS), TileLayout.canonicalize),
+        seconds_fresh(lambda: tvm_tile(registers), lambda layout: layout.canonicalize()),
+    )
+    print(f"\n`import tirx.layout` adds {readable(import_seconds())} to `import numpy`.")
+
+
+def print_row(name: str, ours: float, theirs: float) -> None:
+    """One row of the table; the ratio is how many times faster tirx is."""
+    ratio = theirs / ours
+    digits = 0 if ratio >= 10 else 1
+    print(f"| {name} | {readable(ours)} | {readable(theirs)} | {ratio:.{digits}f} |", flush=True)
+
+
+def their_slice(layout: Any) -> Any:
+    """TVM's slice of the same region."""
+    return layout.slice([128, 128], [tuple(bounds) for bounds in REGION])
+
+
+if __name__ == "__main__":
+    main()
