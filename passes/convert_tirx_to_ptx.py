@@ -39,7 +39,7 @@ from tirx.dialects.ptx.core import (
     check_identifier,
 )
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
-from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op
+from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.ptx.sync import BarSyncOp, ElectSyncOp
 from tirx.dialects.tirx import (
     AddressOp,
@@ -338,7 +338,9 @@ def _mma_sync(lowering: _KernelLowering, op: MmaSyncOp, emit: Emitter) -> Sequen
     a = _fragment(emit, op.a, op.a_slot.value.data, variant.a.elements)
     b = _fragment(emit, op.b, op.b_slot.value.data, variant.b.elements)
     c = _fragment(emit, op.accumulator, op.accumulator_slot.value.data, variant.c.elements)
-    if variant.operand_type == "f64":
+    if variant.instruction != "m8n8k4":
+        product = emit(MmaM16N8Op(variant.name, a, b, c)).results
+    elif variant.operand_type == "f64":
         product = emit(MmaM8N8K4F64Op(a[0], b[0], c)).results
     else:
         product = emit(MmaM8N8K4F16Op(variant.a_orientation, variant.b_orientation, a, b, c)).results

@@ -87,6 +87,7 @@ from tirx.dialects.ptx.mma import (
     MajorAttr,
     MmaM8N8K4F16Op,
     MmaM8N8K4F64Op,
+    MmaM16N8Op,
 )
 from tirx.dialects.ptx.sync import (
     BarrierClusterArriveOp,
@@ -213,6 +214,7 @@ PTX = Dialect(
         FenceProxyTensormapReleaseOp,
         MmaM8N8K4F16Op,
         MmaM8N8K4F64Op,
+        MmaM16N8Op,
         Tcgen05AllocOp,
         Tcgen05DeallocOp,
         Tcgen05RelinquishAllocPermitOp,
@@ -298,6 +300,7 @@ __all__ = [
     "MmaKindAttr",
     "MmaM8N8K4F16Op",
     "MmaM8N8K4F64Op",
+    "MmaM16N8Op",
     "MovOp",
     "MulLoOp",
     "MulOp",

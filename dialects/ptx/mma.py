@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.dialects.builtin import StringAttr, f32, f64, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -22,7 +22,8 @@ from xdsl.traits import NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, values, vector
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, values, vector
+from tirx.mma import VARIANTS, Fragment
 
 Value = SSAValue | Operation
 
@@ -150,3 +151,70 @@ class MmaM8N8K4F64Op(PTXInstruction):
             vector(reg, group) for group in ((self.d0, self.d1), (self.a,), (self.b,), (self.c0, self.c1))
         )
         return f"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {registers}"
+
+
+M16N8 = tuple(name for name, variant in VARIANTS.items() if variant.instruction != "m8n8k4")
+"""The variants of `tirx.mma.VARIANTS` that `MmaM16N8Op` stands for."""
+
+_REGISTERS: dict[str, Attribute] = {"b32": i32, "f32": f32, "f64": f64}
+"""PTX type of the registers of a fragment -> type of their values."""
+
+
+def _expect_fragment(name: str, types: Sequence[Attribute], fragment: Fragment) -> None:
+    expected = [_REGISTERS[fragment.register_type]] * fragment.registers
+    if list(types) != expected:
+        raise VerifyException(
+            f"expected {name} to be {len(expected)} registers {expected[0]}, got ({', '.join(map(str, types))})"
+        )
+
+
+@irdl_op_definition
+class MmaM16N8Op(PTXInstruction):
+    """One product of 16xK (row-major) by Kx8 (column-major) with accumulation.
+
+    The variant, a row of `tirx.mma.VARIANTS`, says K, the types, and how many registers each operand has: 16-bit and
+    8-bit elements are packed in i32, tf32 is an i32, f32 and f64 are themselves.
+
+    ```mlir
+    %d:4 = ptx.mma.m16n8 "m16n8k8.row.col.f32.f16" a(%a0, %a1 : i32, i32) b(%b0 : i32) c(%c... : f32...) -> f32...
+    ```
+    See PTX ISA, "Matrix Fragments for mma.m16n8k4", m16n8k8, m16n8k16 and m16n8k32.
+    """
+
+    name = "ptx.mma.m16n8"
+
+    variant = prop_def(StringAttr)
+    a = var_operand_def(Register)
+    b = var_operand_def(Register)
+    c = var_operand_def(Register)
+    d = var_result_def(Register)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = """
+    $variant `a` `(` $a `:` type($a) `)` `b` `(` $b `:` type($b) `)` `c` `(` $c `:` type($c) `)` attr-dict
+    `->` type($d)
+    """
+
+    def __init__(self, variant: str, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value]):
+        accumulator = values(c)
+        super().__init__(
+            operands=[values(a), values(b), accumulator],
+            properties={"variant": StringAttr(variant)},
+            result_types=[[x.type for x in accumulator]],
+        )
+
+    def verify_(self) -> None:
+        expect_choice("variant", self.variant.data, M16N8)
+        variant = VARIANTS[self.variant.data]
+        _expect_fragment("a", self.a.types, variant.a)
+        _expect_fragment("b", self.b.types, variant.b)
+        _expect_fragment("c", self.c.types, variant.c)
+        _expect_fragment("d", self.d.types, variant.c)
+
+    def features(self) -> tuple[str, ...]:
+        return (VARIANTS[self.variant.data].feature,)
+
+    def emit(self, reg: Names) -> str:
+        registers = ", ".join(vector(reg, group) for group in (self.d, self.a, self.b, self.c))
+        return f"{VARIANTS[self.variant.data].mnemonic} {registers}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I1, I32, IntegerAttr, StringAttr, i1, i32
@@ -162,8 +163,9 @@ class MmaSyncOp(IRDLOperation):
     def verify_(self) -> None:
         variant = VARIANTS.get(self.variant.data)
         if variant is None:
+            close = get_close_matches(self.variant.data, VARIANTS, n=3, cutoff=0.0)
             raise VerifyException(
-                f"expected a variant of mma.sync ({', '.join(VARIANTS)}), found '{self.variant.data}'"
+                f"expected a variant of mma.sync, such as {', '.join(close)}, found '{self.variant.data}'"
             )
         for name, tile, slot, fragment in (
             ("A", self.a, self.a_slot, variant.a),

@@ -50,7 +50,7 @@ tirx.kernel @f64(%f: f64) target("sm_90") threads(32) {
 tirx.kernel @fragment(%f: f64) target("sm_80") threads(32) {
   %a = tirx.splat %f : f64 -> !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>>
   %c = tirx.splat %f : f64 -> !tirx.tile<8x8xf64, register, #c>
-  // expected-error@+1 {{expected element (0, 1) of A in register 0 of thread 1, found (1, 0); mma.m8n8k4 on f64}}
+  // expected-error@+1 {{expected element (0, 1) of A in register 0 of thread 1, found (1, 0); mma.sync on f64}}
   %0 = tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>>, !tirx.tile<8x8xf64, register, #c> -> !tirx.tile<8x8xf64, register, #c>
   tirx.return
 }
@@ -63,7 +63,7 @@ tirx.kernel @fragment(%f: f64) target("sm_80") threads(32) {
 tirx.kernel @types(%f: f32) target("sm_80") threads(32) {
   %a = tirx.splat %f : f32 -> !tirx.tile<8x4xf32, register, #a>
   %c = tirx.splat %f : f32 -> !tirx.tile<8x8xf32, register, #c>
-  // expected-error@+1 {{expected one of f16 x f16 + f16, f16 x f16 + f32, f64 x f64 + f64, found f32 x f32 + f32}}
+  // expected-error@+1 {{expected one of f16 x f16 + f16, f16 x f16 + f32, f64 x f64 + f64, bf16 x bf16 + f32, tf32 x tf32 + f32, s8 x s8 + s32, u8 x u8 + s32, e4m3 x e4m3 + f32, e4m3 x e4m3 + f16, e5m2 x e5m2 + f32, e5m2 x e5m2 + f16, found f32 x f32 + f32}}
   %0 = tirx.mma %a, %a, %c : !tirx.tile<8x4xf32, register, #a>, !tirx.tile<8x4xf32, register, #a>, !tirx.tile<8x8xf32, register, #c> -> !tirx.tile<8x8xf32, register, #c>
   tirx.return
 }

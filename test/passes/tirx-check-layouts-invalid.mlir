@@ -473,7 +473,7 @@ tirx.kernel @transposed_n() target("sm_100a") threads(128) {
 tirx.kernel @no_instruction() target("sm_80") threads(32) {
   %a = tirx.alloc : !tirx.tile<8x4xf32, register, #a>
   %c = tirx.alloc : !tirx.tile<8x8xf32, register, #c>
-  // expected-error@+1 {{expected one of f16 x f16 + f16, f16 x f16 + f32, f64 x f64 + f64, found f32 x f32 + f32}}
+  // expected-error@+1 {{expected one of f16 x f16 + f16, f16 x f16 + f32, f64 x f64 + f64, bf16 x bf16 + f32, tf32 x tf32 + f32, s8 x s8 + s32, u8 x u8 + s32, e4m3 x e4m3 + f32, e4m3 x e4m3 + f16, e5m2 x e5m2 + f32, e5m2 x e5m2 + f16, found f32 x f32 + f32}}
   tirx.mma %a, %a, %c : !tirx.tile<8x4xf32, register, #a>, !tirx.tile<8x4xf32, register, #a>, !tirx.tile<8x8xf32, register, #c>
   tirx.return
 }
@@ -485,7 +485,7 @@ tirx.kernel @no_instruction() target("sm_80") threads(32) {
 tirx.kernel @fragment() target("sm_80") threads(32) {
   %a = tirx.alloc : !tirx.tile<8x4xf64, register, #a>
   %c = tirx.alloc : !tirx.tile<8x8xf64, register, #c>
-  // expected-error@+1 {{expected element (0, 1) of A in register 0 of thread 1, found (1, 0); mma.m8n8k4 on f64 with f64 accumulators multiplies 8x8x4 fragments, 1 per warp, row.col}}
+  // expected-error@+1 {{expected element (0, 1) of A in register 0 of thread 1, found (1, 0); mma.sync on f64 with f64 accumulators has fragments for m8n8k4 (1 per warp, row.col)}}
   tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register, #a>, !tirx.tile<8x4xf64, register, #a>, !tirx.tile<8x8xf64, register, #c>
   tirx.return
 }

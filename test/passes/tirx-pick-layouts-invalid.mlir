@@ -80,9 +80,31 @@ tirx.kernel @no_fragments() target("sm_80") threads(32) {
 
 tirx.kernel @no_fragments_of_type() target("sm_80") threads(32) {
   %a = tirx.alloc : !tirx.tile<8x4xbf16, register>
+  %c = tirx.alloc : !tirx.tile<8x8xf16, register>
+  // expected-error@+1 {{expected one of f16 x f16 + f16, f16 x f16 + f32, f64 x f64 + f64, bf16 x bf16 + f32, }}
+  tirx.mma %a, %a, %c : !tirx.tile<8x4xbf16, register>, !tirx.tile<8x4xbf16, register>, !tirx.tile<8x8xf16, register>
+  tirx.return
+}
+
+// -----
+
+// The smallest instruction says what would fit.
+tirx.kernel @no_fragments_of_bf16() target("sm_80") threads(32) {
+  %a = tirx.alloc : !tirx.tile<8x16xbf16, register>
   %c = tirx.alloc : !tirx.tile<8x8xf32, register>
-  // expected-error@+1 {{expected one of f16 x f16 + f16, f16 x f16 + f32, f64 x f64 + f64, found bf16 x bf16 + f32}}
-  tirx.mma %a, %a, %c : !tirx.tile<8x4xbf16, register>, !tirx.tile<8x4xbf16, register>, !tirx.tile<8x8xf32, register>
+  // expected-error@+1 {{expected M to be a multiple of 16 for m16n8k8.row.col.f32.bf16, found 8; nearest: 16}}
+  tirx.mma %a, %a, %c : !tirx.tile<8x16xbf16, register>, !tirx.tile<8x16xbf16, register>, !tirx.tile<8x8xf32, register>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_such_instruction() target("sm_80") threads(32) {
+  %a = tirx.alloc : !tirx.tile<16x16xbf16, register>
+  %b = tirx.alloc : !tirx.tile<8x16xbf16, register>
+  %c = tirx.alloc : !tirx.tile<16x8xf32, register>
+  // expected-error@+1 {{expected m16n8k16 or m16n8k8 for bf16 x bf16 + f32, found instruction "m8n8k4"}}
+  tirx.mma %a, %b, %c instruction("m8n8k4") : !tirx.tile<16x16xbf16, register>, !tirx.tile<8x16xbf16, register>, !tirx.tile<16x8xf32, register>
   tirx.return
 }
 

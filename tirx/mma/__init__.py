@@ -2,7 +2,7 @@
 
 from tirx.mma.fragments import VARIANTS, Fragment, FragmentError, MmaVariant, variants_for
 from tirx.mma.match import MmaStep, plan_mma
-from tirx.mma.pick import PickedFragments, pick_fragments
+from tirx.mma.pick import PickedFragments, choose_variant, pick_fragments
 
 __all__ = [
     "VARIANTS",
@@ -11,6 +11,7 @@ __all__ = [
     "MmaStep",
     "MmaVariant",
     "PickedFragments",
+    "choose_variant",
     "pick_fragments",
     "plan_mma",
     "variants_for",

@@ -2,7 +2,8 @@
 The `mma.sync` instructions that tirx knows, as data: which thread holds which element of each operand.
 
 A fragment is a plain `TileLayout` over `laneid` and `m`, the position in the thread's vector of elements. Every
-row of `VARIANTS` follows PTX ISA 9.7.14.5, "Matrix Fragments for mma.m8n8k4".
+row of `VARIANTS` follows PTX ISA 9.7.14.5: "Matrix Fragments for mma.m8n8k4", and those for m16n8k4, m16n8k8, m16n8k16
+and m16n8k32, which are one pattern at different sizes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from math import prod
 from types import MappingProxyType
 from typing import Literal
 
-from tirx.layout import TileLayout
+from tirx.layout import Iter, TileLayout
 from tirx.layout.axis import WARP_SIZE
 
 Orientation = Literal["row", "col"]
@@ -79,6 +80,12 @@ class MmaVariant:
     emulated_since: int | None = None
 
     @property
+    def instruction(self) -> str:
+        """The shape of one product as PTX spells it: m16n8k16."""
+        m, n, k = self.shape
+        return f"m{m}n{n}k{k}"
+
+    @property
     def operand_type(self) -> str:
         """Element type of A and B."""
         return self.a.dtype
@@ -141,10 +148,94 @@ _F64 = MmaVariant(
 
 _ORIENTATIONS: tuple[Orientation, ...] = ("row", "col")
 
-_ROWS = (*(_f16(a, b, acc) for acc in ("f16", "f32") for a in _ORIENTATIONS for b in reversed(_ORIENTATIONS)), _F64)
+_M8N8K4 = (*(_f16(a, b, acc) for acc in ("f16", "f32") for a in _ORIENTATIONS for b in reversed(_ORIENTATIONS)), _F64)
+
+
+@dataclass(frozen=True)
+class _Registers:
+    """How registers hold elements of a type: PTX type, and how many elements in each."""
+
+    type: str
+    elements: int
+
+
+_M16N8_OPERANDS = {
+    "f16": _Registers("b32", 2),
+    "bf16": _Registers("b32", 2),
+    "tf32": _Registers("b32", 1),
+    "f64": _Registers("f64", 1),
+    "s8": _Registers("b32", 4),
+    "u8": _Registers("b32", 4),
+    "e4m3": _Registers("b32", 4),
+    "e5m2": _Registers("b32", 4),
+}
+_M16N8_ACCUMULATORS = {
+    "f16": _Registers("b32", 2),
+    "f32": _Registers("f32", 1),
+    "f64": _Registers("f64", 1),
+    "s32": _Registers("b32", 1),
+}
+
+# (type of A and B, types of C, K, feature); the largest K first, which needs the fewest instructions.
+_M16N8_TYPES: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
+    ("f16", ("f16", "f32"), 16, "mma.m16n8k16.f16"),
+    ("f16", ("f16", "f32"), 8, "mma.m16n8k8.f16"),
+    ("bf16", ("f32",), 16, "mma.m16n8.bf16"),
+    ("bf16", ("f32",), 8, "mma.m16n8.bf16"),
+    ("tf32", ("f32",), 8, "mma.m16n8.tf32"),
+    ("tf32", ("f32",), 4, "mma.m16n8.tf32"),
+    ("f64", ("f64",), 16, "mma.m16n8.f64"),
+    ("f64", ("f64",), 8, "mma.m16n8.f64"),
+    ("f64", ("f64",), 4, "mma.m16n8.f64"),
+    ("s8", ("s32",), 32, "mma.m16n8.i8"),
+    ("s8", ("s32",), 16, "mma.m16n8.i8"),
+    ("u8", ("s32",), 32, "mma.m16n8.i8"),
+    ("u8", ("s32",), 16, "mma.m16n8.i8"),
+    ("e4m3", ("f32",), 32, "mma.m16n8k32.f8.f32"),
+    ("e4m3", ("f16",), 32, "mma.m16n8.f8"),
+    ("e4m3", ("f16", "f32"), 16, "mma.m16n8.f8"),
+    ("e5m2", ("f32",), 32, "mma.m16n8k32.f8.f32"),
+    ("e5m2", ("f16",), 32, "mma.m16n8.f8"),
+    ("e5m2", ("f16", "f32"), 16, "mma.m16n8.f8"),
+)
+
+
+def _digits(*digits: tuple[int, int, str]) -> TileLayout:
+    return TileLayout(Iter(*digit) for digit in digits if digit[0] > 1)
+
+
+def _m16n8(operand: str, acc: str, k: int, feature: str) -> MmaVariant:
+    """One product of 16x8xK, row.col: lane 4g + t holds row g (and g + 8) of A, row g of B given as N x K, and of each
+    block of K the t-th register. C has column pairs instead."""
+    ab, c = _M16N8_OPERANDS[operand], _M16N8_ACCUMULATORS[acc]
+    e = ab.elements
+    blocks = k // (4 * e)
+    a_layout = _digits((2, e, "m"), (8, 4, "laneid"), (blocks, 2 * e, "m"), (4, 1, "laneid"), (e, 1, "m"))
+    b_layout = _digits((8, 4, "laneid"), (blocks, e, "m"), (4, 1, "laneid"), (e, 1, "m"))
+    c_layout = _digits((2, 2, "m"), (8, 4, "laneid"), (4, 1, "laneid"), (2, 1, "m"))
+    types = operand if acc == operand else f"{acc}.{operand}"
+    return MmaVariant(
+        name=f"m16n8k{k}.row.col.{types}",
+        mnemonic=f"mma.sync.aligned.m16n8k{k}.row.col.{acc}.{operand}.{operand}.{acc}",
+        feature=feature,
+        shape=(16, 8, k),
+        products=1,
+        a_orientation="row",
+        b_orientation="col",
+        a=Fragment((1, 16, k), operand, a_layout, ab.type, e),
+        b=Fragment((1, 8, k), operand, b_layout, ab.type, e),
+        c=Fragment((1, 16, 8), acc, c_layout, c.type, c.elements),
+    )
+
+
+_ROWS = (
+    *_M8N8K4,
+    *(_m16n8(operand, acc, k, feature) for operand, accs, k, feature in _M16N8_TYPES for acc in accs),
+)
 
 VARIANTS: Mapping[str, MmaVariant] = MappingProxyType({row.name: row for row in _ROWS})
-"""Every variant by name. Among those of equal element types, the first with K contiguous in A and B comes first."""
+"""Every variant by name. Among those of equal element types, m8n8k4 comes first, with K contiguous in A and B before
+other orientations, then m16n8 with falling K."""
 
 
 def _types(operand: str, accumulator: str) -> str:

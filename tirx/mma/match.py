@@ -8,7 +8,7 @@ fragments ask for, up to any order of the rows, columns and k that the operands 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -88,22 +88,30 @@ def _table(name: str, layout: TileLayout, shape: Sequence[int], threads: int) ->
     return _Operand(name, layout, tuple(shape), held.reshape(threads // WARP_SIZE, WARP_SIZE, -1))
 
 
-def _starts(operand: _Operand, fragment: Fragment) -> Iterator[int]:
+def _starts(operand: _Operand, fragments: Sequence[Fragment]) -> list[tuple[int, Fragment]]:
     """
-    The first register of every fragment-sized piece in which any thread holds anything.
+    The first register of every fragment-sized piece in which any thread holds anything, in register order.
 
-    Pieces follow each other from the first register in use, at whole hardware registers.
+    Pieces follow each other from the first register in use, at whole hardware registers. Raises FragmentError when
+    the registers are no whole number of the smallest fragment.
     """
     registers = operand.held.shape[2]
-    first = int(np.argmax((operand.held >= 0).any(axis=(0, 1))))
-    for register in range(first - first % fragment.elements_per_register, registers, fragment.elements):
-        if (operand.held[:, :, register : register + fragment.elements] >= 0).any():
-            if register + fragment.elements > registers:
+    used: BoolArray = np.any(operand.held >= 0, axis=(0, 1))
+    first = int(np.argmax(used))
+    smallest = min(fragment.elements for fragment in fragments)
+    found: list[tuple[int, Fragment]] = []
+    for fragment in fragments:
+        for register in range(first - first % fragment.elements_per_register, registers, fragment.elements):
+            if not used[register : register + fragment.elements].any():
+                continue
+            if register + fragment.elements <= registers:
+                found.append((register, fragment))
+            elif fragment.elements == smallest:
                 raise FragmentError(
                     f"expected registers of {operand.name} in whole fragments of {fragment.elements} elements per "
                     f"thread, found {registers} with {operand.layout}"
                 )
-            yield register
+    return sorted(found, key=lambda start: start[0])
 
 
 def _first_place(operand: _Operand, fragment: Fragment, register: int, wrong: BoolArray) -> tuple[_At, str]:
@@ -167,14 +175,13 @@ def _spanned(operand: _Operand, fragment: Fragment, register: int) -> _Window | 
 
 def _windows(operand: _Operand, fragments: Sequence[Fragment]) -> list[_Window]:
     """Every piece of the registers that is a fragment, in register order."""
-    candidates = [(register, fragment) for fragment in fragments for register in _starts(operand, fragment)]
-    found = [_spanned(operand, fragment, register) for register, fragment in sorted(candidates, key=lambda c: c[0])]
+    found = [_spanned(operand, fragment, register) for register, fragment in _starts(operand, fragments)]
     return [window for window in found if isinstance(window, _Window)]
 
 
 def _accumulator_windows(c: _Operand, fragment: Fragment, supported: str) -> list[_Window]:
     windows: list[_Window] = []
-    for register in _starts(c, fragment):
+    for register, _ in _starts(c, (fragment,)):
         window = _spanned(c, fragment, register)
         if isinstance(window, str):
             raise FragmentError(f"{window}; {supported}")
@@ -191,15 +198,14 @@ def _closest(
     Every piece of the registers is compared with the fragment that its own first row of k makes it.
     """
     best: tuple[int, str] | None = None
-    for fragment in fragments:
-        for register in _starts(operand, fragment):
-            ks = _named_columns(operand, operand.fragment_elements(fragment, register), rows[:, :, :1])
-            if best is not None and not np.take_along_axis(missing, ks, axis=2).any():
-                continue
-            expected = rows[:, :, :, None] * operand.columns + ks[:, :, None, :]
-            count, text = _first_mismatch(operand, fragment, register, expected)
-            if count and (best is None or count < best[0]):
-                best = count, text
+    for register, fragment in _starts(operand, fragments):
+        ks = _named_columns(operand, operand.fragment_elements(fragment, register), rows[:, :, :1])
+        if best is not None and not np.take_along_axis(missing, ks, axis=2).any():
+            continue
+        expected = rows[:, :, :, None] * operand.columns + ks[:, :, None, :]
+        count, text = _first_mismatch(operand, fragment, register, expected)
+        if count and (best is None or count < best[0]):
+            best = count, text
     if best is not None:
         return FragmentError(f"{best[1]}; {supported}")
     warp, product, k = (int(x) for x in np.argwhere(missing)[0])
@@ -230,13 +236,15 @@ def _check_shapes(a: Sequence[int], b: Sequence[int], c: Sequence[int]) -> None:
 
 
 def _supported(variants: Sequence[MmaVariant]) -> str:
-    v = variants[0]
-    m, n, k = v.shape
-    pairs = ", ".join(f"{x.a_orientation}.{x.b_orientation}" for x in variants)
-    return (
-        f"mma.m8n8k4 on {v.operand_type} with {v.accumulator_type} accumulators multiplies {m}x{n}x{k} fragments, "
-        f"{v.products} per warp, {pairs}, as in tirx.mma.VARIANTS"
-    )
+    by_instruction: dict[str, list[MmaVariant]] = {}
+    for variant in variants:
+        by_instruction.setdefault(variant.instruction, []).append(variant)
+    texts = [
+        f"{name} ({found[0].products} per warp, {', '.join(f'{x.a_orientation}.{x.b_orientation}' for x in found)})"
+        for name, found in by_instruction.items()
+    ]
+    types = f"{variants[0].operand_type} with {variants[0].accumulator_type} accumulators"
+    return f"mma.sync on {types} has fragments for {', '.join(texts)}, as in tirx.mma.VARIANTS"
 
 
 def plan_mma(
@@ -249,6 +257,7 @@ def plan_mma(
     operand_types: tuple[str, str],
     accumulator_type: str,
     threads: int,
+    variants: Sequence[MmaVariant] | None = None,
 ) -> tuple[MmaStep, ...]:
     """
     The instructions for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` over `threads` threads.
@@ -257,19 +266,53 @@ def plan_mma(
     register of C receives each k exactly once, also where several threads or registers hold copies. Steps are
     ordered by k, then by the register of C, so the order of each sum is fixed; a step runs in all warps.
 
+    `variants`: those to choose from, all of one pair of types, the preferred first; by default all of these types in
+    the order of the table. Registers that fit several instructions get the first: f64 layouts for m16n8 are also
+    pairs of m8n8k4 fragments.
+
     Raises FragmentError that names the first register that does not fit, with the element expected and found.
     """
     _check_shapes(a_shape, b_shape, c_shape)
     if operand_types[0] != operand_types[1]:
         raise FragmentError(f"expected A and B of one type, found {operand_types[0]} and {operand_types[1]}")
-    variants = variants_for(operand_types[0], accumulator_type)
+    known = variants_for(operand_types[0], accumulator_type)
+    variants = known if variants is None else variants
+    if not variants:
+        raise FragmentError(f"expected one of {', '.join(v.name for v in known)} to choose from, found none")
     if threads <= 0 or threads % WARP_SIZE:
         raise FragmentError(f"expected a multiple of {WARP_SIZE} threads, found {threads}")
-    supported = _supported(variants)
-    left, right, acc = (
+    operands = tuple(
         _table(name, layout, shape, threads)
         for name, layout, shape in (("A", a, a_shape), ("B", b, b_shape), ("C", c, c_shape))
     )
+    families: dict[Fragment, list[MmaVariant]] = {}
+    for variant in variants:
+        families.setdefault(variant.c, []).append(variant)
+    supported = _supported(variants)
+    problems: list[FragmentError] = []
+    for accumulator, family in families.items():
+        try:
+            targets = _accumulator_windows(operands[2], accumulator, supported)
+        except FragmentError as error:
+            problems = problems or [error]
+            continue
+        try:
+            return _plan_family(operands[0], operands[1], targets, family, (a_shape[-2], b_shape[-2]), supported)
+        except FragmentError as error:
+            # Where the accumulator fits, what is wrong with A and B is the better thing to say.
+            problems = [error]
+    raise problems[0]
+
+
+def _plan_family(
+    left: _Operand,
+    right: _Operand,
+    targets: Sequence[_Window],
+    variants: Sequence[MmaVariant],
+    extents: tuple[int, int],
+    supported: str,
+) -> tuple[MmaStep, ...]:
+    """The instructions that fill `targets`, the windows of C, by variants of one fragment of C; `extents` is (M, N)."""
     a_fragments = tuple(dict.fromkeys(v.a for v in variants))
     b_fragments = tuple(dict.fromkeys(v.b for v in variants))
     by_fragments = {(v.a, v.b): v for v in variants}
@@ -282,10 +325,10 @@ def plan_mma(
         b_windows.setdefault((window.rows.tobytes(), window.columns.tobytes()), []).append(window)
         b_rows.setdefault(window.rows.tobytes(), []).append(window)
 
-    m, k = a_shape[-2:]
-    n = b_shape[-2]
+    m, n = extents
+    k = left.columns
     steps: list[tuple[tuple[int, ...], MmaStep]] = []
-    for target in _accumulator_windows(acc, variants[0].c, supported):
+    for target in targets:
         # The rows of B, counted through all batches, that belong to the columns of C.
         columns = target.rows[:, :, :1] // m * n + target.columns
         a_found = a_windows.get(target.rows.tobytes(), [])

@@ -82,17 +82,29 @@ def _grids(parts: int) -> Iterator[_Grid]:
             yield _Grid(batch, m, n, parts // (batch * m * n))
 
 
-def _best_split(units: tuple[int, int, int], warps: int, products: int) -> tuple[_Grid, _Grid]:
+def _best_split(
+    units: tuple[int, int, int], extents: tuple[int, int], warps: int, products: int
+) -> tuple[_Grid, _Grid]:
     """
-    The grids of warps and of the products of one instruction over `units` = (batch, M, N) in fragments.
+    The grids of warps and of the products of one instruction over `units` = (batch, M, N) in fragments of `extents`
+    (M, N) elements.
 
-    As few copies as possible, then as few fragments of A and B per thread, then squares, larger along M.
+    As few copies as possible, then as few elements of A and B per thread, then squares, larger along M.
     """
 
     def cost(pair: tuple[_Grid, _Grid]) -> tuple[int, ...]:
         w, p = pair
         batch, m, n = (u // (x * y) for u, x, y in zip(units, w[:3], p[:3], strict=True))
-        return w.copies * p.copies, batch * (m + n), p.batch, abs(p.m - p.n), abs(w.m - w.n), w.n, p.n, w.copies
+        return (
+            w.copies * p.copies,
+            batch * (m * extents[0] + n * extents[1]),
+            p.batch,
+            abs(p.m - p.n),
+            abs(w.m - w.n),
+            w.n,
+            p.n,
+            w.copies,
+        )
 
     legal = (
         (w, p)
@@ -182,21 +194,35 @@ class _Plan:
         return TileLayout(shard, replica).canonicalize()
 
 
-def _variant(operand_type: str, accumulator_type: str, a_major: Major, b_major: Major) -> MmaVariant:
-    """The variant whose registers run along the dimensions asked for, or the first where there is no choice."""
-    variants = variants_for(operand_type, accumulator_type)
+def choose_variant(
+    m: int,
+    n: int,
+    k: int,
+    variants: Sequence[MmaVariant],
+    a_major: Major = "K",
+    b_major: Major = "K",
+) -> MmaVariant:
+    """
+    The first of `variants` whose shape divides M, N and K; of one shape, the one whose registers run along the
+    dimensions asked for, or the first where there is no choice.
+
+    Raises FragmentError when no shape divides, with the nearest sizes of the smallest.
+    """
     wanted = _A_ORIENTATION[a_major], _B_ORIENTATION[b_major]
-    return next((v for v in variants if (v.a_orientation, v.b_orientation) == wanted), variants[0])
-
-
-def _check_multiples(variant: MmaVariant, m: int, n: int, k: int) -> None:
-    for name, extent, unit in zip("MNK", (m, n, k), variant.shape, strict=True):
-        if extent < 1 or extent % unit:
-            below = extent // unit * unit
-            nearest = f"{below} and {below + unit}" if below > 0 else f"{unit}"
-            raise FragmentError(
-                f"expected {name} to be a multiple of {unit} for {variant.name}, found {extent}; nearest: {nearest}"
-            )
+    by_shape: dict[tuple[int, int, int], list[MmaVariant]] = {}
+    for variant in variants:
+        by_shape.setdefault(variant.shape, []).append(variant)
+    for shape, same in by_shape.items():
+        if all(extent > 0 and extent % unit == 0 for extent, unit in zip((m, n, k), shape, strict=True)):
+            return next((v for v in same if (v.a_orientation, v.b_orientation) == wanted), same[0])
+    smallest = by_shape[min(by_shape, key=prod)][0]
+    sizes = zip("MNK", (m, n, k), smallest.shape, strict=True)
+    name, extent, unit = next((name, extent, unit) for name, extent, unit in sizes if extent < 1 or extent % unit)
+    below = extent // unit * unit
+    nearest = f"{below} and {below + unit}" if below > 0 else f"{unit}"
+    raise FragmentError(
+        f"expected {name} to be a multiple of {unit} for {smallest.name}, found {extent}; nearest: {nearest}"
+    )
 
 
 def pick_fragments(
@@ -209,6 +235,7 @@ def pick_fragments(
     batch: Sequence[int] = (),
     a_major: Major = "K",
     b_major: Major = "K",
+    variants: Sequence[MmaVariant] | None = None,
 ) -> PickedFragments:
     """
     Register layouts for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` that `plan_mma` accepts.
@@ -217,18 +244,19 @@ def pick_fragments(
     columns of that grid, B over its rows. The four f16 products of one instruction form a 2 x 2 grid of the
     same kind, a 16x16x4 unit, where M and N allow it. What cannot be split further is computed by several warps or
     products alike. `a_major` and `b_major` say along which dimension each operand lies contiguously in memory:
-    registers follow it, up to 16 bytes, so that loads can be vectors.
+    registers follow it, up to 16 bytes, so that loads can be vectors. `variants`: the instructions to choose from, as
+    `choose_variant` does; by default all of these types in the order of the table.
 
-    Raises FragmentError when the types have no instruction, or when M, N or K is no multiple of its 8, 8 or 4,
-    with the nearest that is.
+    Raises FragmentError when the types have no instruction, or when no instruction divides M, N and K, with the
+    nearest sizes that the smallest does.
     """
-    variant = _variant(operand_type, accumulator_type, a_major, b_major)
-    _check_multiples(variant, m, n, k)
+    known = variants_for(operand_type, accumulator_type)
+    variant = choose_variant(m, n, k, known if variants is None else variants, a_major, b_major)
     if warps < 1 or any(extent < 1 for extent in batch):
         raise FragmentError(f"expected 1 or more warps and positive batch extents, found {warps} and {tuple(batch)}")
     batches = prod(batch)
     frag_m, frag_n, frag_k = variant.shape
-    w, p = _best_split((batches, m // frag_m, n // frag_n), warps, variant.products)
+    w, p = _best_split((batches, m // frag_m, n // frag_n), (frag_m, frag_n), warps, variant.products)
     vector = VECTOR_BITS // element_type(operand_type).bits
 
     def contiguous(fragment: Fragment, along: bool, dimension: int) -> tuple[int, int]:

@@ -287,7 +287,7 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 // mma.sync.
 
 func.func @f(%a: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %c: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>) {
-  // expected-error@+1 {{expected a variant of mma.sync (m8n8k4.row.col.f16, m8n8k4.row.row.f16, m8n8k4.col.col.f16, m8n8k4.col.row.f16, m8n8k4.row.col.f32.f16, m8n8k4.row.row.f32.f16, m8n8k4.col.col.f32.f16, m8n8k4.col.row.f32.f16, m8n8k4.row.col.f64), found 'm16n8k16'}}
+  // expected-error@+1 {{expected a variant of mma.sync, such as m16n8k8.row.col.f16, m16n8k16.row.col.f64, m16n8k16.row.col.f16, found 'm16n8k16'}}
   %d = tirx.mma_sync "m16n8k16" %a[0], %a[0], %c[0] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
   func.return
 }

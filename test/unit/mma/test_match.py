@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
 from tirx.layout.access import plan_accesses
 from tirx.layout.holdings import held_elements
-from tirx.mma import VARIANTS, FragmentError, MmaStep, PickedFragments, pick_fragments, plan_mma
+from tirx.mma import (
+    VARIANTS,
+    FragmentError,
+    MmaStep,
+    MmaVariant,
+    PickedFragments,
+    pick_fragments,
+    plan_mma,
+    variants_for,
+)
 from tirx.mma.pick import Major
 
 IntArray = NDArray[np.int64]
@@ -34,12 +43,16 @@ def run(steps: Sequence[MmaStep], a: IntArray, b: IntArray, c: IntArray) -> None
 
 
 def check(
-    layouts: Sequence[TileLayout], shapes: Sequence[tuple[int, ...]], types: tuple[str, str], threads: int
+    layouts: Sequence[TileLayout],
+    shapes: Sequence[tuple[int, ...]],
+    types: tuple[str, str],
+    threads: int,
+    variants: Sequence[MmaVariant] | None = None,
 ) -> tuple[MmaStep, ...]:
     """Plans a product and runs it: every copy of every element of C has the whole sum, over what it had before."""
-    steps = plan_mma(
-        layouts[0], layouts[1], layouts[2], shapes[0], shapes[1], shapes[2], (types[0], types[0]), types[1], threads
-    )
+    a, b, c = layouts
+    m_k, n_k, m_n = shapes
+    steps = plan_mma(a, b, c, m_k, n_k, m_n, (types[0], types[0]), types[1], threads, variants)
     random = np.random.default_rng(7)
     values = [random.integers(-9, 9, shape) for shape in shapes]
     held = [held_elements(x, shape, threads) for x, shape in zip(layouts, shapes, strict=True)]
@@ -63,27 +76,70 @@ def shapes_of(
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_fragments_themselves(name: str) -> None:
     v = VARIANTS[name]
-    steps = check(
-        (v.a.layout, v.b.layout, v.c.layout),
-        (v.a.shape, v.b.shape, v.c.shape),
-        (v.operand_type, v.accumulator_type),
-        32,
-    )
-    assert steps == (MmaStep(0, 0, 0, v),)
+    layouts, shapes = (v.a.layout, v.b.layout, v.c.layout), (v.a.shape, v.b.shape, v.c.shape)
+    types = v.operand_type, v.accumulator_type
+    assert check(layouts, shapes, types, 32, (v,)) == (MmaStep(0, 0, 0, v),)
+    chosen = check(layouts, shapes, types, 32)
+    if types == ("f64", "f64"):  # also so many m8n8k4 fragments, which come first in the table
+        assert {step.variant.name for step in chosen} == {"m8n8k4.row.col.f64"}
+        assert len(chosen) == v.shape[0] * v.shape[2] // 32
+    else:
+        assert chosen == (MmaStep(0, 0, 0, v),)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_tiles_of_fragments(name: str) -> None:
     """Fragments repeated by `TileLayout.tile`: 2 along M, 3 along N, 2 along K."""
     v = VARIANTS[name]
-    q = v.products
     a = v.a.layout.tile(TileLayout.row_major((1, 2, 2)), (1, 2, 2), v.a.shape)
     b = v.b.layout.tile(TileLayout.row_major((1, 3, 2)), (1, 3, 2), v.b.shape)
     c = v.c.layout.tile(TileLayout.row_major((1, 2, 3)), (1, 2, 3), v.c.shape)
-    steps = check((a, b, c), shapes_of((q,), 16, 24, 8), (v.operand_type, v.accumulator_type), 32)
+    m, n, k = v.shape
+    shapes = shapes_of((v.products,), 2 * m, 3 * n, 2 * k)
+    steps = check((a, b, c), shapes, (v.operand_type, v.accumulator_type), 32, (v,))
     e = v.c.elements
     assert [s.c_reg for s in steps] == [i * e for i in range(6)] * 2
     assert [s.a_reg // v.a.elements for s in steps] == [0, 0, 0, 2, 2, 2, 1, 1, 1, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("small", "large"),
+    [
+        ("m16n8k8.row.col.f32.f16", "m16n8k16.row.col.f32.f16"),
+        ("m16n8k8.row.col.f32.bf16", "m16n8k16.row.col.f32.bf16"),
+        ("m16n8k4.row.col.f32.tf32", "m16n8k8.row.col.f32.tf32"),
+        ("m16n8k16.row.col.s32.s8", "m16n8k32.row.col.s32.s8"),
+        ("m16n8k16.row.col.f16.e4m3", "m16n8k32.row.col.f16.e4m3"),
+    ],
+)
+def test_the_fewest_instructions_of_one_family(small: str, large: str) -> None:
+    """Two fragments behind each other along K are one of twice the K; what is left over takes the smaller one."""
+    v = VARIANTS[small]
+    for fragments, expected in ((1, [small]), (2, [large]), (3, [large, small]), (4, [large, large])):
+        outer = TileLayout.row_major((1, 1, fragments))
+        a, b = (x.layout.tile(outer, (1, 1, fragments), x.shape) for x in (v.a, v.b))
+        m, n, k = v.shape
+        steps = check(
+            (a, b, v.c.layout), shapes_of((1,), m, n, fragments * k), (v.operand_type, v.accumulator_type), 32
+        )
+        assert [step.variant.name for step in steps] == expected
+
+
+def test_no_smaller_instruction_where_a_and_b_are_paired_differently() -> None:
+    """A in fragments of 16, B in pairs of 8 that are not next to each other: only m16n8k8 fits both."""
+    small, large = VARIANTS["m16n8k8.row.col.f32.f16"], VARIANTS["m16n8k16.row.col.f32.f16"]
+    b = small.b.layout.tile(TileLayout.parse("S[(1, 1, 2) : (1, 1, 2)]"), (1, 1, 2), small.b.shape)
+    steps = check((large.a.layout, b, large.c.layout), shapes_of((1,), 16, 8, 16), ("f16", "f32"), 32)
+    assert [(step.a_reg, step.b_reg, step.variant.name) for step in steps] == [(0, 0, small.name), (4, 4, small.name)]
+
+
+def test_variants_to_choose_from() -> None:
+    v = VARIANTS["m16n8k16.row.col.f64"]
+    layouts, shapes = (v.a.layout, v.b.layout, v.c.layout), (v.a.shape, v.b.shape, v.c.shape)
+    smaller = tuple(x for x in VARIANTS.values() if x.operand_type == "f64" and x.instruction == "m16n8k8")
+    assert [step.a_reg for step in check(layouts, shapes, ("f64", "f64"), 32, smaller)] == [0, 4]
+    with pytest.raises(FragmentError, match="expected one of m8n8k4.row.col.f64, .* to choose from, found none"):
+        check(layouts, shapes, ("f64", "f64"), 32, ())
 
 
 def test_without_warpid_every_warp_does_the_same() -> None:
@@ -226,15 +282,16 @@ def plan(
     a: str, b: str, c: str, m: int, n: int, k: int, types: tuple[str, str] = ("f64", "f64"), threads: int = 32
 ) -> None:
     layouts = PickedFragments(*(TileLayout.parse(x) for x in (a, b, c)))
-    plan_mma(*layouts, *shapes_of((), m, n, k), (types[0], types[0]), types[1], threads)
+    m8n8k4 = [v for v in variants_for(*types) if v.instruction == "m8n8k4"]
+    plan_mma(*layouts, *shapes_of((), m, n, k), (types[0], types[0]), types[1], threads, m8n8k4)
 
 
 AB = "S[(8, 4) : (4@laneid, 1@laneid)]"
 C = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]"
-F64 = "mma.m8n8k4 on f64 with f64 accumulators multiplies 8x8x4 fragments, 1 per warp, row.col, as in tirx.mma.VARIANTS"
+F64 = "mma.sync on f64 with f64 accumulators has fragments for m8n8k4 (1 per warp, row.col), as in tirx.mma.VARIANTS"
 F16 = (
-    "mma.m8n8k4 on f16 with f32 accumulators multiplies 8x8x4 fragments, 4 per warp, row.col, row.row, col.col, "
-    "col.row, as in tirx.mma.VARIANTS"
+    "mma.sync on f16 with f32 accumulators has fragments for m8n8k4 (4 per warp, row.col, row.row, col.col, col.row), "
+    "as in tirx.mma.VARIANTS"
 )
 
 
@@ -294,6 +351,19 @@ def test_f16_fragments_that_do_not_fit() -> None:
             ("f16", "f32"),
         )
     assert str(error.value) == f"expected element (0, 0) of A in register 0 of thread 4, found (8, 0); {F16}"
+
+
+def test_the_family_whose_accumulator_fits_is_explained() -> None:
+    """C is that of m16n8, so what is wrong is that A is not."""
+    v = VARIANTS["m16n8k16.row.col.f32.f16"]
+    a = TileLayout.parse("S[(2, 8, 2, 4, 2) : (4, 4@laneid, 2, 1@laneid, 1)]")
+    with pytest.raises(FragmentError) as error:
+        plan_mma(a, v.b.layout, v.c.layout, (16, 16), (8, 16), (16, 8), ("f16", "f16"), "f32", 32)
+    assert str(error.value) == (
+        "expected element (8, 0) of A in register 2 of thread 0, found (0, 8); mma.sync on f16 with f32 accumulators "
+        "has fragments for m8n8k4 (4 per warp, row.col, row.row, col.col, col.row), m16n8k16 (1 per warp, row.col), "
+        "m16n8k8 (1 per warp, row.col), as in tirx.mma.VARIANTS"
+    )
 
 
 def test_f16_accumulators_on_the_f32_fragment() -> None:

@@ -11,6 +11,7 @@ Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
 
 SM_80, SM_90, SM_100A, SM_100F = (Target.parse(name) for name in ("sm_80", "sm_90", "sm_100a", "sm_100f"))
 
+_D, _A = "{%f0,%f0,%f0,%f0}", "{%r0,%r0,%r0,%r0}"
 _MMA = "{%f0,%f0,%f0,%f0,%f0,%f0,%f0,%f0}"
 _SCALED = "[%r0], %rd0, %rd0, %r1, [%r2], [%r3], %p0"
 _LOAD = "global.tile.mbarrier::complete_tx::bytes"
@@ -54,6 +55,15 @@ PROBES = {
     "mbarrier.try_wait": "mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r0], 0",
     "mma.m8n8k4.f16": f"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {_MMA}, {{%r0,%r1}}, {{%r0,%r1}}, {_MMA}",
     "mma.m8n8k4.f64": "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd0,%fd1}, {%fd2}, {%fd3}, {%fd0,%fd1}",
+    "mma.m16n8k8.f16": f"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {_D}, {{%r0,%r1}}, {{%r0}}, {_D}",
+    "mma.m16n8k16.f16": f"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {_D}, {_A}, {{%r0,%r1}}, {_D}",
+    "mma.m16n8.bf16": f"mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {_D}, {{%r0,%r1}}, {{%r0}}, {_D}",
+    "mma.m16n8.tf32": f"mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {_D}, {{%r0,%r1}}, {{%r0}}, {_D}",
+    "mma.m16n8.i8": f"mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {_A}, {{%r0,%r1}}, {{%r0}}, {_A}",
+    "mma.m16n8.f64": "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
+    "{%fd0,%fd1,%fd2,%fd3}, {%fd0,%fd1}, {%fd2}, {%fd0,%fd1,%fd2,%fd3}",
+    "mma.m16n8k32.f8.f32": f"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {_D}, {_A}, {{%r0,%r1}}, {_D}",
+    "mma.m16n8.f8": f"mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32 {_D}, {{%r0,%r1}}, {{%r0}}, {_D}",
     "prefetch.tensormap": "prefetch.tensormap [%rd0]",
     "setmaxnreg": "setmaxnreg.inc.sync.aligned.u32 104",
     "stmatrix": "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r0], {%r1}",
