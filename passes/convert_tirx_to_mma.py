@@ -12,15 +12,12 @@ from tirx.diagnostics import warn
 from tirx.dialects.tirx import KernelOp, MmaOp, MmaSyncOp
 from tirx.mma import MmaVariant
 from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.mma_product import plan_register_product
+from tirx.passes.lowering.mma_product import is_emulated, plan_register_product
 from tirx.ptx.targets import Target
 
 
-def _warn_if_emulated(kernel: KernelOp, mma: MmaOp, variant: MmaVariant) -> None:
-    if kernel.target is None or variant.emulated_since is None:
-        return
-    target = Target.parse(kernel.target.data)
-    if target.cc >= variant.emulated_since:
+def _warn_if_emulated(mma: MmaOp, variant: MmaVariant, target: Target | None) -> None:
+    if target is not None and is_emulated(variant, target):
         warn(
             mma,
             f"mma.m8n8k4 on f16 is emulated on {target.name}: correct, but without tensor cores; "
@@ -41,9 +38,10 @@ class ConvertTirxToMmaPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in [k for k in op.walk() if isinstance(k, KernelOp)]:
+            target = None if kernel.target is None else Target.parse(kernel.target.data)
             for mma in [m for m in kernel.walk() if isinstance(m, MmaOp) and m.result is not None]:
-                steps = plan_register_product(mma, kernel.num_threads)
-                _warn_if_emulated(kernel, mma, steps[0].variant)
+                steps = plan_register_product(mma, kernel.num_threads, target)
+                _warn_if_emulated(mma, steps[0].variant, target)
                 emit = Emitter.before(mma)
                 value = mma.accumulator
                 for step in steps:

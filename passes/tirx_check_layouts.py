@@ -211,7 +211,7 @@ class _Checker:
         placed = all(t.placement is not None for t in types)
         if not op.on_tensor_memory:
             if placed:
-                for step in plan_register_product(op, self.kernel.num_threads):
+                for step in plan_register_product(op, self.kernel.num_threads, self.target):
                     _require(op, step.variant.feature, self.target)
             return
         _require(op, "tcgen05", self.target)

@@ -29,7 +29,9 @@ from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.distribute import Memory, copy_distribution
 from tirx.mma import FragmentError, pick_fragments
+from tirx.passes.lowering.mma_product import product_variants
 from tirx.passes.lowering.operand_layouts import choose_operand_layout, operand_roots
+from tirx.ptx.targets import Target
 from tirx.tcgen05 import LegalityError, accumulator_layout, pick_ld_shape, register_image
 from tirx.tcgen05.swizzle_modes import Major
 
@@ -158,6 +160,7 @@ class _Picker:
         warps, rest = divmod(self.kernel.num_threads, WARP_SIZE)
         if rest:
             raise LocatedError(mma, f"expected whole warps for mma.sync, found {self.kernel.num_threads} threads")
+        target = None if self.kernel.target is None else Target.parse(self.kernel.target.data)
         try:
             layouts = pick_fragments(
                 m,
@@ -169,6 +172,7 @@ class _Picker:
                 batch=tuple(batch),
                 a_major=_operand_major(mma.a),
                 b_major=_operand_major(mma.b),
+                variants=product_variants(mma, target),
             )
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e

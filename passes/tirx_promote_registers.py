@@ -181,7 +181,8 @@ class _Promoter:
                 values[op.tile] = emit(SplatOp(op.value, op.tile_type)).result
             case MmaOp() if op.accumulator in self.variables:
                 a, b, acc = (self._current(values, t, op) for t in (op.a, op.b, op.accumulator))
-                result = emit(MmaOp(a, b, acc, result_type=op.accumulator_type)).result
+                instruction = None if op.instruction is None else op.instruction.data
+                result = emit(MmaOp(a, b, acc, result_type=op.accumulator_type, instruction=instruction)).result
                 if result is None:
                     raise LocatedError(op, "expected the product of register tiles to have a result")
                 values[op.accumulator] = result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I1, UnitAttr, i1
+from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tirx.attributes import Scope, TileType, ZeroColumnsAttr
 from tirx.dialects.tirx.syntax import parse_attributes, shape_text
+from tirx.mma import VARIANTS
 
 FLAGS = ("negate_a", "negate_b", "saturate")
 """Clauses without arguments that follow the others, in order."""
@@ -43,7 +44,8 @@ class MmaOp(IRDLOperation):
     - `zero_columns(...)`: these columns of B count as zero (implies `weight_stationary`), see `#tirx.zero_columns`,
     - `negate_a`, `negate_b`: the operand is negated,
     - `saturate`: integer sums stay at the ends of their range instead of wrapping,
-    - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to.
+    - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to,
+    - `instruction("m16n8k16")`: the shape of `mma.sync`, for registers that several fit.
 
     Types are those of the operands in the order in which they are written. With a result the accumulator is a register
     value: the result is its new contents.
@@ -63,6 +65,7 @@ class MmaOp(IRDLOperation):
     negate_a = opt_prop_def(UnitAttr)
     negate_b = opt_prop_def(UnitAttr)
     saturate = opt_prop_def(UnitAttr)
+    instruction = opt_prop_def(StringAttr)
     result = opt_result_def(TileType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -82,6 +85,7 @@ class MmaOp(IRDLOperation):
         negate_a: bool = False,
         negate_b: bool = False,
         saturate: bool = False,
+        instruction: str | None = None,
         result_type: TileType | None = None,
     ):
         optional = (*(scales or (None, None)), metadata, accumulate)
@@ -93,6 +97,7 @@ class MmaOp(IRDLOperation):
                 "negate_a": UnitAttr() if negate_a else None,
                 "negate_b": UnitAttr() if negate_b else None,
                 "saturate": UnitAttr() if saturate else None,
+                "instruction": None if instruction is None else StringAttr(instruction),
             },
             result_types=[[] if result_type is None else [result_type]],
         )
@@ -151,6 +156,8 @@ class MmaOp(IRDLOperation):
         self._verify_shapes()
         if not self.on_tensor_memory:
             self._verify_no_clauses()
+        if self.instruction is not None:
+            self._verify_instruction(self.instruction.data)
         acc = self.accumulator_type
         if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
             raise VerifyException(
@@ -223,6 +230,13 @@ class MmaOp(IRDLOperation):
             if clause is not None:
                 raise VerifyException(f"expected an accumulator in tensor memory for {name}, found one in registers")
 
+    def _verify_instruction(self, found: str) -> None:
+        if self.on_tensor_memory:
+            raise VerifyException("expected an accumulator in registers for instruction, found one in tensor memory")
+        shapes = dict.fromkeys(variant.instruction for variant in VARIANTS.values())
+        if found not in shapes:
+            raise VerifyException(f"expected an instruction of mma.sync ({', '.join(shapes)}), found '{found}'")
+
     @classmethod
     def parse(cls, parser: Parser) -> MmaOp:
         operands = [parser.parse_unresolved_operand()]
@@ -250,6 +264,10 @@ class MmaOp(IRDLOperation):
         if parser.parse_optional_keyword("accumulate") is not None:
             with parser.in_parens():
                 accumulate = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        instruction: str | None = None
+        if parser.parse_optional_keyword("instruction") is not None:
+            with parser.in_parens():
+                instruction = parser.parse_str_literal()
         attributes = parse_attributes(parser, cls)
         a, b, accumulator, *more = _resolved(parser, operands)
         result: Attribute | None = None
@@ -267,6 +285,7 @@ class MmaOp(IRDLOperation):
             negate_a=negate_a,
             negate_b=negate_b,
             saturate=saturate,
+            instruction=instruction,
         )
         if result is not None:
             op = cls.create(
@@ -293,6 +312,10 @@ class MmaOp(IRDLOperation):
             if name in self.properties:
                 printer.print_string(f" {name}")
         _print_clause(printer, "accumulate", accumulate)
+        if self.instruction is not None:
+            printer.print_string(" instruction")
+            with printer.in_parens():
+                printer.print_string_literal(self.instruction.data)
         if self.attributes:
             printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
