@@ -244,7 +244,8 @@ def pick_fragments(
     columns of that grid, B over its rows. The four f16 products of one instruction form a 2 x 2 grid of the
     same kind, a 16x16x4 unit, where M and N allow it. What cannot be split further is computed by several warps or
     products alike. `a_major` and `b_major` say along which dimension each operand lies contiguously in memory:
-    registers follow it, up to 16 bytes, so that loads can be vectors. `variants`: the instructions to choose from, as
+    registers follow it, up to 16 bytes, so that loads can be vectors; m16n8 has other registers in between, so that its
+    operands are loaded one register at a time. `variants`: the instructions to choose from, as
     `choose_variant` does; by default all of these types in the order of the table.
 
     Raises FragmentError when the types have no instruction, or when no instruction divides M, N and K, with the
@@ -259,13 +260,19 @@ def pick_fragments(
     w, p = _best_split((batches, m // frag_m, n // frag_n), (frag_m, frag_n), warps, variant.products)
     vector = VECTOR_BITS // element_type(operand_type).bits
 
-    def contiguous(fragment: Fragment, along: bool, dimension: int) -> tuple[int, int]:
-        """The neighbours in the registers that a dimension has and may get for one operand."""
-        return (_register_run(fragment, dimension), vector) if along else (1, 1)
+    def contiguous(fragment: Fragment, dimension: int) -> tuple[int, int]:
+        """
+        The neighbours in the registers that a dimension has and may get for one operand. It gets more only where all
+        of a fragment is such a run: fragments behind each other then continue it.
+        """
+        run = _register_run(fragment, dimension)
+        return run, vector if run == fragment.elements else run
 
-    m_low, m_vector = contiguous(variant.a, a_major == "MN", 1)
-    n_low, n_vector = contiguous(variant.b, b_major == "MN", 1)
-    k_low, k_vector = max(contiguous(variant.a, a_major == "K", 2), contiguous(variant.b, b_major == "K", 2))
+    m_low, m_vector = contiguous(variant.a, 1) if a_major == "MN" else (1, 1)
+    n_low, n_vector = contiguous(variant.b, 1) if b_major == "MN" else (1, 1)
+    along_k = [contiguous(x, 2) for x, major in ((variant.a, a_major), (variant.b, b_major)) if major == "K"]
+    k_low = max((low for low, _ in along_k), default=1)
+    k_vector = min((most for _, most in along_k), default=1)
     plan = _Plan(
         variant,
         {

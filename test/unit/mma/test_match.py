@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
+from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout, element_type
 from tirx.layout.access import plan_accesses
 from tirx.layout.holdings import held_elements
 from tirx.mma import (
@@ -20,6 +20,7 @@ from tirx.mma import (
     MmaStep,
     MmaVariant,
     PickedFragments,
+    choose_variant,
     pick_fragments,
     plan_mma,
     variants_for,
@@ -219,6 +220,43 @@ def test_what_is_picked_is_accepted(
         plan_accesses(layout, TileLayout.row_major(shape), shape, bits[dtype], 32 * warps)
 
 
+@settings(max_examples=80, deadline=None)
+@given(
+    st.sampled_from([v for v in VARIANTS.values() if v.products == 1]),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.sampled_from([1, 2, 3, 4, 6]),
+    st.sampled_from([(), (2,), (3,)]),
+    MAJORS,
+    MAJORS,
+)
+def test_every_instruction_can_be_picked(
+    v: MmaVariant, m: int, n: int, k: int, warps: int, batch: tuple[int, ...], a_major: Major, b_major: Major
+) -> None:
+    m, n, k = (extent * unit for extent, unit in zip((m, n, k), v.shape, strict=True))
+    types = v.operand_type, v.accumulator_type
+    layouts = pick_fragments(m, n, k, *types, warps, batch, a_major, b_major, (v,))
+    shapes = shapes_of(batch, m, n, k)
+    steps = check(layouts, shapes, types, 32 * warps, (v,))
+    assert {step.variant for step in steps} == {v}
+    for layout, shape, dtype in zip(layouts, shapes, (types[0], types[0], types[1]), strict=True):
+        plan_accesses(layout, TileLayout.row_major(shape), shape, element_type(dtype).bits, 32 * warps)
+
+
+def test_the_first_instruction_that_divides_is_chosen() -> None:
+    f16 = variants_for("f16", "f32")
+    m16n8 = [v for v in f16 if v.instruction != "m8n8k4"]
+    assert choose_variant(16, 8, 16, f16).name == "m8n8k4.row.col.f32.f16"
+    assert choose_variant(16, 8, 16, f16, "MN", "MN").name == "m8n8k4.col.row.f32.f16"
+    assert choose_variant(16, 8, 48, m16n8).instruction == "m16n8k16"
+    assert choose_variant(32, 8, 24, m16n8, "MN").instruction == "m16n8k8"
+    assert choose_variant(24, 8, 24, [*m16n8, *f16]).instruction == "m8n8k4"
+    message = "expected K to be a multiple of 8 for m16n8k8.row.col.f32.f16, found 12; nearest: 8 and 16"
+    with pytest.raises(FragmentError, match=message):
+        choose_variant(16, 8, 12, m16n8)
+
+
 def widths(
     layout: TileLayout, memory: TileLayout | ComposeLayout, shape: tuple[int, ...], bits: int, threads: int
 ) -> set[int]:
@@ -239,6 +277,19 @@ def test_operands_are_loaded_by_16_byte_vectors(types: tuple[str, str], a_major:
         assert widths(layout, memory, (rows, k), bits, 128) == {16}
         swizzled = ComposeLayout(SwizzleLayout.for_bits(bits, "128B"), memory)
         assert widths(layout, swizzled, (rows, k), bits, 128) == {16}
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32", "e4m3"])
+def test_operands_of_m16n8_are_loaded_by_whole_registers(dtype: str) -> None:
+    """Of four lanes, each loads a register next to the others', so that rows are read in one piece."""
+    bits = element_type(dtype).bits
+    m, n, k = 64, 128, 1024 // bits
+    variants = [v for v in variants_for(dtype, "f32") if v.instruction != "m8n8k4"]
+    picked = pick_fragments(m, n, k, dtype, "f32", 4, variants=variants)
+    for layout, rows in ((picked.a, m), (picked.b, n)):
+        assert widths(layout, TileLayout.row_major((rows, k)), (rows, k), bits, 128) == {4}
+        first = [layout.owners((0, column), (rows, k))[0]["laneid"] for column in range(0, 128 // bits, 32 // bits)]
+        assert first == [0, 1, 2, 3]
 
 
 def test_the_f16_gemm_unit_is_16x16x4() -> None:
