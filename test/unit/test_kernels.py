@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -83,6 +84,64 @@ def fragment_kernel(variant: MmaVariant, target: str) -> str:
         {loads}
         tirx.mma %ra, %rb, %rd : {tiles["a"]}, {tiles["b"]}, {tiles["d"]}
         tirx.copy %rd, %gd : {tiles["d"]}, {views["d"]}
+        tirx.return
+      }}"""
+
+
+GEMMS = [
+    ("f16", "f32", "sm_70", "m8n8k4"),
+    ("f16", "f32", "sm_80", "m16n8k16"),
+    ("f16", "f16", "sm_90a", "m16n8k16"),
+    ("bf16", "f32", "sm_100a", "m16n8k16"),
+    ("tf32", "f32", "sm_80", "m16n8k8"),
+    ("f64", "f64", "sm_90a", "m8n8k4"),
+    ("i8", "i32", "sm_80", "m16n8k32"),
+    ("ui8", "i32", "sm_90a", "m16n8k32"),
+    ("f8E4M3FN", "f32", "sm_89", "m16n8k32"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "acc", "target", "instruction"), GEMMS)
+def test_gemm_without_layouts(dtype: str, acc: str, target: str, instruction: str) -> None:
+    """Four warps of a 64x32 tile, 32 elements of K at a time: the instruction that the target does best, everywhere."""
+    ptx = compile_quietly(gemm_kernel(dtype, acc, target))
+    found = [line.split(".")[3] for line in ptx.splitlines() if "mma.sync" in line]
+    m, n, k = (int(x) for x in re.findall(r"\d+", instruction))
+    products = 4 if (dtype, instruction) == ("f16", "m8n8k4") else 1
+    assert found == [instruction] * (64 * 32 * 32 // (m * n * k) // 4 // products)
+    assert_assembles(ptx, target)
+
+
+def test_gemm_with_the_instruction_asked_for() -> None:
+    ptx = compile_quietly(gemm_kernel("f64", "f64", "sm_90a", 'instruction("m16n8k16")'))
+    assert ptx.count("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 ") == 64 * 32 * 32 // (16 * 8 * 16) // 4
+    assert_assembles(ptx, "sm_90a")
+
+
+def gemm_kernel(dtype: str, acc: str, target: str, clause: str = "") -> str:
+    zero = "0 : i32" if acc == "i32" else f"0.0 : {acc}"
+    a, b, c = f"64x32x{dtype}", f"32x32x{dtype}", f"64x32x{acc}"
+    return f"""
+      tirx.kernel @gemm(%a: memref<64x128x{dtype}>, %b: memref<32x128x{dtype}>, %d: memref<64x32x{acc}>)
+          target("{target}") grid(1) threads(128) {{
+        %c0 = arith.constant 0 : index
+        %c32 = arith.constant 32 : index
+        %c128 = arith.constant 128 : index
+        %zero = arith.constant {zero}
+        %ra = tirx.alloc : !tirx.tile<{a}, register>
+        %rb = tirx.alloc : !tirx.tile<{b}, register>
+        %acc = tirx.alloc : !tirx.tile<{c}, register>
+        tirx.fill %acc, %zero : {acc}, !tirx.tile<{c}, register>
+        scf.for %k = %c0 to %c128 step %c32 {{
+          %ga = tirx.view %a[%c0, %k] : memref<64x128x{dtype}> -> !tirx.tile<{a}, global>
+          %gb = tirx.view %b[%c0, %k] : memref<32x128x{dtype}> -> !tirx.tile<{b}, global>
+          tirx.copy %ga, %ra : !tirx.tile<{a}, global>, !tirx.tile<{a}, register>
+          tirx.copy %gb, %rb : !tirx.tile<{b}, global>, !tirx.tile<{b}, register>
+          tirx.mma %ra, %rb, %acc {clause} :
+            !tirx.tile<{a}, register>, !tirx.tile<{b}, register>, !tirx.tile<{c}, register>
+        }}
+        %gd = tirx.view %d[%c0, %c0] : memref<64x32x{acc}> -> !tirx.tile<{c}, global>
+        tirx.copy %acc, %gd : !tirx.tile<{c}, register>, !tirx.tile<{c}, global>
         tirx.return
       }}"""
 
