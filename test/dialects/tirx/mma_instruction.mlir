@@ -6,7 +6,7 @@
 !c = !tirx.tile<16x8xf64, register>
 
 // CHECK:       tirx.mma %a, %b, %c instruction("m16n8k16") {tag} : !tirx.tile<16x16xf64, register>, !tirx.tile<8x16xf64, register>, !tirx.tile<16x8xf64, register>
-// GENERIC:     "tirx.mma"(%a, %b, %c) <{instruction = "m16n8k16"}> {tag} :
+// GENERIC:     "tirx.mma"(%a, %b, %c) <{instruction = "m16n8k16", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}> {tag} :
 func.func @named(%a: !a, %b: !b, %c: !c) {
   tirx.mma %a, %b, %c instruction("m16n8k16") {tag} : !a, !b, !c
   func.return
