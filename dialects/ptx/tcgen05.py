@@ -8,7 +8,7 @@ trait: unknown effects keep every pass from moving, merging or removing them.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -16,9 +16,18 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string
-from tirx.tcgen05.tmem import ALLOCATION_SIZES
+from tirx.tcgen05 import LegalityError
+from tirx.tcgen05.check_memory import Alloc, Cp, check_memory
 
 Value = SSAValue | Operation
+
+
+def require(check: Callable[[], None]) -> None:
+    """Runs a check of `tirx.tcgen05`; VerifyException with its message if it fails."""
+    try:
+        check()
+    except LegalityError as error:
+        raise VerifyException(str(error)) from error
 
 
 class Tcgen05Op(PTXInstruction, abc.ABC):
@@ -50,8 +59,8 @@ def _check_columns(op: CtaGroupOp, columns: IntegerAttr[I32] | None, register: S
     if (columns is None) == (register is None):
         found = "none" if columns is None else "both"
         raise VerifyException(f"{op.name}: expected one of columns and columns_in, got {found}")
-    if columns is not None:
-        expect_choice("number of columns", columns.value.data, ALLOCATION_SIZES)
+    count = None if columns is None else columns.value.data
+    require(lambda: check_memory(Alloc(count, op.cta_group.value.data)))
 
 
 def _columns(reg: Names, columns: IntegerAttr[I32] | None, register: SSAValue | None) -> str:
@@ -165,19 +174,6 @@ class Tcgen05CommitOp(CtaGroupOp):
         return f"tcgen05.commit.{self.group}.mbarrier::arrive::one.shared::cluster{multicast}.b64 {where}{mask}"
 
 
-CP_MULTICASTS: Mapping[str, tuple[str, ...]] = {
-    "128x256b": (),
-    "4x256b": (),
-    "128x128b": (),
-    "64x128b": ("warpx2::02_13", "warpx2::01_23"),
-    "32x128b": ("warpx4",),
-}
-"""Shape of `tcgen05.cp` (rows x bits) -> the warps' lanes that get a copy, one of which has to be named if any is."""
-
-CP_FORMATS = ("b6x16_p32", "b4x16_p64")
-"""Source formats that `tcgen05.cp` unpacks to 8 bits: 16 elements of 6 bits and 32 of padding, 4 bits and 64."""
-
-
 @irdl_op_definition
 class Tcgen05CpOp(CtaGroupOp):
     """Starts a copy from shared memory (a K-major matrix descriptor) to tensor memory; one thread issues it.
@@ -226,17 +222,9 @@ class Tcgen05CpOp(CtaGroupOp):
 
     def verify_(self) -> None:
         super().verify_()
-        shape = self.shape.data
-        expect_choice("shape", shape, tuple(CP_MULTICASTS))
-        choices = CP_MULTICASTS[shape]
-        found = None if self.multicast is None else self.multicast.data
-        if found is None and choices:
-            raise VerifyException(f"expected multicast to be one of {', '.join(choices)} for shape {shape}, got none")
-        if found is not None and found not in choices:
-            expected = f"to be one of {', '.join(choices)}" if choices else "to be absent"
-            raise VerifyException(f"expected multicast {expected} for shape {shape}, got {found}")
-        if self.decompress is not None:
-            expect_choice("decompress", self.decompress.data, CP_FORMATS)
+        multicast = None if self.multicast is None else self.multicast.data
+        source = None if self.decompress is None else self.decompress.data
+        require(lambda: check_memory(Cp(self.shape.data, multicast, source, self.cta_group.value.data)))
 
     def emit(self, reg: Names) -> str:
         multicast = "" if self.multicast is None else f".{self.multicast.data}"

@@ -28,51 +28,36 @@ from tirx.dialects.ptx.base import (
     PTXInstruction,
     Register,
     address,
-    expect_choice,
     int32,
     unit,
     values,
     vector,
 )
-from tirx.dialects.ptx.tcgen05 import Tcgen05Op
+from tirx.dialects.ptx.tcgen05 import Tcgen05Op, require
 from tirx.tcgen05 import LD_SHAPES
+from tirx.tcgen05.check_memory import LdSt, check_memory
 from tirx.tcgen05.tmem import COLUMNS
 
 Value = SSAValue | Operation
 
-LD_ST_SHAPES: Mapping[str, tuple[int, int]] = {
-    shape.name: (shape.registers_per_repeat, shape.max_num) for shape in LD_SHAPES.values()
-}
-"""Shape of `tcgen05.ld`/`st` -> (registers for `.x1`, largest `.x`)."""
 
-SPLIT_SHAPE = "16x32bx2"
-"""The one shape with a second half at a column offset of its own."""
-
-REDUCTION_SHAPES = ("32x32b", SPLIT_SHAPE)
-"""Shapes of `tcgen05.ld.red`: those in which a thread gets one row."""
-
-
-def _check_ld_st(
-    op: PTXInstruction, shape: str, count: int, split: IntegerAttr[I32] | None, types: Sequence[Attribute]
-) -> None:
-    expect_choice("shape", shape, tuple(LD_ST_SHAPES))
-    per, largest = LD_ST_SHAPES[shape]
-    if count < 1 or count & count - 1 or count > largest:
-        raise VerifyException(f"expected num to be a power of two up to {largest} for shape {shape}, got {count}")
-    if len(types) != per * count:
-        raise VerifyException(f"{op.name}: expected {per * count} registers for {shape}.x{count}, got {len(types)}")
-    if (shape == SPLIT_SHAPE) != (split is not None):
-        found = "none" if split is None else "one"
-        raise VerifyException(f"expected a half_split_offset for shape {SPLIT_SHAPE} only, got {found} for {shape}")
-    if split is not None and not 0 <= (columns := split.value.data) < COLUMNS:
-        raise VerifyException(f"expected half_split_offset from 0 to {COLUMNS - 1} columns, got {columns}")
+def _check_ld_st(op: PTXInstruction, access: LdSt, types: Sequence[Attribute]) -> None:
+    require(lambda: check_memory(access))
+    if access.split is not None and not 0 <= access.split < COLUMNS:
+        raise VerifyException(f"expected half_split_offset from 0 to {COLUMNS - 1} columns, got {access.split}")
     for type_ in types:
         if type_ not in (i32, f32):
             raise VerifyException(f"{op.name}: expected registers of type i32 or f32, got {type_}")
 
 
+def _value(attribute: IntegerAttr[I32] | None) -> int | None:
+    return None if attribute is None else attribute.value.data
+
+
 def _registers(shape: str, num: int) -> int:
-    return (LD_ST_SHAPES[shape][0] if shape in LD_ST_SHAPES else 1) * num
+    """Registers of an access; as many as repeats for a shape that does not exist, which the verifier reports."""
+    row = {str(name): row for name, row in LD_SHAPES.items()}.get(shape)
+    return num if row is None else num * row.registers_per_repeat
 
 
 @irdl_op_definition
@@ -122,7 +107,14 @@ class Tcgen05LdOp(Tcgen05Op):
         )
 
     def verify_(self) -> None:
-        _check_ld_st(self, self.shape.data, self.num.value.data, self.half_split_offset, self.res.types)
+        access = LdSt(
+            self.shape.data,
+            self.num.value.data,
+            len(self.res),
+            packed=self.pack is not None,
+            split=_value(self.half_split_offset),
+        )
+        _check_ld_st(self, access, self.res.types)
 
     def emit(self, reg: Names) -> str:
         pack = "" if self.pack is None else ".pack::16b"
@@ -211,14 +203,16 @@ class Tcgen05LdRedOp(Tcgen05Op):
         )
 
     def verify_(self) -> None:
-        expect_choice("shape of a reduction", self.shape.data, REDUCTION_SHAPES)
-        expect_choice("type", self.type.data, tuple(REDUCTION_TYPES))
-        _check_ld_st(self, self.shape.data, self.num.value.data, self.half_split_offset, self.res.types)
-        if self.num.value.data < 2:
-            raise VerifyException(f"expected num of at least 2 for a reduction, got {self.num.value.data}")
-        for modifier, flag in (("abs", self.abs), ("nan", self.nan)):
-            if flag is not None and self.type.data != "f32":
-                raise VerifyException(f"expected '{modifier}' on f32 only, got {self.type.data}")
+        access = LdSt(
+            self.shape.data,
+            self.num.value.data,
+            len(self.res),
+            split=_value(self.half_split_offset),
+            reduce=self.reduction.data.value,
+            type=self.type.data,
+            modified=self.abs is not None or self.nan is not None,
+        )
+        _check_ld_st(self, access, self.res.types)
         if (expected := REDUCTION_TYPES[self.type.data]) != self.reduced.type:
             raise VerifyException(
                 f"expected the reduction of {self.type.data} in a register {expected}, got {self.reduced.type}"
@@ -281,7 +275,14 @@ class Tcgen05StOp(Tcgen05Op):
         )
 
     def verify_(self) -> None:
-        _check_ld_st(self, self.shape.data, self.num.value.data, self.half_split_offset, self.data.types)
+        access = LdSt(
+            self.shape.data,
+            self.num.value.data,
+            len(self.data),
+            packed=self.unpack is not None,
+            split=_value(self.half_split_offset),
+        )
+        _check_ld_st(self, access, self.data.types)
 
     def emit(self, reg: Names) -> str:
         unpack = "" if self.unpack is None else ".unpack::16b"

@@ -1,11 +1,12 @@
 """`tcgen05.mma` and its variants. See PTX ISA, "TensorCore 5th Generation Matrix Multiply and Accumulate".
 
-Operands as in `tirx.dialects.ptx.tcgen05`. `ptxas` does not look at the values of descriptors and masks.
+Operands as in `tirx.dialects.ptx.tcgen05`. `ptxas` does not look at the values of descriptors and masks; the verifiers
+do where they are constants, by `tirx.tcgen05.check_mma`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
 from xdsl.dialects.utils import EnumAttribute
@@ -28,15 +29,17 @@ from tirx.dialects.ptx.base import (
     PTXInstruction,
     Register,
     address,
-    expect_choice,
-    expect_type,
     int32,
     string,
     unit,
     values,
     vector,
+    width,
 )
-from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op
+from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op, require
+from tirx.tcgen05 import KINDS, Mma, SmemOperand, TmemOperand, check_mma
+from tirx.tcgen05.mma_facts import MmaFacts
 
 Value = SSAValue | Operation
 
@@ -60,26 +63,11 @@ class MmaKindAttr(EnumAttribute[MmaKind], SpacedOpaqueSyntaxAttribute):
     name = "ptx.mma_kind"
 
 
-PLAIN_KINDS = (MmaKind.F16, MmaKind.TF32, MmaKind.F8F6F4, MmaKind.I8)
+PLAIN_KINDS = tuple(kind for kind in MmaKind if not KINDS[kind.value].block_scaled)
 """Kinds without scale factors."""
 
-SCALE_VECTORS: Mapping[MmaKind, Mapping[str, str]] = {
-    MmaKind.MXF8F6F4: {"scale_vec::1X": "tcgen05.scale_vec::1X", "block32": "tcgen05.block32"},
-    MmaKind.MXF4: {"scale_vec::2X": "tcgen05.scale_vec::2X", "block32": "tcgen05.block32"},
-    MmaKind.MXF4NVF4: {
-        "scale_vec::2X": "tcgen05.kind::mxf4nvf4.scale_vec::2X",
-        "scale_vec::4X": "tcgen05.scale_vec::4X",
-        "block16": "tcgen05.block16",
-        "block32": "tcgen05.block32",
-    },
-}
-"""Kinds with scale factors -> how many elements may share one -> the row of `tirx.ptx.features.FEATURES` for it."""
-
-SCALE_VECTOR_DEFAULTS = (MmaKind.MXF8F6F4, MmaKind.MXF4)
-"""Kinds with one size of scale vectors, which is the default; the others have to name theirs."""
-
-KIND_FEATURES: Mapping[MmaKind, tuple[str, ...]] = {MmaKind.I8: ("tcgen05.kind::i8",)}
-"""Kinds that not every target with tensor memory has -> rows of `tirx.ptx.features.FEATURES`."""
+SCALED_KINDS = tuple(kind for kind in MmaKind if KINDS[kind.value].block_scaled)
+"""Kinds with scale factors."""
 
 
 class Collector(StrEnum):
@@ -109,6 +97,17 @@ def _check_a(op: PTXInstruction, a: SSAValue) -> None:
 
 def _a_text(reg: Names, a: SSAValue) -> str:
     return f"[{reg(a)}]" if a.type == i32 else reg.imm(a)
+
+
+def _bits(value: SSAValue) -> int | None:
+    """The bits of a `ptx.constant`, None for what is not known before the kernel runs."""
+    if isinstance(op := value.owner, ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data & (1 << width(value.type)) - 1
+    return None
+
+
+def _operand(a: SSAValue) -> SmemOperand | TmemOperand:
+    return TmemOperand() if a.type == i32 else SmemOperand(_bits(a))
 
 
 def _check_kind(op: PTXInstruction, kind: MmaKind, choices: Sequence[MmaKind]) -> None:
@@ -177,30 +176,28 @@ class Tcgen05MmaOp(CtaGroupOp):
     def verify_(self) -> None:
         super().verify_()
         _check_a(self, self.a)
-        kind = self.kind.data
-        _check_kind(self, kind, PLAIN_KINDS)
-        lanes = 4 * self.cta_group.value.data
-        if len(self.disable_lanes) not in (0, lanes):
-            raise VerifyException(
-                f"expected {lanes} registers of disabled lanes for {self.group}, got {len(self.disable_lanes)}"
-            )
-        if self.scale_d is not None:
-            _check_kind(self, kind, (MmaKind.F16, MmaKind.TF32))
-            if not 0 <= (scale := self.scale_d.value.data) <= 15:
-                raise VerifyException(f"expected scale_d from 0 to 15, got {scale}")
-        if self.ashift is not None:
-            expect_type("a of an mma with ashift", self.a, i32)
-            if self.collector is not None and self.collector.data in (Collector.FILL, Collector.USE):
-                raise VerifyException(
-                    f"expected collector lastuse or discard with ashift, got {self.collector.data.value}"
-                )
+        _check_kind(self, self.kind.data, PLAIN_KINDS)
+        require(lambda: check_mma(self.description))
+
+    @property
+    def description(self) -> Mma:
+        """The instruction as plain data, with the bits of constant descriptors."""
+        return Mma(
+            self.kind.data.value,
+            self.cta_group.value.data,
+            sparse=self.sparse_metadata is not None,
+            a=_operand(self.a),
+            b=SmemOperand(_bits(self.b)),
+            descriptor=_bits(self.idesc),
+            collector_buffer=None if self.collector is None else "a",
+            collector_usage=None if self.collector is None else self.collector.data.value,
+            ashift=self.ashift is not None,
+            disable_output_lane=len(self.disable_lanes) or None,
+            scale_input_d=None if self.scale_d is None else self.scale_d.value.data,
+        )
 
     def features(self) -> tuple[str, ...]:
-        return (
-            *super().features(),
-            *KIND_FEATURES.get(self.kind.data, ()),
-            *(("tcgen05.scale_input_d",) if self.scale_d is not None else ()),
-        )
+        return MmaFacts(self.description).features
 
     def emit(self, reg: Names) -> str:
         sparse = ".sp" if self.sparse_metadata is not None else ""
@@ -278,25 +275,26 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
     def verify_(self) -> None:
         super().verify_()
         _check_a(self, self.a)
-        _check_kind(self, self.kind.data, tuple(SCALE_VECTORS))
-        choices = tuple(SCALE_VECTORS[self.kind.data])
-        if self.scale_vector is not None:
-            expect_choice("scale_vector", self.scale_vector.data, choices)
-        elif self.kind.data not in SCALE_VECTOR_DEFAULTS:
-            raise VerifyException(
-                f"expected scale_vector to be one of {', '.join(choices)} for kind {self.kind.data.value}, got none"
-            )
+        _check_kind(self, self.kind.data, SCALED_KINDS)
+        require(lambda: check_mma(self.description))
+
+    @property
+    def description(self) -> Mma:
+        """The instruction as plain data, with the bits of constant descriptors."""
+        return Mma(
+            self.kind.data.value,
+            self.cta_group.value.data,
+            sparse=self.sparse_metadata is not None,
+            scale_vector=None if self.scale_vector is None else self.scale_vector.data,
+            a=_operand(self.a),
+            b=SmemOperand(_bits(self.b)),
+            descriptor=_bits(self.idesc),
+            collector_buffer=None if self.collector is None else "a",
+            collector_usage=None if self.collector is None else self.collector.data.value,
+        )
 
     def features(self) -> tuple[str, ...]:
-        vector_size = "tcgen05.block_scale"
-        if self.scale_vector is not None:
-            vector_size = SCALE_VECTORS[self.kind.data][self.scale_vector.data]
-        sparse_mxf4 = self.sparse_metadata is not None and self.kind.data is not MmaKind.MXF8F6F4
-        return (
-            *super().features(),
-            vector_size,
-            *(("tcgen05.sparse_mxf4",) if sparse_mxf4 else ()),
-        )
+        return MmaFacts(self.description).features
 
     def emit(self, reg: Names) -> str:
         sparse = ".sp" if self.sparse_metadata is not None else ""
@@ -309,10 +307,6 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
         vector_size = "" if self.scale_vector is None else f".{self.scale_vector.data}"
         kind = f"{self.group}.kind::{self.kind.data.value}.block_scale{vector_size}"
         return f"tcgen05.mma{sparse}.{kind}{collector} {', '.join(operands)}"
-
-
-WS_BUFFERS = ("b0", "b1", "b2", "b3")
-"""Collector buffers of the weight-stationary `tcgen05.mma.ws`."""
 
 
 @irdl_op_definition
@@ -376,11 +370,27 @@ class Tcgen05MmaWsOp(Tcgen05Op):
         _check_kind(self, self.kind.data, PLAIN_KINDS)
         if (self.buffer is None) != (self.collector is None):
             raise VerifyException("expected both or neither of buffer and collector, got one")
-        if self.buffer is not None:
-            expect_choice("buffer", self.buffer.data, WS_BUFFERS)
+        require(lambda: check_mma(self.description))
+
+    @property
+    def description(self) -> Mma:
+        """The instruction as plain data, with the bits of constant descriptors."""
+        mask = self.zero_column_mask
+        return Mma(
+            self.kind.data.value,
+            ws=True,
+            sparse=self.sparse_metadata is not None,
+            a=_operand(self.a),
+            b=SmemOperand(_bits(self.b)),
+            descriptor=_bits(self.idesc),
+            masked=mask is not None,
+            mask=None if mask is None else _bits(mask),
+            collector_buffer=None if self.buffer is None else self.buffer.data,
+            collector_usage=None if self.collector is None else self.collector.data.value,
+        )
 
     def features(self) -> tuple[str, ...]:
-        return (*super().features(), *KIND_FEATURES.get(self.kind.data, ()))
+        return MmaFacts(self.description).features
 
     def emit(self, reg: Names) -> str:
         sparse = ".sp" if self.sparse_metadata is not None else ""

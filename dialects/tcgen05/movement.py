@@ -16,26 +16,23 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.ptx.tcgen05 import CP_FORMATS, CP_MULTICASTS
-from tirx.dialects.ptx.tcgen05_ld_st import REDUCTION_SHAPES
+from tirx.dialects.ptx.tcgen05 import require
 from tirx.dialects.tcgen05.attributes import Reduction, ReductionAttr
 from tirx.dialects.tcgen05.common import (
     EFFECTS,
     ONE_CTA,
-    check_cta_group,
     expect_tensor_tile,
     expect_tile,
-    first_cell,
     same_registers,
     string,
+    text,
     unit,
 )
+from tirx.dialects.tcgen05.facts import target_of, tensor_operand
 from tirx.dialects.tirx import Scope, TileType
 from tirx.layout import TileLayout
 from tirx.tcgen05 import LD_SHAPES, LegalityError, TmemAccessPlan, plan_tmem_access
-
-WARP_LANES = 32
-"""Lanes of tensor memory that one warp reaches."""
+from tirx.tcgen05.check_memory import Cp, LdSt, Shift, check_memory
 
 
 def _check_ld_shape(name: str) -> None:
@@ -103,10 +100,6 @@ class LdOp(IRDLOperation):
         return _plan(self.ld_shape.data, TileType.of(self.source), self.result.type, self.pack is not None)
 
 
-REDUCED_TYPES: dict[str, str] = {"f32": "f32", "s32": "s32", "u32": "u32"}
-"""Element types that `tcgen05.ld.red` compares -> the type in PTX."""
-
-
 @irdl_op_definition
 class LdRedOp(IRDLOperation):
     """
@@ -160,29 +153,27 @@ class LdRedOp(IRDLOperation):
     @property
     def ptx_type(self) -> str:
         """How PTX calls what is compared."""
-        return REDUCED_TYPES[TileType.of(self.source).dtype.name]
+        return TileType.of(self.source).dtype.name
 
     def verify_(self) -> None:
-        if (shape := self.ld_shape.data) not in REDUCTION_SHAPES:
-            raise VerifyException(
-                f"expected a shape of tcgen05.ld.red ({', '.join(REDUCTION_SHAPES)}), found '{shape}'"
-            )
         source = expect_tile(self.source, Scope.TENSOR, "a tile")
         result = expect_tile(self.result, Scope.REGISTER, "a tile")
-        if source.dtype.name not in REDUCED_TYPES:
-            raise VerifyException(f"expected elements of {', '.join(REDUCED_TYPES)}, found {source.dtype.name}")
-        for flag, modifier in ((self.abs, "abs"), (self.nan, "nan")):
-            if flag is not None and source.dtype.name != "f32":
-                raise VerifyException(f"expected '{modifier}' on f32 only, found {source.dtype.name}")
         plan = self.plan()
         _check_access(plan, source, result)
+        for access in plan.accesses:
+            instruction = LdSt(
+                access.shape,
+                access.num,
+                split=access.split,
+                reduce=self.reduction.data.value,
+                type=source.dtype.name,
+                modified=self.abs is not None or self.nan is not None,
+                target=target_of(self),
+            )
+            require(lambda instruction=instruction: check_memory(instruction))
         if len({access.lane for access in plan.accesses}) > 1:
             raise VerifyException(
-                f"expected a tile in one half of the lanes of each warp for shape {shape}, found both"
-            )
-        if any(access.num < 2 for access in plan.accesses):
-            raise VerifyException(
-                f"expected an even number of columns for each thread with tcgen05.ld.red, found {plan.registers}"
+                f"expected a tile in one half of the lanes of each warp for shape {plan.shape}, found both"
             )
         reduced = expect_tile(self.reduced, Scope.REGISTER, "the reduction")
         threads = TileLayout(tuple(it for it in plan.image.shard if it.axis != "m"), plan.image.replica).canonicalize()
@@ -284,19 +275,17 @@ class CpOp(IRDLOperation):
 
     def verify_(self) -> None:
         expect_tensor_tile(self.destination, "a tile")
-        check_cta_group(self.cta_group)
-        shape = self.cp_shape.data
-        if shape not in CP_MULTICASTS:
-            raise VerifyException(f"expected a shape of tcgen05.cp ({', '.join(CP_MULTICASTS)}), found '{shape}'")
-        found = None if self.multicast is None else self.multicast.data
-        choices = CP_MULTICASTS[shape] or (None,)
-        if found not in choices:
-            expected = " or ".join("none" if choice is None else f"'{choice}'" for choice in choices)
-            raise VerifyException(
-                f"expected multicast {expected} for shape {shape}, found {'none' if found is None else repr(found)}"
-            )
-        if self.decompress is not None and (format_ := self.decompress.data) not in CP_FORMATS:
-            raise VerifyException(f"expected decompress to be one of {', '.join(CP_FORMATS)}, found '{format_}'")
+        place = tensor_operand(self.destination)
+        instruction = Cp(
+            self.cp_shape.data,
+            text(self.multicast),
+            text(self.decompress),
+            self.cta_group.value.data,
+            place.lane,
+            place.column,
+            target=target_of(self),
+        )
+        require(lambda: check_memory(instruction))
 
 
 @irdl_op_definition
@@ -321,7 +310,7 @@ class ShiftOp(IRDLOperation):
         super().__init__(operands=[tile], properties={"cta_group": IntegerAttr(cta_group, i32)})
 
     def verify_(self) -> None:
-        lane, _ = first_cell(expect_tensor_tile(self.tile, "a tile"))
-        check_cta_group(self.cta_group)
-        if lane % WARP_LANES:
-            raise VerifyException(f"expected a tile that starts at a lane in steps of {WARP_LANES}, found lane {lane}")
+        expect_tensor_tile(self.tile, "a tile")
+        place = tensor_operand(self.tile)
+        instruction = Shift(place.lane, place.column, cta_group=self.cta_group.value.data, target=target_of(self))
+        require(lambda: check_memory(instruction))

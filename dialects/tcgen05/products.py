@@ -37,9 +37,18 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tcgen05.attributes import Collector, CollectorAttr
-from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tensor_tile, int32, string, unit
+from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, expect_tensor_tile, int32, string, text, unit
+from tirx.dialects.tcgen05.facts import (
+    check_product,
+    instruction_descriptor,
+    operand,
+    shared_operand,
+    target_of,
+    tensor_operand,
+    zero_column_mask,
+)
 from tirx.dialects.tirx import TileType
-from tirx.tcgen05 import KINDS
+from tirx.tcgen05 import KINDS, Mma, TmemOperand
 
 _DESCRIPTOR_OR_TILE = AnyOf[Attribute]((EqAttrConstraint(i64), BaseAttr(TileType)))
 
@@ -146,7 +155,23 @@ class MmaOp(IRDLOperation):
     def verify_(self) -> None:
         _check_operands(self.accumulator, self.a, self.sparse_metadata)
         _check_kind(self.kind.data, block_scaled=False)
-        check_cta_group(self.cta_group)
+        description = Mma(
+            self.kind.data,
+            self.cta_group.value.data,
+            sparse=self.sparse_metadata is not None,
+            a=operand(self.a),
+            b=shared_operand(self.b),
+            d=tensor_operand(self.accumulator),
+            descriptor=instruction_descriptor(self.descriptor),
+            sparse_metadata=_metadata(self.sparse_metadata),
+            collector_buffer=None if self.collector is None else "a",
+            collector_usage=None if self.collector is None else self.collector.data.value,
+            ashift=self.ashift is not None,
+            disable_output_lane=len(self.disable_lanes) or None,
+            scale_input_d=None if self.scale_d is None else self.scale_d.value.data,
+            target=target_of(self),
+        )
+        check_product(description, self.accumulator, self.a, self.b, self.descriptor)
 
 
 @irdl_op_definition
@@ -215,7 +240,23 @@ class MmaBlockScaleOp(IRDLOperation):
         for name, scale in (("A", self.scale_a), ("B", self.scale_b)):
             expect_tensor_tile(scale, f"the scale factors of {name}")
         _check_kind(self.kind.data, block_scaled=True)
-        check_cta_group(self.cta_group)
+        description = Mma(
+            self.kind.data,
+            self.cta_group.value.data,
+            sparse=self.sparse_metadata is not None,
+            scale_vector=text(self.scale_vector),
+            a=operand(self.a),
+            b=shared_operand(self.b),
+            d=tensor_operand(self.accumulator),
+            descriptor=instruction_descriptor(self.descriptor),
+            sparse_metadata=_metadata(self.sparse_metadata),
+            scale_a=tensor_operand(self.scale_a),
+            scale_b=tensor_operand(self.scale_b),
+            collector_buffer=None if self.collector is None else "a",
+            collector_usage=None if self.collector is None else self.collector.data.value,
+            target=target_of(self),
+        )
+        check_product(description, self.accumulator, self.a, self.b, self.descriptor)
 
 
 @irdl_op_definition
@@ -278,6 +319,26 @@ class MmaWsOp(IRDLOperation):
         _check_kind(self.kind.data, block_scaled=False)
         if (self.buffer is None) != (self.collector is None):
             raise VerifyException("expected both or neither of buffer and collector, found one")
+        description = Mma(
+            self.kind.data,
+            ws=True,
+            sparse=self.sparse_metadata is not None,
+            a=operand(self.a),
+            b=shared_operand(self.b),
+            d=tensor_operand(self.accumulator),
+            descriptor=instruction_descriptor(self.descriptor),
+            masked=self.zero_column_mask is not None,
+            mask=zero_column_mask(self.zero_column_mask),
+            sparse_metadata=_metadata(self.sparse_metadata),
+            collector_buffer=text(self.buffer),
+            collector_usage=None if self.collector is None else self.collector.data.value,
+            target=target_of(self),
+        )
+        check_product(description, self.accumulator, self.a, self.b, self.descriptor)
+
+
+def _metadata(tile: SSAValue | None) -> TmemOperand | None:
+    return None if tile is None else tensor_operand(tile)
 
 
 def _check_operands(accumulator: SSAValue, a: SSAValue, sparse_metadata: SSAValue | None) -> None:

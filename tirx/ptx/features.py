@@ -118,8 +118,6 @@ FEATURES: Mapping[str, Requirement] = {
     "tcgen05.scale_vec::4X": _A_ONLY_FROM_8_7,
     "tcgen05.block16": _A_AND_F_FROM_8_8,
     "tcgen05.block32": _A_AND_F_FROM_8_8,
-    # Without a vector size: `ptxas` 12.9 and 13.0 ask for 8.8, 13.5 for what the target needs.
-    "tcgen05.block_scale": _A_AND_F_FROM_8_8,
     "tcgen05.ld.red": PerTarget((("sm_103a", (8, 8)), ("sm_103f", (8, 8)), ("sm_110a", (9, 0)), ("sm_110f", (9, 0)))),
     "tcgen05.shift": _A_ONLY,
     "tcgen05.sparse_mxf4": _A_ONLY,

@@ -10,19 +10,23 @@ ptx.entry @one_cta(d : u32, a : u64, b : u64, idesc : u32, n : u32) target("sm_1
   %b = ptx.ld.param @b : i64
   %n = ptx.ld.param @n : i32
   %zero = ptx.constant 0 : i32
-  %idesc = ptx.constant 136314896 : i32
+  // M = N = 128: f16; sparse f16; s8; sparse e4m3.
+  %f16 = ptx.constant 136314896 : i32
+  %sparse_f16 = ptx.constant 136314900 : i32
+  %i8 = ptx.constant 136316064 : i32
+  %f8f6f4 = ptx.constant 136314900 : i32
   %step = ptx.constant 4611756662049538048 : i64
   %mask = ptx.constant 3302829850624 : i64
   %more = ptx.setp ne %n, %zero : i32
   %no = ptx.constant false
   %yes = ptx.constant true
-  ptx.tcgen05.mma f16 %d, %a, %b, %idesc, %no cta_group 1 : i64
+  ptx.tcgen05.mma f16 %d, %a, %b, %f16, %no cta_group 1 : i64
   ptx.tcgen05.mma tf32 %d, %a, %step, %n, %more cta_group 1 collector_a fill scale_d 3 : i64
-  ptx.tcgen05.mma i8 %d, %d, %b, %idesc, %yes cta_group 1 ashift collector_a lastuse : i32
-  ptx.tcgen05.mma f8f6f4 %d, %a, %b, %idesc, %more cta_group 1 sparse_metadata %d disable_lanes(%n, %n, %zero, %n) : i64
-  ptx.tcgen05.mma.ws f16 %d, %a, %b, %idesc, %more : i64
-  ptx.tcgen05.mma.ws f16 %d, %a, %b, %idesc, %no zero_column_mask %mask buffer "b0" collector discard : i64
-  ptx.tcgen05.mma.ws f16 %d, %d, %b, %idesc, %yes zero_column_mask %a sparse_metadata %n : i32
+  ptx.tcgen05.mma i8 %d, %d, %b, %i8, %yes cta_group 1 ashift collector_a lastuse : i32
+  ptx.tcgen05.mma f8f6f4 %d, %a, %b, %f8f6f4, %more cta_group 1 sparse_metadata %d disable_lanes(%n, %n, %zero, %n) : i64
+  ptx.tcgen05.mma.ws f16 %d, %a, %b, %f16, %more : i64
+  ptx.tcgen05.mma.ws f16 %d, %a, %b, %f16, %no zero_column_mask %mask buffer "b0" collector discard : i64
+  ptx.tcgen05.mma.ws f16 %d, %d, %b, %sparse_f16, %yes zero_column_mask %a sparse_metadata %n : i32
   ptx.ret
 }
 
@@ -46,10 +50,10 @@ ptx.entry @one_cta(d : u32, a : u64, b : u64, idesc : u32, n : u32) target("sm_1
 // CHECK-NEXT:   setp.ne.s32 %p0, %r1, 0;
 // CHECK-NEXT:   tcgen05.mma.cta_group::1.kind::f16 [%r0], %rd0, %rd1, 0x08200010, 0;
 // CHECK-NEXT:   tcgen05.mma.cta_group::1.kind::tf32.collector::a::fill [%r0], %rd0, 0x4000404000010000, %r1, %p0, 3;
-// CHECK-NEXT:   tcgen05.mma.cta_group::1.kind::i8.ashift.collector::a::lastuse [%r0], [%r0], %rd1, 0x08200010, 1;
-// CHECK-NEXT:   tcgen05.mma.sp.cta_group::1.kind::f8f6f4 [%r0], %rd0, %rd1, [%r0], 0x08200010, {%r1, %r1, %r2, %r1}, %p0;
+// CHECK-NEXT:   tcgen05.mma.cta_group::1.kind::i8.ashift.collector::a::lastuse [%r0], [%r0], %rd1, 0x082004A0, 1;
+// CHECK-NEXT:   tcgen05.mma.sp.cta_group::1.kind::f8f6f4 [%r0], %rd0, %rd1, [%r0], 0x08200014, {%r1, %r1, %r2, %r1}, %p0;
 // CHECK-NEXT:   tcgen05.mma.ws.cta_group::1.kind::f16 [%r0], %rd0, %rd1, 0x08200010, %p0;
 // CHECK-NEXT:   tcgen05.mma.ws.cta_group::1.kind::f16.collector::b0::discard [%r0], %rd0, %rd1, 0x08200010, 0, 0x0000030100000000;
-// CHECK-NEXT:   tcgen05.mma.ws.sp.cta_group::1.kind::f16 [%r0], [%r0], %rd1, [%r1], 0x08200010, 1, %rd0;
+// CHECK-NEXT:   tcgen05.mma.ws.sp.cta_group::1.kind::f16 [%r0], [%r0], %rd1, [%r1], 0x08200014, 1, %rd0;
 // CHECK-NEXT:   ret;
 // CHECK-NEXT: }

@@ -78,7 +78,6 @@ PROBES = {
     "tcgen05.scale_vec::4X": f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X {_SCALED}",
     "tcgen05.block16": f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 {_SCALED}",
     "tcgen05.block32": f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block32 {_SCALED}",
-    "tcgen05.block_scale": f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale {_SCALED}",
     "tcgen05.ld.red": "tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {%f0, %f1}, %f2, [%r0]",
     "tcgen05.shift": "tcgen05.shift.cta_group::1.down [%r0]",
     "tcgen05.sparse_mxf4": "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale.scale_vec::2X "
@@ -93,9 +92,6 @@ VERSIONS: tuple[PtxVersion, ...] = (
     (9, 0),
 )
 """Every PTX version up to the newest of the table."""
-
-LATER_THAN_NEEDED = frozenset({"tcgen05.block_scale"})
-"""Features that `ptxas` 13.5 has in an older version than other releases, which the table follows."""
 
 
 def test_version_depends_on_feature_and_target():
@@ -138,6 +134,6 @@ def test_versions_agree_with_ptxas(name: str, rejected: Rejected):
     first_versions = set(needed.values())
     before = {older for older, newer in pairwise(VERSIONS) if newer in first_versions and older >= target.min_ptx}
     for version in sorted(first_versions | before):
-        found = rejected([[PROBES[f] for f in needed if f not in LATER_THAN_NEEDED]], name, version).keys()
-        expected = {f for f, first in needed.items() if first > version} - LATER_THAN_NEEDED
+        found = rejected([[PROBES[f] for f in needed]], name, version).keys()
+        expected = {f for f, first in needed.items() if first > version}
         assert {f for f in needed if PROBES[f] in found} == expected, version
