@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from xdsl.dialects.builtin import f16, f32, i1, i32, i64
+from xdsl.dialects.builtin import f16, f32, i1, i16, i32, i64
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
@@ -18,6 +18,8 @@ from tirx.universe import new_context
 ACCUMULATOR = TileType.get((128, 256), f32, Scope.TENSOR, TileLayout.parse("S[(128, 256) : (1@TLane, 1@TCol)]"))
 OPERAND = TileType.get((128, 64), f16, Scope.SHARED, TileLayout.row_major((128, 64)))
 REGISTERS = TileType.get((128, 256), f32, Scope.REGISTER, TileLayout.parse("S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]"))
+
+ROWS = TileType.get((128,), f32, Scope.REGISTER, TileLayout.parse("S[(4, 32) : (1@warpid, 1@laneid)]"))
 
 
 def value(type_: Attribute) -> SSAValue:
@@ -38,13 +40,52 @@ def test_every_operation() -> None:
         tcgen05.ZeroColumnMaskOp(ZeroColumnMask()),
         tcgen05.MmaOp("f16", tile, descriptor, descriptor, address, enable),
         tcgen05.MmaWsOp("f16", tile, descriptor, descriptor, address, enable, descriptor),
+        tcgen05.AllocOp(address, 64, cta_group=2),
+        tcgen05.RelinquishAllocPermitOp(2),
+        tcgen05.DeallocOp(address, 64, cta_group=2),
+        tcgen05.MmaOp(
+            "tf32",
+            tile,
+            tile,
+            descriptor,
+            address,
+            enable,
+            cta_group=2,
+            sparse_metadata=tile,
+            disable_lanes=[address] * 8,
+            ashift=True,
+            collector=tcgen05.Collector.LASTUSE,
+            scale_d=15,
+        ),
+        tcgen05.MmaBlockScaleOp(
+            "mxf4nvf4",
+            tile,
+            tile,
+            descriptor,
+            address,
+            enable,
+            tile,
+            tile,
+            scale_vector="block16",
+            cta_group=2,
+            sparse_metadata=tile,
+            collector="fill",
+        ),
+        tcgen05.MmaWsOp(
+            "i8", tile, tile, descriptor, address, enable, sparse_metadata=tile, buffer="b3", collector="use"
+        ),
+        tcgen05.CpOp("32x128b", descriptor, tile, multicast="warpx4", decompress="b4x16_p64", cta_group=2),
+        tcgen05.ShiftOp(tile, 2),
+        tcgen05.LdRedOp(tcgen05.Reduction.MAX, "32x32b", tile, REGISTERS, ROWS, abs=True, nan=True),
         tcgen05.CommitOp(address),
+        tcgen05.CommitOp(address, multicast=value(i16), cta_group=2),
         tcgen05.StOp("32x32b", loaded, tile),
         tcgen05.WaitOp(tcgen05.WaitFor.ST),
         tcgen05.FenceOp(tcgen05.FencePosition.AFTER),
     ]
     for op in ops:
         op.verify()
+    assert {type(op) for op in ops} | {tcgen05.TileOp, tcgen05.LdOp} == set(tcgen05.TCGEN05.operations)
     assert str(ops[-1]) == "tcgen05.fence after_thread_sync"
     assert str(ops[-2]) == "tcgen05.wait st"
 
