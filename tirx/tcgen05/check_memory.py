@@ -232,6 +232,13 @@ LD_ST_RULES: tuple[Rule[LdSt], ...] = (
         "say where the upper threads read, for .16x32bx2",
     ),
     Rule[LdSt](
+        "ld-split-range",
+        _LD,
+        lambda i: i.split is not None and not 0 <= i.split < COLUMNS,
+        "expected immHalfSplitoff from 0 to 511 columns, got {i.split}",
+        "both halves are columns of tensor memory",
+    ),
+    Rule[LdSt](
         "ld-lane",
         _LD,
         lambda i: i.row is not None and i.lane is not None and i.lane not in i.lanes,

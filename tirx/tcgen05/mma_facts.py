@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from tirx.layout import TileLayout
 from tirx.ptx.targets import PtxVersion
 from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
@@ -14,11 +15,16 @@ from tirx.tcgen05.kinds import KINDS, Kind
 from tirx.tcgen05.rules import choices, reason, result
 from tirx.tcgen05.scale_factors import SCALE_FACTOR_IDS
 from tirx.tcgen05.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.swizzle_modes import Major
 from tirx.tcgen05.tmem import COLUMNS, DataPath, data_path
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 SCALE_FACTOR_ROWS = 32
 """Rows whose scale factors share a column of tensor memory."""
+
+READ_AS: dict[str, tuple[str, ...]] = {"tf32": ("tf32", "f32")}
+"""Element type of an instruction -> the types in memory that it reads as such, where there are more than itself: tf32
+takes the upper bits of an f32."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,15 @@ class SmemOperand:
     """An operand in shared memory. None where something is not known.
 
     `descriptor`: the matrix descriptor, or its 64 bits. `rows`: rows of the tile (M of A, N of B) that the shared
-    memory of one CTA holds from the start address on.
+    memory of one CTA holds from the start address on. `dtype`, `major`: what lies there. `k`: stored elements along K
+    that the descriptor was made for.
     """
 
     descriptor: SmemDescriptor | int | None = None
     rows: int | None = None
+    dtype: str | None = None
+    major: Major | None = None
+    k: int | None = None
 
 
 @dataclass(frozen=True)
@@ -38,12 +48,15 @@ class TmemOperand:
     """An operand in tensor memory. None where something is not known.
 
     `column`: its first 32-bit column, counted from the start of its allocation; `lane`: the first lane, bits 16-31 of
-    its address; `allocated`: columns of the allocation.
+    its address; `allocated`: columns of the allocation. `dtype`: element type of what lies there; `layout`: where
+    it lies, with any offsets.
     """
 
     column: int | None = None
     lane: int | None = None
     allocated: int | None = None
+    dtype: str | None = None
+    layout: TileLayout | None = None
 
 
 @dataclass(frozen=True)
@@ -225,6 +238,54 @@ class MmaFacts:
     def b_rows(self) -> int | None:
         """Rows of B that the shared memory of one CTA must hold: its share of N, and the columns shifted in."""
         return None if self.n is None else self.n // self.mma.cta_group + self.shift
+
+    def type_reason(self, operand: SmemOperand | TmemOperand | None, which: str) -> str | None:
+        """Why the elements of an operand are not what the instruction descriptor names."""
+        if operand is None or operand.dtype is None or self.idesc is None:
+            return None
+        expected = {"A": self.idesc.a, "B": self.idesc.b, "D": self.idesc.d}[which]
+        if operand.dtype in READ_AS.get(expected, (expected,)):
+            return None
+        return f"expected {which} of {expected}, as in the instruction descriptor, got {operand.dtype}"
+
+    def major_reason(self, operand: SmemOperand | None, which: str) -> str | None:
+        """Why an operand is not as major as the instruction descriptor says."""
+        if operand is None or operand.major is None or self.idesc is None:
+            return None
+        expected = self.idesc.a_major if which == "A" else self.idesc.b_major
+        if operand.major == expected:
+            return None
+        return f"expected {expected}-major {which}, as in the instruction descriptor, got {operand.major}-major"
+
+    def k_reason(self, operand: SmemOperand | None, which: str) -> str | None:
+        """Why a descriptor was made for another K than the instruction reads."""
+        if operand is None or operand.k is None or self.idesc is None:
+            return None
+        stored = which == "A" and self.idesc.sparse
+        expected = self.idesc.k // 2 if stored else self.idesc.k
+        if operand.k == expected:
+            return None
+        half = " (the stored half)" if stored else ""
+        return f"expected slices of {which} of {expected} elements along K{half}, got slices of {operand.k}"
+
+    @property
+    def d_layout_reason(self) -> str | None:
+        """Why D does not lie where the instruction writes it."""
+        d, idesc, path = self.mma.d, self.idesc, self.path
+        if d is None or d.layout is None or idesc is None or path is None:
+            return None
+        offsets = d.layout.offsets
+        lane = offsets.get("TLane", 0)
+        expected = result(lambda: path.layout(idesc.n, base_lane=lane if lane in self.lanes else 0, dtype=idesc.d))
+        if expected is None:
+            return None
+        moved = TileLayout(expected.shard, expected.replica, {**offsets, **expected.offsets})
+        if d.layout.equivalent(moved):
+            return None
+        return (
+            f"expected the {idesc.m}x{idesc.n} D where {self.variant} writes it, {expected} (plus any column offset), "
+            f"got {d.layout}"
+        )
 
     def descriptor_reason(self, operand: SmemOperand | None, which: str) -> str | None:
         """Why a shared-memory descriptor does not serve the operand that the instruction descriptor names."""

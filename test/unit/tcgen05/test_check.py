@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tirx.tcgen05 import InstructionDescriptor, LegalityError, SmemDescriptor, ZeroColumnMask
+from tirx.layout import TileLayout
+from tirx.tcgen05 import InstructionDescriptor, LegalityError, SmemDescriptor, ZeroColumnMask, accumulator_layout
 from tirx.tcgen05.check import MMA_RULES, Mma, SmemOperand, TmemOperand, check_mma, find_violations
 from tirx.tcgen05.rules import Finding
 
@@ -261,6 +262,27 @@ CASES: dict[str, tuple[list[tuple[Mma, str]], list[Mma]]] = {
         [(mma(b=SmemOperand(K_MAJOR.encode() | 3 << 61)), "descriptor of B: bits 61-63: expected a swizzle mode")],
         [mma(b=SmemOperand(K_MAJOR.encode()))],
     ),
+    "a-type": (
+        [
+            (mma(a=SmemOperand(dtype="bf16")), "expected A of f16, as in the instruction descriptor, got bf16"),
+            (from_tmem(a=TmemOperand(0, 0, 128, dtype="f32")), "expected A of f16, as in the instruction descriptor"),
+        ],
+        [mma(a=SmemOperand(dtype="f16")), mma("tf32", a=SmemOperand(dtype="f32"))],
+    ),
+    "a-major": (
+        [(mma(a=SmemOperand(major="MN")), "expected K-major A, as in the instruction descriptor, got MN-major")],
+        [mma(a=SmemOperand(major="K"))],
+    ),
+    "a-k": (
+        [
+            (mma(a=SmemOperand(k=32)), "expected slices of A of 16 elements along K, got slices of 32"),
+            (
+                mma("f16", idesc(sparse=True), sparse=True, a=SmemOperand(k=32)),
+                "expected slices of A of 16 elements along K .the stored half., got slices of 32",
+            ),
+        ],
+        [mma(a=SmemOperand(k=16)), mma("f16", idesc(sparse=True), sparse=True, a=SmemOperand(k=16))],
+    ),
     "a-descriptor": (
         [
             (mma("tf32", MN_TF32, b=None), "descriptor of A: MN-major tf32: expected swizzle 128B_base32B, got 128B"),
@@ -275,6 +297,28 @@ CASES: dict[str, tuple[list[tuple[Mma, str]], list[Mma]]] = {
             mma(a=SmemOperand(replace(K_MAJOR, start=96))),
             mma("mxf4", idesc("mxf4", k96=True), a=SmemOperand(FAR), target="sm_103a"),
         ],
+    ),
+    "b-type": (
+        [(mma("i8", b=SmemOperand(dtype="u8")), "expected B of s8, as in the instruction descriptor, got u8")],
+        [mma("i8", b=SmemOperand(dtype="s8"))],
+    ),
+    "b-major": (
+        [
+            (
+                mma("f16", idesc(b_major="MN"), b=SmemOperand(major="K")),
+                "expected MN-major B, as in the instruction descriptor, got K-major",
+            )
+        ],
+        [mma("f16", idesc(b_major="MN"), b=SmemOperand(major="MN"))],
+    ),
+    "b-k": (
+        [
+            (
+                mma("f16", idesc(sparse=True), sparse=True, b=SmemOperand(k=16)),
+                "expected slices of B of 32 elements along K, got slices of 16",
+            )
+        ],
+        [mma("f16", idesc(sparse=True), sparse=True, b=SmemOperand(k=32))],
     ),
     "b-descriptor": (
         [
@@ -346,6 +390,27 @@ CASES: dict[str, tuple[list[tuple[Mma, str]], list[Mma]]] = {
         [
             mma(descriptor=HALF, d=TmemOperand(lane=16)),
             pair(m=128, descriptor=idesc(m=128, n=256, sparse=True), sparse=True, d=TmemOperand(lane=16)),
+        ],
+    ),
+    "d-type": (
+        [(mma(d=TmemOperand(0, 0, 128, dtype="f16")), "expected D of f32, as in the instruction descriptor, got f16")],
+        [mma(d=TmemOperand(0, 0, 128, dtype="f32")), mma("i8", d=TmemOperand(0, 0, 128, dtype="s32"))],
+    ),
+    "d-layout": (
+        [
+            (
+                mma(d=TmemOperand(0, 0, 128, layout=accumulator_layout(128, 64))),
+                "expected the 128x128 D where tcgen05.mma.cta_group::1 writes it, .*, got S.*64.* give D the layout",
+            ),
+            (
+                mma("f16", HALF, d=TmemOperand(0, 0, 128, layout=accumulator_layout(64, 128, ws=True))),
+                "expected the 64x128 D where tcgen05.mma.cta_group::1 writes it",
+            ),
+        ],
+        [
+            mma(d=TmemOperand(64, 0, 256, layout=TileLayout.parse("S[(128, 128) : (1@TLane, 1@TCol)] + 64@TCol"))),
+            mma("f16", HALF, d=TmemOperand(0, 16, 128, layout=accumulator_layout(64, 128, base_lane=16))),
+            pair(d=TmemOperand(0, 0, 256, layout=accumulator_layout(256, 256, 2))),
         ],
     ),
     "d-columns": (

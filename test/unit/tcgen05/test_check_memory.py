@@ -60,6 +60,10 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
         ],
         [SPLIT],
     ),
+    "ld-split-range": (
+        [(replace(SPLIT, split=512), "expected immHalfSplitoff from 0 to 511 columns, got 512")],
+        [SPLIT],
+    ),
     "ld-lane": (
         [
             (replace(LD, lane=0), "at lane 32 for .32x32b of warp 1, got 0"),
