@@ -11,8 +11,10 @@ from xdsl.dialects.builtin import FileLineColLoc
 
 import tirx
 from tirx.diagnostics import Diagnostic, diagnostic_handler
+from tirx.dialects.tirx import MmaOp
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.ptxas import assemble
+from tirx.tcgen05 import convolution_mask
 from tirx.tools.parsing import parse_located
 from tirx.tools.verification import run_passes
 from tirx.universe import new_context
@@ -50,6 +52,14 @@ def test_every_instruction_knows_its_line(path: Path) -> None:
     module = parse_located(context, path.read_text(), path.name)
     run_passes(context, module, lower_to_ptx_passes().passes)
     assert [op.name for op in module.walk() if not isinstance(op.location, FileLineColLoc)] == []
+
+
+def test_masks_of_the_convolution() -> None:
+    """The zero columns that the example writes are those of a filter of three taps with one pixel of padding."""
+    text = (EXAMPLES / "tcgen05_conv_zero_columns.mlir").read_text()
+    module = parse_located(new_context(), text, "conv.mlir")
+    masks = [op.zero_columns.data.mask(64, 128) for op in module.walk() if isinstance(op, MmaOp) and op.zero_columns]
+    assert masks == [convolution_mask(64, 128, row_length=32, left_pad=1, tap=tap) for tap in range(3)]
 
 
 def test_embedding(capsys: pytest.CaptureFixture[str]) -> None:
