@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from string import Formatter
+from typing import Generic, TypeVar, cast
 
 from tirx.ptx.features import UnsupportedFeature, required_version
 from tirx.ptx.targets import PtxVersion, Target, TargetError, format_version
@@ -15,6 +16,22 @@ from tirx.tcgen05.errors import LegalityError
 
 FactsT = TypeVar("FactsT")
 ResultT = TypeVar("ResultT")
+
+
+class _Text(Formatter):
+    """Writes values as the IR does: `none`, `true`, `a, b`."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        match value:
+            case None | bool():
+                return str(value).lower()
+            case tuple():
+                return ", ".join(self.format_field(item, "") for item in cast("tuple[object, ...]", value))
+            case _:
+                return format(value, format_spec)
+
+
+_TEXT = _Text()
 
 
 @dataclass(frozen=True)
@@ -49,7 +66,7 @@ class Rule(Generic[FactsT]):
         reason = self.violated(facts)
         if not reason:
             return None
-        message, fix = (text.format(i=facts, reason=reason) for text in (self.message, self.fix))
+        message, fix = (_TEXT.format(text, i=facts, reason=reason) for text in (self.message, self.fix))
         return Finding(self.name, message, fix, self.section)
 
 

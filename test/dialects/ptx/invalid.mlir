@@ -210,7 +210,7 @@ ptx.entry @ld_num() target("sm_100a") {
 
 ptx.entry @split_offset() target("sm_100a") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected immHalfSplitoff with .16x32bx2 and only there, got None with .16x32bx2; say where the upper threads read, for .16x32bx2 [ld-split]}}
+  // expected-error@+1 {{expected immHalfSplitoff with .16x32bx2 and only there, got none with .16x32bx2; say where the upper threads read, for .16x32bx2 [ld-split]}}
   ptx.tcgen05.st "16x32bx2" num 1 %0, %0 : i32
   ptx.ret
 }

@@ -58,7 +58,7 @@ ptx.entry @cp_shape(d : u32, a : u64) target("sm_100a") {
 ptx.entry @cp_without_multicast(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, got None; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // expected-error@+1 {{expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, got none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   ptx.tcgen05.cp "64x128b" %d, %a cta_group 1
   ptx.ret
 }
@@ -379,7 +379,7 @@ ptx.entry @dense_descriptor(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
-  // expected-error@+1 {{expected sparse = True in the instruction descriptor of tcgen05.mma.sp.cta_group::1, got False; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
+  // expected-error@+1 {{expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1, got false; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 sparse_metadata %d : i64
   ptx.ret
 }

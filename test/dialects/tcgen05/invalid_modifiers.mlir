@@ -137,7 +137,7 @@ func.func @f(%acc: !acc, %a: i64) {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%acc: !acc, %a: i64) {
-  // expected-error@+1 {{expected multicast warpx4 with .32x128b, got None; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // expected-error@+1 {{expected multicast warpx4 with .32x128b, got none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   tcgen05.cp "32x128b" %a, %acc : !acc
   func.return
 }

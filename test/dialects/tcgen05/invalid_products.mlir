@@ -17,7 +17,7 @@ func.func @kind(%acc: !d, %a: i64, %p: i1) {
 !d = !tirx.tile<128x64xf32, tensor, #d>
 func.func @sparsity(%acc: !d, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, sparse = true> : i32
-  // expected-error@+1 {{expected sparse = False in the instruction descriptor of tcgen05.mma.cta_group::1, got True; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
+  // expected-error@+1 {{expected sparse = false in the instruction descriptor of tcgen05.mma.cta_group::1, got true; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
   func.return
 }

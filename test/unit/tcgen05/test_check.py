@@ -140,8 +140,8 @@ CASES: dict[str, tuple[list[tuple[Mma, str]], list[Mma]]] = {
     ),
     "descriptor-sparsity": (
         [
-            (mma(sparse=True), "expected sparse = True in the instruction descriptor of tcgen05.mma.sp.cta_group::1"),
-            (mma(descriptor=idesc(sparse=True)), "expected sparse = False .* tcgen05.mma.cta_group::1, got True"),
+            (mma(sparse=True), "expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1"),
+            (mma(descriptor=idesc(sparse=True)), "expected sparse = false .* tcgen05.mma.cta_group::1, got true"),
         ],
         [mma(descriptor=idesc(sparse=True), sparse=True)],
     ),
@@ -359,7 +359,7 @@ CASES: dict[str, tuple[list[tuple[Mma, str]], list[Mma]]] = {
                 "path F: expected A in the lanes of D, .* got 16 with D at 0",
             ),
             (from_tmem(a=TmemOperand(0, 16)), "data path D: expected A in the lanes of D, from lane 0 on"),
-            (from_tmem(HALF, a=TmemOperand(0, 8), d=None), "got 8 with D at None"),
+            (from_tmem(HALF, a=TmemOperand(0, 8), d=None), "got 8 with D at none"),
         ],
         [from_tmem(HALF, a=TmemOperand(0, 16), d=TmemOperand(0, 16)), from_tmem(HALF, d=None)],
     ),

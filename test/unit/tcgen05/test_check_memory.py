@@ -55,7 +55,7 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
     ),
     "ld-split": (
         [
-            (LdSt("16x32bx2", 4), "expected immHalfSplitoff with .16x32bx2 and only there, got None"),
+            (LdSt("16x32bx2", 4), "expected immHalfSplitoff with .16x32bx2 and only there, got none"),
             (replace(LD, split=16), "got 16 with .32x32b"),
         ],
         [SPLIT],
@@ -97,7 +97,7 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
     "ld-reduce-modifier": (
         [
             (replace(RED, type="u32", modified=True), "expected .abs and .NaN on a reduction of f32 only"),
-            (replace(LD, modified=True), "got one with None"),
+            (replace(LD, modified=True), "got one with none"),
         ],
         [replace(RED, modified=True)],
     ),
@@ -111,7 +111,7 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
     "cp-shape": ([(Cp("128x512b"), "expected a shape out of 128x256b, .* got 128x512b")], [CP]),
     "cp-multicast": (
         [
-            (Cp("64x128b"), "expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, got None"),
+            (Cp("64x128b"), "expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, got none"),
             (Cp("32x128b", "warpx2::02_13"), "with .32x128b, got warpx2::02_13"),
             (replace(CP, multicast="warpx4"), "expected multicast none with .128x256b, got warpx4"),
         ],
