@@ -272,7 +272,12 @@ def _fence(op: tcgen05.FenceOp, emit: Emitter) -> Sequence[SSAValue]:
     return ()
 
 
-_SYMBOLIC = (tcgen05.SmemDescriptorOp, tcgen05.InstructionDescriptorOp, tcgen05.ZeroColumnMaskOp)
+_SYMBOLIC = (
+    tcgen05.SmemDescriptorOp,
+    tcgen05.CpDescriptorOp,
+    tcgen05.InstructionDescriptorOp,
+    tcgen05.ZeroColumnMaskOp,
+)
 
 
 @dataclass(frozen=True)

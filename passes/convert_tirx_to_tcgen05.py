@@ -29,6 +29,7 @@ from tirx.dialects.tirx import (
     MmaOp,
     ReturnOp,
     Scope,
+    SubviewOp,
     TileType,
     owner_root,
 )
@@ -36,7 +37,17 @@ from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.tcgen05_product import check_threads, plan_product, tile_columns
-from tirx.tcgen05 import LD_SHAPES, LegalityError, allocation_columns, pick_ld_shape, portable, register_image
+from tirx.passes.lowering.tcgen05_scales import BlockScaling, copies_before, plan_scale_copy
+from tirx.tcgen05 import (
+    LD_SHAPES,
+    LegalityError,
+    allocation_columns,
+    pick_ld_shape,
+    portable,
+    register_image,
+)
+from tirx.tcgen05.scale_copy import CP_MULTICAST, CP_SHAPE
+from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN
 from tirx.tcgen05.tmem_access import tile_cells, written_cells
 
 ALL_WARPS = 0b1111
@@ -61,6 +72,7 @@ class _KernelLowering:
         except LegalityError as e:
             raise LocatedError(self.kernel, str(e)) from e
         base, is_first_warp = self._prologue(columns)
+        self._lone_scale_copies()
         for product in self.products:
             self._product(product)
         for copy in [op for op in self.kernel.walk() if isinstance(op, CopyOp)]:
@@ -76,7 +88,7 @@ class _KernelLowering:
         if type_.placement is None:
             raise LocatedError(alloc, "expected a layout on the tensor tile; tirx-pick-layouts chooses one")
         try:
-            return tile_columns(type_.placement)
+            return tile_columns(type_.placement, type_.dtype.storage_bits)
         except LegalityError as e:
             raise LocatedError(alloc, str(e)) from e
 
@@ -132,22 +144,47 @@ class _KernelLowering:
         if not portable(product.kind, m, n, ws=product.mask is not None):
             remark(mma, f"M = {m} with N = {n} is in the PTX ISA's table, but other sources ask for larger steps of N")
         emit = Emitter.before(mma)
-        # Every thread's stores to the operands become visible to the tensor core, which reads through the async
-        # proxy; then all threads meet.
-        emit(FenceProxyAsyncOp("shared::cta"))
-        self._barrier(emit)
-        descriptor = emit(tcgen05.InstructionDescriptorOp(product.descriptor)).result
+        copies = copies_before(mma)
+        self._publish(emit)
+        steps = range(len(product.a))
+        descriptors = {
+            fields: emit(tcgen05.InstructionDescriptorOp(fields)).result
+            for fields in dict.fromkeys(product.descriptor_of(step) for step in steps)
+        }
         mask = None if product.mask is None else emit(tcgen05.ZeroColumnMaskOp(product.mask)).result
         always = emit.constant(1, i1)
-        issued: list[Operation] = []
-        for step in range(len(product.a)):
+        issued = [op for copy in copies for op in self._scale_copy(copy, emit)]
+        for step in steps:
+            descriptor = descriptors[product.descriptor_of(step)]
             enable = mma.accumulate if step == 0 and mma.accumulate is not None else always
             a = emit(tcgen05.SmemDescriptorOp(mma.a, step, product.k)).result
             b = emit(tcgen05.SmemDescriptorOp(mma.b, step, product.k)).result
-            if mask is None:
+            if product.scaling is not None:
+                scales = [self._scale_columns(emit, tile, product.scaling, step) for tile in mma.scales]
+                vector = product.scaling.vector.name
+                issued.append(
+                    tcgen05.MmaBlockScaleOp(
+                        product.kind, mma.accumulator, a, b, descriptor, enable, *scales, scale_vector=vector
+                    )
+                )
+            elif mask is None:
                 issued.append(tcgen05.MmaOp(product.kind, mma.accumulator, a, b, descriptor, enable))
             else:
                 issued.append(tcgen05.MmaWsOp(product.kind, mma.accumulator, a, b, descriptor, enable, mask))
+        self._issue(emit, issued)
+        mma.detach()
+        mma.erase()
+
+    def _publish(self, emit: Emitter) -> None:
+        """
+        Every thread's stores to shared memory become visible to the tensor core, which reads through the async proxy;
+        then all threads meet.
+        """
+        emit(FenceProxyAsyncOp("shared::cta"))
+        self._barrier(emit)
+
+    def _issue(self, emit: Emitter, issued: Sequence[Operation]) -> None:
+        """The leader issues asynchronous operations; all threads wait for their end."""
         self._if(emit, self.leader, [*issued, tcgen05.CommitOp(self.mbarrier)])
         phase = emit(memref.LoadOp.get(self.phase, [])).results[0]
         emit(MbarrierWaitParityOp(self.mbarrier, phase))
@@ -155,8 +192,44 @@ class _KernelLowering:
         # The waiting loop may let the lanes of a warp go on apart from each other.
         emit(BarWarpSyncOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
-        mma.detach()
-        mma.erase()
+
+    def _lone_scale_copies(self) -> None:
+        """Copies of scale factors that no product follows directly: each is waited for by itself."""
+        with_product = {copy for product in self.products for copy in copies_before(product)}
+        for copy in [op for op in self.kernel.walk() if isinstance(op, CopyOp) and op not in with_product]:
+            try:
+                alone = plan_scale_copy(copy) is not None
+            except (LegalityError, LayoutError) as e:
+                raise LocatedError(copy, str(e)) from e
+            if alone:
+                emit = Emitter.before(copy)
+                self._publish(emit)
+                self._issue(emit, self._scale_copy(copy, emit))
+
+    @staticmethod
+    def _scale_columns(emit: Emitter, tile: SSAValue, scaling: BlockScaling, step: int) -> SSAValue:
+        """The column of every 32 rows from which one instruction reads scale factors, as a part of their tile."""
+        rows, blocks = TileType.of(tile).dims
+        if blocks == PER_COLUMN:
+            return tile
+        return emit(SubviewOp.of(tile, (0, scaling.group(step)), (rows, PER_COLUMN))).result
+
+    @staticmethod
+    def _scale_copy(copy: CopyOp, emit: Emitter) -> Sequence[Operation]:
+        """The instructions of a copy of scale factors, which goes; their descriptors are emitted."""
+        plan = plan_scale_copy(copy)
+        if plan is None:
+            raise LocatedError(copy, "expected layouts on both tiles; tirx-pick-layouts chooses them")
+        block = (*(1 for _ in copy.destination_type.dims[:-2]), BLOCK_ROWS, PER_COLUMN)
+        issued: list[Operation] = []
+        for part in plan:
+            descriptor = emit(tcgen05.CpDescriptorOp(copy.source, part.offset_bytes)).result
+            whole = copy.destination_type.dims == block
+            tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, block)).result
+            issued.append(tcgen05.CpOp(CP_SHAPE, descriptor, tile, multicast=CP_MULTICAST))
+        copy.detach()
+        copy.erase()
+        return issued
 
     def _copy(self, copy: CopyOp) -> None:
         source, destination = copy.source_type, copy.destination_type

@@ -32,6 +32,7 @@ from tirx.passes.lowering.index_analysis import ancestors, index_fact, never_run
 from tirx.passes.lowering.mma_product import plan_register_product
 from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment
 from tirx.passes.lowering.tcgen05_product import check_threads, plan_product, product_shape, tile_columns
+from tirx.passes.lowering.tcgen05_scales import is_scale, plan_scale_copy
 from tirx.ptx.features import FEATURES, UnsupportedFeature, required_version
 from tirx.ptx.targets import Target, TargetError
 from tirx.tcgen05 import LegalityError, operand_slices
@@ -137,13 +138,13 @@ class _Checker:
     def _tensor(self, op: AllocOp, type_: TileType) -> None:
         try:
             check_threads(self.kernel)
-            if type_.dtype.storage_bits != 32:
+            if type_.dtype.storage_bits != 32 and not is_scale(op.result):
                 raise LegalityError(f"expected 32-bit elements in tensor memory (f32, i32), found {type_.element_type}")
             if type_.placement is None:
                 return
             if not type_.placement.is_injective():
                 raise LegalityError(f"expected a layout that gives every element its own cell, found {type_.placement}")
-            self.columns += tile_columns(type_.placement)
+            self.columns += tile_columns(type_.placement, type_.dtype.storage_bits)
         except (LegalityError, LayoutError) as e:
             raise LocatedError(op, str(e)) from e
         if self.columns > COLUMNS:
@@ -194,6 +195,10 @@ class _Checker:
     def _copy(self, op: CopyOp) -> None:
         memory = op.source_type.memory
         target = op.destination_type
+        try:
+            plan_scale_copy(op)
+        except LegalityError as e:
+            raise LocatedError(op, str(e)) from e
         if target.memory is Scope.GLOBAL and target.placement is not None and not target.placement.is_injective():
             raise LocatedError(
                 op, f"expected a destination that has an address for every element, found {target.placement}"
@@ -217,6 +222,8 @@ class _Checker:
         _require(op, "tcgen05", self.target)
         try:
             shape = product_shape(op)
+            if shape.scaling is not None:
+                _require(op, shape.scaling.vector.feature, self.target)
             if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
                 _require(op, feature, self.target)
             for type_ in types[:2]:

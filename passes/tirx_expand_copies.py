@@ -17,6 +17,7 @@ from tirx.dialects.tirx import AllocOp, CopyOp, FillOp, KernelOp, ReshapeOp, Sco
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.distribute import Memory, copy_distribution
 from tirx.passes.lowering.emitter import Emitter
+from tirx.passes.lowering.tcgen05_scales import plan_scale_copy
 from tirx.tcgen05 import LegalityError, pick_ld_shape, register_image
 
 REGISTER_BYTES = 256
@@ -116,7 +117,7 @@ class _Expander:
 
     def _copy(self, op: CopyOp) -> bool:
         memories = op.source_type.memory, op.destination_type.memory
-        if Scope.REGISTER in memories:
+        if Scope.REGISTER in memories or plan_scale_copy(op) is not None:
             return False
         emit = Emitter.before(op)
         if memories == (Scope.TENSOR, Scope.TENSOR):

@@ -23,6 +23,7 @@ from tirx.dialects.tirx import (
     owner_root,
 )
 from tirx.passes.lowering.emitter import Emitter
+from tirx.passes.lowering.tcgen05_scales import is_scale_copy
 
 _SYNCHRONISED = (Scope.SHARED, Scope.GLOBAL)
 
@@ -61,8 +62,19 @@ def _access(op: Operation) -> _Pending:
 
 
 def _is_barrier(op: Operation) -> bool:
-    """A tcgen05 product synchronises the whole block before it starts and waits for its end."""
-    return isinstance(op, BarrierOp) or (isinstance(op, MmaOp) and op.on_tensor_memory)
+    """
+    A tcgen05 product synchronises the whole block before it starts and waits for its end. So does a copy of scale
+    factors, or the product that it goes with.
+    """
+    match op:
+        case BarrierOp():
+            return True
+        case MmaOp():
+            return op.on_tensor_memory
+        case CopyOp():
+            return is_scale_copy(op)
+        case _:
+            return False
 
 
 def _visit(block: Block, pending: _Pending, insert: bool) -> _Pending:

@@ -11,11 +11,12 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tcgen05 import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
+from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import AddressOp, TileType
 from tirx.layout import LayoutError
 from tirx.passes.lowering.emitter import Emitter, bit_pattern
 from tirx.tcgen05 import LegalityError, SmemDescriptor, operand_slices
+from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
 
 _ADDRESS_UNIT = 16
 """The start address field counts 16-byte units (PTX ISA, "Shared Memory Descriptor", matrix-descriptor-encode)."""
@@ -39,14 +40,18 @@ def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAVa
         template = SmemDescriptor(start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle).encode()
     except (LegalityError, LayoutError) as e:
         raise LocatedError(op, str(e)) from e
-    emit = Emitter.before(op)
-    key = block, op.tile, template
+    return _at(Emitter.before(op), op.tile, template, part.offset_bytes, block, bases)
+
+
+def _at(emit: Emitter, tile: SSAValue, template: int, offset_bytes: int, block: Block, bases: _Bases) -> SSAValue:
+    """The descriptor with these constant fields that starts so many bytes after the base of a tile."""
+    key = block, tile, template
     if key not in bases:
-        address = emit.bit_and(emit.div(emit(AddressOp(op.tile)).result, _ADDRESS_UNIT), _START_FIELD)
+        address = emit.bit_and(emit.div(emit(AddressOp(tile)).result, _ADDRESS_UNIT), _START_FIELD)
         start = emit(arith.ExtUIOp(address, i64)).result
         bases[key] = emit(arith.OrIOp(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)).result
     # Shared memory ends below 256 KiB, so the sum never leaves the 14 bits of the field.
-    return emit.add(bases[key], part.offset_bytes // _ADDRESS_UNIT)
+    return emit.add(bases[key], offset_bytes // _ADDRESS_UNIT)
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,9 @@ class TirxMaterializeDescriptorsPass(ModulePass):
             match symbolic:
                 case SmemDescriptorOp() if (block := symbolic.parent) is not None:
                     value = _smem_descriptor(symbolic, block, bases)
+                case CpDescriptorOp() if (block := symbolic.parent) is not None:
+                    emit, template = Emitter.before(symbolic), BLOCK_DESCRIPTOR.encode()
+                    value = _at(emit, symbolic.tile, template, symbolic.offset.value.data, block, bases)
                 case InstructionDescriptorOp():
                     constant = bit_pattern(symbolic.descriptor.data.encode(), i32.width.data)
                     value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result

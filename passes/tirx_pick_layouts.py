@@ -23,6 +23,8 @@ from tirx.dialects.tirx import (
     TileType,
     ViewOp,
     layout_attr,
+    owner_root,
+    parts_in_use,
     strided_layout,
 )
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
@@ -31,6 +33,8 @@ from tirx.layout.distribute import Memory, copy_distribution
 from tirx.mma import FragmentError, pick_fragments
 from tirx.passes.lowering.mma_product import product_variants
 from tirx.passes.lowering.operand_layouts import choose_operand_layout, operand_roots
+from tirx.passes.lowering.tcgen05_product import product_shape
+from tirx.passes.lowering.tcgen05_scales import scale_smem_layout, scale_tmem_layout
 from tirx.ptx.targets import Target
 from tirx.tcgen05 import LegalityError, accumulator_layout, pick_ld_shape, register_image
 from tirx.tcgen05.swizzle_modes import Major
@@ -106,6 +110,7 @@ class _Picker:
         products = [mma for mma in mmas if mma.on_tensor_memory]
         for mma in products:
             self._accumulator(mma)
+            self._scales(mma)
         for root, uses in list(operand_roots(products)):
             choice = choose_operand_layout(root, uses, self.kernel.num_threads)
             self._picked(root, choice.layout, choice.reason)
@@ -145,6 +150,30 @@ class _Picker:
         except (LegalityError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
         self._picked(mma.accumulator, layout, f"data path of a {m}x{n} accumulator")
+
+    def _scales(self, mma: MmaOp) -> None:
+        """Scale factors in tensor memory where the product reads them, and in shared memory as `tcgen05.cp` does."""
+        for index in range(len(mma.scales)):
+            root = owner_root(mma.scales[index])
+            try:
+                scaling = product_shape(mma).scaling
+                if scaling is not None and TileType.of(root).placement is None:
+                    layout = scale_tmem_layout(TileType.of(root).dims, scaling)
+                    what = f"{('SFA', 'SFB')[index]} of kind {scaling.vector.kind}, {scaling.vector.name}"
+                    self._picked(root, layout, what)
+            except (LegalityError, LayoutError) as e:
+                raise LocatedError(mma, str(e)) from e
+            for op, part in list(parts_in_use(owner_root(mma.scales[index]))):
+                if not isinstance(op, CopyOp) or op.destination is not part or op.source_type.placement is not None:
+                    continue
+                source = owner_root(op.source)
+                if TileType.of(source).memory is not Scope.SHARED:
+                    continue
+                try:
+                    layout = scale_smem_layout(TileType.of(source).dims)
+                except (LegalityError, LayoutError) as e:
+                    raise LocatedError(op, str(e)) from e
+                self._picked(source, layout, "blocks of 128x4 scale factors for tcgen05.cp")
 
     def _mma_sync(self, mma: MmaOp) -> None:
         placed = [tile for tile in (mma.a, mma.b, mma.accumulator) if TileType.of(tile).placement is not None]

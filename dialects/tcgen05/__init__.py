@@ -23,7 +23,12 @@ from tirx.dialects.tcgen05.attributes import (
     ZeroColumnMaskAttr,
 )
 from tirx.dialects.tcgen05.common import first_cell, same_registers
-from tirx.dialects.tcgen05.descriptors import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
+from tirx.dialects.tcgen05.descriptors import (
+    CpDescriptorOp,
+    InstructionDescriptorOp,
+    SmemDescriptorOp,
+    ZeroColumnMaskOp,
+)
 from tirx.dialects.tcgen05.movement import CpOp, LdOp, LdRedOp, ShiftOp, StOp
 from tirx.dialects.tcgen05.products import MmaBlockScaleOp, MmaOp, MmaWsOp
 from tirx.dialects.tcgen05.synchronization import CommitOp, FenceOp, WaitOp
@@ -36,6 +41,7 @@ TCGEN05 = Dialect(
         DeallocOp,
         TileOp,
         SmemDescriptorOp,
+        CpDescriptorOp,
         InstructionDescriptorOp,
         ZeroColumnMaskOp,
         MmaOp,
@@ -66,6 +72,7 @@ __all__ = [
     "Collector",
     "CollectorAttr",
     "CommitOp",
+    "CpDescriptorOp",
     "CpOp",
     "DeallocOp",
     "FenceOp",

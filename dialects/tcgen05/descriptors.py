@@ -20,6 +20,7 @@ from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColu
 from tirx.dialects.tcgen05.common import expect_tile
 from tirx.dialects.tirx import Scope, TileType
 from tirx.tcgen05 import InstructionDescriptor, LegalityError, ZeroColumnMask
+from tirx.tcgen05.scale_copy import ROW_BYTES
 
 
 @irdl_op_definition
@@ -58,6 +59,35 @@ class SmemDescriptorOp(IRDLOperation):
             raise VerifyException(f"expected slices of a divisor of K = {size} elements, found slices of {k}")
         if not 0 <= step < size // k:
             raise VerifyException(f"expected slice 0 to {size // k - 1} of {k} elements of K = {size}, found {step}")
+
+
+@irdl_op_definition
+class CpDescriptorOp(IRDLOperation):
+    """
+    `%d = tcgen05.cp_descriptor %sf, 512 : !tirx.tile<128x8xf8E4M3FN, shared, L> -> i64`
+
+    The shared-memory matrix descriptor of 32 rows of 16 bytes behind each other, which lie so many bytes after the base
+    of a tile: what `tcgen05.cp "32x128b"` takes.
+    """
+
+    name = "tcgen05.cp_descriptor"
+
+    tile = operand_def(TileType)
+    offset = prop_def(IntegerAttr[I32])
+    result = result_def(I64)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$tile `,` $offset attr-dict `:` type($tile) `->` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, tile: SSAValue, offset: int):
+        super().__init__(operands=[tile], properties={"offset": IntegerAttr(offset, i32)}, result_types=[i64])
+
+    def verify_(self) -> None:
+        expect_tile(self.tile, Scope.SHARED, "a tile")
+        offset = self.offset.value.data
+        if offset < 0 or offset % ROW_BYTES:
+            raise VerifyException(f"expected an offset of 0 or more in steps of {ROW_BYTES} bytes, found {offset}")
 
 
 @irdl_op_definition

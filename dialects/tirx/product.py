@@ -23,6 +23,9 @@ from tirx.dialects.tirx.attributes import Scope, TileType, ZeroColumnsAttr
 from tirx.dialects.tirx.syntax import parse_attributes, shape_text
 from tirx.mma import VARIANTS
 
+SCALE_ROWS = 128
+"""Scale factors are copied to tensor memory in blocks of so many rows."""
+
 FLAGS = ("negate_a", "negate_b", "saturate")
 """Clauses without arguments that follow the others, in order."""
 
@@ -37,7 +40,8 @@ class MmaOp(IRDLOperation):
     tensor memory. With all three in registers it is `mma.sync`. Clauses, in this order:
 
     - `scales(%sfa, %sfb)`: every element of A and B is multiplied by the scale factor of its block along K; `%sfa` is
-      MxS, `%sfb` NxS, for blocks of K/S elements, both in tensor memory,
+      MxS, `%sfb` NxS, for blocks of K/S elements, both in tensor memory; `%sfb` may have N rounded up to 128 rows, of
+      which nothing reads those from N on,
     - `metadata(%e)`: A is sparse: its tile holds the half of the elements that is stored, MxK/2, and `%e`, in tensor
       memory, says which they are,
     - `weight_stationary`: `tcgen05.mma.ws`, which keeps B in the tensor core,
@@ -132,6 +136,11 @@ class MmaOp(IRDLOperation):
         return TileType.of(self.accumulator)
 
     @property
+    def scales(self) -> tuple[SSAValue, ...]:
+        """SFA and SFB, none for a product without scale factors."""
+        return tuple(tile for tile in (self.scale_a, self.scale_b) if tile is not None)
+
+    @property
     def on_tensor_memory(self) -> bool:
         """Whether this is a tcgen05 product, as opposed to one in registers."""
         return self.accumulator_type.memory is Scope.TENSOR
@@ -210,9 +219,11 @@ class MmaOp(IRDLOperation):
             return
         sfa, sfb = TileType.of(self.scale_a), TileType.of(self.scale_b)
         blocks = sfa.dims[-1]
-        if sfa.dims != (m, blocks) or sfb.dims != (n, blocks) or k % blocks:
+        padded = -(-n // SCALE_ROWS) * SCALE_ROWS
+        if sfa.dims != (m, blocks) or sfb.dims not in ((n, blocks), (padded, blocks)) or k % blocks:
+            rounded = f" (or {padded}xS)" if padded != n else ""
             raise VerifyException(
-                f"expected SFA as {m}xS and SFB as {n}xS, S a divisor of K = {k}, found {shape_text(sfa)} and "
+                f"expected SFA as {m}xS and SFB as {n}xS{rounded}, S a divisor of K = {k}, found {shape_text(sfa)} and "
                 f"{shape_text(sfb)}"
             )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tirx.dialects.tirx import KernelOp, MmaOp, Scope, TileType
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.passes.lowering.tcgen05_scales import BlockScaling, block_scaling, check_scale_layouts, check_scale_shapes
 from tirx.tcgen05 import (
     InstructionDescriptor,
     LegalityError,
@@ -14,11 +15,12 @@ from tirx.tcgen05 import (
     accumulator_layout,
     check_shape,
     operand_slices,
+    smem_packing,
     tmem_columns,
 )
 from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS
 from tirx.tcgen05.kinds import KINDS
-from tirx.tcgen05.tmem import LANES
+from tirx.tcgen05.tmem import COLUMN_BITS, LANES
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Product:
     """
     The instructions of one product: one per slice of `k` elements along K.
 
-    `a` and `b` hold, per slice, where its descriptor starts in the tile; `mask` is there for `tcgen05.mma.ws`.
+    `a` and `b` hold, per slice, where its descriptor starts in the tile; `mask` is there for `tcgen05.mma.ws`,
+    `scaling` for one with scale factors: then every slice has ids of its own, see `descriptor_of`.
     """
 
     descriptor: InstructionDescriptor
@@ -34,10 +37,18 @@ class Product:
     a: tuple[OperandSlice, ...]
     b: tuple[OperandSlice, ...]
     mask: ZeroColumnMask | None
+    scaling: BlockScaling | None = None
 
     @property
     def kind(self) -> str:
         return self.descriptor.kind
+
+    def descriptor_of(self, step: int) -> InstructionDescriptor:
+        """The instruction descriptor of a slice."""
+        if self.scaling is None:
+            return self.descriptor
+        factor_id = self.scaling.factor_id(step)
+        return replace(self.descriptor, sf_a_id=factor_id, sf_b_id=factor_id)
 
 
 def product_kind(a: TileType, b: TileType) -> str:
@@ -78,6 +89,7 @@ class ProductShape:
     n: int
     k: int
     mask: ZeroColumnMask | None
+    scaling: BlockScaling | None = None
 
 
 def product_shape(mma: MmaOp) -> ProductShape:
@@ -88,7 +100,6 @@ def product_shape(mma: MmaOp) -> ProductShape:
     m, n = acc.dims
     stationary = mma.weight_stationary is not None and mma.zero_columns is None
     for clause, given in (
-        ("scales", mma.scale_a is not None),
         ("metadata", mma.metadata is not None),
         ("weight_stationary, other than with zero_columns", stationary),
     ):
@@ -96,9 +107,10 @@ def product_shape(mma: MmaOp) -> ProductShape:
             raise LegalityError(f"expected a product without {clause}, which is not lowered yet")
     if a.memory is Scope.TENSOR:
         raise LegalityError("expected A in shared memory: from tensor memory it is not lowered yet")
-    kind = product_kind(a, b)
+    scaling = block_scaling(mma)
+    kind = product_kind(a, b) if scaling is None else scaling.vector.kind
     for name, type_ in (("A", a), ("B", b)):
-        if type_.dtype.bits < 8:
+        if smem_packing(kind, type_.dtype).container_bits != type_.dtype.bits:
             raise LegalityError(
                 f"expected {name} of 8 bits or more, found {type_.dtype.name}: the hardware reads 4-bit and 6-bit "
                 "operands in a packing that copies do not make yet"
@@ -116,11 +128,13 @@ def product_shape(mma: MmaOp) -> ProductShape:
         raise LegalityError(
             f"kind {kind}: expected K in multiples of {k}, found {a.dims[-1]}; the nearest is {nearest}"
         )
+    if scaling is not None:
+        check_scale_shapes(mma, m, n)
     mask = None
     if mma.zero_columns is not None:
         mask = mma.zero_columns.data.mask(m, n)
         mask.verify(m, n)
-    return ProductShape(kind, m, n, k, mask)
+    return ProductShape(kind, m, n, k, mask, scaling)
 
 
 def plan_product(mma: MmaOp) -> Product:
@@ -140,6 +154,8 @@ def plan_product(mma: MmaOp) -> Product:
         except LegalityError as e:
             raise LegalityError(f"operand {name}: {e}") from e
     _check_accumulator(acc.placement, shape.m, shape.n, mma.is_weight_stationary)
+    if shape.scaling is not None:
+        check_scale_layouts(mma, shape.scaling, shape.m)
     shift = 0 if shape.mask is None else shape.mask.shift
     descriptor = InstructionDescriptor(
         kind=shape.kind,
@@ -154,16 +170,18 @@ def plan_product(mma: MmaOp) -> Product:
         negate_b=mma.negate_b is not None,
         saturate=mma.saturate is not None,
         max_shift=next(s for s in MAX_SHIFTS if s >= shift),
+        scale=None if shape.scaling is None else shape.scaling.type,
     )
     descriptor.verify(cta_group=1, ws=mma.is_weight_stationary)
-    return Product(descriptor, shape.k, slices[0], slices[1], shape.mask)
+    return Product(descriptor, shape.k, slices[0], slices[1], shape.mask, shape.scaling)
 
 
-def tile_columns(layout: TileLayout | ComposeLayout) -> int:
+def tile_columns(layout: TileLayout | ComposeLayout, element_bits: int = COLUMN_BITS) -> int:
     """Columns of tensor memory that a tile needs from its base on, those before its offset included."""
     if not isinstance(layout, TileLayout):
         raise LegalityError(f"expected a tile layout in tensor memory, found {layout}")
-    return layout.footprint().get("TCol", (0, 0))[0] + tmem_columns(layout)
+    before = layout.footprint().get("TCol", (0, 0))[0] * element_bits // COLUMN_BITS
+    return before + tmem_columns(layout, element_bits)
 
 
 def check_threads(kernel: KernelOp) -> None:

@@ -375,7 +375,7 @@ func.func @scales_in_shared_memory(%a: !tirx.tile<128x64xf4E2M1FN, shared>, %b: 
 // -----
 
 func.func @scales_of_two_block_sizes(%a: !tirx.tile<128x64xf4E2M1FN, shared>, %b: !tirx.tile<64x64xf4E2M1FN, shared>, %c: !tirx.tile<128x64xf32, tensor>, %s: !tirx.tile<128x4xf8E4M3FN, tensor>, %t: !tirx.tile<64x2xf8E4M3FN, tensor>) {
-  // expected-error@+1 {{expected SFA as 128xS and SFB as 64xS, S a divisor of K = 64, found 128x4 and 64x2}}
+  // expected-error@+1 {{expected SFA as 128xS and SFB as 64xS (or 128xS), S a divisor of K = 64, found 128x4 and 64x2}}
   tirx.mma %a, %b, %c scales(%s, %t) : !tirx.tile<128x64xf4E2M1FN, shared>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x4xf8E4M3FN, tensor>, !tirx.tile<64x2xf8E4M3FN, tensor>
   func.return
 }

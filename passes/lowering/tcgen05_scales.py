@@ -1,0 +1,213 @@
+"""Scale factors of a `tirx.mma`: which kind of product they make, and how they come to tensor memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from types import MappingProxyType
+
+from xdsl.ir import SSAValue
+from xdsl.traits import is_side_effect_free
+
+from tirx.dialects.tirx import CopyOp, MmaOp, Scope, TileType, owner_root, parts_in_use
+from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.tcgen05 import (
+    SCALE_VECTORS,
+    LegalityError,
+    ScaleVector,
+    find_kind,
+    scale_factor_a_layout,
+    scale_factor_b_layout,
+    scale_factor_reads,
+    scale_factor_smem_layout,
+    scale_factor_tmem_layout,
+)
+from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
+from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN
+
+SCALE_TYPES: Mapping[str, str] = MappingProxyType({"ue8m0": "ue8m0", "e4m3": "ue4m3"})
+"""Element type of a tile -> the scale type in PTX. ue4m3 is e4m3 without its sign, which IR has no type for."""
+
+PORTABLE = "block"
+"""How the names of scale vectors begin that all targets of a family have (`scale_vec::` only those of one chip)."""
+
+
+@dataclass(frozen=True)
+class BlockScaling:
+    """The scale vector of a product and the PTX type of its scale factors."""
+
+    vector: ScaleVector
+    type: str
+
+    @property
+    def factors(self) -> int:
+        """Scale factors of each row that one instruction reads."""
+        return self.vector.factors
+
+    def group(self, step: int) -> int:
+        """The first scale factor along K of the 32-bit column that instruction `step` reads."""
+        return step * self.factors // PER_COLUMN * PER_COLUMN
+
+    def factor_id(self, step: int) -> int:
+        """SFA_ID and SFB_ID of instruction `step`."""
+        reads = scale_factor_reads(BLOCK_ROWS, PER_COLUMN, self.factors)
+        return reads[step % len(reads)].sf_id
+
+
+def block_scaling(mma: MmaOp) -> BlockScaling | None:
+    """
+    What the types and the block size of a product ask for, None for one without scale factors.
+
+    Where several kinds multiply the types, the one with the largest K: 4-bit operands packed rather than padded.
+    Raises LegalityError, saying what there is, when no kind does.
+    """
+    if mma.scale_a is None or mma.scale_b is None:
+        return None
+    sfa, sfb = TileType.of(mma.scale_a), TileType.of(mma.scale_b)
+    found = sfa.dtype.name, sfb.dtype.name
+    if found[0] != found[1] or found[0] not in SCALE_TYPES:
+        raise LegalityError(
+            f"expected scale factors of one type, f8E8M0FNU or f8E4M3FN (as ue4m3), found {sfa.element_type} and "
+            f"{sfb.element_type}"
+        )
+    type_, block = SCALE_TYPES[found[0]], mma.k // sfa.dims[-1]
+    operands = mma.a_type.dtype.name, mma.b_type.dtype.name
+    rows = [
+        row
+        for row in SCALE_VECTORS
+        if row.name.startswith(PORTABLE) and set(operands) <= {name for name, _ in find_kind(row.kind).operands}
+    ]
+    fitting = [row for row in rows if type_ in row.types and block_size(row) == block]
+    if fitting:
+        return BlockScaling(max(fitting, key=lambda row: find_kind(row.kind).k), type_)
+    choices = "; ".join(
+        f"kind {row.kind} with blocks of {block_size(row)} and {' or '.join(row.types)}" for row in rows
+    )
+    raise LegalityError(
+        f"expected block scaling that there is for {' and '.join(operands)} ({choices or 'none'}), found blocks of "
+        f"{block} elements of K (K = {mma.k}, {sfa.dims[-1]} scale factors) with {type_}"
+    )
+
+
+def block_size(vector: ScaleVector) -> int:
+    """Elements along K that share a scale factor."""
+    return find_kind(vector.kind).k // vector.factors
+
+
+def check_scale_shapes(mma: MmaOp, m: int, n: int) -> None:
+    """LegalityError unless the scale factors are whole blocks, which tcgen05.cp copies."""
+    for name, tile, rows in (("SFA", mma.scale_a, m), ("SFB", mma.scale_b, n)):
+        if tile is None:
+            continue
+        dims = TileType.of(tile).dims
+        whole = -(-rows // BLOCK_ROWS) * BLOCK_ROWS
+        if dims[0] != whole:
+            raise LegalityError(
+                f"expected {name} of {whole} rows, {rows} rounded up to whole blocks of {BLOCK_ROWS}, which "
+                f"tcgen05.cp copies, found {dims[0]}"
+            )
+        if dims[1] % PER_COLUMN:
+            raise LegalityError(
+                f"expected {name} with scale factors along K in steps of {PER_COLUMN}, whole columns of tensor memory, "
+                f"found {dims[1]}; the nearest above is {-(-dims[1] // PER_COLUMN) * PER_COLUMN}"
+            )
+
+
+def scale_tmem_layout(dims: tuple[int, ...], scaling: BlockScaling) -> TileLayout:
+    """The layout in tensor memory of scale factors of shape (..., rows, S); leading dimensions are stages.
+
+    Raises LegalityError for sizes that do not fill whole columns.
+    """
+    return scale_factor_tmem_layout(*_matrix(dims), scaling.factors, pipe=prod(dims[:-2]))
+
+
+def scale_smem_layout(dims: tuple[int, ...]) -> TileLayout:
+    """The same scale factors in shared memory, as `tcgen05.cp` copies them. Raises LegalityError for partial blocks."""
+    return scale_factor_smem_layout(*_matrix(dims), pipe=prod(dims[:-2]))
+
+
+def _matrix(dims: tuple[int, ...]) -> tuple[int, int]:
+    if len(dims) < 2:
+        raise LegalityError(f"expected scale factors of shape MxS, found rank {len(dims)}")
+    return dims[-2], dims[-1]
+
+
+def check_scale_layouts(mma: MmaOp, scaling: BlockScaling, m: int) -> None:
+    """LegalityError unless every instruction finds its scale factors where the hardware reads them."""
+    for name, tile in (("SFA", mma.scale_a), ("SFB", mma.scale_b)):
+        if tile is None:
+            continue
+        type_ = TileType.of(tile)
+        layout, (rows, blocks) = type_.placement, type_.dims
+        if not isinstance(layout, TileLayout):
+            raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
+        expected = (
+            scale_factor_a_layout(m, PER_COLUMN, scaling.factors)
+            if name == "SFA"
+            else scale_factor_b_layout(m, rows, PER_COLUMN, scaling.factors)
+        )
+        for first in range(0, blocks, PER_COLUMN):
+            part = _columns(layout, (rows, blocks), first)
+            start = None if part is None else part.offsets.get("TCol", 0)
+            moved = None if start is None else TileLayout(expected.shard, expected.replica, {"TCol": start})
+            if part is None or moved is None or start is None or start % PER_COLUMN or not part.equivalent(moved):
+                raise LegalityError(
+                    f"expected {name} where the hardware reads it, scale factors {first} to {first + PER_COLUMN - 1} "
+                    f"along K in {expected} plus whole columns, such as all of them in "
+                    f"{scale_factor_tmem_layout(rows, blocks, scaling.factors)}, found {layout}"
+                )
+
+
+def _columns(layout: TileLayout, dims: tuple[int, int], first: int) -> TileLayout | None:
+    """The layout of four scale factors of every row, None if they have none of their own."""
+    try:
+        return layout.slice(dims, ((0, dims[0]), (first, first + PER_COLUMN)))
+    except LayoutError:
+        return None
+
+
+def is_scale(tile: SSAValue) -> bool:
+    """Whether a product reads this tile, or a part of it, as scale factors."""
+    return any(isinstance(op, MmaOp) and part in op.scales for op, part in parts_in_use(owner_root(tile)))
+
+
+def is_scale_copy(copy: CopyOp) -> bool:
+    """Whether a copy brings scale factors to a product, as `tcgen05.cp` does."""
+    return copy.destination_type.memory is Scope.TENSOR and is_scale(copy.destination)
+
+
+def plan_scale_copy(copy: CopyOp) -> tuple[ScaleCopy, ...] | None:
+    """
+    The `tcgen05.cp` that a copy is: the one of a tile with layouts from shared memory to the scale factors of a
+    product. None for any other copy. Raises LegalityError when tcgen05.cp cannot do it.
+    """
+    if not is_scale_copy(copy):
+        return None
+    source, destination = copy.source_type, copy.destination_type
+    if source.memory is not Scope.SHARED:
+        raise LegalityError(
+            "expected scale factors from a shared tile, which tcgen05.cp copies to all four partitions of lanes, "
+            f"found one in {source.memory.place}"
+        )
+    if not isinstance(destination.placement, TileLayout) or not isinstance(
+        source.placement, TileLayout | ComposeLayout
+    ):
+        return None
+    return scale_copies(source.placement, destination.placement, source.dims)
+
+
+def copies_before(mma: MmaOp) -> list[CopyOp]:
+    """
+    The copies of scale factors directly before a product, in program order: nothing between them and the product does
+    anything, so that the thread which issues it may issue them with it, and their end is waited for with its own.
+    """
+    found: list[CopyOp] = []
+    op = mma.prev_op
+    while op is not None:
+        if isinstance(op, CopyOp) and plan_scale_copy(op) is not None:
+            found.append(op)
+        elif not is_side_effect_free(op):
+            break
+        op = op.prev_op
+    return found[::-1]
