@@ -36,6 +36,7 @@ def test_every_operation() -> None:
         tcgen05.RelinquishAllocPermitOp(),
         tcgen05.DeallocOp(address, 512),
         tcgen05.SmemDescriptorOp(value(OPERAND), 3, 16),
+        tcgen05.CpDescriptorOp(value(OPERAND), 512),
         tcgen05.InstructionDescriptorOp(InstructionDescriptor()),
         tcgen05.ZeroColumnMaskOp(ZeroColumnMask()),
         tcgen05.MmaOp("f16", tile, descriptor, descriptor, address, enable),
