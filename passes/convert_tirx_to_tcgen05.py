@@ -172,8 +172,9 @@ class _KernelLowering:
             else:
                 issued.append(tcgen05.MmaWsOp(product.kind, mma.accumulator, a, b, descriptor, enable, mask))
         self._issue(emit, issued)
-        mma.detach()
-        mma.erase()
+        for op in (*copies, mma):
+            op.detach()
+            op.erase()
 
     def _publish(self, emit: Emitter) -> None:
         """
@@ -205,6 +206,8 @@ class _KernelLowering:
                 emit = Emitter.before(copy)
                 self._publish(emit)
                 self._issue(emit, self._scale_copy(copy, emit))
+                copy.detach()
+                copy.erase()
 
     @staticmethod
     def _scale_columns(emit: Emitter, tile: SSAValue, scaling: BlockScaling, step: int) -> SSAValue:
@@ -216,7 +219,7 @@ class _KernelLowering:
 
     @staticmethod
     def _scale_copy(copy: CopyOp, emit: Emitter) -> Sequence[Operation]:
-        """The instructions of a copy of scale factors, which goes; their descriptors are emitted."""
+        """The instructions of a copy of scale factors; their descriptors are emitted."""
         plan = plan_scale_copy(copy)
         if plan is None:
             raise LocatedError(copy, "expected layouts on both tiles; tirx-pick-layouts chooses them")
@@ -227,8 +230,6 @@ class _KernelLowering:
             whole = copy.destination_type.dims == block
             tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, block)).result
             issued.append(tcgen05.CpOp(CP_SHAPE, descriptor, tile, multicast=CP_MULTICAST))
-        copy.detach()
-        copy.erase()
         return issued
 
     def _copy(self, copy: CopyOp) -> None:
