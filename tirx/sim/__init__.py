@@ -1,0 +1,32 @@
+"""
+A functional simulator of PTX text on the CPU: the numbers that the GPU would give, and what is wrong with a kernel.
+
+    from tirx.sim import run
+    run(ptx_text, "gemm", grid=(4, 4), block=128, args=[a, b, d])    # d is updated in place
+
+It is an independent witness of the compiler: it reads PTX, knows nothing of the IR, and walks descriptors byte by byte
+with tables of its own. Faults of the program raise `SimError` with the line, the instruction and the threads.
+
+How it works: `reader` parses text, `program` links an entry with what it calls and decodes every instruction once into
+a *step* (a closure over register rows), `core` runs steps for *strands* (lanes that execute together; registers are numpy
+arrays with an element for each lane), `memory` are the state spaces, `tensor` is tcgen05, and `hazards` checks
+synchronisation by vector clocks behind the interface `hazards.monitor.Monitor`.
+
+To add an instruction, write a decoder in the module of its family in `isa/` and register it by the first part of its
+opcode. It takes every modifier it knows from the `Decoder` (what is left is an error), asks it for sources and
+destinations, and returns the step, which gets the strand and the mask of the lanes that execute it:
+
+    @instruction("brev")
+    def _brev(decoder: Decoder) -> Step:
+        value_type = decoder.type(B32, B64)
+        decoder.finish(2)
+        return elementwise(decoder, reverse_bits, value_type, value_type)
+"""
+
+from __future__ import annotations
+
+from tirx.sim.api import run
+from tirx.sim.errors import SimError
+from tirx.sim.tensor_map import TensorMap
+
+__all__ = ["SimError", "TensorMap", "run"]

@@ -1,0 +1,113 @@
+"""`run`: the one function of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from tirx.sim.core.arguments import Argument, bind_arguments
+from tirx.sim.core.launch import Dimensions, Launch
+from tirx.sim.core.strand import Strand
+from tirx.sim.errors import SimError
+from tirx.sim.hazards.checker import Checker
+from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.program.code import Op
+from tirx.sim.program.linker import link
+from tirx.sim.reader import Module, parse
+
+_MAX_THREADS = 1024
+_MAX_CLUSTER = 16
+
+
+@lru_cache(maxsize=16)
+def _parsed(text: str) -> Module:
+    return parse(text)
+
+
+def run(
+    ptx_text: str,
+    entry: str,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[Argument],
+    dynamic_shared: int = 0,
+    cluster: int | Sequence[int] = (1, 1, 1),
+    *,
+    seed: int | None = None,
+    check: bool = True,
+    observer: Callable[[Strand, Op], None] | None = None,
+    max_instructions: int | None = None,
+    max_resident: int = 64,
+) -> None:
+    """
+    Runs the kernel `entry` of a PTX module as a GPU would, and raises SimError for whatever is wrong with it.
+
+    `grid` counts CTAs, `block` threads and `cluster` CTAs, each in x, y, z (shorter ones are filled up with 1).
+    `args` are numpy arrays (pointers to their bytes, updated in place), ints, floats, `bytes` (structs) and
+    `TensorMap`s; `dynamic_shared` is in bytes.
+
+    `seed`: None is a fixed order; an int chooses a random but reproducible interleaving of the warps, so that races
+    show. `check`: report data races, missing fences and reads of what was never written. `observer` is called before
+    every instruction. `max_instructions` ends a run that does not end. `max_resident`: how many clusters may be on the
+    GPU at once, if they wait for each other.
+    """
+    program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, check=check)
+    grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
+    cluster = _required_cluster(program.directives, cluster)
+    _check_block(program.directives, block)
+    if any(count % size for count, size in zip(grid, cluster, strict=True)):
+        raise SimError(f"expected a grid that is a multiple of the cluster {cluster}, found {grid}")
+
+    def new_monitor(ctas: int, lanes: int) -> Monitor:
+        return Checker(ctas, lanes, program.shared_end) if check else Monitor()
+
+    launch = Launch(
+        program,
+        symbols.global_memory,
+        symbols.const_memory,
+        grid,
+        block,
+        cluster,
+        dynamic_shared,
+        seed=seed,
+        new_monitor=new_monitor,
+        observer=observer,
+        max_instructions=max_instructions,
+        max_resident=max_resident,
+    )
+    bind_arguments(launch, args)
+    launch.run()
+
+
+def _dimensions(value: int | Sequence[int], what: str) -> Dimensions:
+    given = (value,) if isinstance(value, int) else tuple(int(each) for each in value)
+    if not 1 <= len(given) <= 3 or any(each < 1 for each in given):
+        raise SimError(f"expected one to three positive numbers for the {what}, found {given}")
+    x, y, z = (*given, 1, 1)[:3]
+    return x, y, z
+
+
+def _directive(directives: dict[str, tuple[int, ...]], name: str) -> Dimensions | None:
+    return _dimensions(directives[name], name) if directives.get(name) else None
+
+
+def _required_cluster(directives: dict[str, tuple[int, ...]], cluster: Dimensions) -> Dimensions:
+    required = _directive(directives, "reqnctapercluster")
+    if required is not None and cluster not in ((1, 1, 1), required):
+        raise SimError(f"expected cluster {required} (.reqnctapercluster), found {cluster}")
+    cluster = required or cluster
+    count = cluster[0] * cluster[1] * cluster[2]
+    if count > _MAX_CLUSTER:
+        raise SimError(f"expected at most {_MAX_CLUSTER} CTAs in a cluster, found {count}")
+    return cluster
+
+
+def _check_block(directives: dict[str, tuple[int, ...]], block: Dimensions) -> None:
+    count = block[0] * block[1] * block[2]
+    required, most = _directive(directives, "reqntid"), _directive(directives, "maxntid")
+    if count > _MAX_THREADS:
+        raise SimError(f"expected at most {_MAX_THREADS} threads in a block, found {count}")
+    if required is not None and required != block:
+        raise SimError(f"expected block {required} (.reqntid), found {block}")
+    if most is not None and count > most[0] * most[1] * most[2]:
+        raise SimError(f"expected at most {most[0] * most[1] * most[2]} threads in a block (.maxntid), found {count}")

@@ -1,0 +1,273 @@
+"""Runs strands: fetch, guard, step; branches, calls and reconvergence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx.sim.core.strand import WARP, Frame, Outcome, Strand
+from tirx.sim.core.types import Mask
+from tirx.sim.errors import SimError
+from tirx.sim.program.code import Branch, Call, Control, Exit, Op, Return, TableBranch
+
+
+def run_strand(strand: Strand, limit: int) -> int:
+    """
+    Runs a strand until it waits, ends, splits, or has executed `limit` instructions; returns how many it did.
+
+    Errors get the line, the instruction and the threads.
+    """
+    wait = strand.wait
+    if wait is not None:
+        if not strand.timed_out and not wait.ready():
+            return 0
+        strand.wait = None
+    launch = strand.cta.launch
+    code = launch.program.code
+    tick = strand.cta.monitor.tick
+    executed = 0
+    op = code[strand.pc]
+    mask = strand.mask
+    try:
+        while executed < limit:
+            frames = strand.frames
+            if frames and frames[-1].pc == strand.pc and not frames[-1].is_call:
+                _arrive(strand)
+                return executed + 1
+            op = code[strand.pc]
+            mask = strand.mask
+            executed += 1
+            tick()
+            if launch.observer is not None:
+                launch.observer(strand, op)
+            if op.guard is not None:
+                holds = op.guard(strand, mask)
+                mask = mask & (~holds if op.negated else holds)
+            step = op.step
+            if step is None:
+                if not _transfer(strand, op, mask):
+                    return executed
+                continue
+            if op.guard is not None and not mask.any():
+                strand.pc += 1
+                continue
+            outcome = step(strand, mask)
+            if outcome is None:
+                strand.pc += 1
+                continue
+            if outcome is Outcome.SPLIT:
+                strand.cta.split_into_warps(strand)
+                return executed
+            if outcome is not Outcome.RETRY:
+                strand.pc += 1
+            return executed
+    except SimError as error:
+        raise error.at(op.line, op.text, strand.describe(mask)) from None
+    finally:
+        launch.executed += executed
+    return executed
+
+
+def _transfer(strand: Strand, op: Op, mask: Mask) -> bool:
+    """Executes a branch, call, return or exit for the lanes of `mask`; False if the strand does not go on as it was."""
+    control: Control | None = op.control
+    if isinstance(control, Branch):
+        return _branch(strand, mask, control.target, control.join)
+    if isinstance(control, TableBranch):
+        return _table_branch(strand, mask, control)
+    if isinstance(control, Exit):
+        return _exit(strand, mask)
+    if isinstance(control, Return):
+        return _return(strand, mask)
+    if isinstance(control, Call):
+        return _call(strand, mask, control)
+    raise SimError(f"unknown instruction '{op.opcode.split('.')[0]}'")
+
+
+def _branch(strand: Strand, mask: Mask, target: int, join: int | None) -> bool:
+    rest = strand.mask & ~mask
+    if not rest.any():
+        strand.pc = target
+        return True
+    if not mask.any():
+        strand.pc += 1
+        return True
+    if strand.warps > 1:
+        _split_by(strand, mask)
+        return False
+    _diverge(strand, [(strand.pc + 1, rest), (target, mask)], join)
+    return False
+
+
+def _split_by(strand: Strand, mask: Mask) -> None:
+    """Splits a strand of several warps into runs of warps that are all, not at all or partly in `mask`."""
+    own, taken = strand.mask.reshape(-1, WARP), mask.reshape(-1, WARP)
+    kinds = np.where(~taken.any(axis=1), 0, np.where((taken == own).all(axis=1), 1, 2)).tolist()
+    runs: list[tuple[int, int]] = []
+    for index, kind in enumerate(kinds):
+        first = strand.first + index * WARP
+        if runs and kind != 2 and kinds[index - 1] == kind:
+            runs[-1] = (runs[-1][0], first + WARP)
+        else:
+            runs.append((first, first + WARP))
+    if len(runs) == 1:
+        raise AssertionError("a mask of several kinds has several runs")
+    strand.cta.split(strand, runs)
+
+
+def _diverge(strand: Strand, ways: list[tuple[int, Mask]], join: int | None) -> None:
+    """Replaces a strand of one warp by one for each way (pc, lanes)."""
+    cta = strand.cta
+    frames = strand.frames
+    if join is not None and not (frames and frames[-1].pc == join and not frames[-1].is_call):
+        frames = (*frames, Frame(join, strand.mask, frames))
+    cta.strands.remove(strand)
+    if cta.launch.random is not None:
+        cta.launch.random.shuffle(ways)
+    for pc, lanes in ways:
+        cta.strands.append(Strand(cta, strand.first, strand.last, pc, lanes.copy(), frames))
+
+
+def _table_branch(strand: Strand, mask: Mask, control: TableBranch) -> bool:
+    if not mask.any():
+        strand.pc += 1
+        return True
+    index = control.index(strand, mask)
+    if (index[mask] >= len(control.targets)).any():
+        bad = int(index[mask].max())
+        raise SimError(f"expected an index below {len(control.targets)}, the number of targets, found {bad}")
+    ways = [(control.targets[value], mask & (index == value)) for value in np.unique(index[mask]).tolist()]
+    rest = strand.mask & ~mask
+    if rest.any():
+        ways.append((strand.pc + 1, rest))
+    if len(ways) == 1:
+        strand.pc = ways[0][0]
+        return True
+    if strand.warps > 1:
+        strand.cta.split_into_warps(strand)
+        return False
+    _diverge(strand, ways, control.join)
+    return False
+
+
+def _arrive(strand: Strand) -> None:
+    """The strand has reached the place where its innermost frame's lanes meet."""
+    frame = strand.frames[-1]
+    frame.arrived |= strand.mask
+    strand.cta.strands.remove(strand)
+    _close(strand, frame)
+
+
+def _close(strand: Strand, frame: Frame) -> None:
+    """If all lanes of `frame` are there, they go on together."""
+    if not frame.mask.any() or not np.array_equal(frame.arrived, frame.mask):
+        return
+    cta = strand.cta
+    joined = Strand(cta, strand.first, strand.last, frame.pc, frame.mask.copy(), frame.parent)
+    frame.mask[:] = False
+    frame.arrived[:] = False
+    cta.strands.append(joined)
+
+
+def _call(strand: Strand, mask: Mask, control: Call) -> bool:
+    if not mask.any():
+        strand.pc += 1
+        return True
+    if control.targets[0] < 0:  # a function of the runtime: one step
+        for step in control.before:
+            step(strand, mask)
+        strand.pc += 1
+        return True
+    rest = strand.mask & ~mask
+    if rest.any():  # a guarded call is a branch around it
+        if strand.warps > 1:
+            _split_by(strand, mask)
+        else:
+            _diverge(strand, [(strand.pc + 1, rest), (strand.pc, mask)], strand.pc + 1)
+        return False
+    for step in control.before:
+        step(strand, mask)
+    strand.frames = (*strand.frames, Frame(strand.pc, strand.mask, strand.frames, is_call=True))
+    strand.pc = control.targets[0]
+    return True
+
+
+def _return(strand: Strand, mask: Mask) -> bool:
+    frame = strand.frames[-1] if strand.frames else None
+    if frame is None or not frame.is_call:
+        if any(each.is_call for each in strand.frames):
+            raise AssertionError("a frame of a branch is left before its function returns")
+        return _exit(strand, mask)
+    rest = strand.mask & ~mask
+    if rest.any():
+        if not mask.any():
+            strand.pc += 1
+            return True
+        if strand.warps > 1:
+            _split_by(strand, mask)
+        else:
+            _diverge(strand, [(strand.pc + 1, rest), (strand.pc, mask)], None)
+        return False
+    frame.arrived |= strand.mask
+    strand.cta.strands.remove(strand)
+    if np.array_equal(frame.arrived, frame.mask):
+        _return_all(strand, frame)
+    return False
+
+
+def _return_all(strand: Strand, frame: Frame) -> None:
+    """All lanes of a call have returned or exited: they go on behind it."""
+    cta = strand.cta
+    caller = Strand(cta, strand.first, strand.last, frame.pc, frame.mask.copy(), frame.parent)
+    control = cta.launch.program.code[frame.pc].control
+    assert isinstance(control, Call), "a call frame stands at its call"
+    for step in control.after:
+        step(caller, caller.mask)
+    caller.pc += 1
+    cta.strands.append(caller)
+
+
+def _exit(strand: Strand, mask: Mask) -> bool:
+    if not mask.any():
+        strand.pc += 1
+        return True
+    if strand.warps > 1 and not np.array_equal(mask, strand.mask):
+        _split_by(strand, mask)
+        return False
+    strand.cta.check_exit(strand, mask)
+    rest = strand.mask & ~mask
+    frames = strand.frames
+    if rest.any():
+        strand.mask = rest
+    else:
+        strand.cta.strands.remove(strand)
+    strand.cta.kill(strand, mask)
+    for frame in reversed(frames):
+        frame.mask &= ~mask
+        if frame.is_call:
+            if frame.mask.any() and np.array_equal(frame.arrived, frame.mask):
+                _return_all(strand, frame)
+        else:
+            _close(strand, frame)
+    if not rest.any():
+        return False
+    strand.pc += 1
+    return True
+
+
+def merge_splits(strands: list[Strand]) -> list[Strand]:
+    """Strands of one warp that are at the same instruction, inside of the same frames and not waiting, become one."""
+    kept: list[Strand] = []
+    found: dict[tuple[int, int, tuple[int, ...]], Strand] = {}
+    for strand in strands:
+        if strand.wait is not None and not strand.wait.ready():
+            kept.append(strand)
+            continue
+        key = (strand.first, strand.pc, tuple(id(frame) for frame in strand.frames))
+        other = found.get(key)
+        if other is None or other.last != strand.last:
+            found[key] = strand
+            kept.append(strand)
+        else:
+            other.mask = other.mask | strand.mask
+            other.wait = None
+    return kept

@@ -1,0 +1,210 @@
+"""A kernel launch: the grid's clusters one after another, the strands of a cluster in turn."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tirx.sim.core.cluster import Cluster
+from tirx.sim.core.cta import Cta
+from tirx.sim.core.execute import merge_splits, run_strand
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import Array
+from tirx.sim.errors import SimError
+from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.memory.addresses import SHARED_BASE
+from tirx.sim.memory.flat import FlatMemory
+from tirx.sim.memory.segment import Segment
+from tirx.sim.program.code import Op, Program
+from tirx.sim.tensor_map import TensorMap
+
+# Instructions that a strand may execute before others run.
+_QUANTUM = 4096
+_RANDOM_QUANTUM = 64
+# Instructions, and turns of all strands, without any effect on others after which nothing more is expected to happen.
+_QUIET_INSTRUCTIONS = 2_000_000
+_QUIET_ROUNDS = 2_000
+
+Dimensions = tuple[int, int, int]
+
+
+class Launch:
+    """
+    The state of one `run`.
+
+    `random` is None for the fast deterministic order; otherwise it decides which strand runs when and for how long,
+    which lane elect.sync elects, and when asynchronous operations finish. `observer` hears of every instruction.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        global_memory: FlatMemory,
+        const_memory: FlatMemory,
+        grid: Dimensions,
+        block: Dimensions,
+        cluster: Dimensions,
+        dynamic_shared: int,
+        *,
+        seed: int | None,
+        new_monitor: Callable[[int, int], Monitor],
+        observer: Callable[[Strand, Op], None] | None,
+        max_instructions: int | None,
+        max_resident: int,
+    ):
+        self.program = program
+        self.global_memory = global_memory
+        self.const_memory = const_memory
+        self.parameters = Segment(np.zeros(-(-program.parameter_bytes // 16) * 16, np.uint8), "parameters")
+        self.tensor_maps: dict[int, TensorMap] = {}  # by generic address
+        self.grid = grid
+        self.block = block
+        self.cluster = cluster
+        self.dynamic_shared = dynamic_shared
+        self.random = None if seed is None else random.Random(seed)
+        self.elected = 0 if self.random is None else self.random.randrange(32)
+        self.new_monitor = new_monitor
+        self.observer = observer
+        self.executed = 0
+        self.progress = 0
+        self._max_instructions = max_instructions
+        self._max_resident = max_resident
+        covered = np.zeros(program.shared_end, np.bool_)
+        for start, size in program.shared:
+            covered[start : start + size] = True
+        self.shared_valid: Array = covered
+        self.shared_gaps = not covered[SHARED_BASE:].all()
+
+    @property
+    def interleaves(self) -> bool:
+        """Whether warps run in random order, each for itself."""
+        return self.random is not None
+
+    def made_progress(self) -> None:
+        """Something happened that another strand may have waited for."""
+        self.progress += 1
+
+    def print(self, text: str) -> None:
+        """The output of printf."""
+        sys.stdout.write(text)
+
+    def run(self) -> None:
+        """
+        Runs all clusters, x fastest.
+
+        The next one starts when those that run are finished, or wait for something that only another CTA can do.
+        """
+        x, y, z = (self.grid[axis] // self.cluster[axis] for axis in range(3))
+        waiting = ((i, j, k) for k in range(z) for j in range(y) for i in range(x))
+        running: list[Cluster] = []
+        with np.errstate(all="ignore"):
+            while True:
+                if not running or self._stalled(running):
+                    index = next(waiting, None) if len(running) < self._max_resident else None
+                    if index is None and not running:
+                        return
+                    if index is None:
+                        raise self._deadlock(running)
+                    running.append(Cluster(self, index))
+                for cluster in [each for each in running if not each.running]:
+                    cluster.finish()
+                    running.remove(cluster)
+
+    # Scheduling
+
+    def _stalled(self, running: Sequence[Cluster]) -> bool:
+        """Runs the clusters until one of them has finished (False) or nothing happens any more (True)."""
+        quiet = rounds = 0
+        timed_out_at = -1
+        while True:
+            before = self.progress
+            ran = sum(self._turn(cluster) for cluster in running)
+            if self._max_instructions is not None and self.executed > self._max_instructions:
+                raise self._deadlock(running, f"more than {self._max_instructions} warp instructions")
+            if any(not cluster.running for cluster in running):
+                return False
+            if self._fire_events(running, ran):
+                quiet = rounds = 0
+                continue
+            if self.progress != before:
+                quiet = rounds = 0
+                continue
+            quiet, rounds = quiet + ran, rounds + 1
+            if ran == 0:
+                if timed_out_at == self.progress or not self._time_out(running):
+                    return True
+                timed_out_at = self.progress
+            elif quiet > _QUIET_INSTRUCTIONS or rounds > _QUIET_ROUNDS:
+                return True
+
+    def _turn(self, cluster: Cluster) -> int:
+        """Every strand of the cluster once; returns the number of instructions executed."""
+        ran = 0
+        for cta in cluster.ctas:
+            if len(cta.strands) > 1:
+                self._gather(cta)
+            strands = list(cta.strands)
+            if self.random is not None:
+                self.random.shuffle(strands)
+            for strand in strands:
+                if any(strand is each for each in cta.strands):
+                    ran += run_strand(strand, self._quantum())
+        return ran
+
+    def _gather(self, cta: Cta) -> None:
+        cta.strands = merge_splits(cta.strands)
+        if self.interleaves:
+            return
+        released = [
+            strand
+            for strand in cta.strands
+            if strand.wait is not None and not strand.wait.may_time_out and strand.wait.ready()
+        ]
+        for strand in released:
+            strand.wait = None
+        cta.join_warps(released)
+
+    def _quantum(self) -> int:
+        return _QUANTUM if self.random is None else self.random.randrange(1, _RANDOM_QUANTUM)
+
+    def _fire_events(self, running: Sequence[Cluster], ran: int) -> bool:
+        """Lets asynchronous operations finish; with a seed, some of them later. Says whether any did."""
+        fired = False
+        for cluster in running:
+            while cluster.events and not (self.random is not None and ran and self.random.random() < 0.5):
+                cluster.events.popleft()()
+                self.progress += 1
+                fired = True
+        return fired
+
+    def _time_out(self, running: Sequence[Cluster]) -> bool:
+        """Lets every waiting try_wait return false; says whether there is one."""
+        found = False
+        for strand in _strands(running):
+            if strand.wait is not None and strand.wait.may_time_out:
+                strand.timed_out = found = True
+        return found
+
+    def _deadlock(self, running: Sequence[Cluster], reason: str = "deadlock: no thread can go on") -> SimError:
+        lines: list[str] = []
+        first: Op | None = None
+        for strand in _strands(running):
+            op = self.program.code[strand.pc]
+            first = first or op
+            doing = strand.wait.reason() if strand.wait is not None else "runs without effect"
+            lines.append(f"{strand.describe()}, line {op.line}: {doing}")
+        for cluster in running:
+            for cta in cluster.ctas:
+                gone = int((cta.existing & ~cta.alive).sum())
+                if gone:
+                    lines.append(f"{gone} threads of CTA {cta.index} have exited")
+        shown = "".join(f"\n    {line}" for line in lines[:16])
+        more = f"\n    and {len(lines) - 16} more" if len(lines) > 16 else ""
+        return SimError(reason + shown + more, None if first is None else first.line)
+
+
+def _strands(running: Sequence[Cluster]) -> list[Strand]:
+    return [strand for cluster in running for cta in cluster.ctas for strand in cta.strands]

@@ -1,0 +1,125 @@
+"""A strand: lanes of a CTA that execute together, with one program counter."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tirx.sim.core.types import Array, Mask
+
+if TYPE_CHECKING:
+    from tirx.sim.core.cta import Cta
+
+WARP = 32
+
+
+class Outcome(enum.Enum):
+    """What a step may answer instead of None (done, go on with the next instruction)."""
+
+    RETRY = "not done: execute this instruction again once `Strand.wait` is ready"
+    WAIT = "done, but go on only once `Strand.wait` is ready"
+    YIELD = "done, and let others run first"
+    SPLIT = "not done: execute this instruction again, every warp for itself"
+
+
+class RegisterState(enum.IntEnum):
+    """What is known of a watched register, for each lane (`Strand.states`)."""
+
+    UNDEFINED = 0
+    DEFINED = 1
+    PENDING = 2  # an asynchronous load will write it
+
+
+@dataclass(slots=True)
+class Wait:
+    """Why a strand does not run; `reason` is for people (deadlock reports)."""
+
+    ready: Callable[[], bool]
+    reason: Callable[[], str]
+    may_time_out: bool = False  # a try_wait: it may return false rather than wait for ever
+
+
+class Frame:
+    """
+    Lanes that meet again: at instruction `pc`, or (calls) when each of them has returned, to go on at `pc`.
+
+    `mask` are the lanes that are to come (exited ones drop out), `arrived` those that are there. `parent` are the
+    frames around this one.
+    """
+
+    __slots__ = ("pc", "mask", "arrived", "parent", "is_call")
+
+    def __init__(self, pc: int, mask: Mask, parent: tuple[Frame, ...], is_call: bool = False):
+        self.pc = pc
+        self.mask = mask.copy()
+        self.arrived = np.zeros_like(mask)
+        self.parent = parent
+        self.is_call = is_call
+
+
+class Strand:
+    """
+    Lanes [first, last) of a CTA, whole warps, of which those in `mask` execute at `pc`.
+
+    While warps of a CTA are at the same instruction they may be one strand (faster); a strand of several warps is never
+    diverged. All arrays of a step (operands, results, masks) have `last - first` elements. `banks[type.bank][row]` is
+    a register; `lanes` are the indices of the lanes in the CTA (thread = lane; the last warp may have lanes
+    without a thread, which are in no mask).
+    """
+
+    __slots__ = (
+        "cta", "first", "last", "banks", "states", "lanes", "pc", "mask", "frames", "wait", "timed_out",
+    )  # fmt: skip
+
+    def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
+        self.cta = cta
+        self.first = first
+        self.last = last
+        self.banks: tuple[Array, ...] = cta.registers.views(first, last)
+        self.states = cta.register_states[:, first:last]
+        self.lanes: Array = cta.lanes[first:last]
+        self.pc = pc
+        self.mask = mask
+        self.frames = frames
+        self.wait: Wait | None = None
+        self.timed_out = False
+
+    @property
+    def warps(self) -> int:
+        return (self.last - self.first) // WARP
+
+    @property
+    def warp(self) -> int:
+        """Index in the CTA of the (first) warp."""
+        return self.first // WARP
+
+    @property
+    def alive(self) -> Mask:
+        """Lanes whose thread has not exited."""
+        return self.cta.alive[self.first : self.last]
+
+    @property
+    def existing(self) -> Mask:
+        """Lanes that have a thread."""
+        return self.cta.existing[self.first : self.last]
+
+    def describe(self, mask: Mask | None = None) -> str:
+        """For messages: which threads of which CTA."""
+        lanes = self.lanes[self.mask if mask is None else mask]
+        threads = "no thread" if len(lanes) == 0 else _ranges(lanes)
+        warps = f"warp {self.warp}" if self.warps == 1 else f"warps {self.warp}-{self.warp + self.warps - 1}"
+        return f"{warps} ({threads}), CTA {self.cta.index}"
+
+
+def _ranges(lanes: Array) -> str:
+    values: list[int] = lanes.tolist()
+    if len(values) == 1:
+        return f"thread {values[0]}"
+    if values[-1] - values[0] + 1 == len(values):
+        return f"threads {values[0]}-{values[-1]}"
+    shown = ", ".join(str(value) for value in values[:6])
+    return f"threads {shown}" + (", ..." if len(values) > 6 else "")

@@ -1,0 +1,33 @@
+"""The one exception of the simulator."""
+
+from __future__ import annotations
+
+
+class SimError(Exception):
+    """
+    A fault of the simulated program, a program that cannot be read, or an instruction that the simulator does not know.
+
+    `message` says what is wrong; `line` is the line of the PTX text (1-based), `text` the instruction, `where` the
+    thread, warp and CTA that executed it. Whoever knows a location fills in what is still missing (`at`).
+    """
+
+    def __init__(self, message: str, line: int | None = None, text: str = "", where: str = ""):
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.text = text
+        self.where = where
+
+    def at(self, line: int | None, text: str = "", where: str = "") -> SimError:
+        """This error, with a location where it has none yet."""
+        if self.line is None:
+            self.line = line
+        self.text = self.text or text
+        self.where = self.where or where
+        return self
+
+    def __str__(self) -> str:
+        location = "" if self.line is None else f"PTX line {self.line}: "
+        text = f"\n    {self.text}" if self.text else ""
+        where = f"\n    in {self.where}" if self.where else ""
+        return f"{location}{self.message}{text}{where}"

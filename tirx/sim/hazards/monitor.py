@@ -1,0 +1,125 @@
+"""What the simulator tells whoever checks synchronisation. The base class checks nothing."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from tirx.sim.core.types import Array
+
+# What a thread may rely on, to be handed from releasing to acquiring threads; None when nothing is checked.
+Snapshot: TypeAlias = "Array | None"
+TensorAccess: TypeAlias = Literal["mma", "cp", "st"]
+
+
+class Monitor:
+    """
+    Hears of every access to shared and tensor memory and of every synchronisation in a cluster, and raises SimError
+    for what the PTX memory model (sections 8, and 9.7.16.6 for tcgen05) does not order.
+
+    `threads` are indices in the cluster: rank of the CTA * lanes of a CTA + lane. `rank` is the CTA whose memory it is;
+    `offsets` are shared memory addresses without the rank, one for each thread. Accesses are reported before they
+    happen.
+    """
+
+    def tick(self) -> None:
+        """An instruction starts."""
+
+    # Order
+
+    def release(self, threads: Array) -> Snapshot:
+        """All that `threads` have done or know of, for those who acquire it."""
+        return None
+
+    def acquire(self, threads: Array, snapshot: Snapshot) -> None:
+        """`threads` know of what was released."""
+
+    def relaxed(self, threads: Array) -> Snapshot:
+        """What travels with a synchronisation that is `.relaxed`."""
+        return None
+
+    def acquire_relaxed(self, threads: Array, snapshot: Snapshot) -> None:
+        """The receiving side of a `.relaxed` wait."""
+
+    def join(self, first: Snapshot, second: Snapshot) -> Snapshot:
+        """Both together."""
+        return None
+
+    def proxy_fence(self, threads: Array) -> None:
+        """fence.proxy.async: generic writes so far become visible to the async proxy."""
+
+    def mbarrier_fence(self, threads: Array) -> None:
+        """fence.mbarrier_init"""
+
+    # Shared memory, generic proxy
+
+    def shared_load(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
+        """Thread i reads `width` bytes at offsets[i]."""
+
+    def shared_store(self, rank: int, offsets: Array, values: Array, threads: Array) -> None:
+        """Thread i writes the elements values[i] to offsets[i]."""
+
+    def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
+        """Thread i updates `width` bytes at offsets[i] atomically."""
+
+    # mbarrier objects
+
+    def mbarrier_init(self, rank: int, offset: int, thread: int) -> None:
+        """The 8 bytes at `offset` become an mbarrier object."""
+
+    def mbarrier_inval(self, rank: int, offset: int, thread: int) -> None:
+        """They are none any more."""
+
+    def mbarrier_use(self, rank: int, offset: int, thread: int, asynchronous: bool = False) -> None:
+        """An operation on it, by a thread or (asynchronous) by the async proxy on its behalf."""
+
+    # Async proxy: bulk copies, tcgen05.mma and tcgen05.cp
+
+    def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:
+        """Bytes at `offsets` are read on behalf of `thread`; `bulk`: by a bulk copy, else by tcgen05."""
+
+    def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+        """Bytes at `offsets` will be written by a bulk copy that `thread` issues."""
+
+    def bulk_completed(self, thread: int) -> Snapshot:
+        """What the mbarrier of a bulk copy issued now will give to those who wait for it."""
+        return None
+
+    def bulk_read_done(self, thread: int) -> None:
+        """cp.async.bulk.wait_group(.read): the bulk copies issued by `thread` have read their sources."""
+
+    def committed(self, thread: int) -> Snapshot:
+        """What tcgen05.commit will give to those who wait for its mbarrier."""
+        return None
+
+    # Tensor memory; lanes and columns broadcast against each other
+
+    def tensor_allocated(self, rank: int, column: int, count: int) -> None:
+        """Columns are new: nothing has been written to them."""
+
+    def tensor_freed(self, rank: int, column: int, count: int, thread: int) -> None:
+        """Columns are given back."""
+
+    def tensor_load(self, rank: int, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+        """tcgen05.ld of cell (lanes, columns)[i, ...] by threads[i, ...]"""
+
+    def tensor_store(self, rank: int, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+        """tcgen05.st"""
+
+    def tensor_async_read(
+        self, rank: int, lanes: Array, columns: Array, thread: int, what: str, shape: int | None = None
+    ) -> None:
+        """Cells read by tcgen05.mma, cp or shift; `shape` is that of the accumulator, for pipelined MMAs."""
+
+    def tensor_async_write(
+        self, rank: int, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int = 0
+    ) -> None:
+        """Cells written by them."""
+
+    def tensor_fence_before(self, threads: Array) -> None:
+        """tcgen05.fence::before_thread_sync"""
+
+    def tensor_fence_after(self, threads: Array) -> None:
+        """tcgen05.fence::after_thread_sync"""
+
+    def tensor_waited(self, threads: Array, kind: Literal["ld", "st"]) -> None:
+        """tcgen05.wait::ld or ::st"""

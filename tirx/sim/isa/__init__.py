@@ -1,0 +1,33 @@
+"""The instructions, one module for each family; importing the package registers all of them."""
+
+from __future__ import annotations
+
+from tirx.sim.isa import (
+    bits,
+    compare,
+    convert,
+    floating,
+    integer,
+    matrix,
+    mbarriers,
+    memory,
+    move,
+    synchronize,
+    tcgen05,
+    warp,
+)
+
+__all__ = [
+    "bits",
+    "compare",
+    "convert",
+    "floating",
+    "integer",
+    "matrix",
+    "mbarriers",
+    "memory",
+    "move",
+    "synchronize",
+    "tcgen05",
+    "warp",
+]

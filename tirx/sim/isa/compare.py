@@ -1,0 +1,194 @@
+"""Comparison and selection (PTX ISA, sections 9.7.6 and 9.7.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import BF16, F16, F32, PRED, S32, TYPES, U32, Array, Mask, PtxType, bits_type
+from tirx.sim.isa.decoder import Decoder, elementwise
+from tirx.sim.isa.registry import instruction
+from tirx.sim.numerics.rounding import flush
+from tirx.sim.program.code import Destination, Step
+from tirx.sim.reader.syntax import Operand
+
+_Compare: TypeAlias = Callable[[Array, Array], Array]
+
+_ORDER: dict[str, _Compare] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+_UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+_UNORDERED = {f"{name}u": name for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+_NAN_TESTS = ("num", "nan")
+_COMBINE: dict[str, _Compare] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
+_COMPARED = tuple(
+    TYPES[name] for name in ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "bf16", "f32", "f64")
+)
+_PACKED = {"f16x2": F16, "bf16x2": BF16}
+
+
+def _unordered(a: Array, b: Array) -> Array:
+    return np.isnan(a) | np.isnan(b)
+
+
+def _comparison(decoder: Decoder, name: str, value_type: PtxType) -> _Compare:
+    """The function of a comparison operator for operands of a type."""
+    if value_type.is_float:
+        if name in _NAN_TESTS:
+            return _unordered if name == "nan" else lambda a, b: ~_unordered(a, b)
+        if name in _UNORDERED:
+            order = _ORDER[_UNORDERED[name]]
+            return lambda a, b: order(a, b) | _unordered(a, b)
+        if name == "ne":
+            return lambda a, b: (a != b) & ~_unordered(a, b)
+        if name in _ORDER:
+            return _ORDER[name]
+    elif name in _UNSIGNED:
+        if value_type.kind != "signed":
+            return _ORDER[_UNSIGNED[name]]
+    elif name in ("eq", "ne") or (name in _ORDER and value_type.kind != "bits"):
+        return _ORDER[name]
+    raise decoder.error(f"expected a comparison of {value_type}, found .{name}")
+
+
+def _flushed(function: _Compare) -> _Compare:
+    return lambda a, b: function(flush(a), flush(b))
+
+
+def _operator(decoder: Decoder) -> tuple[str, str | None]:
+    """The comparison, and the operation that combines it with a predicate."""
+    if not decoder.modifiers:
+        raise decoder.error("expected a comparison")
+    return decoder.modifiers.pop(0), decoder.take(*_COMBINE)
+
+
+@instruction("setp")
+def _setp(decoder: Decoder) -> Step:
+    name, combine = _operator(decoder)
+    ftz = decoder.flag("ftz")
+    if decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:
+        return _setp_packed(decoder, name, combine, ftz)
+    value_type = decoder.type(*_COMPARED)
+    decoder.finish(4 if combine else 3)
+    function = _comparison(decoder, name, value_type)
+    function = _flushed(function) if ftz else function
+    first, second = decoder.source(1, value_type), decoder.source(2, value_type)
+    third = decoder.source(3, PRED) if combine else None
+    put, put_other = _predicates(decoder, decoder.pair(0))
+    mix = _COMBINE[combine] if combine else None
+
+    def step(strand: Strand, mask: Mask) -> None:
+        holds = function(first(strand, mask), second(strand, mask))
+        other = ~holds
+        if mix is not None and third is not None:
+            with_other = third(strand, mask)
+            holds, other = mix(holds, with_other), mix(other, with_other)
+        put(strand, mask, holds)
+        if put_other is not None:
+            put_other(strand, mask, other)
+
+    return step
+
+
+def _predicates(decoder: Decoder, operands: tuple[Operand, Operand | None]) -> tuple[Destination, Destination | None]:
+    first, second = operands
+    return decoder.destination(first, PRED), None if second is None else decoder.destination(second, PRED)
+
+
+def _setp_packed(decoder: Decoder, name: str, combine: str | None, ftz: bool) -> Step:
+    """Two comparisons, of the low and of the high halves, to the two predicates."""
+    container = TYPES[decoder.modifiers.pop()]
+    element = _PACKED[container.name]
+    decoder.finish(4 if combine else 3)
+    function = _comparison(decoder, name, element)
+    function = _flushed(function) if ftz else function
+    first, second = decoder.source(1, container), decoder.source(2, container)
+    third = decoder.source(3, PRED) if combine else None
+    put, put_other = _predicates(decoder, decoder.pair(0))
+    mix = _COMBINE[combine] if combine else None
+
+    def step(strand: Strand, mask: Mask) -> None:
+        halves = [np.ascontiguousarray(each(strand, mask)).view(element.dtype) for each in (first, second)]
+        holds = function(halves[0], halves[1]).reshape(-1, 2)
+        for destination, half in ((put, holds[:, 0]), (put_other, holds[:, 1])):
+            if destination is not None:
+                destination(strand, mask, mix(half, third(strand, mask)) if mix and third else half)
+
+    return step
+
+
+@instruction("set")
+def _set(decoder: Decoder) -> Step:
+    """All ones, or 1.0, where the comparison holds."""
+    name, combine = _operator(decoder)
+    ftz = decoder.flag("ftz")
+    if decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:
+        return _set_packed(decoder, name, combine, ftz)
+    value_type = decoder.type(*_COMPARED)
+    result = decoder.type(U32, S32, F32, F16, BF16, TYPES["u16"], TYPES["s16"])
+    decoder.finish(4 if combine else 3)
+    function = _comparison(decoder, name, value_type)
+    function = _flushed(function) if ftz else function
+    true = (
+        result.dtype.type(1) if result.is_float else result.dtype.type(-1 if result.is_signed else 2**result.bits - 1)
+    )
+    false = result.dtype.type(0)
+    mix = _COMBINE[combine] if combine else None
+    if mix is None:
+        return elementwise(decoder, lambda a, b: np.where(function(a, b), true, false), result, value_type, value_type)
+    return elementwise(
+        decoder, lambda a, b, p: np.where(mix(function(a, b), p), true, false), result, value_type, value_type, PRED
+    )
+
+
+def _set_packed(decoder: Decoder, name: str, combine: str | None, ftz: bool) -> Step:
+    container = TYPES[decoder.modifiers.pop()]
+    element = _PACKED[container.name]
+    result = decoder.modifiers.pop() if decoder.modifiers else ""
+    if result not in (container.name, "u32", "s32"):
+        raise decoder.error(f"expected .{container.name}, .u32 or .s32 as the type of the result, found .{result}")
+    decoder.finish(4 if combine else 3)
+    function = _comparison(decoder, name, element)
+    function = _flushed(function) if ftz else function
+    true = element.dtype.type(1) if result == container.name else np.uint16(0xFFFF)
+    mix = _COMBINE[combine] if combine else None
+
+    def compare(a: Array, b: Array, predicate: Array | None = None) -> Array:
+        holds = function(np.ascontiguousarray(a).view(element.dtype), np.ascontiguousarray(b).view(element.dtype))
+        if mix is not None and predicate is not None:
+            holds = mix(holds, np.repeat(predicate, 2))
+        return np.where(holds, true, true.dtype.type(0)).view(np.uint32)
+
+    operands = (container, container, PRED) if combine else (container, container)
+    return elementwise(decoder, compare, bits_type(32), *operands)
+
+
+@instruction("selp")
+def _selp(decoder: Decoder) -> Step:
+    value_type = decoder.type()
+    decoder.finish(4)
+    if value_type.bits < 16:
+        raise decoder.error(f"expected a type of 16 to 128 bits, found {value_type}")
+    return elementwise(decoder, lambda a, b, p: np.where(p, a, b), value_type, value_type, value_type, PRED)
+
+
+@instruction("slct")
+def _slct(decoder: Decoder) -> Step:
+    """a if c >= 0, else b (also for NaN)"""
+    ftz = decoder.flag("ftz")
+    selector = decoder.type(S32, F32)
+    value_type = decoder.type()
+    decoder.finish(4)
+
+    def select(a: Array, b: Array, c: Array) -> Array:
+        return np.where((flush(c) if ftz and selector is F32 else c) >= 0, a, b)
+
+    return elementwise(decoder, select, value_type, value_type, value_type, selector)

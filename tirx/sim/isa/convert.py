@@ -1,0 +1,312 @@
+"""cvt (PTX ISA, section 9.7.9.21)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from tirx.sim.core.types import B16, B32, BF16, F16, F32, F64, TYPES, Array, PtxType, bits_type
+from tirx.sim.isa.decoder import Decoder, elementwise
+from tirx.sim.isa.registry import instruction
+from tirx.sim.numerics.integers import float_to_integer
+from tirx.sim.numerics.rounding import (
+    Rounding,
+    bits_of,
+    canonical,
+    flush,
+    odd_sum,
+    round_to,
+    saturate_unit,
+    sum_f64,
+    to_odd_f32,
+)
+from tirx.sim.program.code import Step
+
+_Convert: TypeAlias = Callable[[Array], Array]
+
+_FLOAT_ROUNDINGS: dict[str | None, Rounding] = {
+    None: "rn", "rn": "rn", "rz": "rz", "rm": "rm", "rp": "rp", "rna": "rna",
+}  # fmt: skip
+_INTEGER_ROUNDINGS: dict[str, Callable[[Array], Array]] = {
+    "rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil,
+}  # fmt: skip
+_SCALARS = tuple(
+    TYPES[name] for name in ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64")
+)
+# Narrow formats, which come in pairs: element type and bits that an element takes in the register.
+_NARROW: dict[str, tuple[Any, int]] = {
+    "e4m3x2": (ml_dtypes.float8_e4m3fn, 8),
+    "e5m2x2": (ml_dtypes.float8_e5m2, 8),
+    "e2m3x2": (ml_dtypes.float6_e2m3fn, 8),
+    "e3m2x2": (ml_dtypes.float6_e3m2fn, 8),
+    "e2m1x2": (ml_dtypes.float4_e2m1fn, 4),
+    "ue8m0x2": (ml_dtypes.float8_e8m0fnu, 8),
+}
+_PAIRS = {"f16x2": F16, "bf16x2": BF16}
+# How many bits of an f32 are not in a tf32.
+_TF32_DROPPED = 13
+
+
+@instruction("cvt")
+def _cvt(decoder: Decoder) -> Step:
+    pack = decoder.flag("pack")
+    names = decoder.modifiers
+    if pack:
+        return _pack(decoder)
+    if names[-1:] and (names[-1] in _NARROW or names[-2:-1] and names[-2] in _NARROW):
+        return _narrow(decoder)
+    if names[-2:-1] and names[-2] in _PAIRS and names[-1] == "f32":
+        return _pair(decoder)
+    if names[-2:] == ["tf32", "f32"]:
+        return _tf32(decoder)
+    source_type = decoder.type(*_SCALARS)
+    target = decoder.type(*_SCALARS)
+    rounding = decoder.take(*_INTEGER_ROUNDINGS, *(name for name in _FLOAT_ROUNDINGS if name))
+    ftz, saturate, relu = decoder.flag("ftz"), decoder.flag("sat"), decoder.flag("relu")
+    finite = decoder.flag("satfinite")
+    decoder.finish(2)
+    if relu and not (source_type.is_float and target in (F16, BF16)):
+        raise decoder.error("expected a conversion to .f16 or .bf16 with .relu")
+    convert = _conversion(decoder, source_type, target, rounding, saturate)
+
+    def complete(values: Array) -> Array:
+        result = convert(flush(values) if ftz and source_type is F32 else values)
+        if target.is_float:
+            if ftz and target is F32:
+                result = flush(result)
+            if saturate:
+                return saturate_unit(result)
+            if relu:
+                result = np.where(result < 0, result.dtype.type(0), result).astype(result.dtype)
+            if finite:
+                result = _clamped(result)
+            return canonical(result)
+        return result
+
+    put = decoder.destination(0, target, wide=True)
+    source = decoder.source(1, source_type, wide=True)
+    return lambda strand, mask: put(strand, mask, complete(source(strand, mask)))
+
+
+def _clamped(values: Array) -> Array:
+    """Infinities replaced by the largest number."""
+    largest = ml_dtypes.finfo(values.dtype).max
+    return np.where(np.isinf(values), np.copysign(largest, values), values).astype(values.dtype)
+
+
+def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: str | None, saturate: bool) -> _Convert:
+    if source.is_integer and target.is_integer:
+        if rounding:
+            raise decoder.error(f"expected no rounding between integers, found .{rounding}")
+        return _integer_to_integer(source, target, saturate)
+    if source.is_float and target.is_integer:
+        if rounding not in _INTEGER_ROUNDINGS:
+            raise decoder.error(f"expected .rni, .rzi, .rmi or .rpi to {target}, found {rounding or 'none'}")
+        to_integral = _INTEGER_ROUNDINGS[rounding]
+        return lambda a: float_to_integer(to_integral(a.astype(np.float64)), target.dtype)
+    if source.is_integer:
+        if rounding not in ("rn", "rz", "rm", "rp"):
+            raise decoder.error(f"expected .rn, .rz, .rm or .rp to {target}, found {rounding or 'none'}")
+        mode = _FLOAT_ROUNDINGS[rounding]
+        return lambda a: _integer_to_float(a, target, mode)
+    if rounding in _INTEGER_ROUNDINGS:
+        if source is not target:
+            raise decoder.error(f"expected the same types with .{rounding}, found {source} and {target}")
+        to_integral = _INTEGER_ROUNDINGS[rounding]
+        return lambda a: to_integral(a.astype(np.float64)).astype(target.dtype)
+    narrower = target.bits < source.bits or (target.bits == source.bits and target is not source)
+    if narrower and rounding is None:
+        raise decoder.error(f"expected a rounding mode from {source} to {target}")
+    if not narrower and rounding is not None:
+        raise decoder.error(f"expected no rounding from {source} to {target}, found .{rounding}")
+    if target is source:
+        return lambda a: a
+    if not narrower:
+        return lambda a: a.astype(target.dtype)
+    mode = _FLOAT_ROUNDINGS[rounding]
+    return lambda a: round_to(a.astype(np.float64), target.dtype, mode)
+
+
+def _integer_to_integer(source: PtxType, target: PtxType, saturate: bool) -> _Convert:
+    if not saturate:
+        return lambda a: a.astype(target.dtype)
+    own, wanted = np.iinfo(source.dtype), np.iinfo(target.dtype)
+    low, high = max(int(own.min), int(wanted.min)), min(int(own.max), int(wanted.max))
+    return lambda a: np.clip(a, source.dtype.type(low), source.dtype.type(high)).astype(target.dtype)
+
+
+def _integer_to_float(values: Array, target: PtxType, mode: Rounding) -> Array:
+    if values.dtype.itemsize < 8:
+        return round_to(values.astype(np.float64), target.dtype, mode)
+    if target is F64 and mode == "rn":
+        return values.astype(np.float64)
+    # 64 bits do not fit into f64: a sum of two exact halves, rounded to odd, does.
+    high = (values >> values.dtype.type(32)).astype(np.float64) * 2.0**32
+    low = (values & values.dtype.type(0xFFFFFFFF)).astype(np.float64)
+    if target is F64:
+        return sum_f64(high, low, mode)
+    return round_to(odd_sum(high, low), target.dtype, mode)
+
+
+def _pair(decoder: Decoder) -> Step:
+    """cvt.f16x2.f32 d, a, b: a becomes the upper half."""
+    decoder.modifiers.pop()
+    element = _PAIRS[decoder.modifiers.pop()]
+    if decoder.flag("rs"):
+        raise decoder.error("stochastic rounding (.rs) is not simulated")
+    mode = _FLOAT_ROUNDINGS[decoder.need("rn", "rz")]
+    relu, finite = decoder.flag("relu"), decoder.flag("satfinite")
+    decoder.finish(3)
+
+    def half(values: Array) -> Array:
+        result = round_to(values.astype(np.float64), element.dtype, mode)
+        if relu:
+            result = np.where(result < 0, result.dtype.type(0), result).astype(result.dtype)
+        return bits_of(canonical(_clamped(result) if finite else result)).astype(np.uint32)
+
+    def pack(high: Array, low: Array) -> Array:
+        return half(high) << np.uint32(16) | half(low)
+
+    return elementwise(decoder, pack, B32, F32, F32)
+
+
+def _tf32(decoder: Decoder) -> Step:
+    decoder.modifiers = decoder.modifiers[:-2]
+    mode = _FLOAT_ROUNDINGS[decoder.need("rn", "rz", "rna")]
+    relu, finite = decoder.flag("relu"), decoder.flag("satfinite")
+    decoder.finish(2)
+    unit = np.uint32(1 << _TF32_DROPPED)
+
+    def convert(values: Array) -> Array:
+        bits = values.view(np.uint32)
+        rest = bits & (unit - np.uint32(1))
+        kept = bits - rest
+        half = unit >> np.uint32(1)
+        if mode == "rna":
+            up = rest >= half
+        elif mode == "rn":
+            up = (rest > half) | ((rest == half) & ((kept & unit) != 0))
+        else:
+            up = np.zeros(len(bits), np.bool_)
+        result = np.where(np.isfinite(values), kept + np.where(up, unit, np.uint32(0)), bits).view(np.float32)
+        if finite:
+            result = np.where(np.isinf(result), np.copysign(np.uint32(0x7F7FE000).view(np.float32), result), result)
+        if relu:
+            result = np.where(result < 0, np.float32(0), result)
+        return canonical(result.astype(np.float32)).view(np.uint32)
+
+    return elementwise(decoder, convert, B32, F32)
+
+
+def _encode(values: Array, dtype: np.dtype[Any], mode: Rounding) -> Array:
+    """f64 values to codes (uint8) of a narrow format; too large ones become the largest, or 0x7F for NaN."""
+    largest = float(ml_dtypes.finfo(dtype).max)
+    is_nan = np.isnan(values)
+    clamped = np.where(is_nan, 0.0, np.clip(values, -largest, largest))
+    if dtype == np.dtype(ml_dtypes.float8_e8m0fnu):
+        return _encode_exponent(clamped, is_nan, mode)
+    narrowed = to_odd_f32(clamped).astype(dtype)
+    if mode == "rz":
+        narrowed = round_to(clamped, dtype, "rz")
+    codes = narrowed.view(np.uint8)
+    not_a_number = (
+        0x7F if ml_dtypes.finfo(dtype).bits == 8 else int(np.array([largest]).astype(dtype).view(np.uint8)[0])
+    )
+    return np.where(is_nan, np.uint8(not_a_number), codes)
+
+
+def _encode_exponent(values: Array, is_nan: Array, mode: Rounding) -> Array:
+    """ue8m0: a power of two with bias 127, rounded up or towards zero."""
+    mantissa, exponent = np.frexp(np.abs(values))
+    power = exponent - 1 + ((mantissa > 0.5) if mode == "rp" else 0)
+    code = np.where(values == 0, 0, np.clip(power + 127, 0, 254))
+    return np.where(is_nan, 255, code).astype(np.uint8)
+
+
+def _narrow(decoder: Decoder) -> Step:
+    """Between pairs of narrow elements and f32, f16x2 or bf16x2; the first source is the upper element."""
+    source_name, target_name = decoder.modifiers.pop(), decoder.modifiers.pop()
+    mode: Rounding = _FLOAT_ROUNDINGS[decoder.take("rn", "rz", "rp")]
+    decoder.take("satfinite")
+    relu = decoder.flag("relu")
+    if target_name in _PAIRS and source_name in _NARROW:
+        decoder.finish(2)
+        return _from_narrow(decoder, source_name, _PAIRS[target_name], relu)
+    if target_name not in _NARROW:
+        raise decoder.error(f"unknown conversion from .{source_name} to .{target_name}")
+    dtype, bits = _NARROW[target_name]
+
+    def pack(high: Array, low: Array) -> Array:
+        codes = [_encode(np.where(each < 0, 0, each) if relu else each, np.dtype(dtype), mode) for each in (high, low)]
+        return codes[0].astype(np.uint16) << np.uint16(bits) | codes[1]
+
+    target = B16 if bits == 8 else bits_type(8)
+    if source_name == "f32":
+        decoder.finish(3)
+        return elementwise(
+            decoder,
+            lambda a, b: pack(a.astype(np.float64), b.astype(np.float64)).astype(target.dtype),
+            target,
+            F32,
+            F32,
+        )
+    if source_name not in _PAIRS:
+        raise decoder.error(f"unknown conversion from .{source_name} to .{target_name}")
+    decoder.finish(2)
+    element = _PAIRS[source_name].dtype
+
+    def from_pair(a: Array) -> Array:
+        halves = np.ascontiguousarray(a).view(element).astype(np.float64).reshape(-1, 2)
+        return pack(halves[:, 1], halves[:, 0]).astype(target.dtype)
+
+    return elementwise(decoder, from_pair, target, B32)
+
+
+def _from_narrow(decoder: Decoder, source_name: str, element: PtxType, relu: bool) -> Step:
+    dtype, bits = _NARROW[source_name]
+    container = B16 if bits == 8 else bits_type(8)
+    used = (1 << int(ml_dtypes.finfo(dtype).bits)) - 1
+
+    def convert(a: Array) -> Array:
+        codes = np.stack([a, a >> a.dtype.type(bits)], axis=1) & a.dtype.type(used)
+        values = codes.astype(np.uint8).view(dtype).astype(np.float32)
+        if relu:
+            values = np.where(values < 0, np.float32(0), values)
+        return canonical(values.astype(element.dtype)).reshape(-1).view(np.uint32)
+
+    return elementwise(decoder, convert, B32, container)
+
+
+# cvt.pack: the types that values are packed to, and their bits.
+_PACKED_INTEGERS = {"u16": 16, "s16": 16, "u8": 8, "s8": 8, "u4": 4, "s4": 4, "u2": 2, "s2": 2}
+
+
+def _pack(decoder: Decoder) -> Step:
+    """cvt.pack.sat.T.s32[.b32] d, a, b [, c]: a and b saturated to T, a above b; c supplies what is above them."""
+    decoder.need("sat")
+    merge = decoder.modifiers[-1:] == ["b32"]
+    if merge:
+        decoder.modifiers.pop()
+    name = decoder.modifiers[0] if decoder.modifiers else ""
+    if name not in _PACKED_INTEGERS or decoder.modifiers[1:] != ["s32"]:
+        raise decoder.error(f"expected .pack.sat.T.s32 with T of {', '.join(_PACKED_INTEGERS)}")
+    decoder.modifiers.clear()
+    bits = _PACKED_INTEGERS[name]
+    if merge != (bits < 16):
+        raise decoder.error("expected a third operand (.b32) for types of less than 16 bits")
+    decoder.finish(4 if merge else 3)
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if name[0] == "s" else (0, (1 << bits) - 1)
+    keep = np.uint32((1 << bits) - 1)
+
+    def code(values: Array) -> Array:
+        return np.clip(values, low, high).astype(np.int32).view(np.uint32) & keep
+
+    def pack(a: Array, b: Array, c: Array | None = None) -> Array:
+        both = code(a) << np.uint32(bits) | code(b)
+        return both if c is None else c << np.uint32(2 * bits) | both
+
+    integers = (TYPES["s32"], TYPES["s32"])
+    return elementwise(decoder, pack, B32, *integers, *((B32,) if merge else ()))

@@ -1,0 +1,415 @@
+"""What an instruction's decoder sees of it: modifiers to take, operands to read and write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tirx.sim.core.strand import RegisterState, Strand
+from tirx.sim.core.types import B64, TYPES, U32, Array, Mask, PtxType, bits_type
+from tirx.sim.errors import SimError
+from tirx.sim.isa.special import SPECIAL_REGISTERS
+from tirx.sim.memory.addresses import GENERIC_BASE
+from tirx.sim.program.code import Destination, Register, Source
+from tirx.sim.program.symbols import Place, Symbols
+from tirx.sim.reader.syntax import Address, Immediate, Instruction, Name, Negated, Operand, Pair, Vector
+
+_DEFINED, _PENDING = np.uint8(RegisterState.DEFINED), np.uint8(RegisterState.PENDING)
+
+
+@dataclass(frozen=True, slots=True)
+class AddressSource:
+    """Addresses (uint64) of the lanes; `space` is that of the variable they are based on, None for a register."""
+
+    values: Source
+    space: str | None
+
+
+class Decoder:
+    """
+    One instruction while it is decoded.
+
+    Modifiers are taken one by one, so that at the end (`finish`) whatever is left is unknown and an error. Types are
+    the last modifiers (`type`). `uses` and `definitions` list the registers that were asked for, `pending` those
+    that an asynchronous load writes.
+    """
+
+    def __init__(self, symbols: Symbols, instruction: Instruction):
+        self.symbols = symbols
+        self.instruction = instruction
+        parts = instruction.opcode.split(".")
+        self.root = parts[0]
+        self.modifiers = parts[1:]
+        self.operands = instruction.operands
+        self.uses: list[Register] = []
+        self.definitions: list[Register] = []
+        self.pending: list[Register] = []
+
+    # Errors
+
+    def error(self, message: str) -> SimError:
+        return SimError(message, self.instruction.line, self.instruction.text)
+
+    # Modifiers
+
+    def take(self, *names: str) -> str | None:
+        """Removes and returns the first modifier that is one of `names`."""
+        for modifier in self.modifiers:
+            if modifier in names:
+                self.modifiers.remove(modifier)
+                return modifier
+        return None
+
+    def flag(self, name: str) -> bool:
+        return self.take(name) is not None
+
+    def need(self, *names: str) -> str:
+        """`take`, but one of `names` must be there."""
+        found = self.take(*names)
+        if found is None:
+            raise self.error(f"expected one of .{', .'.join(names)}, found {self._modifiers()}")
+        return found
+
+    def drop(self, names: frozenset[str]) -> None:
+        """Removes modifiers that change nothing here (a table says which)."""
+        self.modifiers = [modifier for modifier in self.modifiers if modifier not in names]
+
+    def type(self, *allowed: PtxType) -> PtxType:
+        """Removes the last modifier, which must be a type (one of `allowed`, if there are any)."""
+        if not self.modifiers or self.modifiers[-1] not in TYPES:
+            raise self.error(f"expected a type at the end of the modifiers, found {self._modifiers()}")
+        found = TYPES[self.modifiers.pop()]
+        if allowed and found not in allowed:
+            raise self.error(f"expected a type of {', '.join(map(str, allowed))}, found {found}")
+        return found
+
+    def finish(self, *operand_counts: int) -> None:
+        """No modifier may be left, and the number of operands must be one of `operand_counts`."""
+        if self.modifiers:
+            raise self.error(f"unknown modifier .{self.modifiers[0]} of '{self.root}'")
+        if operand_counts and len(self.operands) not in operand_counts:
+            counts = " or ".join(map(str, operand_counts))
+            raise self.error(f"expected {counts} operands, found {len(self.operands)}")
+
+    def _modifiers(self) -> str:
+        return "." + ".".join(self.modifiers) if self.modifiers else "none"
+
+    # Operands
+
+    def operand(self, which: int | Operand) -> Operand:
+        if not isinstance(which, int):
+            return which
+        if which >= len(self.operands):
+            raise self.error(f"expected at least {which + 1} operands, found {len(self.operands)}")
+        return self.operands[which]
+
+    def register(self, name: str) -> Register | None:
+        return self.symbols.register(self.instruction.scope, name)
+
+    def constant(self, which: int | Operand, what: str = "an integer literal") -> int:
+        operand = self.operand(which)
+        if isinstance(operand, Immediate) and operand.kind == "integer":
+            return int(operand.value)
+        raise self.error(f"expected {what}")
+
+    def items(self, which: int | Operand, count: int | None = None) -> tuple[Operand, ...]:
+        """The elements of a vector operand (`count` of them, if given); any other operand is its own element."""
+        operand = self.operand(which)
+        found = operand.items if isinstance(operand, Vector) else (operand,)
+        if count is not None and len(found) != count:
+            raise self.error(f"expected a vector of {count} elements, found {len(found)}")
+        return found
+
+    def vector(self, which: int, count: int) -> tuple[Operand, ...]:
+        """The elements of an operand that must be written in braces."""
+        if not isinstance(self.operand(which), Vector):
+            raise self.error(f"expected a vector of {count} elements in braces for operand {which + 1}")
+        return self.items(which, count)
+
+    def pair(self, which: int) -> tuple[Operand, Operand | None]:
+        """`a|b` as (a, b), `a` as (a, None)."""
+        operand = self.operand(which)
+        return (operand.first, operand.second) if isinstance(operand, Pair) else (operand, None)
+
+    # Sources
+
+    def source(self, which: int | Operand, value_type: PtxType, *, wide: bool = False) -> Source:
+        """
+        The operand as values of `value_type`.
+
+        With `wide` a register may be wider than the type (st, cvt): its low bits count.
+        """
+        operand = self.operand(which)
+        if isinstance(operand, Immediate):
+            value = self.literal(operand, value_type)
+            cache: dict[int, Array] = {}
+
+            def constant(strand: Strand, mask: Mask) -> Array:
+                count = len(mask)
+                found = cache.get(count)
+                if found is None:
+                    found = cache[count] = np.full(count, value)
+                    found.flags.writeable = False
+                return found
+
+            return constant
+        if isinstance(operand, Negated):
+            if value_type.kind != "predicate":
+                raise self.error("expected a value, found a negated predicate")
+            inner = self.source(operand.predicate, value_type)
+            return lambda strand, mask: ~inner(strand, mask)
+        if not isinstance(operand, Name):
+            raise self.error("expected a register, a literal or a variable")
+        register = self.register(operand.name)
+        if register is not None:
+            if operand.offset:
+                raise self.error(f"expected a register, found {operand.name} with an offset")
+            self.uses.append(register)
+            return self._register_source(register, value_type, wide)
+        return self._symbol_source(operand, value_type, wide)
+
+    def _register_source(self, register: Register, value_type: PtxType, wide: bool) -> Source:
+        self._check_width(register, value_type, wide)
+        row = register.row
+        if register.type.bits == value_type.bits:
+            bank = value_type.bank
+            if register.state < 0:
+                return lambda strand, mask: strand.banks[bank][row]
+        else:
+            bank = bits_type(register.type.bits).bank
+            if register.state < 0:
+                unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
+                return lambda strand, mask: strand.banks[bank][row].astype(unsigned).view(dtype)
+        return self._watched_source(register, value_type, bank)
+
+    def _watched_source(self, register: Register, value_type: PtxType, bank: int) -> Source:
+        row, state, name = register.row, register.state, register.name
+        narrow = register.type.bits != value_type.bits
+        unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
+
+        def watched(strand: Strand, mask: Mask) -> Array:
+            states = strand.states[state]
+            if (states[mask] != _DEFINED).any():
+                bad = mask & (states != _DEFINED)
+                if (states[bad] == _PENDING).any():
+                    raise SimError(f"register {name} is read before tcgen05.wait::ld", where=strand.describe(bad))
+                raise SimError(f"register {name} is read but was never written", where=strand.describe(bad))
+            values = strand.banks[bank][row]
+            return values.astype(unsigned).view(dtype) if narrow else values
+
+        return watched
+
+    def _check_width(self, register: Register, value_type: PtxType, wide: bool) -> None:
+        have, want = register.type, value_type
+        predicates = (have.kind == "predicate", want.kind == "predicate")
+        if predicates == (True, True):
+            return
+        if any(predicates) or have.bits < want.bits or (have.bits > want.bits and not wide):
+            raise self.error(f"expected a register of {want.bits} bits ({want}), found {register.name} ({have})")
+
+    def _symbol_source(self, operand: Name, value_type: PtxType, wide: bool) -> Source:
+        special = SPECIAL_REGISTERS.get(operand.name)
+        if special is not None:
+            special_type, read = special
+            if special_type.bits == value_type.bits:
+                dtype = value_type.dtype
+                return lambda strand, mask: read(strand).view(dtype)
+            if value_type.kind == "predicate" or special_type.kind == "predicate":
+                raise self.error(f"expected {special_type}, found {value_type} for {operand.name}")
+            unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
+            return lambda strand, mask: read(strand).astype(unsigned).view(dtype)
+        place = self._place(operand.name)
+        if value_type.bits not in (32, 64) or not value_type.is_integer:
+            raise self.error(f"expected an integer type of 32 or 64 bits for the address of {operand.name}")
+        dtype = value_type.dtype
+        values = self._symbol_address(place, operand.offset)
+        return lambda strand, mask: values(strand, mask).astype(dtype)
+
+    def _place(self, name: str) -> Place:
+        variable = self.instruction.scope.variable(name)
+        if variable is None:
+            raise self.error(f"expected a register or a variable, found {name!r}, which is not declared")
+        return self.symbols.place(variable)
+
+    def _symbol_address(self, place: Place, offset: int) -> Source:
+        address = np.uint64((place.address + offset) % (1 << 64))
+        if place.space == "shared":
+            return lambda strand, mask: np.full(len(mask), address + strand.cta.shared_window)
+        return lambda strand, mask: np.full(len(mask), address)
+
+    def literal(self, operand: Immediate, value_type: PtxType) -> Any:
+        """A literal as a numpy scalar of `value_type`."""
+        value, bits = operand.value, value_type.bits
+        if operand.kind == "integer" and isinstance(value, int):
+            if value_type.is_float:
+                raise self.error(f"expected a floating-point literal for {value_type}, found {value}")
+            if value_type.kind == "predicate":
+                return np.bool_(value & 1)
+            if not -(1 << (bits - 1)) <= value < 1 << bits:
+                raise self.error(f"expected a literal of {bits} bits, found {value:#x}")
+            raw = (value & ((1 << bits) - 1)).to_bytes(value_type.bytes, "little")
+            return np.frombuffer(raw, value_type.dtype)[0]
+        if operand.kind == "decimal":
+            if not value_type.is_float:
+                raise self.error(f"expected an integer literal for {value_type}, found {value}")
+            return np.array([value], np.float64).astype(value_type.dtype)[0]
+        width = 32 if operand.kind == "f32" else 64
+        if value_type.kind in ("float", "bits", "packed") and bits == width:
+            return np.frombuffer(int(value).to_bytes(width // 8, "little"), value_type.dtype)[0]
+        if value_type.is_float:
+            exact = np.frombuffer(int(value).to_bytes(width // 8, "little"), np.dtype(f"f{width // 8}"))
+            return exact.astype(value_type.dtype)[0]
+        raise self.error(f"expected a literal of {value_type}, found one of f{width}")
+
+    # Destinations
+
+    def destination(
+        self, which: int | Operand, value_type: PtxType, *, wide: bool = False, pending: bool = False
+    ) -> Destination:
+        """
+        A register that takes values of `value_type`, or `_`.
+
+        With `wide` it may be wider (ld, cvt): signed values are sign-extended, others zero-extended. `pending`: its value
+        may be read only after tcgen05.wait::ld.
+        """
+        operand = self.operand(which)
+        if operand == Name("_"):
+            return lambda strand, mask, values: None
+        if not isinstance(operand, Name):
+            raise self.error("expected a destination register")
+        register = self.register(operand.name)
+        if register is None or operand.offset:
+            raise self.error(f"expected a destination register, found {operand.name!r}")
+        self._check_width(register, value_type, wide)
+        self.definitions.append(register)
+        if pending:
+            self.pending.append(register)
+        row, bits = register.row, register.type.bits
+        if bits == value_type.bits:
+            bank = value_type.bank
+
+            def put(strand: Strand, mask: Mask, values: Array) -> None:
+                np.copyto(strand.banks[bank][row], values, where=mask)
+
+            written: Destination = put
+        else:
+            extended = TYPES[("s" if value_type.is_signed else "u") + str(bits)] if bits < 128 else bits_type(bits)
+            bank, dtype = extended.bank, extended.dtype
+            own = value_type.dtype if value_type.is_signed else bits_type(value_type.bits).dtype
+
+            def put_wide(strand: Strand, mask: Mask, values: Array) -> None:
+                np.copyto(strand.banks[bank][row], values.view(own).astype(dtype), where=mask)
+
+            written = put_wide
+        if register.state < 0:
+            return written
+        return self._watched_destination(written, register, pending)
+
+    def _watched_destination(self, written: Destination, register: Register, pending: bool) -> Destination:
+        state, name, after = register.state, register.name, _PENDING if pending else _DEFINED
+
+        def watched(strand: Strand, mask: Mask, values: Array) -> None:
+            states = strand.states[state]
+            if (states[mask] == _PENDING).any():
+                raise SimError(f"register {name} is written while a tcgen05.ld to it is not waited for")
+            states[mask] = after
+            written(strand, mask, values)
+
+        return watched
+
+    # Addresses
+
+    def address(self, which: int | Operand, *, bits: int | None = None) -> AddressSource:
+        """
+        `[register + offset]`, `[variable + offset]` or `[literal]`.
+
+        `bits` is the width that an address register must have, if it must.
+        """
+        operand = self.operand(which)
+        if not isinstance(operand, Address) or operand.rest:
+            raise self.error("expected an address in brackets")
+        if isinstance(operand.base, Immediate):
+            value = np.uint64(self.constant(operand.base) + operand.offset)
+            return AddressSource(lambda strand, mask: np.full(len(mask), value), None)
+        if not isinstance(operand.base, Name):
+            raise self.error("expected a register or a variable as the base of an address")
+        register = self.register(operand.base.name)
+        if register is None:
+            place = self._place(operand.base.name)
+            return AddressSource(self._symbol_address(place, operand.offset), place.space)
+        if register.type.bits not in (32, 64) or (bits is not None and register.type.bits != bits):
+            raise self.error(f"expected an address register of {bits or '32 or 64'} bits, found {register.name}")
+        if register.type.bits == 64:
+            values = self.source(operand.base, B64)
+            offset = np.uint64(operand.offset % (1 << 64))
+            if not operand.offset:
+                return AddressSource(values, None)
+            return AddressSource(lambda strand, mask: values(strand, mask) + offset, None)
+        narrow = self.source(operand.base, U32)
+        offset = np.uint32(operand.offset % (1 << 32))
+        return AddressSource(lambda strand, mask: (narrow(strand, mask) + offset).astype(np.uint64), None)
+
+    def window_address(self, which: int | Operand, explicit: bool) -> Source:
+        """
+        An address of shared memory, as an address of the shared window.
+
+        `explicit`: the instruction names the shared space; otherwise the address is a generic one.
+        """
+        found = self.address(which)
+        if explicit or found.space == "shared":
+            return found.values
+        base = np.uint64(GENERIC_BASE["shared"])
+
+        def window(strand: Strand, mask: Mask) -> Array:
+            addresses = found.values(strand, mask)
+            if (addresses[mask] >> np.uint64(40) != base >> np.uint64(40)).any():
+                raise SimError(f"expected a generic address of shared memory, found {int(addresses[mask][0]):#x}")
+            return addresses - base
+
+        return window
+
+
+def elementwise(
+    decoder: Decoder, function: Callable[..., Array], result: PtxType, *operands: PtxType
+) -> Callable[[Strand, Mask], None]:
+    """A step that writes `function(operand 1, operand 2, ...)` to operand 0."""
+    put = decoder.destination(0, result)
+    sources = [decoder.source(index + 1, value_type) for index, value_type in enumerate(operands)]
+    if len(sources) == 1:
+        (only,) = sources
+        return lambda strand, mask: put(strand, mask, function(only(strand, mask)))
+    if len(sources) == 2:
+        first, second = sources
+        return lambda strand, mask: put(strand, mask, function(first(strand, mask), second(strand, mask)))
+    return lambda strand, mask: put(strand, mask, function(*[source(strand, mask) for source in sources]))
+
+
+def lane_bits(mask: Mask) -> int:
+    """The lanes of a warp as a bit mask."""
+    return int(np.packbits(mask, bitorder="little").view(np.uint32)[0])
+
+
+def uniform(values: Array, mask: Mask, what: str) -> int:
+    """The value that all lanes of `mask` have; SimError if they differ."""
+    chosen = values[mask]
+    if (chosen != chosen[0]).any():
+        raise SimError(
+            f"expected {what} to be the same in all lanes, found {chosen[0]} and {chosen[chosen != chosen[0]][0]}"
+        )
+    return int(chosen[0])
+
+
+def single(mask: Mask, what: str) -> int:
+    """The one lane of `mask`; SimError if there are several."""
+    lanes = np.flatnonzero(mask)
+    if len(lanes) != 1:
+        raise SimError(f"expected one thread to issue {what}, found {len(lanes)} lanes of the warp")
+    return int(lanes[0])
+
+
+def is_power_of_two(value: int) -> bool:
+    return value > 0 and math.log2(value).is_integer()

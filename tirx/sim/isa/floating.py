@@ -1,0 +1,317 @@
+"""Floating-point arithmetic of all widths (PTX ISA, sections 9.7.3 to 9.7.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from tirx.sim.core.types import BF16, F16, F32, F64, PRED, TYPES, Array, PtxType
+from tirx.sim.isa.decoder import Decoder, elementwise
+from tirx.sim.isa.registry import instruction
+from tirx.sim.numerics import rounding
+from tirx.sim.numerics.rounding import Rounding, bits_of, canonical, flush, odd_sum, round_to, saturate_unit
+from tirx.sim.program.code import Step
+
+Function: TypeAlias = Callable[..., Array]
+
+# Type names: the type of an element and that of the register that holds one or two of them.
+ELEMENTS = {
+    "f16": (F16, F16),
+    "bf16": (BF16, BF16),
+    "f32": (F32, F32),
+    "f64": (F64, F64),
+    "f16x2": (F16, TYPES["f16x2"]),
+    "bf16x2": (BF16, TYPES["bf16x2"]),
+    "f32x2": (F32, TYPES["f32x2"]),
+}
+_ROUNDINGS = ("rn", "rz", "rm", "rp")
+_MODES: dict[str | None, Rounding] = {None: "rn", "rn": "rn", "rz": "rz", "rm": "rm", "rp": "rp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What is asked for, besides the function: element and register types and the modifiers."""
+
+    element: PtxType
+    container: PtxType
+    mode: Rounding
+    flush: bool
+    saturate: bool
+    relu: bool
+
+
+def operation(decoder: Decoder, *elements: PtxType) -> Operation:
+    """Takes the type (of `elements`, if given), the rounding mode, .ftz, .sat and .relu."""
+    name = decoder.modifiers.pop() if decoder.modifiers else ""
+    if name not in ELEMENTS or (elements and ELEMENTS[name][0] not in elements):
+        raise decoder.error(f"expected a floating-point type of '{decoder.root}', found .{name}")
+    element, container = ELEMENTS[name]
+    mode = _MODES[decoder.take(*_ROUNDINGS)]
+    if mode != "rn" and element in (F16, BF16):
+        raise decoder.error(f"expected .rn for {container}, found .{mode}")
+    return Operation(element, container, mode, decoder.flag("ftz"), decoder.flag("sat"), decoder.flag("relu"))
+
+
+def emit(decoder: Decoder, asked: Operation, function: Function, operands: int) -> Step:
+    """A step for `function` of elements: flushes, saturates, makes NaNs canonical, unpacks and packs registers."""
+
+    def complete(*values: Array) -> Array:
+        if asked.flush:
+            values = tuple(flush(value) for value in values)
+        result = function(*values)
+        if asked.flush:
+            result = flush(result)
+        if asked.saturate:
+            return saturate_unit(result)
+        if asked.relu:
+            result = np.where(result < 0, result.dtype.type(0), result).astype(result.dtype)
+        return canonical(result)
+
+    return elementwise(decoder, packed(complete, asked), asked.container, *[asked.container] * operands)
+
+
+def packed(function: Function, asked: Operation) -> Function:
+    """`function` of elements as one of registers."""
+    if asked.element.bits == asked.container.bits:
+        return function
+    element, container = asked.element.dtype, asked.container.dtype
+
+    def unpacked(*values: Array) -> Array:
+        return function(*[np.ascontiguousarray(value).view(element) for value in values]).view(container)
+
+    return unpacked
+
+
+# Sums, products, quotients
+
+
+def _native(function: np.ufunc) -> Function:
+    return lambda a, b: function(a, b)
+
+
+def _widened(function: Function, asked: Operation) -> Function:
+    """`function` of f64 values (exact or rounded to odd) for narrower elements, rounded once."""
+    dtype, mode = asked.element.dtype, asked.mode
+
+    def widened(*values: Array) -> Array:
+        return round_to(function(*[value.astype(np.float64) for value in values]), dtype, mode)
+
+    return widened
+
+
+def _negated_second(function: Function) -> Function:
+    return lambda a, b: function(a, -b)
+
+
+def _signed_zero_sum(asked: Operation) -> Function:
+    """Sums of f64 values, where x + (-x) is -0 if rounded down."""
+
+    def add(a: Array, b: Array) -> Array:
+        total = odd_sum(a, b)
+        if asked.mode != "rm":
+            return total
+        return np.where((total == 0) & ((a != 0) | (np.signbit(a) != np.signbit(b))), -0.0, total)
+
+    return add
+
+
+def binary_function(root: str, asked: Operation) -> Function:
+    """add, sub, mul or div of elements."""
+    mode = asked.mode
+    if asked.element is F64:
+        functions: dict[str, Function] = {
+            "add": lambda a, b: rounding.sum_f64(a, b, mode),
+            "sub": lambda a, b: rounding.sum_f64(a, -b, mode),
+            "mul": lambda a, b: rounding.product_f64(a, b, mode),
+            "div": lambda a, b: rounding.quotient_f64(a, b, mode),
+        }
+        return functions[root]
+    if asked.element is F32 and mode == "rn":
+        ufuncs = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+        return _native(ufuncs[root])
+    # Quotients of f32 are never so close to a tie that f64 cannot tell.
+    sums = _signed_zero_sum(asked)
+    wide: dict[str, Function] = {"add": sums, "sub": _negated_second(sums), "mul": np.multiply, "div": np.divide}
+    return _widened(wide[root], asked)
+
+
+def arithmetic(decoder: Decoder) -> Step:
+    """add, sub, mul, div"""
+    if decoder.root == "div":
+        # The approximations are exact here: within their error bounds.
+        approximate = decoder.take("approx", "full")
+        asked = operation(decoder, F32, F64)
+        if approximate and asked.element is not F32:
+            raise decoder.error(f"expected .f32 with .{approximate}")
+    else:
+        asked = operation(decoder)
+    decoder.finish(3)
+    return emit(decoder, asked, binary_function(decoder.root, asked), 2)
+
+
+@instruction("fma")
+def fused(decoder: Decoder) -> Step:
+    """fma, and mad of floating-point types"""
+    asked = operation(decoder)
+    decoder.finish(4)
+    return emit(decoder, asked, fused_function(asked), 3)
+
+
+def fused_function(asked: Operation) -> Function:
+    """a * b + c of elements, rounded once."""
+    if asked.element is F64:
+        return lambda a, b, c: rounding.fused_f64(a, b, c, asked.mode)
+    add = _signed_zero_sum(asked)
+    return _widened(lambda a, b, c: add(a * b, c), asked)
+
+
+# Minimum, maximum, signs
+
+
+def extremum(decoder: Decoder) -> Step:
+    """min and max of floating-point types, of two or (sm_100) three operands"""
+    propagate, swap_sign = decoder.flag("NaN"), decoder.flag("xorsign")
+    magnitude = decoder.flag("abs")
+    asked = operation(decoder)
+    decoder.finish(3, 4)
+    smaller = decoder.root == "min"
+    if swap_sign != magnitude and not (magnitude and len(decoder.operands) == 4):
+        raise decoder.error("expected .xorsign.abs")
+
+    def choose(a: Array, b: Array) -> Array:
+        sign = np.signbit(a) ^ np.signbit(b)
+        if magnitude:
+            a, b = np.abs(a), np.abs(b)
+        # -0 is less than +0.
+        first = (a < b) | ((a == b) & np.signbit(a)) if smaller else (a > b) | ((a == b) & ~np.signbit(a))
+        result = np.where(first, a, b)
+        result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
+        if propagate:
+            result = np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
+        result = result.astype(a.dtype)
+        return np.where(sign, -np.abs(result), np.abs(result)).astype(a.dtype) if swap_sign else result
+
+    if len(decoder.operands) == 4:
+        return emit(decoder, asked, lambda a, b, c: choose(choose(a, b), c), 3)
+    return emit(decoder, asked, choose, 2)
+
+
+def sign(decoder: Decoder) -> Step:
+    """neg and abs of floating-point types: the sign bit only"""
+    asked = operation(decoder)
+    decoder.finish(2)
+    bit = 1 << (asked.element.bits - 1)
+    negate = decoder.root == "neg"
+
+    def change(a: Array) -> Array:
+        if asked.flush:
+            a = flush(a)
+        bits = bits_of(np.ascontiguousarray(a))
+        mask = bits.dtype.type(bit)
+        return (bits ^ mask if negate else bits & ~mask).view(a.dtype)
+
+    return elementwise(decoder, packed(change, asked), asked.container, asked.container)
+
+
+@instruction("copysign")
+def _copysign(decoder: Decoder) -> Step:
+    """The magnitude of b with the sign of a."""
+    value_type = decoder.type(F32, F64)
+    decoder.finish(3)
+    return elementwise(decoder, lambda a, b: np.copysign(b, a), value_type, value_type, value_type)
+
+
+def _is_normal(a: Array) -> Array:
+    return np.isfinite(a) & (np.abs(a) >= np.finfo(a.dtype).smallest_normal)
+
+
+_TESTS: dict[str, Function] = {
+    "finite": np.isfinite,
+    "infinite": np.isinf,
+    "number": lambda a: ~np.isnan(a),
+    "notanumber": np.isnan,
+    "normal": _is_normal,
+    "subnormal": lambda a: np.isfinite(a) & ~_is_normal(a) & (a != 0),
+}
+
+
+@instruction("testp")
+def _testp(decoder: Decoder) -> Step:
+    test = decoder.need(*_TESTS)
+    value_type = decoder.type(F32, F64)
+    decoder.finish(2)
+    return elementwise(decoder, _TESTS[test], PRED, value_type)
+
+
+# Functions of one operand. Where the hardware approximates, the result here is the exact one, rounded.
+
+
+def _through_f64(function: np.ufunc, asked: Operation) -> Function:
+    dtype = asked.element.dtype
+    return lambda a: round_to(function(a.astype(np.float64)), dtype)
+
+
+@instruction("rcp")
+def _rcp(decoder: Decoder) -> Step:
+    approximate = decoder.flag("approx")
+    asked = operation(decoder, F32, F64)
+    decoder.finish(2)
+    if approximate and asked.element is F64:
+        return elementwise(decoder, _coarse(np.reciprocal), F64, F64)
+    divide = binary_function("div", asked)
+    return emit(decoder, asked, lambda a: divide(np.ones_like(a), a), 1)
+
+
+def _coarse(function: Function) -> Function:
+    """rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the upper 32 bits of the result, from those of the operand."""
+    high = np.uint64(0xFFFFFFFF00000000)
+
+    def approximate(a: Array) -> Array:
+        result = flush(function(flush((a.view(np.uint64) & high).view(np.float64))))
+        return (result.view(np.uint64) & high).view(np.float64)
+
+    return approximate
+
+
+@instruction("sqrt")
+def _sqrt(decoder: Decoder) -> Step:
+    decoder.take("approx")
+    asked = operation(decoder, F32, F64)
+    decoder.finish(2)
+    if asked.element is F64:
+        return emit(decoder, asked, lambda a: rounding.root_f64(a, asked.mode), 1)
+    return emit(decoder, asked, _widened(np.sqrt, asked), 1)
+
+
+def _reciprocal_root(a: Array) -> Array:
+    return 1.0 / np.sqrt(a)
+
+
+@instruction("rsqrt")
+def _rsqrt(decoder: Decoder) -> Step:
+    decoder.need("approx")
+    asked = operation(decoder, F32, F64)
+    decoder.finish(2)
+    if asked.element is F64 and asked.flush:
+        return elementwise(decoder, _coarse(_reciprocal_root), F64, F64)
+    return emit(decoder, asked, _widened(_reciprocal_root, asked), 1)
+
+
+_TRANSCENDENTAL: dict[str, np.ufunc] = {
+    "ex2": np.exp2,
+    "lg2": np.log2,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+}
+
+
+@instruction(*_TRANSCENDENTAL)
+def _transcendental(decoder: Decoder) -> Step:
+    decoder.need("approx")
+    asked = operation(decoder, F32, *((F16, BF16) if decoder.root in ("ex2", "tanh") else ()))
+    decoder.finish(2)
+    return emit(decoder, asked, _through_f64(_TRANSCENDENTAL[decoder.root], asked), 1)

@@ -1,0 +1,214 @@
+"""mbarrier instructions (PTX ISA, section 9.7.13.15)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tirx.sim.core.cta import Cta
+from tirx.sim.core.mbarrier import Mbarrier
+from tirx.sim.core.strand import Outcome, Strand, Wait
+from tirx.sim.core.types import B64, PRED, U32, Array, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.registry import instruction
+from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_OFFSET_MASK
+from tirx.sim.program.code import Step
+from tirx.sim.reader.syntax import Address
+
+_SHARED = ("shared", "shared::cta", "shared::cluster")
+_ORDERS = frozenset(("acquire", "release", "cta", "cluster"))
+_OPERATIONS = (
+    "init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait", "pending_count",
+)  # fmt: skip
+_SPURIOUS = 0.1  # how often, with a seed, a try_wait returns false for no reason
+
+
+def locate(strand: Strand, address: int) -> tuple[Cta, int]:
+    """The CTA and the offset of an address in the shared window."""
+    rank, offset = address >> RANK_SHIFT, address & SHARED_OFFSET_MASK
+    ctas = strand.cta.cluster.ctas
+    if rank >= len(ctas):
+        raise SimError(f"shared address {address:#x} is of CTA {rank}, but the cluster has {len(ctas)} CTAs")
+    return ctas[rank], offset
+
+
+def use(strand: Strand, address: int, thread: int, *, asynchronous: bool = False) -> Mbarrier:
+    """The mbarrier object at an address of the shared window, about to be used by `thread`."""
+    cta, offset = locate(strand, address)
+    found = cta.mbarrier(offset)
+    strand.cta.monitor.mbarrier_use(cta.rank, offset, thread, asynchronous)
+    return found
+
+
+@instruction("mbarrier")
+def _mbarrier(decoder: Decoder) -> Step:
+    operation = decoder.need(*_OPERATIONS)
+    return _DECODERS[operation](decoder, operation)
+
+
+def _end(decoder: Decoder, *counts: int) -> bool:
+    """Takes what is left of the modifiers; says whether the address is of the shared window rather than generic."""
+    explicit = decoder.take(*_SHARED) is not None
+    decoder.type(B64)
+    decoder.finish(*counts)
+    return explicit
+
+
+def _init(decoder: Decoder, operation: str) -> Step:
+    explicit = _end(decoder, 2)
+    addresses, counts = decoder.window_address(0, explicit), decoder.source(1, U32)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        where, count = addresses(strand, mask), counts(strand, mask)
+        for lane in np.flatnonzero(mask).tolist():
+            cta, offset = locate(strand, int(where[lane]))
+            cta.init_mbarrier(offset, int(count[lane]), _thread(strand, lane))
+
+    return step
+
+
+def _thread(strand: Strand, lane: int) -> int:
+    return int(strand.lanes[lane]) + strand.cta.first_thread
+
+
+def _inval(decoder: Decoder, operation: str) -> Step:
+    addresses = decoder.window_address(0, _end(decoder, 1))
+
+    def step(strand: Strand, mask: Mask) -> None:
+        where = addresses(strand, mask)
+        for lane in np.flatnonzero(mask).tolist():
+            cta, offset = locate(strand, int(where[lane]))
+            cta.inval_mbarrier(offset, _thread(strand, lane))
+
+    return step
+
+
+def _transactions(decoder: Decoder, operation: str) -> Step:
+    decoder.drop(_ORDERS | frozenset(("relaxed",)))
+    explicit = _end(decoder, 2)
+    addresses, sizes = decoder.window_address(0, explicit), decoder.source(1, U32)
+    sign = 1 if operation == "expect_tx" else -1
+
+    def step(strand: Strand, mask: Mask) -> None:
+        where, size = addresses(strand, mask), sizes(strand, mask)
+        for lane in np.flatnonzero(mask).tolist():
+            use(strand, int(where[lane]), _thread(strand, lane)).expect(sign * int(size[lane]))
+        strand.cta.launch.made_progress()
+
+    return step
+
+
+def _arrive(decoder: Decoder, operation: str) -> Step:
+    """[state,] [address] [, count]; with .expect_tx the last operand is bytes, and the count is 1."""
+    expects = decoder.flag("expect_tx")
+    no_complete = decoder.flag("noComplete")
+    relaxed = decoder.flag("relaxed")
+    decoder.drop(_ORDERS)
+    has_state = not (decoder.operands and isinstance(decoder.operands[0], Address))
+    first = 1 if has_state else 0
+    counts = (first + 2,) if expects or no_complete else (first + 1, first + 2)
+    explicit = _end(decoder, *counts)
+    put = decoder.destination(0, B64) if has_state else None
+    addresses = decoder.window_address(first, explicit)
+    amounts = decoder.source(first + 1, U32) if len(decoder.operands) > first + 1 else None
+    drops = operation == "arrive_drop"
+
+    def step(strand: Strand, mask: Mask) -> None:
+        where = addresses(strand, mask)
+        amount = np.ones(len(mask), np.uint32) if amounts is None else amounts(strand, mask)
+        states = np.zeros(len(mask), np.uint64)
+        monitor = strand.cta.monitor
+        for lane in np.flatnonzero(mask).tolist():
+            thread = _thread(strand, lane)
+            barrier = use(strand, int(where[lane]), thread)
+            states[lane] = barrier.phase
+            threads = np.array([thread])
+            snapshot = monitor.relaxed(threads) if relaxed else monitor.release(threads)
+            if expects:
+                barrier.transactions += int(amount[lane])
+            count = 1 if expects else int(amount[lane])
+            if no_complete and count >= barrier.pending:
+                raise SimError(f"mbarrier.arrive.noComplete of {count} completes the phase: {barrier.describe()}")
+            (barrier.drop if drops else barrier.arrive)(count, snapshot)
+        strand.cta.launch.made_progress()
+        if put is not None:
+            put(strand, mask, states)
+
+    return step
+
+
+def _wait(decoder: Decoder, operation: str) -> Step:
+    parity = decoder.flag("parity")
+    relaxed = decoder.flag("relaxed")
+    decoder.drop(_ORDERS)
+    explicit = _end(decoder, 3, 4) if operation == "try_wait" else _end(decoder, 3)
+    put = decoder.destination(0, PRED)
+    addresses = decoder.window_address(1, explicit)
+    phases = decoder.source(2, U32 if parity else B64)
+    if len(decoder.operands) == 4:
+        decoder.source(3, U32)  # a time limit
+    may_block = operation == "try_wait"
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        where, phase = addresses(strand, mask), phases(strand, mask)
+        if parity and (phase[mask] > 1).any():
+            raise SimError(f"expected parity 0 or 1, found {int(phase[mask].max())}")
+        barriers: dict[int, Mbarrier] = {}
+        lanes = np.flatnonzero(mask).tolist()
+        for address in set(where[mask].tolist()):
+            cta, offset = locate(strand, address)
+            barriers[address] = cta.mbarrier(offset)
+            for lane in lanes:
+                if int(where[lane]) == address:
+                    strand.cta.monitor.mbarrier_use(cta.rank, offset, _thread(strand, lane))
+
+        def completed() -> Array:
+            result = np.zeros(len(mask), np.bool_)
+            for address, barrier in barriers.items():
+                own = phase != np.uint32(barrier.phase & 1) if parity else phase < np.uint64(barrier.phase)
+                result |= own & mask & (where == np.uint64(address))
+            return result
+
+        done = completed()
+        random = strand.cta.launch.random
+        spurious = random is not None and random.random() < _SPURIOUS
+        if may_block and not done.any() and not strand.timed_out and not spurious:
+            strand.wait = Wait(lambda: bool(completed().any()), _reason(barriers, phase, mask), may_time_out=True)
+            return Outcome.RETRY
+        strand.timed_out = False
+        monitor = strand.cta.monitor
+        for address, barrier in barriers.items():
+            threads = strand.cta.threads(strand, done & (where == np.uint64(address)))
+            if len(threads):
+                (monitor.acquire_relaxed if relaxed else monitor.acquire)(threads, barrier.visible)
+        put(strand, mask, done)
+        return None if done[mask].all() else Outcome.YIELD
+
+    return step
+
+
+def _reason(barriers: dict[int, Mbarrier], phase: Array, mask: Mask) -> Callable[[], str]:
+    wanted = sorted(set(phase[mask].tolist()))
+    return lambda: "; ".join(
+        f"waits for phase {', '.join(map(str, wanted))} of the mbarrier at {address:#x} ({barrier.describe()})"
+        for address, barrier in barriers.items()
+    )
+
+
+def _pending_count(decoder: Decoder, operation: str) -> Step:
+    raise decoder.error("mbarrier.pending_count is not simulated: the state of an mbarrier is its phase")
+
+
+_DECODERS: dict[str, Callable[[Decoder, str], Step]] = {
+    "init": _init,
+    "inval": _inval,
+    "arrive": _arrive,
+    "arrive_drop": _arrive,
+    "expect_tx": _transactions,
+    "complete_tx": _transactions,
+    "test_wait": _wait,
+    "try_wait": _wait,
+    "pending_count": _pending_count,
+}

@@ -1,0 +1,124 @@
+"""ld, st, prefetch and their relatives (PTX ISA, section 9.7.9)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import Mask, PtxType
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.registry import instruction
+from tirx.sim.memory import spaces
+from tirx.sim.program.code import Source, Step
+from tirx.sim.reader.syntax import Address, Operand
+
+_SPACES = {
+    "global": "global",
+    "shared": "shared",
+    "shared::cta": "shared",
+    "shared::cluster": "shared",
+    "local": "local",
+    "const": "const",
+    "param": "param",
+    "param::entry": "param",
+    "param::func": "param",
+}
+# Modifiers that change neither the value nor, in a simulator without caches, the order of accesses.
+HINTS = frozenset(
+    """
+    ca cg cs lu cv wb wt nc weak volatile relaxed acquire release mmio cta cluster gpu sys unified
+    L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate
+    L2::evict_first L2::evict_last L2::evict_normal L2::cache_hint L2::64B L2::128B L2::256B
+    """.split()
+)
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8, None: 1}
+_MAX_BYTES = 16
+_MAX_GLOBAL_BYTES = 32  # sm_100: v8.b32 and v4.b64
+
+
+def _form(decoder: Decoder) -> tuple[str, PtxType, int]:
+    """State space, element type and number of elements."""
+    space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
+    hint = decoder.flag("L2::cache_hint")
+    decoder.drop(HINTS)
+    count = _VECTORS[decoder.take("v2", "v4", "v8")]
+    value_type = decoder.type()
+    decoder.finish(3 if hint else 2)
+    size = count * value_type.bytes
+    limit = _MAX_GLOBAL_BYTES if space in ("global", "generic") else _MAX_BYTES
+    if value_type.kind == "predicate" or size > limit:
+        raise decoder.error(f"expected an access of at most {limit} bytes to .{space}, found {size}")
+    return space, value_type, count
+
+
+def place_of(decoder: Decoder, which: int, space: str) -> tuple[Source, str]:
+    """The addresses of an operand, and the space they are in: parameters of functions are in local memory."""
+    operand = decoder.operand(which)
+    found = decoder.address(which, bits=64 if space == "generic" and not _is_symbol(decoder, operand) else None)
+    if found.space is None:
+        return found.values, space
+    if space not in ("generic", found.space) and not (space == "param" and found.space == "local"):
+        raise decoder.error(f"expected a variable in .{space}, found one in .{found.space}")
+    return found.values, found.space
+
+
+def _is_symbol(decoder: Decoder, operand: Operand) -> bool:
+    return isinstance(operand, Address) and decoder.address(operand).space is not None
+
+
+@instruction("ld", "ldu")
+def _ld(decoder: Decoder) -> Step:
+    space, value_type, count = _form(decoder)
+    addresses, space = place_of(decoder, 1, space)
+    items = decoder.items(0, count) if count == 1 else decoder.vector(0, count)
+    puts = [decoder.destination(item, value_type, wide=True) for item in items]
+    dtype = value_type.dtype
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lanes = np.flatnonzero(mask)
+        loaded = spaces.load(strand, lanes, space, addresses(strand, mask)[lanes], dtype, count)
+        if len(lanes) == len(mask):
+            for index, put in enumerate(puts):
+                put(strand, mask, loaded[:, index])
+            return
+        values = np.zeros((len(mask), count), dtype)
+        values[lanes] = loaded
+        for index, put in enumerate(puts):
+            put(strand, mask, values[:, index])
+
+    return step
+
+
+@instruction("st")
+def _st(decoder: Decoder) -> Step:
+    space, value_type, count = _form(decoder)
+    addresses, space = place_of(decoder, 0, space)
+    if space in ("const", "param"):
+        raise decoder.error(f"expected a state space that can be written, found .{space}")
+    items = decoder.items(1, count) if count == 1 else decoder.vector(1, count)
+    sources = [decoder.source(item, value_type, wide=True) for item in items]
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lanes = np.flatnonzero(mask)
+        values = np.stack([source(strand, mask)[lanes] for source in sources], axis=1)
+        spaces.store(strand, lanes, space, addresses(strand, mask)[lanes], values)
+
+    return step
+
+
+@instruction("prefetch", "prefetchu", "applypriority", "discard")
+def _prefetch(decoder: Decoder) -> Step:
+    """Nothing: there are no caches. (`discard` allows the data to be lost; keeping them is as good.)"""
+    decoder.drop(frozenset(("L1", "L2", "L2::evict_last", "L2::evict_normal", "tensormap", *_SPACES)))
+    decoder.finish(1, 2)
+    return lambda strand, mask: None
+
+
+@instruction("createpolicy")
+def _createpolicy(decoder: Decoder) -> Step:
+    """A cache policy has no effect; its value only must be there."""
+    decoder.drop(HINTS | frozenset(("fractional", "range", "cvt", "L2", "global")))
+    value_type = decoder.type()
+    decoder.finish()
+    put = decoder.destination(0, value_type)
+    return lambda strand, mask: put(strand, mask, np.zeros(len(mask), value_type.dtype))

@@ -1,0 +1,80 @@
+"""Special registers (PTX ISA, section 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from tirx.sim.core.strand import WARP, Strand
+from tirx.sim.core.types import PRED, U32, U64, Array, PtxType
+
+_Read: TypeAlias = Callable[[Strand], Array]
+
+_LANE = np.arange(WARP, dtype=np.uint64)
+_LANE_MASKS = {
+    "eq": np.uint64(1) << _LANE,
+    "lt": (np.uint64(1) << _LANE) - np.uint64(1),
+    "le": (np.uint64(2) << _LANE) - np.uint64(1),
+    "gt": np.uint64(0xFFFFFFFF) & ~((np.uint64(2) << _LANE) - np.uint64(1)),
+    "ge": np.uint64(0xFFFFFFFF) & ~((np.uint64(1) << _LANE) - np.uint64(1)),
+}
+
+
+def _same(value: Callable[[Strand], int]) -> _Read:
+    """A register that has one value in all lanes."""
+    return lambda strand: np.full(len(strand.lanes), value(strand), np.uint32)
+
+
+def _same64(value: Callable[[Strand], int]) -> _Read:
+    return lambda strand: np.full(len(strand.lanes), value(strand), np.uint64)
+
+
+def _lane_mask(name: str) -> _Read:
+    values = _LANE_MASKS[name].astype(np.uint32)
+    return lambda strand: np.tile(values, strand.warps)
+
+
+def _table() -> dict[str, tuple[PtxType, _Read]]:
+    table: dict[str, tuple[PtxType, _Read]] = {}
+    for index, axis in enumerate("xyz"):
+        table[f"%tid.{axis}"] = (U32, lambda strand, i=index: strand.cta.thread_ids[i][strand.first : strand.last])
+        for name, read in (
+            ("%ntid", lambda strand, i=index: strand.cta.launch.block[i]),
+            ("%ctaid", lambda strand, i=index: strand.cta.index[i]),
+            ("%nctaid", lambda strand, i=index: strand.cta.launch.grid[i]),
+            ("%clusterid", lambda strand, i=index: strand.cta.index[i] // strand.cta.launch.cluster[i]),
+            ("%nclusterid", lambda strand, i=index: strand.cta.launch.grid[i] // strand.cta.launch.cluster[i]),
+            ("%cluster_ctaid", lambda strand, i=index: strand.cta.index[i] % strand.cta.launch.cluster[i]),
+            ("%cluster_nctaid", lambda strand, i=index: strand.cta.launch.cluster[i]),
+        ):
+            table[f"{name}.{axis}"] = (U32, _same(read))
+    table["%laneid"] = (U32, lambda strand: (strand.lanes % WARP).astype(np.uint32))
+    table["%warpid"] = (U32, lambda strand: (strand.lanes // WARP).astype(np.uint32))
+    table["%nwarpid"] = (U32, _same(lambda strand: len(strand.cta.lanes) // WARP))
+    table["%smid"] = (U32, _same(lambda strand: strand.cta.linear_index % 132))
+    table["%nsmid"] = (U32, _same(lambda strand: 132))
+    table["%gridid"] = (U64, _same64(lambda strand: 0))
+    for name in _LANE_MASKS:
+        table[f"%lanemask_{name}"] = (U32, _lane_mask(name))
+    table["%cluster_ctarank"] = (U32, _same(lambda strand: strand.cta.rank))
+    table["%cluster_nctarank"] = (U32, _same(lambda strand: len(strand.cta.cluster.ctas)))
+    table["%is_explicit_cluster"] = (
+        PRED,
+        lambda strand: np.full(len(strand.lanes), len(strand.cta.cluster.ctas) > 1),
+    )
+    table["%dynamic_smem_size"] = (U32, _same(lambda strand: strand.cta.launch.dynamic_shared))
+    table["%total_smem_size"] = (U32, _same(lambda strand: strand.cta.launch.program.shared_end))
+    table["%aggr_smem_size"] = table["%total_smem_size"]
+    # Time is the number of instructions executed so far.
+    table["%clock"] = (U32, _same(lambda strand: strand.cta.launch.executed & 0xFFFFFFFF))
+    table["%clock_hi"] = (U32, _same(lambda strand: strand.cta.launch.executed >> 32))
+    table["%clock64"] = (U64, _same64(lambda strand: strand.cta.launch.executed))
+    table["%globaltimer"] = (U64, _same64(lambda strand: strand.cta.launch.executed))
+    table["%globaltimer_lo"] = table["%clock"]
+    table["%globaltimer_hi"] = table["%clock_hi"]
+    return table
+
+
+SPECIAL_REGISTERS = _table()

@@ -1,0 +1,245 @@
+"""Barriers, fences, and instructions about scheduling (PTX ISA, sections 9.7.13 and 9.7.19)."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from tirx.sim.core.strand import WARP, Outcome, Strand
+from tirx.sim.core.types import B32, PRED, U32, Array, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.isa.decoder import Decoder, uniform
+from tirx.sim.isa.registry import instruction
+from tirx.sim.program.code import Source, Step
+
+_SCOPES = frozenset(("cta", "cluster", "gpu", "sys"))
+_SEMANTICS = frozenset(("sc", "acq_rel", "acquire", "release"))
+_BARRIER_OPERATIONS = ("sync", "arrive", "red")
+
+
+@instruction("bar", "barrier")
+def _bar(decoder: Decoder) -> Step:
+    if decoder.modifiers[:1] == ["warp"]:
+        return _warp_barrier(decoder)
+    if decoder.flag("cluster"):
+        return _cluster_barrier(decoder)
+    decoder.drop(frozenset(("cta",)))
+    operation = decoder.need(*_BARRIER_OPERATIONS)
+    # `bar` is `barrier.cta.aligned`.
+    aligned = decoder.root == "bar" or decoder.flag("aligned")
+    if operation == "red":
+        return _reduction(decoder, aligned)
+    decoder.finish(1, 2)
+    number = decoder.source(0, U32)
+    count = decoder.source(1, U32) if len(decoder.operands) == 2 else None
+    if operation == "arrive" and count is None:
+        raise decoder.error("expected a thread count")
+    what, waits = decoder.root, operation == "sync"
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        return _arrive(strand, mask, number, count, aligned, what, waits=waits)
+
+    return step
+
+
+def _arrive(
+    strand: Strand,
+    mask: Mask,
+    number: Source,
+    count: Source | None,
+    aligned: bool,
+    what: str,
+    *,
+    waits: bool,
+) -> Outcome | None:
+    arrived = _arriving(strand, mask, number, count, aligned, what)
+    if arrived is None:
+        return Outcome.SPLIT
+    which, expected, arriving = arrived
+    threads = strand.cta.threads(strand, mask)
+    return strand.cta.barriers.arrive(strand, threads, arriving, which, expected, wait=waits)
+
+
+def _arriving(
+    strand: Strand, mask: Mask, number: Source, count: Source | None, aligned: bool, what: str
+) -> tuple[int, int | None, int] | None:
+    """Barrier, expected threads and how many of them this strand brings; None if its warps differ."""
+    numbers = number(strand, mask)
+    counts = None if count is None else count(strand, mask)
+    if strand.warps > 1 and (_differs(numbers, mask) or (counts is not None and _differs(counts, mask))):
+        return None
+    if aligned and not np.array_equal(mask, strand.alive):
+        missing = strand.alive & ~mask
+        raise SimError(
+            f"{what} is .aligned: expected all threads of the warp, but it is executed without {strand.describe(missing)}"
+        )
+    which = uniform(numbers, mask, "the barrier")
+    expected = None if counts is None else uniform(counts, mask, "the thread count")
+    if not aligned:
+        arriving = int(mask.sum())
+    elif expected is None:
+        arriving = int(strand.existing.sum())
+    else:
+        arriving = strand.warps * WARP
+    return which, expected, arriving
+
+
+def _differs(values: Array, mask: Mask) -> bool:
+    chosen = values[mask]
+    return bool((chosen != chosen[0]).any())
+
+
+def _reduction(decoder: Decoder, aligned: bool) -> Step:
+    """barrier.red: all threads learn how many (popc), whether all (and) or whether any (or) have a true predicate."""
+    operation = decoder.need("popc", "and", "or")
+    value_type = decoder.type(U32 if operation == "popc" else PRED)
+    decoder.finish(3, 4)
+    put = decoder.destination(0, value_type)
+    number = decoder.source(1, U32)
+    count = decoder.source(2, U32) if len(decoder.operands) == 4 else None
+    predicate = decoder.source(len(decoder.operands) - 1, PRED)
+    what = f"{decoder.root}.red"
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        arrived = _arriving(strand, mask, number, count, aligned, what)
+        if arrived is None:
+            return Outcome.SPLIT
+        which, expected, arriving = arrived
+        holds = predicate(strand, mask)
+        total = strand.cta.thread_count if expected is None else expected
+        lanes = mask.copy()
+
+        def result(trues: int) -> None:
+            value = {"popc": trues, "and": trues == total, "or": trues > 0}[operation]
+            put(strand, lanes, np.full(len(lanes), value, value_type.dtype))
+
+        threads, trues = strand.cta.threads(strand, mask), int((holds & mask).sum())
+        barriers = strand.cta.barriers
+        return barriers.arrive(strand, threads, arriving, which, expected, wait=True, trues=trues, result=result)
+
+    return step
+
+
+def _warp_barrier(decoder: Decoder) -> Step:
+    decoder.need("warp")
+    decoder.need("sync")
+    decoder.finish(1)
+    members = decoder.source(0, B32)
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        if strand.warps > 1:
+            # Converged warps with all their threads: nobody is to be waited for.
+            wanted = (members(strand, mask)[:, None] >> np.arange(WARP, dtype=np.uint32) & np.uint32(1)).astype(
+                np.bool_
+            )
+            alive = np.repeat(strand.alive.reshape(-1, WARP), WARP, axis=0)
+            here = np.repeat(mask.reshape(-1, WARP), WARP, axis=0)
+            if (wanted[mask] & alive[mask] & ~here[mask]).any() or _differs(members(strand, mask), mask):
+                return Outcome.SPLIT
+            for first in range(0, len(mask), WARP):
+                own = np.zeros_like(mask)
+                own[first : first + WARP] = mask[first : first + WARP]
+                threads = strand.cta.threads(strand, own)
+                strand.cta.monitor.acquire(threads, strand.cta.monitor.release(threads))
+            return None
+        named = uniform(members(strand, mask), mask, "the member mask")
+        return strand.cta.warp_barriers[strand.warp].arrive(strand, mask, named, strand.alive)
+
+    return step
+
+
+def _cluster_barrier(decoder: Decoder) -> Step:
+    operation = decoder.need("arrive", "wait")
+    relaxed = decoder.flag("relaxed")
+    decoder.drop(frozenset(("release", "acquire")))
+    aligned = decoder.flag("aligned")
+    decoder.finish(0)
+    what = f"barrier.cluster.{operation}"
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        cta = strand.cta
+        if aligned and not np.array_equal(mask, strand.alive):
+            raise SimError(f"{what} is .aligned: expected all threads of the warp, found {strand.describe(mask)}")
+        threads = cta.threads(strand, mask)
+        own = cta.cluster_generation[strand.first : strand.last]
+        barrier = cta.cluster.barrier
+        if operation == "arrive":
+            own[mask] = barrier.generation
+            barrier.arrive(threads, cta.cluster.alive, relaxed=relaxed)
+            return None
+        return barrier.wait(strand, threads, int(own[mask].max()))
+
+    return step
+
+
+# Fences that order the generic and the async proxy.
+_PROXIES = ("async", "async::generic", "tensormap::generic", "alias", "async.global")
+
+
+@instruction("fence", "membar")
+def _fence(decoder: Decoder) -> Step:
+    """Executed one after another, accesses need no fence; only the monitor hears of those of the async proxy."""
+    if decoder.flag("proxy"):
+        return _proxy_fence(decoder)
+    if decoder.flag("mbarrier_init"):
+        decoder.need("release")
+        decoder.need("cluster")
+        decoder.finish(0)
+
+        def mbarrier_fence(strand: Strand, mask: Mask) -> None:
+            strand.cta.monitor.mbarrier_fence(strand.cta.threads(strand, mask))
+
+        return mbarrier_fence
+    decoder.drop(
+        _SCOPES | _SEMANTICS | frozenset(("gl", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"))
+    )
+    decoder.finish(0)
+    return lambda strand, mask: None
+
+
+def _proxy_fence(decoder: Decoder) -> Step:
+    proxy = decoder.need(*_PROXIES)
+    space = decoder.take("global", "shared::cta", "shared::cluster")
+    decoder.drop(_SCOPES | _SEMANTICS | frozenset(("sync_restrict::shared::cta", "sync_restrict::shared::cluster")))
+    decoder.finish(0, 1, 2)
+    if proxy not in ("async", "async::generic") or space == "global":
+        return lambda strand, mask: None
+
+    def step(strand: Strand, mask: Mask) -> None:
+        strand.cta.monitor.proxy_fence(strand.cta.threads(strand, mask))
+
+    return step
+
+
+# Instructions that tell the hardware something and compute nothing, with the modifiers they may have.
+_HINTS = {
+    "griddepcontrol": frozenset(("wait", "launch_dependents")),
+    "setmaxnreg": frozenset(("inc", "dec", "sync", "aligned", "u32")),
+    "pmevent": frozenset(("mask",)),
+}
+
+
+@instruction(*_HINTS)
+def _hint(decoder: Decoder) -> Step:
+    decoder.drop(_HINTS[decoder.root])
+    decoder.finish(0, 1)
+    return lambda strand, mask: None
+
+
+@instruction("nanosleep")
+def _nanosleep(decoder: Decoder) -> Step:
+    decoder.type(U32)
+    decoder.finish(1)
+    return lambda strand, mask: Outcome.YIELD
+
+
+@instruction("trap", "brkpt")
+def _trap(decoder: Decoder) -> Step:
+    decoder.finish(0)
+    root = decoder.root
+
+    def step(strand: Strand, mask: Mask) -> NoReturn:
+        raise SimError(f"the kernel executes {root}")
+
+    return step

@@ -1,0 +1,361 @@
+"""tcgen05 instructions (PTX ISA, section 9.7.16): decoding; what they do is in `tirx.sim.tensor`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tirx.sim.core.strand import WARP, Outcome, Strand, Wait
+from tirx.sim.core.types import B32, B64, PRED, U16, U32, Array, Mask
+from tirx.sim.isa.decoder import Decoder, single, uniform
+from tirx.sim.isa.mbarriers import use
+from tirx.sim.isa.registry import instruction
+from tirx.sim.memory import spaces
+from tirx.sim.memory.addresses import RANK_SHIFT
+from tirx.sim.program.code import Source, Step
+from tirx.sim.reader.syntax import Address, Name, Vector
+from tirx.sim.tensor.data_path import MAX_REGISTERS, REGISTERS, check_warp_lanes, register_cells
+from tirx.sim.tensor.instruction_descriptor import KINDS
+from tirx.sim.tensor.mma import COPY_MULTICASTS, COPY_SHAPES, MmaOperands, is_copy, tensor_copy, tensor_mma
+
+_SCALED_KINDS = ("f16", "tf32")  # kinds with scale-input-d
+_MAX_SCALE = 15
+_OPERATIONS = ("fill", "use", "lastuse", "discard")
+# Which buffers a collector may be of: without and with .ws.
+_COLLECTORS = {
+    weight_stationary: tuple(f"collector::{buffer}::{operation}" for buffer in buffers for operation in _OPERATIONS)
+    for weight_stationary, buffers in ((False, ("a",)), (True, ("b0", "b1", "b2", "b3")))
+}
+
+
+@instruction("tcgen05")
+def _tcgen05(decoder: Decoder) -> Step:
+    operation = decoder.modifiers.pop(0) if decoder.modifiers else ""
+    found = _DECODERS.get(operation)
+    if found is None:
+        raise decoder.error(f"unknown instruction 'tcgen05.{operation}'")
+    return found(decoder, operation)
+
+
+def _warp_wide(decoder: Decoder) -> None:
+    decoder.need("sync")
+    decoder.need("aligned")
+
+
+def _one_cta(decoder: Decoder) -> None:
+    if decoder.flag("cta_group::2"):
+        raise decoder.error("cta_group::2 is not simulated")
+    decoder.need("cta_group::1")
+
+
+def _value(source: Source, strand: Strand, mask: Mask, lane: int) -> int:
+    return int(source(strand, mask)[lane])
+
+
+# Allocation
+
+
+def _alloc(decoder: Decoder, operation: str) -> Step:
+    _one_cta(decoder)
+    _warp_wide(decoder)
+    explicit = decoder.flag("shared::cta")
+    decoder.type(B32)
+    decoder.finish(2)
+    addresses, counts = decoder.window_address(0, explicit), decoder.source(1, U32)
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        if strand.warps > 1:
+            return Outcome.SPLIT
+        cta = strand.cta
+        cta.require_converged(strand, mask, "tcgen05.alloc")
+        address = uniform(addresses(strand, mask), mask, "the address")
+        count = uniform(counts(strand, mask), mask, "the number of columns")
+        column = cta.tensor.allocate(count)
+        if column is None:
+            before = dict(cta.tensor.allocations)
+            strand.wait = Wait(
+                lambda: cta.tensor.allocations != before,
+                lambda: f"tcgen05.alloc of {count} columns, but {cta.tensor.describe()}",
+            )
+            return Outcome.RETRY
+        first = np.array([int(np.flatnonzero(mask)[0])])
+        values = np.array([[column]], np.uint32)
+        spaces.store(strand, first, "shared", np.array([address], np.uint64), values)
+        return None
+
+    return step
+
+
+def _dealloc(decoder: Decoder, operation: str) -> Step:
+    _one_cta(decoder)
+    _warp_wide(decoder)
+    decoder.type(B32)
+    decoder.finish(2)
+    addresses, counts = decoder.source(0, U32), decoder.source(1, U32)
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        if strand.warps > 1:
+            return Outcome.SPLIT
+        cta = strand.cta
+        cta.require_converged(strand, mask, "tcgen05.dealloc")
+        address = uniform(addresses(strand, mask), mask, "the address")
+        count = uniform(counts(strand, mask), mask, "the number of columns")
+        cta.tensor.free(address, count, strand.first + cta.first_thread)
+        cta.launch.made_progress()
+        return None
+
+    return step
+
+
+def _relinquish(decoder: Decoder, operation: str) -> Step:
+    _one_cta(decoder)
+    _warp_wide(decoder)
+    decoder.finish(0)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        strand.cta.require_converged(strand, mask, "tcgen05.relinquish_alloc_permit")
+        strand.cta.tensor.relinquish()
+
+    return step
+
+
+# Loads and stores
+
+
+def _shape(decoder: Decoder, packing: str) -> tuple[str, int, bool]:
+    """Shape, repetitions, and whether two columns go into one register."""
+    shape = decoder.need(*REGISTERS)
+    repetitions = int(decoder.need(*(f"x{1 << power}" for power in range(8)))[1:])
+    packed = decoder.flag(packing)
+    decoder.type(B32)
+    if repetitions * REGISTERS[shape] > MAX_REGISTERS:
+        raise decoder.error(f"expected at most {MAX_REGISTERS} registers, found {repetitions * REGISTERS[shape]}")
+    return shape, repetitions, packed
+
+
+def _cells(
+    shape: str, repetitions: int, split: int, packed: bool
+) -> Callable[[Strand, int, str], list[tuple[Array, Array]]]:
+    """For an address the cells of (registers, 32), for packed registers those of the low and of the high halves."""
+    lanes, columns = register_cells(shape, repetitions, split)
+
+    def cells(strand: Strand, address: int, what: str) -> list[tuple[Array, Array]]:
+        lane, column = address >> 16, address & 0xFFFF
+        check_warp_lanes(shape, lane, strand.warp)
+        halves = (2 * columns, 2 * columns + 1) if packed else (columns,)
+        found = [(lanes + lane, half + column) for half in halves]
+        for own_lanes, own_columns in found:
+            strand.cta.tensor.check_cells(own_lanes, own_columns, what)
+        return found
+
+    return cells
+
+
+def _ld(decoder: Decoder, operation: str) -> Step:
+    _warp_wide(decoder)
+    shape, repetitions, packed = _shape(decoder, "pack::16b")
+    has_split = shape == "16x32bx2"
+    decoder.finish(3 if has_split else 2)
+    split = decoder.constant(2) if has_split else 0
+    items = decoder.vector(0, repetitions * REGISTERS[shape])
+    names = {item.name for item in items if isinstance(item, Name)}
+    if len(names) != len(items):
+        raise decoder.error("expected every destination register once")
+    puts = [decoder.destination(item, B32, pending=True) for item in items]
+    addresses = decoder.address(1, bits=32)
+    cells = _cells(shape, repetitions, split, packed)
+    what = "tcgen05.ld"
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        if strand.warps > 1:
+            return Outcome.SPLIT
+        cta = strand.cta
+        cta.require_converged(strand, mask, what)
+        address = uniform(addresses.values(strand, mask), mask, "the tensor memory address")
+        values: list[Array] = []
+        for lanes, columns in cells(strand, address, what):
+            threads = np.broadcast_to(strand.lanes + cta.first_thread, lanes.shape)
+            cta.monitor.tensor_load(cta.rank, lanes, columns, threads, what)
+            values.append(cta.tensor.values[lanes, columns])
+        loaded = values[0]
+        if packed:
+            loaded = (loaded & np.uint32(0xFFFF)) | values[1] << np.uint32(16)
+        for index, put in enumerate(puts):
+            put(strand, mask, loaded[index])
+        return None
+
+    return step
+
+
+def _st(decoder: Decoder, operation: str) -> Step:
+    _warp_wide(decoder)
+    shape, repetitions, packed = _shape(decoder, "unpack::16b")
+    has_split = shape == "16x32bx2"
+    decoder.finish(3 if has_split else 2)
+    split = decoder.constant(1) if has_split else 0
+    items = decoder.vector(2 if has_split else 1, repetitions * REGISTERS[shape])
+    sources = [decoder.source(item, B32) for item in items]
+    addresses = decoder.address(0, bits=32)
+    cells = _cells(shape, repetitions, split, packed)
+    what = "tcgen05.st"
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        if strand.warps > 1:
+            return Outcome.SPLIT
+        cta = strand.cta
+        cta.require_converged(strand, mask, what)
+        address = uniform(addresses.values(strand, mask), mask, "the tensor memory address")
+        values = np.stack([source(strand, mask) for source in sources])
+        halves = (values & np.uint32(0xFFFF), values >> np.uint32(16)) if packed else (values,)
+        for (lanes, columns), half in zip(cells(strand, address, what), halves, strict=True):
+            threads = np.broadcast_to(strand.lanes + cta.first_thread, lanes.shape)
+            cta.monitor.tensor_store(cta.rank, lanes, columns, threads, what)
+            cta.tensor.values[lanes, columns] = half
+        cta.launch.made_progress()
+        return None
+
+    return step
+
+
+def _wait(decoder: Decoder, operation: str) -> Step:
+    _warp_wide(decoder)
+    decoder.finish(0)
+    is_load = operation == "wait::ld"
+
+    def step(strand: Strand, mask: Mask) -> None:
+        cta = strand.cta
+        cta.require_converged(strand, mask, f"tcgen05.{operation}")
+        for first in range(0, len(mask), WARP):
+            own = strand.lanes[first : first + WARP][mask[first : first + WARP]] + cta.first_thread
+            cta.monitor.tensor_waited(own, "ld" if is_load else "st")
+        if is_load:
+            cta.loads_have_finished(strand)
+
+    return step
+
+
+def _fence(decoder: Decoder, operation: str) -> Step:
+    decoder.finish(0)
+    before = operation == "fence::before_thread_sync"
+
+    def step(strand: Strand, mask: Mask) -> None:
+        threads, monitor = strand.cta.threads(strand, mask), strand.cta.monitor
+        (monitor.tensor_fence_before if before else monitor.tensor_fence_after)(threads)
+
+    return step
+
+
+# Asynchronous operations, issued by one thread
+
+
+def _commit(decoder: Decoder, operation: str) -> Step:
+    _one_cta(decoder)
+    decoder.need("mbarrier::arrive::one")
+    explicit = decoder.flag("shared::cluster")
+    multicast = decoder.flag("multicast::cluster")
+    decoder.type(B64)
+    decoder.finish(2 if multicast else 1)
+    addresses = decoder.window_address(0, explicit)
+    ctas = decoder.source(1, U16, wide=True) if multicast else None
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lane = single(mask, "tcgen05.commit")
+        cta = strand.cta
+        thread = int(strand.lanes[lane]) + cta.first_thread
+        address = _value(addresses, strand, mask, lane)
+        targets = [address]
+        if ctas is not None:
+            chosen, offset = _value(ctas, strand, mask, lane), address & ((1 << RANK_SHIFT) - 1)
+            targets = [rank << RANK_SHIFT | offset for rank in range(16) if chosen >> rank & 1]
+        snapshot = cta.monitor.committed(thread)
+        for target in targets:
+            barrier = use(strand, target, thread, asynchronous=True)
+            cta.cluster.after(lambda barrier=barrier: barrier.arrive(1, snapshot))
+
+    return step
+
+
+def _cp(decoder: Decoder, operation: str) -> Step:
+    _one_cta(decoder)
+    shape = decoder.need(*COPY_SHAPES)
+    multicast = decoder.take(*COPY_MULTICASTS)
+    if any(modifier.startswith(("b8x16", "b6x16", "b4x16")) for modifier in decoder.modifiers):
+        raise decoder.error("decompression of tcgen05.cp is not simulated")
+    decoder.finish(2)
+    if not is_copy(shape, multicast):
+        raise decoder.error(f"there is no tcgen05.cp of .{shape} with {multicast or 'no multicast'}")
+    addresses, descriptors = decoder.address(0, bits=32), decoder.source(1, B64)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lane = single(mask, "tcgen05.cp")
+        thread = int(strand.lanes[lane]) + strand.cta.first_thread
+        address = _value(addresses.values, strand, mask, lane)
+        tensor_copy(strand.cta, thread, address, _value(descriptors, strand, mask, lane), shape, multicast)
+
+    return step
+
+
+def _mma(decoder: Decoder, operation: str) -> Step:
+    weight_stationary = decoder.flag("ws")
+    what = "tcgen05.mma.ws" if weight_stationary else "tcgen05.mma"
+    if decoder.flag("sp"):
+        raise decoder.error(f"sparse {what} is not simulated")
+    _one_cta(decoder)
+    kind = decoder.need(*(f"kind::{name}" for name in KINDS))[len("kind::") :]
+    decoder.take(*_COLLECTORS[weight_stationary])
+    decoder.finish(5, 6, 7)
+    operands = list(decoder.operands)
+    d = decoder.address(operands[0], bits=32).values
+    in_tensor = isinstance(operands[1], Address)
+    a = decoder.address(operands[1], bits=32).values if in_tensor else decoder.source(operands[1], B64)
+    b, idesc = decoder.source(operands[2], B64), decoder.source(operands[3], U32)
+    rest = operands[4:]
+    disabled: list[Source] = []
+    if isinstance(rest[0], Vector):
+        if weight_stationary or len(rest[0].items) != 4:
+            raise decoder.error("expected four registers of lanes to disable, and not with .ws")
+        disabled = [decoder.source(item, U32) for item in rest.pop(0).items if isinstance(item, Name)]
+        if len(disabled) != 4:
+            raise decoder.error("expected registers of lanes to disable")
+    if not 1 <= len(rest) <= 2:
+        raise decoder.error("expected enable-input-d as the last operand but one, or the last")
+    enable = decoder.source(rest[0], PRED)
+    mask_source = decoder.source(rest[1], B64) if len(rest) == 2 and weight_stationary else None
+    scale = decoder.constant(rest[1]) if len(rest) == 2 and not weight_stationary else None
+    if scale is not None and (kind not in _SCALED_KINDS or not 0 <= scale <= _MAX_SCALE):
+        raise decoder.error(f"expected scale-input-d from 0 to {_MAX_SCALE} with kind f16 or tf32, found {scale}")
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lane = single(mask, what)
+        operands = MmaOperands(
+            d=_value(d, strand, mask, lane),
+            a=_value(a, strand, mask, lane),
+            b=_value(b, strand, mask, lane),
+            descriptor=_value(idesc, strand, mask, lane),
+            accumulate=bool(enable(strand, mask)[lane]),
+            a_in_tensor_memory=in_tensor,
+            zero_mask=None if mask_source is None else _value(mask_source, strand, mask, lane),
+            disabled_lanes=tuple(_value(source, strand, mask, lane) for source in disabled) or None,
+            scale=scale,
+        )
+        thread = int(strand.lanes[lane]) + strand.cta.first_thread
+        tensor_mma(strand.cta, thread, kind, weight_stationary, operands)
+
+    return step
+
+
+_DECODERS: dict[str, Callable[[Decoder, str], Step]] = {
+    "alloc": _alloc,
+    "dealloc": _dealloc,
+    "relinquish_alloc_permit": _relinquish,
+    "ld": _ld,
+    "st": _st,
+    "wait::ld": _wait,
+    "wait::st": _wait,
+    "fence::before_thread_sync": _fence,
+    "fence::after_thread_sync": _fence,
+    "commit": _commit,
+    "cp": _cp,
+    "mma": _mma,
+}

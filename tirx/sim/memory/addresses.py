@@ -1,0 +1,29 @@
+"""Where the state spaces lie in the generic address space, and shared memory addresses of clusters."""
+
+from __future__ import annotations
+
+# Generic addresses: bits 40-47 say which window. The values are ours; only differences between windows matter.
+WINDOW_SHIFT = 40
+WINDOWS = {"shared": 0x7A, "local": 0x7B, "const": 0x7C, "param": 0x7D, "global": 0x7F}
+SPACES = {window: space for space, window in WINDOWS.items()}
+OFFSET_MASK = (1 << WINDOW_SHIFT) - 1
+
+# cvta adds and subtracts this; global (and constant) addresses are generic addresses already.
+GENERIC_BASE = {
+    "shared": WINDOWS["shared"] << WINDOW_SHIFT,
+    "local": WINDOWS["local"] << WINDOW_SHIFT,
+    "const": WINDOWS["const"] << WINDOW_SHIFT,
+    "param": WINDOWS["param"] << WINDOW_SHIFT,
+    "global": 0,
+}
+GLOBAL_BASE = WINDOWS["global"] << WINDOW_SHIFT
+
+# An address of the shared::cluster window: bits 24 and up are the rank of the CTA, so that clearing bit 24 names the
+# even CTA of a pair (as CUTLASS does). Addresses of shared::cta have the CTA's own rank in them.
+RANK_SHIFT = 24
+SHARED_OFFSET_MASK = (1 << RANK_SHIFT) - 1
+
+# The first KiB of shared memory belongs to the system (CUDA C++ programming guide, "reserved shared memory").
+SHARED_BASE = 1024
+# The most that a CTA may have, static and dynamic, in bytes (sm_100: 227 KiB).
+SHARED_LIMIT = 232448

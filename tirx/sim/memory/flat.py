@@ -1,0 +1,106 @@
+"""Global and constant memory: separate buffers in one address space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tirx.sim.core.types import Array
+from tirx.sim.errors import SimError
+from tirx.sim.memory.segment import Segment
+
+_GAP = 1 << 16  # bytes of nothing between buffers, so that small overruns are caught
+_ALIGNMENT = 256
+
+
+class FlatMemory:
+    """Buffers at increasing addresses from `base`; `space` is for messages."""
+
+    def __init__(self, space: str, base: int):
+        self.space = space
+        self._next = base
+        self._segments: list[Segment] = []
+        self._bases: Array = np.zeros(0, np.uint64)
+
+    def add(self, data: Array, name: str, read_only: bool = False) -> int:
+        """Appends `data` (bytes, not copied); returns its address."""
+        segment = Segment(data, name, self._next, read_only)
+        self._segments.append(segment)
+        self._bases = np.array([each.base for each in self._segments], np.uint64)
+        self._next = -(-(self._next + len(data) + _GAP) // _ALIGNMENT) * _ALIGNMENT
+        return segment.base
+
+    def find_overlap(self, data: Array) -> int | None:
+        """The address of `data` if its bytes are part of a buffer that is here already."""
+        for segment in self._segments:
+            if len(data) and segment.size and np.shares_memory(data, segment.data):
+                offset = data.__array_interface__["data"][0] - segment.data.__array_interface__["data"][0]
+                if offset < 0 or offset + len(data) > segment.size:
+                    raise SimError("two arguments share memory partly; pass the array that contains both first")
+                return segment.base + offset
+        return None
+
+    def locate(self, addresses: Array, width: int, what: str) -> Iterator[tuple[Segment, Array | slice, Array]]:
+        """
+        Which buffer `addresses` (bytes, uint64) lie in: (segment, which of the addresses, offsets).
+
+        Raises SimError where `width` bytes at an address are not in one buffer, or the address is not a multiple of it.
+        """
+        if (addresses % np.uint64(width)).any():
+            bad = int(addresses[addresses % np.uint64(width) != 0][0])
+            raise SimError(f"misaligned {self.space} {what}: address {bad:#x} is not a multiple of {width} bytes")
+        index = np.searchsorted(self._bases, addresses, "right") - 1
+        first = int(index[0])
+        if (index == first).all():
+            yield self._within(first, slice(None), addresses, width, what)
+            return
+        for each in np.unique(index).tolist():
+            which = index == each
+            yield self._within(each, which, addresses[which], width, what)
+
+    def _within(
+        self, index: int, which: Array | slice, addresses: Array, width: int, what: str
+    ) -> tuple[Segment, Array | slice, Array]:
+        if index < 0:
+            raise SimError(
+                f"out-of-bounds {self.space} {what} of {width} bytes at {int(addresses[0]):#x}: no buffer there"
+            )
+        segment = self._segments[index]
+        offsets = (addresses - np.uint64(segment.base)).astype(np.int64)
+        if offsets.max() + width > segment.size:
+            bad = int(offsets.max())
+            raise SimError(
+                f"out-of-bounds {self.space} {what} of {width} bytes at offset {bad} of {segment.name}, "
+                f"which has {segment.size} bytes"
+            )
+        return segment, which, offsets
+
+    def load(self, addresses: Array, unit: np.dtype[Any], count: int) -> Array:
+        """(lanes, count) elements of `unit`"""
+        result: Array | None = None
+        for segment, which, offsets in self.locate(addresses, unit.itemsize * count, "load"):
+            values = segment.gather(offsets, unit, count)
+            if isinstance(which, slice):
+                return values
+            if result is None:
+                result = np.empty((len(addresses), count), unit)
+            result[which] = values
+        assert result is not None, "there is at least one address"
+        return result
+
+    def store(self, addresses: Array, values: Array) -> None:
+        """Writes (lanes, count) elements."""
+        for segment, which, offsets in self.locate(addresses, values.dtype.itemsize * values.shape[1], "store"):
+            if segment.read_only:
+                raise SimError(f"store to {segment.name}, which is read-only")
+            segment.scatter(offsets, values[which])
+
+    def bytes_at(self, address: int, size: int, what: str) -> Array:
+        """A view of `size` bytes at `address`."""
+        index = int(np.searchsorted(self._bases, np.uint64(address), "right")) - 1
+        if index < 0 or address + size > self._segments[index].base + self._segments[index].size:
+            raise SimError(f"out-of-bounds {self.space} {what} of {size} bytes at {address:#x}")
+        offset = address - self._segments[index].base
+        return self._segments[index].data[offset : offset + size]

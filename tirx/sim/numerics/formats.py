@@ -1,0 +1,61 @@
+"""Bytes of matrix operands to numbers."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+from tirx.sim.core.types import Array
+
+# Eight-bit and narrower formats, each element in a byte of its own (in its low bits).
+_DTYPES = {
+    "e4m3": ml_dtypes.float8_e4m3fn,
+    "e5m2": ml_dtypes.float8_e5m2,
+    "e2m3": ml_dtypes.float6_e2m3fn,
+    "e3m2": ml_dtypes.float6_e3m2fn,
+    "e2m1": ml_dtypes.float4_e2m1fn,
+    "ue8m0": ml_dtypes.float8_e8m0fnu,
+    "ue4m3": ml_dtypes.float8_e4m3fn,
+}
+BITS = {"e2m1": 4, "e2m3": 6, "e3m2": 6}
+_TF32_MASK = np.uint32(0xFFFFE000)
+
+# Value of each code.
+TABLES: dict[str, Array] = {
+    name: np.arange(1 << BITS.get(name, 8), dtype=np.uint8).view(dtype).astype(np.float64)
+    for name, dtype in _DTYPES.items()
+}
+
+
+def decode_elements(raw: Array, element: str) -> Array:
+    """Elements of PTX type `element`, contiguous along the last axis of the bytes `raw`, as float64."""
+    raw = np.ascontiguousarray(raw)
+    if element == "f16":
+        return raw.view(np.float16).astype(np.float64)
+    if element == "bf16":
+        return raw.view(ml_dtypes.bfloat16).astype(np.float64)
+    if element == "tf32":  # the low 13 bits are ignored
+        return (raw.view(np.uint32) & _TF32_MASK).view(np.float32).astype(np.float64)
+    if element == "u8":
+        return raw.astype(np.float64)
+    if element == "s8":
+        return raw.view(np.int8).astype(np.float64)
+    table = TABLES[element]
+    return table[raw & (len(table) - 1)]
+
+
+def unpack_groups(raw: Array, element: str) -> Array:
+    """
+    Narrow elements as tcgen05 wants them in shared memory: 16 of them packed at the start of every 16 bytes.
+
+    (rows, 16 n) bytes to (rows, 16 n) codes; the padding bytes are dropped.
+    """
+    bits = BITS[element]
+    groups = raw.reshape(raw.shape[0], -1, 16)[:, :, : 2 * bits]
+    single = np.unpackbits(groups, axis=2, bitorder="little").reshape(raw.shape[0], -1, 16, bits)
+    return (single * (1 << np.arange(bits))).sum(axis=3).astype(np.uint8).reshape(raw.shape[0], -1)
+
+
+def bytes_used(size: int, element: str) -> Array:
+    """Which of `size` bytes of a row hold elements rather than padding."""
+    return np.arange(size) % 16 < 2 * BITS.get(element, 8)

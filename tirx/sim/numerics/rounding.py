@@ -1,0 +1,242 @@
+"""Floating-point results with the rounding modes of PTX, exactly (section 9.7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from tirx.sim.core.types import Array
+
+# To nearest even, towards zero, towards minus and plus infinity, to nearest with ties away from zero.
+Rounding: TypeAlias = Literal["rn", "rz", "rm", "rp", "rna"]
+
+_F32 = np.dtype(np.float32)
+_F64 = np.dtype(np.float64)
+_F16 = np.dtype(np.float16)
+_BF16 = np.dtype(ml_dtypes.bfloat16)
+# The NaN that arithmetic gives (section 9.7.3: results are canonical NaNs).
+_CANONICAL_NAN = {_F16: 0x7FFF, _BF16: 0x7FFF, _F32: 0x7FFFFFFF}
+_SMALLEST_NORMAL = {_F16: 2.0**-14, _BF16: 2.0**-126, _F32: 2.0**-126, _F64: 2.0**-1022}
+
+
+def bits_of(values: Array) -> Array:
+    """The patterns, as unsigned integers."""
+    return values.view(np.dtype(f"u{values.dtype.itemsize}"))
+
+
+def canonical(values: Array) -> Array:
+    """The values, NaNs replaced by the one that the hardware makes."""
+    pattern = _CANONICAL_NAN.get(values.dtype)
+    if pattern is None:
+        return values
+    is_nan = np.isnan(values)
+    if is_nan.any():
+        values = values.copy()
+        bits_of(values)[is_nan] = pattern
+    return values
+
+
+def flush(values: Array) -> Array:
+    """Subnormal numbers replaced by zeros of the same sign (.ftz)."""
+    small = np.abs(values) < values.dtype.type(_SMALLEST_NORMAL[values.dtype])
+    if not small.any():
+        return values
+    values = values.copy()
+    bits = bits_of(values)
+    bits[small] &= bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
+    return values
+
+
+def saturate_unit(values: Array) -> Array:
+    """Clamped to [0, 1], NaN becomes +0 (.sat)."""
+    one, zero = values.dtype.type(1), values.dtype.type(0)
+    clamped = np.where(values >= one, one, np.where(values > zero, values, zero))
+    return clamped.astype(values.dtype)
+
+
+def to_odd_f32(values: Array) -> Array:
+    """f64 to f32; inexact results get an odd last bit, so that rounding them once more is rounding once."""
+    rounded = values.astype(np.float32)
+    back = rounded.astype(np.float64)
+    bits = bits_of(rounded)
+    fix = np.isfinite(values) & (back != values) & (((bits & 1) == 0) | np.isinf(rounded))
+    towards_zero = np.abs(back) > np.abs(values)
+    fixed = np.where(towards_zero, bits - np.uint32(1), bits + np.uint32(1))
+    return np.where(fix, fixed, bits).astype(np.uint32).view(np.float32)
+
+
+def odd_sum(first: Array, second: Array) -> Array:
+    """first + second in f64, rounded to odd."""
+    total = first + second
+    virtual = total - first
+    error = (first - (total - virtual)) + (second - virtual)
+    bits = total.view(np.int64)
+    fix = np.isfinite(total) & np.isfinite(error) & (error != 0) & ((bits & 1) == 0)
+    if not fix.any():
+        return total
+    step = np.where((error > 0) == (total > 0), 1, -1)
+    return np.where(fix, bits + step, bits).view(np.float64)
+
+
+def round_to(values: Array, dtype: np.dtype[Any], mode: Rounding = "rn") -> Array:
+    """f64 values (exact, or rounded to odd) to a narrower type, rounded once."""
+    if dtype == _F64:
+        return values
+    if mode == "rna":
+        return _round_ties_away(values, dtype)
+    # numpy rounds f64 once to f32 and f16; ml_dtypes goes through f32.
+    source = values if dtype in (_F32, _F16) else to_odd_f32(values)
+    nearest = source.astype(dtype)
+    if mode == "rn":
+        return nearest
+    back = nearest.astype(np.float64)
+    too_large, too_small = np.abs(back) > np.abs(values), np.abs(back) < np.abs(values)
+    negative = np.signbit(values)
+    if mode == "rz":
+        inward, outward = too_large, np.zeros_like(too_small)
+    else:
+        away = negative if mode == "rm" else ~negative
+        inward, outward = too_large & ~away, too_small & away
+    bits = bits_of(nearest)
+    one = bits.dtype.type(1)
+    return np.where(inward, bits - one, np.where(outward, bits + one, bits)).astype(bits.dtype).view(dtype)
+
+
+def _round_ties_away(values: Array, dtype: np.dtype[Any]) -> Array:
+    low = round_to(values, dtype, "rz")
+    bits = bits_of(low)
+    high = (bits + bits.dtype.type(1)).astype(bits.dtype).view(dtype)
+    low_value, high_value = np.abs(low.astype(np.float64)), np.abs(high.astype(np.float64))
+    magnitude = np.abs(values)
+    up = np.isfinite(low_value) & (magnitude != low_value) & (magnitude - low_value >= high_value - magnitude)
+    return np.where(up, bits_of(high), bits).astype(bits.dtype).view(dtype)
+
+
+# f64: results cannot be computed in something wider, so that other modes than rn go through fractions.
+
+
+def _fraction_lanes(
+    rounded: Array, operands: tuple[Array, ...], exact: Callable[..., Fraction | None], mode: Rounding
+) -> Array:
+    """
+    `rounded` is the result to nearest; corrects the finite ones by comparing them with `exact(operands)`.
+
+    `exact` gives None where the rounded result is right for all modes.
+    """
+    result = rounded.copy()
+    finite = np.isfinite(operands[0])
+    for operand in operands[1:]:
+        finite = finite & np.isfinite(operand)
+    for lane in np.flatnonzero(finite).tolist():
+        value = exact(*[float(operand[lane]) for operand in operands])
+        if value is not None:
+            result[lane] = _round_fraction(value, float(rounded[lane]), mode)
+    return result
+
+
+def _round_fraction(value: Fraction, near: float, mode: Rounding) -> float:
+    if value == 0:
+        return near
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = float("inf") if value > 0 else float("-inf")
+    if mode == "rn":
+        return nearest
+    exact = Fraction(nearest) if np.isfinite(nearest) else None
+    infinite = exact is None
+    above = (nearest > 0) if infinite else exact is not None and exact > value
+    below = (nearest < 0) if infinite else exact is not None and exact < value
+    down = mode == "rm" or (mode == "rz" and value > 0)
+    if above and down:
+        return float(np.nextafter(nearest, -np.inf))
+    if below and not down:
+        return float(np.nextafter(nearest, np.inf))
+    return nearest if nearest != 0 or value > 0 else -0.0
+
+
+def sum_f64(a: Array, b: Array, mode: Rounding) -> Array:
+    total = a + b
+    if mode == "rn":
+        return total
+    result = _fraction_lanes(total, (a, b), lambda x, y: Fraction(x) + Fraction(y), mode)
+    # An exact zero of operands with unlike signs is -0 when rounding down.
+    cancelled = (total == 0) & (np.signbit(a) != np.signbit(b)) & np.isfinite(a)
+    return np.where(cancelled, -0.0 if mode == "rm" else 0.0, result)
+
+
+def product_f64(a: Array, b: Array, mode: Rounding) -> Array:
+    product = a * b
+    if mode == "rn":
+        return product
+    return _fraction_lanes(product, (a, b), lambda x, y: Fraction(x) * Fraction(y), mode)
+
+
+def quotient_f64(a: Array, b: Array, mode: Rounding) -> Array:
+    quotient = a / b
+    if mode == "rn":
+        return quotient
+    return _fraction_lanes(quotient, (a, b), lambda x, y: Fraction(x) / Fraction(y) if y else None, mode)
+
+
+def root_f64(a: Array, mode: Rounding) -> Array:
+    root = np.sqrt(a)
+    if mode == "rn":
+        return root
+    result = root.copy()
+    for lane in np.flatnonzero(np.isfinite(root) & (root > 0)).tolist():
+        near, square = float(root[lane]), Fraction(float(a[lane]))
+        if Fraction(near) ** 2 > square and mode in ("rz", "rm"):
+            result[lane] = np.nextafter(near, 0.0)
+        elif Fraction(near) ** 2 < square and mode == "rp":
+            result[lane] = np.nextafter(near, np.inf)
+    return result
+
+
+_SPLITTER = 134217729.0  # 2^27 + 1
+_SAFE_LOW, _SAFE_HIGH = 2.0**-400, 2.0**400
+
+
+def _exact_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """a * b as an unevaluated sum (Dekker); for magnitudes that neither overflow nor underflow."""
+    product = a * b
+    a_high = a * _SPLITTER - (a * _SPLITTER - a)
+    b_high = b * _SPLITTER - (b * _SPLITTER - b)
+    a_low, b_low = a - a_high, b - b_high
+    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return product, error
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    total = a + b
+    virtual = total - a
+    return total, (a - (total - virtual)) + (b - virtual)
+
+
+def fused_f64(a: Array, b: Array, c: Array, mode: Rounding) -> Array:
+    """a * b + c, rounded once."""
+    rough = a * b + c
+    magnitudes = np.abs(np.stack([a, b, np.where(c == 0, 1.0, c)]))
+    safe = ((magnitudes > _SAFE_LOW) & (magnitudes < _SAFE_HIGH)).all(axis=0)
+    exact_zero = (a == 0) | (b == 0)
+
+    def exact(x: float, y: float, z: float) -> Fraction:
+        return Fraction(x) * Fraction(y) + Fraction(z)
+
+    if mode != "rn":
+        result = _fraction_lanes(rough, (a, b, c), exact, mode)
+        cancelled = (a * b == -c) & (result == 0) & (np.signbit(a * b) != np.signbit(c))
+        return np.where(cancelled, -0.0 if mode == "rm" else 0.0, result)
+    # Boldo and Melquiond: rounding to odd in between makes the last rounding the only one.
+    high, low = _exact_product(a, b)
+    upper, rest = _two_sum(c, low)
+    top, middle = _two_sum(high, upper)
+    result = np.where(safe, top + odd_sum(rest, middle), rough)
+    unsafe = ~safe & ~exact_zero
+    if unsafe.any():
+        result[unsafe] = _fraction_lanes(rough[unsafe], (a[unsafe], b[unsafe], c[unsafe]), exact, "rn")
+    return result

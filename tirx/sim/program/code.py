@@ -1,0 +1,107 @@
+"""A program ready to run: decoded instructions, registers and variables in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tirx.sim.core.strand import Outcome, Strand
+from tirx.sim.core.types import Array, Mask, PtxType
+from tirx.sim.reader.syntax import Variable
+
+# Executes an instruction for the lanes of `mask`, none of which is empty.
+Step: TypeAlias = Callable[[Strand, Mask], "Outcome | None"]
+# The values of an operand: an array with an element for every lane of the strand.
+Source: TypeAlias = Callable[[Strand, Mask], Array]
+# Writes the lanes of `mask` of a result.
+Destination: TypeAlias = Callable[[Strand, Mask, Array], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Row `row` of the bank of its type. `state` is its row in `Strand.states` if it is watched, else -1."""
+
+    name: str
+    type: PtxType
+    row: int
+    state: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """To `target`; diverged lanes meet again at `join` (None: when they return)."""
+
+    target: int
+    join: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableBranch:
+    """brx.idx: to `targets[index]`."""
+
+    index: Source
+    targets: tuple[int, ...]
+    join: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """
+    To `target` (of several: that whose index `selector` gives), coming back to the next instruction.
+
+    `before` passes the arguments, `after` takes over the results.
+    """
+
+    targets: tuple[int, ...]
+    selector: Source | None
+    before: tuple[Step, ...]
+    after: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Back to the caller; of an entry: exit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The thread ends."""
+
+
+Control: TypeAlias = Branch | TableBranch | Call | Return | Exit
+
+
+@dataclass(slots=True)
+class Op:
+    """A decoded instruction: `step` or `control`. `guard` gives its predicate, `negated` is the `!` of it."""
+
+    step: Step | None
+    control: Control | None
+    guard: Source | None
+    negated: bool
+    opcode: str
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class Program:
+    """
+    An entry and all that it calls.
+
+    Sizes and offsets are in bytes. `shared` are (offset, size) of the shared variables, offsets of shared memory
+    as `tirx.sim.memory.addresses` says; `dynamic_offset` is where dynamic shared memory starts.
+    """
+
+    name: str
+    code: list[Op]
+    register_counts: dict[int, int]
+    watched: tuple[str, ...]  # names of the watched registers, by state row
+    initially_undefined: tuple[bool, ...]
+    parameters: tuple[tuple[Variable, int], ...]
+    parameter_bytes: int
+    shared: tuple[tuple[int, int], ...]
+    shared_end: int
+    local_bytes: int
+    directives: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])

@@ -1,0 +1,53 @@
+"""Arguments and results of calls: copied between the caller's and the callee's parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import TYPES, Mask
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.program.code import Step
+from tirx.sim.reader.syntax import Immediate, Name, Operand, Variable
+
+
+def copy_parameter(decoder: Decoder, item: Operand, formal: Variable, *, into: bool) -> Step:
+    """
+    A step that copies the actual parameter `item` to the callee's `formal` (`into`) or back.
+
+    Actual parameters are `.param` variables of the caller, registers, or (arguments only) literals.
+    """
+    target = decoder.symbols.place(formal).address
+    actual = decoder.instruction.scope.variable(item.name) if isinstance(item, Name) else None
+    if actual is not None and actual.space == "param":
+        place = decoder.symbols.place(actual)
+        if place.space != "local" or actual.size != formal.size:
+            raise decoder.error(f"expected a parameter of {formal.size} bytes for {formal.name}, found {actual.name}")
+        first, second = (place.address, target) if into else (target, place.address)
+        size = formal.size
+
+        def copy(strand: Strand, mask: Mask) -> None:
+            memory = strand.cta.local_bytes[strand.first : strand.last]
+            rows = np.flatnonzero(mask)
+            memory[rows, second : second + size] = memory[rows, first : first + size]
+
+        return copy
+    value_type = TYPES[formal.type]
+    if formal.is_array or not (isinstance(item, Name) or (into and isinstance(item, Immediate))):
+        raise decoder.error(f"expected a .param variable for {formal.name}")
+    if into:
+        source = decoder.source(item, value_type, wide=True)
+
+        def pass_value(strand: Strand, mask: Mask) -> None:
+            memory = strand.cta.local_bytes[strand.first : strand.last]
+            values = np.ascontiguousarray(source(strand, mask)[mask])
+            memory[mask, target : target + value_type.bytes] = values.view(np.uint8).reshape(-1, value_type.bytes)
+
+        return pass_value
+    put = decoder.destination(item, value_type, wide=True)
+
+    def take_value(strand: Strand, mask: Mask) -> None:
+        memory = strand.cta.local_bytes[strand.first : strand.last, target : target + value_type.bytes]
+        put(strand, mask, np.ascontiguousarray(memory).view(value_type.dtype)[:, 0])
+
+    return take_value

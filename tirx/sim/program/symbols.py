@@ -1,0 +1,208 @@
+"""Names to places: registers to rows of banks, variables to addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx.sim.core.types import TYPES
+from tirx.sim.errors import SimError
+from tirx.sim.memory.addresses import GENERIC_BASE, GLOBAL_BASE, SHARED_BASE, SHARED_LIMIT
+from tirx.sim.memory.flat import FlatMemory
+from tirx.sim.program.code import Register
+from tirx.sim.reader.scope import Scope
+from tirx.sim.reader.syntax import TYPE_SIZES, Function, Group, Initializer, Module, Name, Operand, Variable, Vector
+from tirx.sim.reader.syntax import Address as AddressOperand
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a variable is: an address in state space `space` ("param" only for parameters of the entry)."""
+
+    space: str
+    address: int
+
+
+def names_in(operand: Operand) -> list[str]:
+    """The names that an operand mentions."""
+    pending: list[Operand] = [operand]
+    found: list[str] = []
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Name):
+            found.append(each.name)
+        elif isinstance(each, (Vector, Group)):
+            pending += each.items
+        elif isinstance(each, AddressOperand):
+            pending += [each.base, *each.rest]
+    return found
+
+
+class Symbols:
+    """
+    The names of an entry and of the functions it may call (`functions`, the entry first).
+
+    Shared memory starts at `SHARED_BASE`; extern arrays without bounds all start behind the others and share
+    `dynamic_shared` bytes. Variables of functions in `.local` and `.param` have a fixed place in each thread's
+    memory: PTX without recursion needs no stack.
+    """
+
+    def __init__(self, module: Module, functions: list[Function], dynamic_shared: int):
+        self.module = module
+        self.functions = functions
+        self.global_memory = FlatMemory("global", GLOBAL_BASE)
+        self.const_memory = FlatMemory("const", GENERIC_BASE["const"])
+        self.register_counts: dict[int, int] = {}
+        self._registers: dict[tuple[int, str], Register] = {}
+        self._watch: dict[tuple[int, str], int] = {}
+        self._places: dict[int, Place] = {}
+        self._place_parameters(functions[0])
+        self._place_locals()
+        self._place_module_variables()
+        self._place_shared(dynamic_shared)
+
+    # Registers
+
+    def register(self, scope: Scope, name: str) -> Register | None:
+        """The register `name`, or None if that is none."""
+        found = scope.register(name)
+        if found is None:
+            return None
+        owner, type_name = found
+        key = (id(owner), name)
+        register = self._registers.get(key)
+        if register is None:
+            register_type = TYPES[type_name]
+            row = self.register_counts.get(register_type.bits, 0)
+            self.register_counts[register_type.bits] = row + 1
+            register = Register(name, register_type, row)
+            self._registers[key] = register
+        return register
+
+    def watch(self, registers: list[Register]) -> None:
+        """From now on `register` gives these ones a state row, in this order."""
+        rows = {id(register): row for row, register in enumerate(registers)}
+        for key, register in self._registers.items():
+            if id(register) in rows:
+                self._registers[key] = Register(register.name, register.type, register.row, rows[id(register)])
+
+    # Variables
+
+    def place(self, variable: Variable) -> Place:
+        found = self._places.get(id(variable))
+        if found is None:
+            raise SimError(f"{variable.name} (.{variable.space}) has no definition in this module", variable.line)
+        return found
+
+    def function(self, name: str) -> Function | None:
+        return self.module.functions.get(name)
+
+    def _place_parameters(self, entry: Function) -> None:
+        offset = 0
+        parameters: list[tuple[Variable, int]] = []
+        for variable in entry.parameters:
+            offset = -(-offset // variable.alignment) * variable.alignment
+            self._places[id(variable)] = Place("param", offset)
+            parameters.append((variable, offset))
+            offset += variable.size
+        self.parameters = tuple(parameters)
+        self.parameter_bytes = offset
+
+    def _place_locals(self) -> None:
+        offset = 0
+        for function in self.functions:
+            own = [variable for variable in function.variables if variable.space in ("local", "param")]
+            for variable in own + ([] if function.is_entry else function.parameters + function.returns):
+                offset = -(-offset // variable.alignment) * variable.alignment
+                self._places[id(variable)] = Place("local", offset)
+                offset += variable.size
+        self.local_bytes = offset
+
+    def _used(self) -> set[int]:
+        """Variables of the module that the code mentions (by identity)."""
+        used: set[int] = set()
+        for function in self.functions:
+            for instruction in function.code:
+                for operand in instruction.operands:
+                    for name in names_in(operand):
+                        variable = instruction.scope.variable(name)
+                        if variable is not None:
+                            used.add(id(variable))
+        return used
+
+    def _place_module_variables(self) -> None:
+        inner = [variable for function in self.functions for variable in function.variables]
+        variables = [each for each in self.module.variables + inner if each.space in ("global", "const")]
+        images: list[tuple[Variable, np.ndarray]] = []
+        for variable in variables:
+            if variable.external and variable.size == 0:
+                continue
+            memory = self.global_memory if variable.space == "global" else self.const_memory
+            image = np.zeros(variable.size, np.uint8)
+            address = memory.add(image, f"variable {variable.name}", read_only=variable.space == "const")
+            self._places[id(variable)] = Place(variable.space, address)
+            images.append((variable, image))
+        for variable, image in images:
+            self._initialize(variable, image)
+
+    def _initialize(self, variable: Variable, image: np.ndarray) -> None:
+        size = TYPE_SIZES[variable.type]
+        if len(variable.initializer) * size > variable.size:
+            raise SimError(f"{variable.name} has more initialisers than elements", variable.line)
+        for index, initializer in enumerate(variable.initializer):
+            bits = self._initial_bits(variable, initializer)
+            image[index * size : (index + 1) * size] = np.frombuffer(bits.to_bytes(size, "little"), np.uint8)
+
+    def _initial_bits(self, variable: Variable, initializer: Initializer) -> int:
+        bits = 8 * TYPE_SIZES[variable.type]
+        if initializer.kind == "symbol":
+            found = self.module.scope.variable(initializer.symbol)
+            if found is None:
+                raise SimError(f"expected a variable of this module, found {initializer.symbol!r}", variable.line)
+            place = self.place(found)
+            value = place.address + int(initializer.value) + (GENERIC_BASE[place.space] if initializer.generic else 0)
+            return value & ((1 << bits) - 1)
+        if isinstance(initializer.value, float) or variable.type in ("f16", "bf16", "f32", "f64"):
+            return _float_bits(variable, initializer)
+        return initializer.value & ((1 << bits) - 1)
+
+    def _place_shared(self, dynamic_shared: int) -> None:
+        used = self._used()
+        offset = SHARED_BASE
+        spans: list[tuple[int, int]] = []
+        inner = [variable for function in self.functions for variable in function.variables]
+        outer = [variable for variable in self.module.variables if id(variable) in used]
+        variables = [variable for variable in outer + inner if variable.space == "shared"]
+        dynamic = [variable for variable in variables if variable.size == 0 and variable.is_array]
+        for variable in variables:
+            if variable in dynamic:
+                continue
+            offset = -(-offset // variable.alignment) * variable.alignment
+            self._places[id(variable)] = Place("shared", offset)
+            spans.append((offset, variable.size))
+            offset += variable.size
+        for variable in dynamic:
+            offset = -(-offset // variable.alignment) * variable.alignment
+        for variable in dynamic:
+            self._places[id(variable)] = Place("shared", offset)
+        self.dynamic_offset = offset
+        if dynamic_shared:
+            spans.append((offset, dynamic_shared))
+            offset += dynamic_shared
+        if offset - SHARED_BASE > SHARED_LIMIT:
+            raise SimError(f"expected at most {SHARED_LIMIT} bytes of shared memory, found {offset - SHARED_BASE}")
+        self.shared = tuple(spans)
+        self.shared_end = offset
+
+
+def _float_bits(variable: Variable, initializer: Initializer) -> int:
+    value_type = TYPES[variable.type]
+    if initializer.kind in ("f32", "f64"):
+        source = np.dtype(np.uint32 if initializer.kind == "f32" else np.uint64)
+        value = np.array([initializer.value], source).view("f4" if initializer.kind == "f32" else "f8")
+    else:
+        value = np.array([initializer.value], np.float64)
+    if not value_type.is_float:
+        raise SimError(f"floating-point initialiser for {variable.name}, which is .{variable.type}", variable.line)
+    return int.from_bytes(value.astype(value_type.dtype).tobytes(), "little")

@@ -1,0 +1,220 @@
+"""A position in a list of tokens, and what both parsers do with it."""
+
+from __future__ import annotations
+
+import re
+
+from tirx.sim.errors import SimError
+from tirx.sim.reader.syntax import TYPE_SIZES, Immediate, Initializer, Variable
+from tirx.sim.reader.tokens import Token, tokenize
+
+_MAX_NESTING = 64
+
+
+class Cursor:
+    """Reads tokens one after another; raises SimError with the line where something else was expected."""
+
+    def __init__(self, text: str):
+        self.tokens: tuple[Token, ...] = tokenize(text)
+        self.index = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.index]
+
+    @property
+    def text(self) -> str:
+        return self.token.text
+
+    @property
+    def line(self) -> int:
+        return self.token.line
+
+    @property
+    def at_end(self) -> bool:
+        return self.token.kind == "end"
+
+    def peek(self, ahead: int = 1) -> Token:
+        return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
+
+    def next(self) -> Token:
+        token = self.token
+        if not self.at_end:
+            self.index += 1
+        return token
+
+    def accept(self, text: str) -> bool:
+        if self.token.text == text and self.token.kind in ("punctuation", "word"):
+            self.index += 1
+            return True
+        return False
+
+    def error(self, expected: str) -> SimError:
+        return SimError(f"expected {expected}, found {self.text!r}", self.line)
+
+    def expect(self, text: str) -> None:
+        if not self.accept(text):
+            raise self.error(repr(text))
+
+    def word(self, what: str) -> str:
+        if self.token.kind != "word":
+            raise self.error(what)
+        return self.next().text
+
+    def integer(self, what: str = "an integer") -> int:
+        negative = self.accept("-")
+        value = self.literal(what).value
+        if not isinstance(value, int):
+            raise self.error(what)
+        return -value if negative else value
+
+    def literal(self, what: str = "a literal") -> Immediate:
+        """A number, without a sign."""
+        if self.token.kind != "number":
+            raise self.error(what)
+        text = self.next().text
+        prefix = text[:2].lower()
+        if prefix == "0f" and len(text) == 10:
+            return Immediate("f32", int(text[2:], 16))
+        if prefix == "0d" and len(text) == 18:
+            return Immediate("f64", int(text[2:], 16))
+        if prefix != "0x" and re.search(r"[.eE]", text):
+            return Immediate("decimal", float(text))
+        digits = text.rstrip("U")
+        if re.fullmatch(r"0[0-7]+", digits):
+            return Immediate("integer", int(digits, 8))
+        if re.fullmatch(r"0\d+", digits):
+            raise SimError(f"expected an octal number, found {text!r}", self.line)
+        return Immediate("integer", int(digits, 0))
+
+    def integers(self) -> tuple[int, ...]:
+        """Integers between commas."""
+        values = [self.integer()]
+        while self.accept(","):
+            values.append(self.integer())
+        return tuple(values)
+
+    def skip_line(self) -> None:
+        line = self.line
+        while not self.at_end and self.line == line:
+            self.index += 1
+
+    def skip_past(self, text: str) -> None:
+        while not self.accept(text):
+            if self.at_end:
+                raise self.error(repr(text))
+            self.index += 1
+
+    def skip_braces(self) -> None:
+        """`{ ... }`, whatever is in it."""
+        self.expect("{")
+        depth = 1
+        while depth:
+            if self.at_end:
+                raise self.error("'}'")
+            text = self.next().text
+            depth += (text == "{") - (text == "}")
+
+    # Variables
+
+    def variables(self, space: str, *, external: bool = False) -> list[Variable]:
+        """What follows a state space up to `;`: attributes, names, bounds, initialisers."""
+        found = [self.variable(space, external=external)]
+        while self.accept(","):
+            first = found[0]
+            found.append(self._declarator(space, first.type, first.alignment, first.is_pointer, external))
+        self.expect(";")
+        return found
+
+    def variable(self, space: str, *, external: bool = False) -> Variable:
+        """One variable: `.align 16 .b8 name[32] = {...}`."""
+        alignment: int | None = None
+        element: str | None = None
+        lanes = 1
+        is_pointer = False
+        while self.token.kind == "word" and self.text.startswith("."):
+            directive = self.word("a type")[1:]
+            if directive == "align":
+                alignment = self.integer()
+            elif directive == "ptr":
+                is_pointer = True
+            elif directive in ("v2", "v4", "v8"):
+                lanes = int(directive[1:])
+            elif directive == "attribute":
+                self.skip_past(")")
+            elif directive in TYPE_SIZES:
+                element = directive
+            elif directive not in ("global", "shared", "const", "local", "texref"):
+                raise SimError(f"expected a type or .align, found '.{directive}'", self.line)
+        if element is None:
+            raise self.error("a type")
+        size = TYPE_SIZES[element] * lanes
+        if alignment is None:
+            alignment = size
+        if alignment <= 0 or alignment & (alignment - 1):
+            raise SimError(f"expected an alignment that is a power of two, found {alignment}", self.line)
+        return self._declarator(space, element, alignment, is_pointer, external, lanes)
+
+    def _declarator(
+        self, space: str, element: str, alignment: int, is_pointer: bool, external: bool, lanes: int = 1
+    ) -> Variable:
+        line = self.line
+        name = self.word("a variable name")
+        count, is_array, unbounded = lanes, lanes > 1, False
+        while self.accept("["):
+            is_array = True
+            if self.text == "]":
+                unbounded = True
+            else:
+                count *= self.integer("an array bound")
+            self.expect("]")
+        initializer: tuple[Initializer, ...] = ()
+        if self.accept("="):
+            initializer = tuple(self._initializer(0))
+            if unbounded:
+                count, unbounded = len(initializer), False
+        size = 0 if unbounded else count * TYPE_SIZES[element]
+        return Variable(space, name, element, size, alignment, line, is_array, is_pointer, external, initializer)
+
+    def _initializer(self, depth: int) -> list[Initializer]:
+        if depth > _MAX_NESTING:
+            raise SimError(f"braces nested more than {_MAX_NESTING} deep", self.line)
+        if self.accept("{"):
+            found: list[Initializer] = []
+            while not self.accept("}"):
+                found += self._initializer(depth + 1)
+                if not self.accept(","):
+                    self.expect("}")
+                    break
+            return found
+        if self.token.kind == "word":
+            name, generic = self.word("a symbol"), False
+            if name == "generic":
+                generic = True
+                self.expect("(")
+                name = self.word("a symbol")
+                self.expect(")")
+            return [Initializer(self.offset(), "symbol", name, generic)]
+        negative = self.accept("-")
+        literal = self.literal("an initialiser")
+        if negative:
+            literal = negated(literal)
+        return [Initializer(literal.value, literal.kind)]
+
+    def offset(self) -> int:
+        """A sum of signed integers, which may be empty."""
+        total = 0
+        while self.text in ("+", "-"):
+            sign = -1 if self.next().text == "-" else 1
+            total += sign * self.integer("an offset")
+        return total
+
+
+def negated(literal: Immediate) -> Immediate:
+    """`-literal`"""
+    value = literal.value
+    if isinstance(value, float):
+        return Immediate("decimal", -value)
+    if literal.kind in ("f32", "f64"):
+        return Immediate(literal.kind, value ^ (1 << (31 if literal.kind == "f32" else 63)))
+    return Immediate("integer", -value)

@@ -1,0 +1,152 @@
+"""What PTX text says, as values: operands, instructions, variables, functions. No meaning here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tirx.sim.reader.scope import Scope
+
+# Sizes in bytes of the fundamental types (PTX ISA, section 5.2).
+TYPE_SIZES = {
+    **dict.fromkeys(("b8", "u8", "s8", "e4m3", "e5m2"), 1),
+    **dict.fromkeys(("b16", "u16", "s16", "f16", "bf16"), 2),
+    **dict.fromkeys(("b32", "u32", "s32", "f32", "f16x2", "bf16x2", "tf32"), 4),
+    **dict.fromkeys(("b64", "u64", "s64", "f64", "f32x2"), 8),
+    "b128": 16,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A register, special register, variable, label or function, plus a byte offset."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A literal: an integer, the bits of an f32 (`0f...`) or f64 (`0d...`), or a decimal number with a point."""
+
+    kind: Literal["integer", "f32", "f64", "decimal"]
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """`{a, b, ...}`"""
+
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`[base + offset]`, or `[base, rest...]` of tensor instructions."""
+
+    base: Operand
+    offset: int = 0
+    rest: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """`!%p`"""
+
+    predicate: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """`%p|%q`: two results."""
+
+    first: Name
+    second: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`(a, b)`: the arguments or results of a call."""
+
+    items: tuple[Operand, ...]
+
+
+Operand: TypeAlias = "Name | Immediate | Vector | Address | Negated | Pair | Group"
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: `opcode` is all of it (`add.s32`), `guard` the predicate of `@p` and `negated` its `!`."""
+
+    opcode: str
+    operands: tuple[Operand, ...]
+    guard: Name | None
+    negated: bool
+    scope: Scope
+    line: int
+    text: str
+
+    @property
+    def root(self) -> str:
+        return self.opcode.split(".", 1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Initializer:
+    """One element of an initialiser: a number, or the address of a symbol plus an offset (`generic(symbol)`)."""
+
+    value: int | float = 0
+    kind: Literal["integer", "f32", "f64", "decimal", "symbol"] = "integer"
+    symbol: str = ""
+    generic: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A declared variable or parameter; `size` in bytes, 0 for an array without bounds. Compared by identity."""
+
+    space: str
+    name: str
+    type: str
+    size: int
+    alignment: int
+    line: int
+    is_array: bool = False
+    is_pointer: bool = False
+    external: bool = False
+    initializer: tuple[Initializer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BranchTargets:
+    """`label: .branchtargets L0, L1;`: the table of a `brx.idx`."""
+
+    labels: tuple[str, ...]
+    scope: Scope
+
+
+@dataclass(slots=True)
+class Function:
+    """A `.entry` or `.func`; without `defined` only a declaration."""
+
+    name: str
+    is_entry: bool
+    line: int
+    parameters: list[Variable]
+    returns: list[Variable]
+    scope: Scope
+    defined: bool = False
+    code: list[Instruction] = field(default_factory=list[Instruction])
+    variables: list[Variable] = field(default_factory=list[Variable])
+    directives: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+
+
+@dataclass(slots=True)
+class Module:
+    """All of a PTX text."""
+
+    scope: Scope
+    functions: dict[str, Function] = field(default_factory=dict[str, Function])
+    variables: list[Variable] = field(default_factory=list[Variable])
+    version: str = ""
+    target: str = ""

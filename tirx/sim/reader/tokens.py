@@ -1,0 +1,51 @@
+"""PTX text to tokens (PTX ISA, section 4)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tirx.sim.errors import SimError
+
+TokenKind: TypeAlias = Literal["string", "number", "word", "punctuation", "end"]
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>[ \t\r\f\n]+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]*)
+    | (?P<string>"[^"\n]*")
+    | (?P<number>0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | 0[xX][0-9a-fA-F]+U?\b | 0[bB][01]+U?\b
+               | \d+\.\d*(?:[eE][+-]?\d+)? | \.\d+(?:[eE][+-]?\d+)?\b | \d+[eE][+-]?\d+ | \d+U?\b)
+    | (?P<word>[.%$_A-Za-z][\w$]*(?:(?:\.|::)[\w$]+)*)
+    | (?P<punctuation>[{}()\[\],;:|!@<>=+\-*/~&^?])
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token and the line (1-based) it is on."""
+
+    kind: TokenKind
+    text: str
+    line: int
+
+
+def tokenize(text: str) -> tuple[Token, ...]:
+    """The tokens of `text`, closed by one of kind "end". Raises SimError at a character that starts no token."""
+    tokens: list[Token] = []
+    position, line = 0, 1
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            found = text[position : position + 20].split("\n")[0]
+            raise SimError(f"expected a PTX token, found {found!r}", line)
+        kind = match.lastgroup
+        if kind == "space":
+            line += match.group().count("\n")
+        elif kind == "string" or kind == "number" or kind == "word" or kind == "punctuation":
+            tokens.append(Token(kind, match.group(), line))
+        position = match.end()
+    tokens.append(Token("end", "end of file", line))
+    return tuple(tokens)

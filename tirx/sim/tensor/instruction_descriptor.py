@@ -1,0 +1,133 @@
+"""Instruction descriptors of tcgen05.mma (PTX ISA, section 9.7.16.4.2), kinds f16, tf32, f8f6f4 and i8."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tirx.sim.errors import SimError
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """
+    A `.kind`: `depth` is K of a dense instruction, `element` the bytes of an operand's element in shared memory;
+    `types` and `results` are the codes of operand and D types.
+    """
+
+    name: str
+    depth: int
+    element: int
+    types: dict[int, str]
+    results: dict[int, str]
+
+
+KINDS = {
+    "f16": Kind("f16", 16, 2, {0: "f16", 1: "bf16"}, {0: "f16", 1: "f32"}),
+    "tf32": Kind("tf32", 8, 4, {2: "tf32"}, {1: "f32"}),
+    "f8f6f4": Kind("f8f6f4", 32, 1, {0: "e4m3", 1: "e5m2", 3: "e2m3", 4: "e3m2", 5: "e2m1"}, {0: "f16", 1: "f32"}),
+    "i8": Kind("i8", 32, 1, {0: "u8", 1: "s8"}, {2: "s32"}),
+}
+NARROW = ("e2m3", "e3m2", "e2m1")  # types of less than 8 bits
+_MAX_SHIFTS = (0, 8, 16, 32)
+_WEIGHT_STATIONARY = ((32, 64, 128), (64, 128, 256))
+# i8 has steps of 16 in N, and these below 32.
+_I8_SMALL_N = (8, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionDescriptor:
+    """The decoded fields; `transpose` means MN-major."""
+
+    kind: Kind
+    a: str
+    b: str
+    d: str
+    m: int
+    n: int
+    negate_a: bool
+    negate_b: bool
+    transpose_a: bool
+    transpose_b: bool
+    saturate: bool
+    max_shift: int
+
+
+def decode_instruction_descriptor(bits: int, kind_name: str, weight_stationary: bool) -> InstructionDescriptor:
+    """
+    The fields of a 32-bit descriptor for a dense instruction with cta_group::1.
+
+    Raises SimError for fields that are reserved, types that the kind does not have, and shapes that do not exist.
+    """
+
+    def field(low: int, width: int) -> int:
+        return (bits >> low) & ((1 << width) - 1)
+
+    def illegal(message: str) -> NoReturn:
+        raise SimError(f"illegal instruction descriptor {bits:#010x} for kind::{kind_name}: {message}")
+
+    kind = KINDS[kind_name]
+    if field(0, 3):
+        illegal("the sparsity bits 0-2 are set, but the instruction is dense")
+    if field(6, 1) or field(23, 1) or field(29, 1):
+        illegal("bits 6, 23 and 29 must be zero")
+    types: list[str] = []
+    for name, low in (("A", 7), ("B", 10)):
+        if field(low, 3) not in kind.types:
+            illegal(f"type code {field(low, 3)} of {name}, expected one of {kind.types}")
+        types.append(kind.types[field(low, 3)])
+    if field(4, 2) not in kind.results:
+        illegal(f"type code {field(4, 2)} of D, expected one of {kind.results}")
+    a, b = types
+    decoded = InstructionDescriptor(
+        kind=kind,
+        a=a,
+        b=b,
+        d=kind.results[field(4, 2)],
+        m=field(24, 5) << 4,
+        n=field(17, 6) << 3,
+        negate_a=bool(field(13, 1)),
+        negate_b=bool(field(14, 1)),
+        transpose_a=bool(field(15, 1)),
+        transpose_b=bool(field(16, 1)),
+        saturate=bool(field(3, 1)),
+        max_shift=_MAX_SHIFTS[field(30, 2)],
+    )
+    problem = _problem(decoded, weight_stationary)
+    if problem:
+        illegal(problem)
+    return decoded
+
+
+def _problem(decoded: InstructionDescriptor, weight_stationary: bool) -> str:
+    """What is wrong with a combination of fields, or an empty string."""
+    is_i8 = decoded.kind.name == "i8"
+    if decoded.saturate and not is_i8:
+        return "saturate (bit 3) is for kind::i8"
+    if is_i8 and (decoded.negate_a or decoded.negate_b):
+        return "negation (bits 13, 14) is not for kind::i8"
+    if decoded.kind.name == "f16" and decoded.a != decoded.b:
+        return f"A is {decoded.a} and B is {decoded.b}, expected the same type"
+    if decoded.d == "f16" and decoded.a == "bf16":
+        return "D is f16, but A and B are bf16"
+    for name, element, transposed in (("A", decoded.a, decoded.transpose_a), ("B", decoded.b, decoded.transpose_b)):
+        if transposed and element in NARROW:
+            return f"{name} is {element}, which cannot be MN-major"
+    if decoded.max_shift and not weight_stationary:
+        return "the maximum shift (bits 30-31) is for tcgen05.mma.ws"
+    if not _shape_exists(decoded, weight_stationary):
+        return f"there is no shape M={decoded.m}, N={decoded.n}{' of .ws' if weight_stationary else ''}"
+    return ""
+
+
+def _shape_exists(decoded: InstructionDescriptor, weight_stationary: bool) -> bool:
+    m, n = decoded.m, decoded.n
+    if weight_stationary:
+        return m in _WEIGHT_STATIONARY[0] and n in _WEIGHT_STATIONARY[1]
+    if m not in (64, 128) or not 8 <= n <= 256:
+        return False
+    if m == 128 or (decoded.transpose_b and decoded.kind.element == 1):
+        return n % 16 == 0
+    if decoded.kind.name == "i8":
+        return n in _I8_SMALL_N or n % 16 == 0
+    return True

@@ -1,0 +1,81 @@
+"""The tensor memory of a CTA: 128 lanes x 512 columns of 32 bits, and its allocation (section 9.7.16.1, .7)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx.sim.core.types import Array
+from tirx.sim.errors import SimError
+from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.tensor.data_path import COLUMNS, LANES
+
+_MIN_COLUMNS = 32
+
+
+class TensorMemory:
+    """`values[lane, column]`; `allocations` are column -> number of columns."""
+
+    def __init__(self, monitor: Monitor, rank: int):
+        self.values: Array = np.zeros((LANES, COLUMNS), np.uint32)
+        self.allocations: dict[int, int] = {}
+        self._monitor = monitor
+        self._rank = rank
+        self._owner: Array = np.zeros(COLUMNS, np.int64)  # number of the allocation of each column, 0: none
+        self._count = 0
+        self._smallest = COLUMNS
+        self._relinquished = False
+
+    def check_count(self, count: int) -> None:
+        if not _MIN_COLUMNS <= count <= COLUMNS or count & (count - 1):
+            raise SimError(f"expected a power of two from {_MIN_COLUMNS} to {COLUMNS} columns, found {count}")
+
+    def allocate(self, count: int) -> int | None:
+        """The first of `count` new columns; None if there are not that many free ones now."""
+        self.check_count(count)
+        if self._relinquished:
+            raise SimError("tcgen05.alloc after tcgen05.relinquish_alloc_permit")
+        if count > self._smallest:
+            raise SimError(f"tcgen05.alloc of {count} columns after one of {self._smallest}: sizes must not increase")
+        # From the top, so that a program that takes its columns to start at 0 is found out.
+        for column in range(COLUMNS - count, -1, -count):
+            if not self._owner[column : column + count].any():
+                self._count += 1
+                self._smallest = count
+                self._owner[column : column + count] = self._count
+                self.allocations[column] = count
+                self._monitor.tensor_allocated(self._rank, column, count)
+                return column
+        return None
+
+    def free(self, address: int, count: int, thread: int) -> None:
+        self.check_count(count)
+        column = address & 0xFFFF
+        if address >> 16 or self.allocations.get(column) != count:
+            raise SimError(f"tcgen05.dealloc of {count} columns at {address:#x}, but {self.describe()}")
+        self._monitor.tensor_freed(self._rank, column, count, thread)
+        self._owner[column : column + count] = 0
+        del self.allocations[column]
+
+    def relinquish(self) -> None:
+        self._relinquished = True
+
+    def describe(self) -> str:
+        shown = ", ".join(f"{count} at {column:#x}" for column, count in sorted(self.allocations.items()))
+        return f"the allocated columns are {shown or 'none'}"
+
+    def check_cells(self, lanes: Array, columns: Array, what: str) -> None:
+        """SimError unless all cells exist and belong to one allocation."""
+        if lanes.min() < 0 or lanes.max() >= LANES or columns.min() < 0 or columns.max() >= COLUMNS:
+            raise SimError(
+                f"{what}: lanes {int(lanes.min())}-{int(lanes.max())}, columns {int(columns.min())}-{int(columns.max())} "
+                f"are not in tensor memory ({LANES} lanes, {COLUMNS} columns)"
+            )
+        owners = np.unique(self._owner[columns])
+        if owners[0] == 0:
+            raise SimError(f"{what}: columns {int(columns.min())}-{int(columns.max())}, but {self.describe()}")
+        if len(owners) > 1:
+            raise SimError(f"{what}: columns {int(columns.min())}-{int(columns.max())} are of several allocations")
+
+    def check_exit(self) -> None:
+        if self.allocations:
+            raise SimError(f"tensor memory is not deallocated when the CTA ends: {self.describe()}")

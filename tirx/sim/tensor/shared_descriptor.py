@@ -1,0 +1,121 @@
+"""Shared memory descriptors of tcgen05 (PTX ISA, section 9.7.16.5.1): their fields and the addresses they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from tirx.sim.core.types import Array
+from tirx.sim.errors import SimError
+
+
+@dataclass(frozen=True, slots=True)
+class SwizzleMode:
+    """
+    A value of bits 61-63. `row` is the length in bytes of a row of the pattern, `group` the rows that repeat (along M or
+    N if K-major, along K if MN-major), and an address is XORed with `(address >> shift) & mask`.
+    """
+
+    name: str
+    row: int
+    mask: int
+    shift: int
+    mn_group: int
+
+
+SWIZZLE_MODES = {
+    0: SwizzleMode("none", 16, 0x00, 3, 8),
+    1: SwizzleMode("128B with 32-byte atoms", 128, 0x60, 2, 4),
+    2: SwizzleMode("128B", 128, 0x70, 3, 8),
+    4: SwizzleMode("64B", 64, 0x30, 3, 8),
+    6: SwizzleMode("32B", 32, 0x10, 3, 8),
+}
+_ATOM_32B = 1
+_NONE = 0
+_K_GROUP = 8
+_CHUNK = 16
+
+# Fields: lowest bit and width.
+_START, _LEADING, _STRIDE = (0, 14), (16, 14), (32, 14)
+_CONSTANT, _BASE_OFFSET, _ABSOLUTE, _MODE = (46, 3), (49, 3), (52, 1), (61, 3)
+_RESERVED = ((14, 2), (30, 2), (53, 8))
+
+
+class SharedDescriptor:
+    """
+    A descriptor of the operand `what`; raises SimError for one that is not legal on sm_100a.
+
+    Addresses are bytes of the CTA's shared memory (18 bits, without the rank).
+    """
+
+    def __init__(self, bits: int, what: str):
+        self.bits = bits & ((1 << 64) - 1)
+        self.what = what
+        self.start = self._field(_START) << 4
+        self.leading = self._field(_LEADING) << 4
+        self.stride = self._field(_STRIDE) << 4
+        for field in _RESERVED:
+            if self._field(field):
+                self._illegal(f"bits {field[0]}-{field[0] + field[1] - 1} must be zero")
+        if self._field(_CONSTANT) != 1:
+            self._illegal(f"bits 46-48 must be 0b001, found {self._field(_CONSTANT):#05b}")
+        if self._field(_BASE_OFFSET):
+            self._illegal(f"base offset {self._field(_BASE_OFFSET)}: only 0 is simulated")
+        if self._field(_ABSOLUTE):
+            self._illegal("absolute leading dimension addresses (bit 52) do not exist on sm_100a")
+        if self._field(_MODE) not in SWIZZLE_MODES:
+            self._illegal(f"swizzle mode {self._field(_MODE)} does not exist")
+        self.number = self._field(_MODE)
+        self.mode = SWIZZLE_MODES[self.number]
+
+    def _field(self, field: tuple[int, int]) -> int:
+        low, width = field
+        return (self.bits >> low) & ((1 << width) - 1)
+
+    def _illegal(self, message: str) -> NoReturn:
+        raise SimError(f"illegal shared memory descriptor {self.bits:#018x} of {self.what}: {message}")
+
+    def _swizzled(self, addresses: Array) -> Array:
+        return addresses ^ ((addresses >> self.mode.shift) & self.mode.mask)
+
+    def _check_start(self, rows: int) -> None:
+        """With base offset 0 the pattern starts at a multiple of its size; the start lies in its first row."""
+        period = rows * self.mode.row
+        if self.number != _NONE and self.start % period >= self.mode.row:
+            self._illegal(
+                f"start {self.start:#x} is not in the first row of a {self.mode.name} pattern, which is {period} bytes "
+                "and aligned to that as the base offset is 0"
+            )
+
+    def k_major(self, rows: Array, size: int) -> Array:
+        """Addresses (len(rows), size): bytes [0, size) along K of each row (M or N index)."""
+        if self.number == _ATOM_32B:
+            self._illegal("128B swizzle with 32-byte atoms has no K-major layout")
+        self._check_start(_K_GROUP)
+        row = self.mode.row
+        if self.number != _NONE and self.start % row + size > row:
+            self._illegal(f"{size} bytes of K from byte {self.start % row} leave the swizzle row of {row} bytes")
+        index, byte = rows[:, None], np.arange(size)[None, :]
+        step = self.leading if self.number == _NONE else _CHUNK
+        column = byte // _CHUNK * step + byte % _CHUNK
+        return self._swizzled(self.start + index % _K_GROUP * row + index // _K_GROUP * self.stride + column)
+
+    def mn_major(self, rows: Array, depth: int, element: int) -> Array:
+        """Addresses (len(rows), depth, element): the `element` bytes of each of `depth` elements along K of each row."""
+        if (element == 4) != (self.number == _ATOM_32B):
+            self._illegal(
+                f"MN-major elements of {element} bytes with swizzle {self.mode.name}: 32-bit elements need 128B swizzle "
+                "with 32-byte atoms, others must not have it"
+            )
+        row, group = self.mode.row, self.mode.mn_group
+        self._check_start(group)
+        if self.number != _NONE and self.start % row:
+            self._illegal(f"MN-major start {self.start:#x} is not a multiple of the row of {row} bytes")
+        per_row = row // element
+        index, k, byte = rows[:, None, None], np.arange(depth)[None, :, None], np.arange(element)[None, None, :]
+        # Leading and stride offsets trade places without a swizzle.
+        chunk, next_group = (self.stride, self.leading) if self.number == _NONE else (self.leading, self.stride)
+        within = index % per_row * element + index // per_row * chunk
+        return self._swizzled(self.start + within + k % group * row + k // group * next_group + byte)
