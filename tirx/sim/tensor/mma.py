@@ -10,6 +10,7 @@ from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.numerics.formats import bytes_used, decode_elements, unpack_groups
+from tirx.sim.numerics.products import product
 from tirx.sim.tensor.data_path import LANES, accumulator_cells, operand_lanes
 from tirx.sim.tensor.instruction_descriptor import (
     KINDS,
@@ -74,7 +75,7 @@ def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operan
             cta.monitor.tensor_async_read(cta.rank, out_lanes, out_columns, thread, f"{what} D", shape)
         cta.monitor.tensor_async_write(cta.rank, out_lanes, out_columns, thread, "mma", f"{what} D", shape)
     old = tensor.values[lanes, columns] if operands.accumulate else None
-    result = _accumulate(a @ b.T, old, fields, operands.scale)
+    result = _accumulate(product(a, b), old, fields, operands.scale)
     tensor.values[out_lanes, out_columns] = result[written]
     cta.launch.made_progress()
 
@@ -86,16 +87,16 @@ def _written(disabled: tuple[int, ...] | None, lanes: Array) -> Mask:
     return ~off[lanes]
 
 
-def _accumulate(product: Array, old: Array | None, fields: InstructionDescriptor, scale: int | None) -> Array:
+def _accumulate(fresh: Array, old: Array | None, fields: InstructionDescriptor, scale: int | None) -> Array:
     """The new cells (uint32) of D."""
     if fields.d == "s32":
-        total = product.astype(np.int64)
+        total = fresh.astype(np.int64)
         if old is not None:
             total = total + old.view(np.int32)
         if fields.saturate:
             total = np.clip(total, -(2**31), 2**31 - 1)
         return (total & 0xFFFFFFFF).astype(np.uint32)
-    total = product
+    total = fresh
     if old is not None:
         values = old.view(np.float32) if fields.d == "f32" else (old & 0xFFFF).astype(np.uint16).view(np.float16)
         total = total + values.astype(np.float64) * 2.0 ** -(scale or 0)

@@ -1,0 +1,87 @@
+"""Which elements of a matrix a lane's registers hold: mma.sync (PTX ISA, section 9.7.14.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tirx.sim.core.strand import WARP
+from tirx.sim.core.types import Array
+
+Operand = Literal["a", "b", "c"]
+
+_LANE = np.arange(WARP)[None, :]
+_GROUP, _THREAD = _LANE >> 2, _LANE & 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fragment:
+    """
+    Row and column of element i of a lane, and which of the warp's matrices it is in: arrays (elements, 32).
+
+    B is N x K, as A is M x K.
+    """
+
+    rows: Array
+    columns: Array
+    matrices: Array
+
+    @property
+    def elements(self) -> int:
+        return self.rows.shape[0]
+
+
+def _fragment(rows: Array, columns: Array, matrices: Array | int = 0) -> Fragment:
+    return Fragment(*np.broadcast_arrays(rows, columns, np.asarray(matrices)))
+
+
+def matrix_fragment(operand: Operand, m: int, k: int, bits: int) -> Fragment:
+    """
+    Fragments of m8n8kK and m16n8kK with elements of `bits` bits (f64: m8n8k4 and m16n8kK too).
+
+    Elements are packed along K, `32 // bits` to a register, four threads side by side.
+    """
+    if operand == "c":
+        element = np.arange(m * 8 // WARP)[:, None]
+        return _fragment(_GROUP + 8 * (element >> 1), 2 * _THREAD + (element & 1))
+    rows = m if operand == "a" else 8
+    packed = max(1, 32 // bits)
+    element = np.arange(rows * k // WARP)[:, None]
+    register, within = element // packed, element % packed
+    halves = rows // 8
+    depth = packed * _THREAD + within + register // halves * 4 * packed
+    return _fragment(_GROUP + 8 * (register % halves), depth)
+
+
+def quad_fragment(operand: Operand, layout: str) -> Fragment:
+    """f16 m8n8k4: four products 8x8x4; `layout` is row or col, for C and D their type."""
+    high, thread = 4 * (_LANE >= 16), _LANE % 4
+    matrices = _GROUP & 3
+    if operand == "c":
+        element = np.arange(8)[:, None]
+        if layout == "f16":
+            return _fragment(thread + high, element, matrices)
+        row = (_LANE & 1) + (element & 2) + high
+        return _fragment(row, (element & 4) + (_LANE & 2) + (element & 1), matrices)
+    element = np.arange(4)[:, None]
+    # Row-major A and column-major B are contiguous along K in a lane.
+    if layout == ("row" if operand == "a" else "col"):
+        return _fragment(thread + high, element, matrices)
+    return _fragment(element + high, thread, matrices)
+
+
+def to_matrices(fragment: Fragment, values: Array, count: int, rows: int, columns: int) -> Array:
+    """Values (elements, warps, 32) of a fragment as matrices (warps, count, rows, columns)."""
+    warps = values.shape[1]
+    found = np.zeros((warps, count, rows, columns), values.dtype)
+    for warp in range(warps):
+        found[warp, fragment.matrices, fragment.rows, fragment.columns] = values[:, warp]
+    return found
+
+
+def from_matrices(fragment: Fragment, matrices: Array) -> Array:
+    """The inverse: (warps, count, rows, columns) to (elements, warps, 32)."""
+    chosen = matrices[:, fragment.matrices, fragment.rows, fragment.columns]
+    return chosen.swapaxes(0, 1)
