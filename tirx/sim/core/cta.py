@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tirx.sim.core.barrier import CtaBarriers, WarpBarriers
+from tirx.sim.core.copies import CopyGroups
 from tirx.sim.core.mbarrier import MAX_COUNT, Mbarrier
 from tirx.sim.core.strand import WARP, Frame, RegisterState, Strand
 from tirx.sim.core.types import Array, Mask, RegisterFile
@@ -64,6 +65,8 @@ class Cta:
         self.barriers = CtaBarriers(self.thread_count, self.monitor, launch.made_progress)
         self.warp_barriers = [WarpBarriers(self.monitor, launch.made_progress) for _ in range(warps)]
         self.mbarriers: dict[int, Mbarrier] = {}
+        self.copies = CopyGroups(count)
+        self.bulk_copies = CopyGroups(count)
         self.cluster_generation = np.zeros(count, np.int64)
         self.strands: list[Strand] = []
         if launch.interleaves:

@@ -1,8 +1,189 @@
-"""placeholder"""
+"""The monitor that checks: vector clocks, and shadows of shared and tensor memory."""
 
-from tirx.sim.hazards.monitor import Monitor
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from tirx.sim.core.types import Array
+from tirx.sim.errors import SimError
+from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.monitor import Monitor, Snapshot, TensorAccess
+from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
+from tirx.sim.hazards.tensor_shadow import TensorShadow
+
+_WARP = 32
+# What travels with a .relaxed mbarrier operation: completions and tcgen05 order, but not generic accesses.
+_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN)
+
+
+def _bytes(offsets: Array, width: int) -> Array:
+    return offsets[:, None] + np.arange(width)
 
 
 class Checker(Monitor):
+    """For a cluster of `ctas` with `lanes` lanes each, and `shared_end` bytes of shared memory."""
+
     def __init__(self, ctas: int, lanes: int, shared_end: int):
-        pass
+        threads = ctas * lanes
+        self._clocks = Clocks(threads)
+        self._shared = [SharedShadow(self._clocks, shared_end, threads // _WARP) for _ in range(ctas)]
+        self._tensor = [TensorShadow(self._clocks) for _ in range(ctas)]
+        self._mbarriers: dict[tuple[int, int], tuple[int, int]] = {}  # (rank, offset) -> thread and instant of init
+        self._fenced: Array = np.zeros(threads, np.int64)  # last fence of each thread that covers mbarrier.init
+        self._ordered: dict[object, Array] = {}
+
+    def tick(self) -> None:
+        self._clocks.now += 1
+
+    def mark(self) -> int:
+        return self._clocks.now
+
+    # Order
+
+    def release(self, threads: Array) -> Snapshot:
+        return self._clocks.release(threads) if len(threads) else None
+
+    def acquire(self, threads: Array, snapshot: Snapshot) -> None:
+        if snapshot is not None and len(threads):
+            self._clocks.acquire(threads, snapshot)
+
+    def relaxed(self, threads: Array) -> Snapshot:
+        snapshot = self._clocks.nothing()
+        snapshot[Row.TENSOR_SENT] = self._clocks.known[Row.TENSOR_SENT, threads].max(axis=0)
+        return snapshot
+
+    def acquire_relaxed(self, threads: Array, snapshot: Snapshot) -> None:
+        if snapshot is None:
+            return
+        for row in _RELAXED:
+            known = self._clocks.known[row]
+            known[threads] = np.maximum(known[threads], snapshot[row])
+
+    def join(self, first: Snapshot, second: Snapshot) -> Snapshot:
+        if first is None or second is None:
+            return second if first is None else first
+        return np.maximum(first, second)
+
+    def ordered_access(self, place: object, threads: Array) -> None:
+        before = self._ordered.get(place)
+        if before is not None:
+            self._clocks.acquire(threads, before)
+        after = self._clocks.release(threads)
+        self._ordered[place] = after if before is None else np.maximum(before, after)
+
+    def proxy_fence(self, threads: Array) -> None:
+        # Of the thread's own writes: it is the writer that has to fence, before it synchronises.
+        self._clocks.own(Row.PROXY, threads)
+        self._fenced[threads] = self._clocks.now
+
+    def mbarrier_fence(self, threads: Array) -> None:
+        self._fenced[threads] = self._clocks.now
+
+    # Shared memory
+
+    def shared_load(self, rank: int, offsets: Array, width: int, threads: Array, strong: bool = False) -> None:
+        self._shared[rank].load(_bytes(offsets, width), threads, strong)
+
+    def shared_store(self, rank: int, offsets: Array, values: Array, threads: Array, strong: bool = False) -> None:
+        raw = np.ascontiguousarray(values).view(np.uint8)
+        kind = Writer.STRONG if strong else Writer.GENERIC
+        self._shared[rank].store(_bytes(offsets, raw.shape[1]), raw, threads, kind)
+
+    def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
+        places = _bytes(offsets, width)
+        self._shared[rank].load(places, threads, True)
+        self._shared[rank].store(places, np.zeros(places.shape, np.uint8), threads, Writer.STRONG)
+
+    def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
+        places = _bytes(offsets, width)
+        self._shared[rank].store(places, np.zeros(places.shape, np.uint8), threads, Writer.COPY)
+
+    def copies_waited(self, threads: Array, marks: Array) -> None:
+        self._clocks.own(Row.COPIED, threads, marks)
+
+    # mbarrier objects
+
+    def mbarrier_init(self, rank: int, offset: int, thread: int) -> None:
+        self._shared[rank].set_mbarrier(offset, thread, True)
+        self._mbarriers[rank, offset] = (thread, self._clocks.now)
+
+    def mbarrier_inval(self, rank: int, offset: int, thread: int) -> None:
+        self.mbarrier_use(rank, offset, thread)
+        self._shared[rank].set_mbarrier(offset, thread, False)
+        del self._mbarriers[rank, offset]
+
+    def mbarrier_use(self, rank: int, offset: int, thread: int, asynchronous: bool = False) -> None:
+        maker, instant = self._mbarriers[rank, offset]
+        if thread != maker and self._clocks.known[Row.GENERIC, thread, maker] < instant:
+            raise SimError(
+                f"the mbarrier object at {offset:#x} is used by thread {thread}, not ordered behind its initialisation by "
+                f"thread {maker}"
+            )
+        if asynchronous and self._fenced[maker] < instant:
+            raise SimError(
+                f"the mbarrier object at {offset:#x} is used by the async proxy, but thread {maker} has not executed "
+                "fence.mbarrier_init or fence.proxy.async after its initialisation"
+            )
+
+    # Async proxy
+
+    def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:
+        self._shared[rank].async_read(offsets, thread, what, bulk)
+
+    def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+        self._shared[rank].async_write(offsets, thread, what)
+
+    def bulk_completed(self, thread: int) -> Snapshot:
+        snapshot = self._clocks.release(np.array([thread]))
+        snapshot[Row.BULK_WRITTEN, thread] = self._clocks.now
+        return snapshot
+
+    def bulk_read_done(self, thread: int) -> None:
+        self._clocks.own(Row.BULK_READ, np.array([thread]))
+
+    def committed(self, thread: int) -> Snapshot:
+        snapshot = self._clocks.release(np.array([thread]))
+        snapshot[Row.TENSOR_DONE, thread] = self._clocks.now
+        # tcgen05.commit implies fence::before_thread_sync.
+        order = self._clocks.known[Row.TENSOR_ORDER, thread]
+        snapshot[Row.TENSOR_SENT] = np.maximum(snapshot[Row.TENSOR_SENT], order)
+        snapshot[Row.TENSOR_SENT, thread] = self._clocks.now
+        return snapshot
+
+    # Tensor memory
+
+    def tensor_allocated(self, rank: int, column: int, count: int) -> None:
+        self._tensor[rank].allocated(column, count)
+
+    def tensor_freed(self, rank: int, column: int, count: int, thread: int) -> None:
+        self._tensor[rank].freed(column, count, thread)
+
+    def tensor_load(self, rank: int, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+        self._tensor[rank].load(lanes, columns, threads, what)
+
+    def tensor_store(self, rank: int, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+        self._tensor[rank].store(lanes, columns, threads, what)
+
+    def tensor_async_read(
+        self, rank: int, lanes: Array, columns: Array, thread: int, what: str, shape: int | None = None
+    ) -> None:
+        self._tensor[rank].async_read(lanes, columns, thread, what, shape)
+
+    def tensor_async_write(
+        self, rank: int, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int = 0
+    ) -> None:
+        self._tensor[rank].async_write(lanes, columns, thread, kind, what, shape)
+
+    def tensor_fence_before(self, threads: Array) -> None:
+        known = self._clocks.known
+        known[Row.TENSOR_SENT, threads] = np.maximum(known[Row.TENSOR_SENT, threads], known[Row.TENSOR_ORDER, threads])
+        known[Row.TENSOR_SENT, threads, threads] = self._clocks.now
+
+    def tensor_fence_after(self, threads: Array) -> None:
+        known = self._clocks.known
+        known[Row.TENSOR_ORDER, threads] = np.maximum(known[Row.TENSOR_ORDER, threads], known[Row.TENSOR_SENT, threads])
+
+    def tensor_waited(self, threads: Array, kind: Literal["ld", "st"]) -> None:
+        self._clocks.own_all(Row.LOADED if kind == "ld" else Row.STORED, threads)

@@ -52,14 +52,27 @@ class Monitor:
 
     # Shared memory, generic proxy
 
-    def shared_load(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
-        """Thread i reads `width` bytes at offsets[i]."""
+    def shared_load(self, rank: int, offsets: Array, width: int, threads: Array, strong: bool = False) -> None:
+        """Thread i reads `width` bytes at offsets[i]; `strong` ones (relaxed, volatile) race with no strong write."""
 
-    def shared_store(self, rank: int, offsets: Array, values: Array, threads: Array) -> None:
+    def shared_store(self, rank: int, offsets: Array, values: Array, threads: Array, strong: bool = False) -> None:
         """Thread i writes the elements values[i] to offsets[i]."""
 
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """Thread i updates `width` bytes at offsets[i] atomically."""
+
+    def ordered_access(self, place: object, threads: Array) -> None:
+        """`threads` read or write `place` with .acquire or .release, or between fences: that orders them."""
+
+    def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
+        """cp.async of thread i will write `width` bytes at offsets[i]."""
+
+    def copies_waited(self, threads: Array, marks: Array) -> None:
+        """The copies that thread i issued until mark i (`mark`) are complete and visible to it."""
+
+    def mark(self) -> int:
+        """The present, for `copies_waited`."""
+        return 0
 
     # mbarrier objects
 

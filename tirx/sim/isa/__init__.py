@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from tirx.sim.isa import (
+    atomics,
     bits,
+    bulk,
     compare,
     convert,
+    copies,
     floating,
     integer,
     matrix,
@@ -19,9 +22,12 @@ from tirx.sim.isa import (
 )
 
 __all__ = [
+    "atomics",
     "bits",
+    "bulk",
     "compare",
     "convert",
+    "copies",
     "floating",
     "integer",
     "matrix",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tirx.sim.core.strand import Strand
-from tirx.sim.core.types import Mask, PtxType
+from tirx.sim.core.types import Array, Mask, PtxType
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
@@ -36,9 +38,21 @@ _MAX_BYTES = 16
 _MAX_GLOBAL_BYTES = 32  # sm_100: v8.b32 and v4.b64
 
 
-def _form(decoder: Decoder) -> tuple[str, PtxType, int]:
-    """State space, element type and number of elements."""
+# Those that say that other threads may access the same address at the same time; `acquire` and `release` order as well.
+STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    space: str
+    type: PtxType
+    count: int
+    strong: bool
+
+
+def _form(decoder: Decoder) -> _Form:
     space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
+    strong = not STRONG.isdisjoint(decoder.modifiers)
     hint = decoder.flag("L2::cache_hint")
     decoder.drop(HINTS)
     count = _VECTORS[decoder.take("v2", "v4", "v8")]
@@ -48,7 +62,7 @@ def _form(decoder: Decoder) -> tuple[str, PtxType, int]:
     limit = _MAX_GLOBAL_BYTES if space in ("global", "generic") else _MAX_BYTES
     if value_type.kind == "predicate" or size > limit:
         raise decoder.error(f"expected an access of at most {limit} bytes to .{space}, found {size}")
-    return space, value_type, count
+    return _Form(space, value_type, count, strong)
 
 
 def place_of(decoder: Decoder, which: int, space: str) -> tuple[Source, str]:
@@ -66,17 +80,32 @@ def _is_symbol(decoder: Decoder, operand: Operand) -> bool:
     return isinstance(operand, Address) and decoder.address(operand).space is not None
 
 
+def order(strand: Strand, lanes: Array, space: str, addresses: Array) -> None:
+    """
+    A strong access: tells the monitor that it may order what the threads do.
+
+    All of them count as if between fences, which misses races through flags without fences but reports none that is not.
+    """
+    monitor = strand.cta.monitor
+    for address in np.unique(addresses).tolist():
+        threads = strand.lanes[lanes[addresses == np.uint64(address)]] + strand.cta.first_thread
+        monitor.ordered_access((space, address), threads)
+
+
 @instruction("ld", "ldu")
 def _ld(decoder: Decoder) -> Step:
-    space, value_type, count = _form(decoder)
-    addresses, space = place_of(decoder, 1, space)
+    form = _form(decoder)
+    value_type, count, strong = form.type, form.count, form.strong
+    addresses, space = place_of(decoder, 1, form.space)
     items = decoder.items(0, count) if count == 1 else decoder.vector(0, count)
     puts = [decoder.destination(item, value_type, wide=True) for item in items]
     dtype = value_type.dtype
 
     def step(strand: Strand, mask: Mask) -> None:
         lanes = np.flatnonzero(mask)
-        loaded = spaces.load(strand, lanes, space, addresses(strand, mask)[lanes], dtype, count)
+        if strong:
+            order(strand, lanes, space, addresses(strand, mask)[lanes])
+        loaded = spaces.load(strand, lanes, space, addresses(strand, mask)[lanes], dtype, count, strong=strong)
         if len(lanes) == len(mask):
             for index, put in enumerate(puts):
                 put(strand, mask, loaded[:, index])
@@ -91,8 +120,9 @@ def _ld(decoder: Decoder) -> Step:
 
 @instruction("st")
 def _st(decoder: Decoder) -> Step:
-    space, value_type, count = _form(decoder)
-    addresses, space = place_of(decoder, 0, space)
+    form = _form(decoder)
+    value_type, count, strong = form.type, form.count, form.strong
+    addresses, space = place_of(decoder, 0, form.space)
     if space in ("const", "param"):
         raise decoder.error(f"expected a state space that can be written, found .{space}")
     items = decoder.items(1, count) if count == 1 else decoder.vector(1, count)
@@ -100,8 +130,10 @@ def _st(decoder: Decoder) -> Step:
 
     def step(strand: Strand, mask: Mask) -> None:
         lanes = np.flatnonzero(mask)
+        if strong:
+            order(strand, lanes, space, addresses(strand, mask)[lanes])
         values = np.stack([source(strand, mask)[lanes] for source in sources], axis=1)
-        spaces.store(strand, lanes, space, addresses(strand, mask)[lanes], values)
+        spaces.store(strand, lanes, space, addresses(strand, mask)[lanes], values, strong=strong)
 
     return step
 

@@ -23,11 +23,11 @@ _Types: TypeAlias = tuple[str, str, str, str]  # of D, A, B, C
 
 # Bits of an element in the registers of A and B. Six- and four-bit floats are in bytes of their own.
 _BITS = {
-    **{name: 64 for name in ("f64",)},
-    **{name: 32 for name in ("tf32", "f32", "s32")},
-    **{name: 16 for name in ("f16", "bf16")},
-    **{name: 8 for name in ("s8", "u8", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1")},
-    **{name: 4 for name in ("s4", "u4")},
+    **dict.fromkeys(("f64",), 64),
+    **dict.fromkeys(("tf32", "f32", "s32"), 32),
+    **dict.fromkeys(("f16", "bf16"), 16),
+    **dict.fromkeys(("s8", "u8", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1"), 8),
+    **dict.fromkeys(("s4", "u4"), 4),
     "b1": 1,
 }
 _HALF = (("f16", "f16", "f16", "f16"), ("f32", "f16", "f16", "f32"))
@@ -149,9 +149,7 @@ def _multiply(binary: str | None) -> Callable[[Array, Array], Array]:
     return differing
 
 
-def _reader(
-    decoder: Decoder, index: int, fragment: Fragment, element: str
-) -> Callable[[Strand, Mask], Array]:
+def _reader(decoder: Decoder, index: int, fragment: Fragment, element: str) -> Callable[[Strand, Mask], Array]:
     """The elements of an operand, as float64 (elements, warps, 32)."""
     bits = _BITS[element]
     per_register = max(1, 32 // bits)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from tirx.sim.core.strand import Strand
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.memory.addresses import OFFSET_MASK, RANK_SHIFT, SHARED_OFFSET_MASK, SPACES, WINDOW_SHIFT
+from tirx.sim.memory.segment import Segment
 
 _WINDOW_SHIFT = np.uint64(WINDOW_SHIFT)
 _OFFSET_MASK = np.uint64(OFFSET_MASK)
@@ -19,20 +21,30 @@ _SHARED_OFFSET_MASK = np.uint64(SHARED_OFFSET_MASK)
 _FLAT = ("global", "const")
 
 
-def load(strand: Strand, lanes: Array, space: str, addresses: Array, unit: np.dtype[Any], count: int) -> Array:
+def load(
+    strand: Strand,
+    lanes: Array,
+    space: str,
+    addresses: Array,
+    unit: np.dtype[Any],
+    count: int,
+    *,
+    strong: bool = False,
+) -> Array:
     """
     `count` elements of `unit` from each of `addresses` (uint64), one for each of `lanes` (indices in the strand).
 
-    Returns (lanes, count). The address must be a multiple of the size of all elements together.
+    Returns (lanes, count). The address must be a multiple of the size of all elements together. `strong`: the program
+    says that other threads may write there at the same time (volatile, relaxed, acquire).
     """
     if space == "global":
         return strand.cta.launch.global_memory.load(addresses, unit, count)
     if space == "shared":
-        return _load_shared(strand, lanes, addresses, unit, count)
+        return _load_shared(strand, lanes, addresses, unit, count, strong)
     if space == "generic":
         result = np.empty((len(addresses), count), unit)
         for own_space, which, own in split_generic(addresses):
-            result[which] = load(strand, lanes[which], own_space, own, unit, count)
+            result[which] = load(strand, lanes[which], own_space, own, unit, count, strong=strong)
         return result
     if space == "const":
         return strand.cta.launch.const_memory.load(addresses, unit, count)
@@ -44,16 +56,16 @@ def load(strand: Strand, lanes: Array, space: str, addresses: Array, unit: np.dt
     raise SimError(f"state space .{space} is not simulated")
 
 
-def store(strand: Strand, lanes: Array, space: str, addresses: Array, values: Array) -> None:
+def store(strand: Strand, lanes: Array, space: str, addresses: Array, values: Array, *, strong: bool = False) -> None:
     """Writes the elements values[i] to addresses[i] for lane i of `lanes`; of equal addresses the last lane's stays."""
     strand.cta.launch.progress += 1
     if space == "global":
         strand.cta.launch.global_memory.store(addresses, values)
     elif space == "shared":
-        _store_shared(strand, lanes, addresses, values)
+        _store_shared(strand, lanes, addresses, values, strong)
     elif space == "generic":
         for own_space, which, own in split_generic(addresses):
-            store(strand, lanes[which], own_space, own, values[which])
+            store(strand, lanes[which], own_space, own, values[which], strong=strong)
     elif space == "local":
         width = values.dtype.itemsize * values.shape[1]
         strand.cta.local.scatter(_local(strand, lanes, addresses, width, "store"), values)
@@ -120,20 +132,91 @@ def check_shared(strand: Strand, rank: int, offsets: Array, width: int, what: st
     strand.cta.cluster.ctas[rank].check_shared(offsets, width, what)
 
 
-def _load_shared(strand: Strand, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int) -> Array:
+def _load_shared(
+    strand: Strand, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int, strong: bool
+) -> Array:
     result = np.empty((len(addresses), count), unit)
     width = unit.itemsize * count
     for rank, which, offsets in shared_targets(strand, addresses):
         check_shared(strand, rank, offsets, width, "load")
-        strand.cta.monitor.shared_load(rank, offsets, width, strand.lanes[lanes[which]] + strand.cta.first_thread)
+        threads = strand.lanes[lanes[which]] + strand.cta.first_thread
+        strand.cta.monitor.shared_load(rank, offsets, width, threads, strong)
         result[which] = strand.cta.cluster.ctas[rank].shared.gather(offsets, unit, count)
     return result
 
 
-def _store_shared(strand: Strand, lanes: Array, addresses: Array, values: Array) -> None:
+def _store_shared(strand: Strand, lanes: Array, addresses: Array, values: Array, strong: bool) -> None:
     width = values.dtype.itemsize * values.shape[1]
     for rank, which, offsets in shared_targets(strand, addresses):
         check_shared(strand, rank, offsets, width, "store")
         own = values[which]
-        strand.cta.monitor.shared_store(rank, offsets, own, strand.lanes[lanes[which]] + strand.cta.first_thread)
+        threads = strand.lanes[lanes[which]] + strand.cta.first_thread
+        strand.cta.monitor.shared_store(rank, offsets, own, threads, strong)
         strand.cta.cluster.ctas[rank].shared.scatter(offsets, own)
+
+
+# Atomic updates: old values and the operands of some lanes to new values.
+Update: TypeAlias = Callable[[Array, Array], Array]
+
+
+def update(
+    strand: Strand, lanes: Array, space: str, addresses: Array, unit: np.dtype[Any], count: int, new: Update
+) -> Array:
+    """
+    Atomic read-modify-write, lane by lane where addresses are equal; returns the old values (lanes, count).
+
+    `new(old, which)` gives the new values of the lanes `which` (indices into `lanes`).
+    """
+    strand.cta.launch.progress += 1
+    result = np.empty((len(addresses), count), unit)
+    if space == "generic":
+        for own_space, chosen, own in split_generic(addresses):
+            which = np.flatnonzero(chosen)
+            result[chosen] = update(
+                strand, lanes[chosen], own_space, own, unit, count, lambda old, i, which=which: new(old, which[i])
+            )
+        return result
+    for segment, which, offsets in _segments(strand, lanes, space, addresses, unit.itemsize * count):
+        for turn in _turns(offsets):
+            old = segment.gather(offsets[turn], unit, count)
+            segment.scatter(offsets[turn], np.ascontiguousarray(new(old, which[turn])))
+            result[which[turn]] = old
+    return result
+
+
+def _segments(
+    strand: Strand, lanes: Array, space: str, addresses: Array, width: int
+) -> list[tuple[Segment, Array, Array]]:
+    """The memories that an atomic access goes to: (segment, which addresses, offsets)."""
+    everything = np.arange(len(addresses))
+    if space == "global":
+        memory = strand.cta.launch.global_memory
+        found = [(segment, everything[which], own) for segment, which, own in memory.locate(addresses, width, "atomic")]
+        for segment, _, _ in found:
+            if segment.read_only:
+                raise SimError(f"atomic access to {segment.name}, which is read-only")
+        return found
+    if space == "local":
+        return [(strand.cta.local, everything, _local(strand, lanes, addresses, width, "atomic"))]
+    if space != "shared":
+        raise SimError(f"expected global or shared memory for an atomic access, found .{space}")
+    shared: list[tuple[Segment, Array, Array]] = []
+    for rank, which, offsets in shared_targets(strand, addresses):
+        check_shared(strand, rank, offsets, width, "atomic access")
+        threads = strand.lanes[lanes[which]] + strand.cta.first_thread
+        strand.cta.monitor.shared_atomic(rank, offsets, width, threads)
+        shared.append((strand.cta.cluster.ctas[rank].shared, everything[which], offsets))
+    return shared
+
+
+def _turns(offsets: Array) -> Iterator[Array]:
+    """Indices of `offsets` in groups without equal offsets, equal ones in their order."""
+    if len(np.unique(offsets)) == len(offsets):
+        yield np.arange(len(offsets))
+        return
+    order = np.argsort(offsets, kind="stable")
+    ordered = offsets[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    position = np.arange(len(offsets)) - np.repeat(starts, np.diff(np.append(starts, len(offsets))))
+    for turn in range(int(position.max()) + 1):
+        yield order[position == turn]

@@ -1,0 +1,60 @@
+"""Vector clocks: which effects of each thread every other thread may rely on."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from tirx.sim.core.types import Array
+
+
+class Row(enum.IntEnum):
+    """Sorts of effects. Synchronisation passes on all but the last."""
+
+    GENERIC = 0  # loads and stores
+    PROXY = 1  # stores made visible to the async proxy (fence.proxy.async)
+    TENSOR_DONE = 2  # completed tcgen05.mma and cp
+    LOADED = 3  # completed tcgen05.ld
+    STORED = 4  # completed tcgen05.st
+    BULK_WRITTEN = 5  # completed bulk copies to shared memory
+    BULK_READ = 6  # bulk copies that have read shared memory
+    COPIED = 7  # completed cp.async
+    TENSOR_SENT = 8  # tcgen05 order received, or published by fence::before_thread_sync
+    TENSOR_ORDER = 9  # tcgen05 order in force (fence::after_thread_sync)
+
+
+_SHARED_ROWS = int(Row.TENSOR_ORDER)
+
+
+class Clocks:
+    """
+    `known[row, u, t]` is the last instant of thread t whose effects of that sort thread u may rely on.
+
+    `now` counts instructions.
+    """
+
+    def __init__(self, threads: int):
+        self.known: Array = np.zeros((len(Row), threads, threads), np.int32)
+        self.now = 1
+
+    def release(self, threads: Array) -> Array:
+        """All that `threads` (at least one) know: (rows, threads)."""
+        self.known[Row.GENERIC, threads, threads] = self.now
+        return self.known[:_SHARED_ROWS, threads].max(axis=1)
+
+    def acquire(self, threads: Array, snapshot: Array) -> None:
+        known = self.known[:_SHARED_ROWS]
+        known[:, threads] = np.maximum(known[:, threads], snapshot[:, None])
+
+    def own(self, row: Row, threads: Array, instants: Array | int | None = None) -> None:
+        """Each of `threads` may rely on its own effects until now (or until `instants`)."""
+        until = self.now if instants is None else instants
+        self.known[row, threads, threads] = np.maximum(self.known[row, threads, threads], until)
+
+    def own_all(self, row: Row, threads: Array) -> None:
+        """Each of `threads` may rely on the effects of all of them until now."""
+        self.known[row, threads[:, None], threads[None, :]] = self.now
+
+    def nothing(self) -> Array:
+        return np.zeros((_SHARED_ROWS, self.known.shape[1]), np.int32)

@@ -1,0 +1,196 @@
+"""Who wrote and read each byte of a CTA's shared memory last, and whether the next access is ordered behind that."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from tirx.sim.core.types import Array, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.hazards.clocks import Clocks, Row
+
+_WARP = 32
+
+
+class Writer(enum.IntEnum):
+    """How a byte was written."""
+
+    GENERIC = 0
+    BULK = 1
+    STRONG = 2  # atomically, or by a relaxed or volatile store
+    COPY = 3  # cp.async
+
+
+# Which row of the clocks says that a write is complete.
+_COMPLETION = np.array([Row.GENERIC, Row.BULK_WRITTEN, Row.GENERIC, Row.COPIED])
+
+
+class SharedShadow:
+    """`size` bytes; `warps` of the cluster may access them."""
+
+    def __init__(self, clocks: Clocks, size: int, warps: int):
+        self._clocks = clocks
+        self._written: Mask = np.zeros(size, np.bool_)
+        self._mbarrier: Mask = np.zeros(size, np.bool_)
+        self._writer: Array = np.zeros(size, np.int32)
+        self._write_time: Array = np.zeros(size, np.int32)
+        self._write_kind: Array = np.zeros(size, np.uint8)
+        # The last reader of each warp.
+        self._reader: Array = np.zeros((warps, size), np.int32)
+        self._read_time: Array = np.zeros((warps, size), np.int32)
+        self._warp_reads: Mask = np.zeros(warps, np.bool_)
+        # The last reader through the async proxy: the issuing thread, and whether by a bulk copy.
+        self._async_reader: Array = np.zeros(size, np.int32)
+        self._async_time: Array = np.zeros(size, np.int32)
+        self._async_bulk: Mask = np.zeros(size, np.bool_)
+        self._async_reads = False
+
+    # Generic proxy
+
+    def load(self, places: Array, threads: Array, strong: bool) -> None:
+        """Thread i reads the bytes places[i] (lanes, width)."""
+        self._refuse_mbarrier(places, "a load")
+        self._require_written(places, "a load")
+        users = np.broadcast_to(threads[:, None], places.shape)
+        self._behind_writer(places, users, "is read", strong)
+        if strong:
+            return
+        warps = users // _WARP
+        self._reader[warps, places] = users
+        self._read_time[warps, places] = self._clocks.now
+        self._warp_reads[np.unique(threads // _WARP)] = True
+
+    def store(self, places: Array, values: Array, threads: Array, kind: Writer) -> None:
+        """Thread i writes the bytes values[i] to places[i] (lanes, width)."""
+        self._refuse_mbarrier(places, "a store")
+        users = np.broadcast_to(threads[:, None], places.shape)
+        if len(threads) > 1 and kind is not Writer.STRONG:
+            self._one_writer(places, values)
+        self._behind_writer(places, users, "is written", kind is Writer.STRONG)
+        self._behind_readers(places, users)
+        self._wrote(places, users, kind)
+
+    def _wrote(self, places: Array, users: Array | int, kind: Writer) -> None:
+        self._written[places] = True
+        self._writer[places], self._write_time[places], self._write_kind[places] = users, self._clocks.now, kind
+
+    def _one_writer(self, places: Array, values: Array) -> None:
+        """SimError if one instruction writes different values to a byte."""
+        flat = places.ravel()
+        order = np.argsort(flat, kind="stable")
+        places, values = flat[order], values.ravel()[order]
+        bad = (places[1:] == places[:-1]) & (values[1:] != values[:-1])
+        if bad.any():
+            raise SimError(
+                f"data race: lanes of one store write different values to shared address {int(places[1:][bad][0]):#x}"
+            )
+
+    def _refuse_mbarrier(self, places: Array, what: str) -> None:
+        if self._mbarrier[places].any():
+            bad = int(places[self._mbarrier[places]][0])
+            raise SimError(f"{what} touches shared address {bad:#x}, which is in an mbarrier object")
+
+    def _require_written(self, places: Array, what: str) -> None:
+        if not self._written[places].all():
+            bad = int(places[~self._written[places]][0])
+            raise SimError(f"{what} reads shared address {bad:#x}, which was never written")
+
+    def _behind_writer(self, places: Array, users: Array, what: str, strong: bool) -> None:
+        times = self._write_time[places]
+        if not times.any():
+            return
+        writers, kinds = self._writer[places], self._write_kind[places]
+        known = self._clocks.known[_COMPLETION[kinds], users, writers]
+        asynchronous = (kinds == Writer.BULK) | (kinds == Writer.COPY)
+        bad = (times > 0) & (known < times) & (asynchronous | (writers != users))
+        if strong:
+            bad &= kinds != Writer.STRONG
+        if not bad.any():
+            return
+        place = tuple(np.argwhere(bad)[0])
+        kind = Writer(int(kinds[place]))
+        byte, writer, user = int(places[place]), int(writers[place]), int(users[place])
+        if kind is Writer.BULK:
+            message = f"before the bulk copy that thread {writer} issued to it was waited for"
+        elif kind is Writer.COPY:
+            message = f"before the cp.async of thread {writer} to it was waited for"
+        else:
+            message = f"though the write by thread {writer} is not ordered before that: data race"
+        raise SimError(f"shared address {byte:#x} {what} by thread {user} {message}")
+
+    def _behind_readers(self, places: Array, users: Array) -> None:
+        known = self._clocks.known[Row.GENERIC]
+        for warp in np.flatnonzero(self._warp_reads).tolist():
+            times = self._read_time[warp][places]
+            if not times.any():
+                continue
+            readers = self._reader[warp][places]
+            bad = (times > 0) & (readers != users) & (known[users, readers] < times)
+            if bad.any():
+                place = tuple(np.argwhere(bad)[0])
+                raise SimError(
+                    f"shared address {int(places[place]):#x} is written by thread {int(users[place])} though the read by "
+                    f"thread {int(readers[place])} is not ordered before that: data race"
+                )
+        if not self._async_reads:
+            return
+        times = self._async_time[places]
+        readers, bulk = self._async_reader[places], self._async_bulk[places]
+        rows = np.where(bulk, int(Row.BULK_READ), int(Row.TENSOR_DONE))
+        bad = (times > 0) & (self._clocks.known[rows, users, readers] < times)
+        if bad.any():
+            place = tuple(np.argwhere(bad)[0])
+            reader = "a bulk copy" if bulk[place] else "tcgen05"
+            waited = "cp.async.bulk.wait_group" if bulk[place] else "the mbarrier of a tcgen05.commit"
+            raise SimError(
+                f"shared address {int(places[place]):#x} is written by thread {int(users[place])} while {reader} may still "
+                f"read it: {waited} was not waited for"
+            )
+
+    # mbarrier objects
+
+    def set_mbarrier(self, offset: int, thread: int, live: bool) -> None:
+        places = np.arange(offset, offset + 8)
+        if live:
+            users = np.full(8, thread)
+            self._behind_writer(places, users, "is made an mbarrier object", False)
+            self._behind_readers(places, users)
+            self._wrote(places, thread, Writer.STRONG)
+        self._mbarrier[places] = live
+        self._written[places] = False
+
+    # Async proxy
+
+    def async_read(self, places: Array, thread: int, what: str, bulk: bool) -> None:
+        self._refuse_mbarrier(places, what)
+        self._require_written(places, what)
+        self._async_order(places, thread, f"{what} reads")
+        self._async_reader[places], self._async_time[places] = thread, self._clocks.now
+        self._async_bulk[places] = bulk
+        self._async_reads = True
+
+    def async_write(self, places: Array, thread: int, what: str) -> None:
+        self._refuse_mbarrier(places, what)
+        self._async_order(places, thread, f"{what} writes")
+        self._behind_readers(places, np.full(places.shape, thread))
+        self._wrote(places, thread, Writer.BULK)
+
+    def _async_order(self, places: Array, thread: int, what: str) -> None:
+        """Writes before an access through the async proxy must be visible to it."""
+        times, writers, kinds = self._write_time[places], self._writer[places], self._write_kind[places]
+        bulk = kinds == Writer.BULK
+        rows = np.where(bulk, int(Row.BULK_WRITTEN), int(Row.PROXY))
+        bad = (times > 0) & (self._clocks.known[rows, thread, writers] < times)
+        if not bad.any():
+            return
+        first = int(np.argmax(bad))
+        writer, byte = int(writers[first]), int(places[first])
+        if bulk[first]:
+            raise SimError(
+                f"{what} shared address {byte:#x} before the bulk copy that thread {writer} issued to it was waited for"
+            )
+        raise SimError(
+            f"{what} shared address {byte:#x}, which thread {writer} has written through the generic proxy: "
+            "expected fence.proxy.async in that thread, and then a synchronisation with the issuing one"
+        )

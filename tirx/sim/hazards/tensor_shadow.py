@@ -1,0 +1,201 @@
+"""Who wrote and read each cell of a CTA's tensor memory last (PTX ISA, section 9.7.16.6)."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from tirx.sim.core.types import Array, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.tensor.data_path import COLUMNS, LANES
+
+_WARP = 32
+
+
+class Writer(enum.IntEnum):
+    """How a cell was written."""
+
+    NONE = 0
+    MMA = 1
+    COPY = 2
+    STORE = 3
+
+
+_KINDS = {"mma": Writer.MMA, "cp": Writer.COPY, "st": Writer.STORE}
+
+
+def _cells(dtype: type[np.generic]) -> Array:
+    return np.zeros((LANES, COLUMNS), dtype)
+
+
+class TensorShadow:
+    """Cells are given by arrays of lanes and columns; `threads` by an array or one number."""
+
+    def __init__(self, clocks: Clocks):
+        self._clocks = clocks
+        self._written: Mask = _cells(np.bool_)
+        self._kind = _cells(np.uint8)
+        self._writer, self._write_time, self._shape = _cells(np.int32), _cells(np.int32), _cells(np.int32)
+        # Last tcgen05.ld, and last read by tcgen05.mma.
+        self._reader, self._read_time = _cells(np.int32), _cells(np.int32)
+        self._async_reader, self._async_time = _cells(np.int32), _cells(np.int32)
+
+    def allocated(self, column: int, count: int) -> None:
+        cells = np.s_[:, column : column + count]
+        self._written[cells] = False
+        for each in (self._kind, self._read_time, self._async_time):
+            each[cells] = 0
+
+    def freed(self, column: int, count: int, thread: int) -> None:
+        """SimError if something may still use the columns."""
+        lanes, columns = np.mgrid[0:LANES, column : column + count]
+        known = self._clocks.known
+        kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
+        is_mma = (kind == Writer.MMA) | (kind == Writer.COPY)
+        done = known[Row.TENSOR_DONE, thread]
+        reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
+        if (is_mma & (done[writer] < time)).any() or ((read > 0) & (done[reader] < read)).any():
+            raise SimError(
+                "tcgen05.dealloc of columns that a tcgen05.mma or cp may still use: no commit was waited for"
+            )
+        loader, loaded = self._reader[lanes, columns], self._read_time[lanes, columns]
+        unstored = (kind == Writer.STORE) & (known[Row.STORED, thread, writer] < time)
+        unloaded = (loaded > 0) & (known[Row.LOADED, thread, loader] < loaded)
+        if unstored.any() or unloaded.any():
+            raise SimError(
+                "tcgen05.dealloc of columns that a tcgen05.ld or st may still use: "
+                "expected tcgen05.wait in that thread, and then a synchronisation"
+            )
+
+    # Loads and stores
+
+    def load(self, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+        self._require_written(lanes, columns, what)
+        known = self._clocks.known
+        kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
+        is_mma = (kind == Writer.MMA) | (kind == Writer.COPY)
+        self._refuse(
+            is_mma & (known[Row.TENSOR_DONE, threads, writer] < time),
+            lanes,
+            columns,
+            f"{what} of the result of a tcgen05.mma or cp before a commit was waited for",
+        )
+        is_store = kind == Writer.STORE
+        self._refuse(
+            is_store & (known[Row.STORED, threads, writer] < time),
+            lanes,
+            columns,
+            f"{what} after a tcgen05.st without tcgen05.wait::st",
+        )
+        unordered = known[Row.TENSOR_ORDER, threads, writer] < time
+        self._refuse(
+            (is_mma & (threads != writer) & unordered) | (is_store & _other_warp(threads, writer) & unordered),
+            lanes,
+            columns,
+            f"{what} after a write by another thread, without tcgen05.fence::before_thread_sync there and "
+            "::after_thread_sync here",
+        )
+        self._reader[lanes, columns], self._read_time[lanes, columns] = threads, self._clocks.now
+
+    def store(self, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+        known = self._clocks.known
+        kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
+        is_mma = (kind == Writer.MMA) | (kind == Writer.COPY)
+        reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
+        done = known[Row.TENSOR_DONE]
+        self._refuse(
+            (is_mma & (done[threads, writer] < time)) | ((read > 0) & (done[threads, reader] < read)),
+            lanes,
+            columns,
+            f"{what} to cells of a tcgen05.mma or cp that was not waited for",
+        )
+        self._refuse(
+            (kind == Writer.STORE) & _other_warp(threads, writer) & (known[Row.STORED, threads, writer] < time),
+            lanes,
+            columns,
+            f"{what} over another warp's tcgen05.st that was not waited for",
+        )
+        self._behind_loads(lanes, columns, threads, what)
+        self._wrote(lanes, columns, threads, Writer.STORE, 0)
+
+    # tcgen05.mma, cp and shift
+
+    def async_read(self, lanes: Array, columns: Array, thread: int, what: str, shape: int | None) -> None:
+        self._require_written(lanes, columns, what)
+        self._behind_writes(lanes, columns, thread, what, shape)
+        self._async_reader[lanes, columns], self._async_time[lanes, columns] = thread, self._clocks.now
+
+    def async_write(self, lanes: Array, columns: Array, thread: int, kind: str, what: str, shape: int) -> None:
+        self._behind_writes(lanes, columns, thread, what, shape)
+        self._behind_loads(lanes, columns, np.full(lanes.shape, thread), what)
+        self._wrote(lanes, columns, thread, _KINDS[kind], shape)
+
+    def _behind_writes(self, lanes: Array, columns: Array, thread: int, what: str, shape: int | None) -> None:
+        known = self._clocks.known
+        kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
+        is_mma, is_store = (kind == Writer.MMA) | (kind == Writer.COPY), kind == Writer.STORE
+        self._refuse(
+            is_store & (known[Row.STORED, thread, writer] < time),
+            lanes,
+            columns,
+            f"{what} after a tcgen05.st without tcgen05.wait::st",
+        )
+        unordered = known[Row.TENSOR_ORDER, thread, writer] < time
+        self._refuse(
+            (is_mma & (writer != thread) & unordered) | (is_store & _other_warp(thread, writer) & unordered),
+            lanes,
+            columns,
+            f"{what} after a write by another thread, without tcgen05.fence::before_thread_sync there and "
+            "::after_thread_sync here",
+        )
+        if shape is None:
+            return
+        # Only MMAs of one shape and accumulator are in a pipeline.
+        self._refuse(
+            (kind == Writer.MMA)
+            & (self._shape[lanes, columns] != shape)
+            & (known[Row.TENSOR_DONE, thread, writer] < time),
+            lanes,
+            columns,
+            f"{what}, which is the accumulator of a tcgen05.mma of another shape that was not waited for",
+        )
+
+    def _behind_loads(self, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+        known = self._clocks.known
+        reader, time = self._reader[lanes, columns], self._read_time[lanes, columns]
+        self._refuse(
+            (time > 0) & (known[Row.LOADED, threads, reader] < time),
+            lanes,
+            columns,
+            f"{what} overwrites what a tcgen05.ld may still read: no tcgen05.wait::ld",
+        )
+        self._refuse(
+            (time > 0) & _other_warp(threads, reader) & (known[Row.TENSOR_ORDER, threads, reader] < time),
+            lanes,
+            columns,
+            f"{what} after another thread's tcgen05.ld, without tcgen05.fence::before_thread_sync there and "
+            "::after_thread_sync here",
+        )
+
+    def _wrote(self, lanes: Array, columns: Array, threads: Array | int, kind: Writer, shape: int) -> None:
+        self._written[lanes, columns] = True
+        self._kind[lanes, columns], self._writer[lanes, columns] = kind, threads
+        self._write_time[lanes, columns], self._shape[lanes, columns] = self._clocks.now, shape
+        self._read_time[lanes, columns] = 0
+
+    def _require_written(self, lanes: Array, columns: Array, what: str) -> None:
+        self._refuse(
+            ~self._written[lanes, columns], lanes, columns, f"{what} reads tensor memory that was never written"
+        )
+
+    @staticmethod
+    def _refuse(bad: Mask, lanes: Array, columns: Array, message: str) -> None:
+        if bad.any():
+            place = tuple(np.argwhere(bad)[0])
+            raise SimError(f"{message} (lane {int(lanes[place])}, column {int(columns[place])})")
+
+
+def _other_warp(first: Array | int, second: Array) -> Mask:
+    return np.asarray(first) // _WARP != second // _WARP

@@ -1,0 +1,127 @@
+"""atom and red (PTX ISA, sections 9.7.13.4 to 9.7.13.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import TYPES, Array, Mask, PtxType
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.memory import HINTS, order
+from tirx.sim.isa.registry import instruction
+from tirx.sim.memory import spaces
+from tirx.sim.numerics.rounding import canonical, flush, odd_sum, round_to
+from tirx.sim.program.code import Source, Step
+
+_Combine: TypeAlias = Callable[[Array, Array], Array]
+
+_SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared", "shared::cluster": "shared"}
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8, None: 1}
+_INTEGERS = ("u32", "s32", "u64", "s64")
+_FLOATS = ("f16", "f16x2", "bf16", "bf16x2")
+_BITS = ("b16", "b32", "b64", "b128")
+# Types of each operation.
+_OPERATIONS: dict[str, tuple[str, ...]] = {
+    "add": (*_INTEGERS, "f32", "f64", *_FLOATS),
+    "min": (*_INTEGERS, *_FLOATS),
+    "max": (*_INTEGERS, *_FLOATS),
+    "inc": ("u32",),
+    "dec": ("u32",),
+    "and": ("b32", "b64"),
+    "or": ("b32", "b64"),
+    "xor": ("b32", "b64"),
+    "exch": ("b32", "b64", "b128"),
+    "cas": _BITS,
+}
+_PACKED = {"f16x2": TYPES["f16"], "bf16x2": TYPES["bf16"]}
+_INTEGER_FUNCTIONS: dict[str, _Combine] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "exch": lambda old, operand: operand,
+    "inc": lambda old, operand: np.where(old >= operand, np.uint32(0), old + np.uint32(1)),
+    "dec": lambda old, operand: np.where((old == 0) | (old > operand), operand, old - np.uint32(1)),
+}
+
+
+def _float_function(name: str, element: PtxType, ftz: bool) -> _Combine:
+    if name == "add":
+
+        def add(old: Array, operand: Array) -> Array:
+            total = odd_sum(old.astype(np.float64), operand.astype(np.float64))
+            result = canonical(round_to(total, element.dtype) if element.bits < 64 else old + operand)
+            return flush(result) if ftz else result
+
+        return add
+    function = np.fmin if name == "min" else np.fmax
+    return lambda old, operand: canonical(function(old, operand).astype(element.dtype))
+
+
+def combine_function(name: str, value_type: PtxType, ftz: bool) -> _Combine:
+    """Old value and operand (arrays of the type) to the new value."""
+    if value_type.name in _PACKED:
+        element = _PACKED[value_type.name]
+        function = _float_function(name, element, ftz)
+
+        def packed(old: Array, operand: Array) -> Array:
+            halves = [np.ascontiguousarray(each).view(element.dtype) for each in (old, operand)]
+            return function(halves[0], halves[1]).view(value_type.dtype)
+
+        return packed
+    return _float_function(name, value_type, ftz) if value_type.is_float else _INTEGER_FUNCTIONS[name]
+
+
+@instruction("atom", "red")
+def _atom(decoder: Decoder) -> Step:
+    if decoder.flag("async"):
+        raise decoder.error("red.async is not simulated")
+    space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
+    hint = decoder.flag("L2::cache_hint")
+    decoder.drop(HINTS)
+    name = decoder.need(*_OPERATIONS)
+    count = _VECTORS[decoder.take("v2", "v4", "v8")]
+    keeps_subnormals = decoder.flag("noftz")
+    value_type = decoder.type(*(TYPES[each] for each in _OPERATIONS[name]))
+    returns = decoder.root == "atom"
+    decoder.finish(int(returns) + 2 + (name == "cas") + hint)
+    first = int(returns)
+    found = decoder.address(first)
+    place, addresses = found.space or space, found.values
+    items = decoder.items(first + 1, count)
+    operands = [decoder.source(item, value_type) for item in items]
+    puts = [decoder.destination(item, value_type) for item in decoder.items(0, count)] if returns else []
+    other = decoder.source(first + 2, value_type) if name == "cas" else None
+    # atom.add.f32 on global memory flushes subnormal numbers; on shared memory, and the other types, it does not.
+    ftz = value_type.name == "f32" and place == "global" and not keeps_subnormals
+    combine = None if name == "cas" else combine_function(name, value_type, ftz)
+    dtype = value_type.dtype
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lanes = np.flatnonzero(mask)
+        at = addresses(strand, mask)[lanes]
+        order(strand, lanes, place, at)
+        values = np.stack([operand(strand, mask)[lanes] for operand in operands], axis=1)
+        new = _update(strand, mask, lanes, values, other, combine)
+        old = spaces.update(strand, lanes, place, at, dtype, count, new)
+        for index, put in enumerate(puts):
+            result = np.zeros(len(mask), dtype)
+            result[lanes] = old[:, index]
+            put(strand, mask, result)
+
+    return step
+
+
+def _update(
+    strand: Strand, mask: Mask, lanes: Array, values: Array, other: Source | None, combine: _Combine | None
+) -> spaces.Update:
+    if combine is not None:
+        return lambda old, which: combine(old.ravel(), values[which].ravel()).reshape(old.shape)
+    assert other is not None, "only cas has no function"
+    replacement = other(strand, mask)[lanes][:, None]
+    return lambda old, which: np.where(old == values[which], replacement[which], old)

@@ -1,0 +1,138 @@
+"""cp.async: copies from global to shared memory by threads (PTX ISA, section 9.7.9.25.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import B64, PRED, U32, Array, Mask
+from tirx.sim.isa import bulk
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.mbarriers import use
+from tirx.sim.isa.registry import instruction
+from tirx.sim.memory import spaces
+from tirx.sim.program.code import Step
+from tirx.sim.reader.syntax import Name, Negated
+
+_SIZES = (4, 8, 16)
+_PREFETCH = frozenset(("L2::64B", "L2::128B", "L2::256B"))
+
+
+@instruction("cp")
+def _cp(decoder: Decoder) -> Step:
+    if decoder.flag("reduce"):
+        return bulk.reduction(decoder)
+    decoder.need("async")
+    if decoder.flag("bulk"):
+        return bulk.copy(decoder)
+    if decoder.flag("commit_group"):
+        decoder.finish(0)
+        return _commit
+    if decoder.flag("wait_group"):
+        decoder.finish(1)
+        pending = decoder.constant(0)
+        return lambda strand, mask: _wait(strand, mask, pending)
+    if decoder.flag("wait_all"):
+        decoder.finish(0)
+        return _wait_all
+    if decoder.flag("mbarrier"):
+        return _arrive(decoder)
+    return _copy(decoder)
+
+
+def _copy(decoder: Decoder) -> Step:
+    """cp.async.ca or .cg [shared], [global], size [, source size or predicate that it is ignored]"""
+    level = decoder.need("ca", "cg")
+    decoder.need("shared", "shared::cta")
+    decoder.need("global")
+    hint = decoder.flag("L2::cache_hint")
+    decoder.drop(_PREFETCH)
+    decoder.finish(*((4, 5) if hint else (3, 4)))
+    size = decoder.constant(2)
+    if size not in _SIZES or (level == "cg" and size != 16):
+        raise decoder.error(f"expected a size of {'16' if level == 'cg' else '4, 8 or 16'} bytes, found {size}")
+    target, source = decoder.address(0).values, decoder.address(1).values
+    read = ignored = None
+    if len(decoder.operands) - hint == 4:
+        operand = decoder.operands[3]
+        name = (
+            operand.predicate.name
+            if isinstance(operand, Negated)
+            else operand.name
+            if isinstance(operand, Name)
+            else ""
+        )
+        register = decoder.register(name)
+        if register is not None and register.type is PRED:
+            ignored = decoder.source(operand, PRED)
+        else:
+            read = decoder.source(operand, U32)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lanes = np.flatnonzero(mask)
+        cta = strand.cta
+        used = np.full(len(lanes), size)
+        if read is not None:
+            used = np.minimum(read(strand, mask)[lanes].astype(np.int64), size)
+        if ignored is not None:
+            used = np.where(ignored(strand, mask)[lanes], 0, size)
+        data = np.zeros((len(lanes), size), np.uint8)
+        addresses = source(strand, mask)[lanes]
+        whole = used == size
+        if whole.any():
+            data[whole] = _global_bytes(strand, addresses[whole], size)
+        for index in np.flatnonzero(~whole & (used > 0)).tolist():
+            count = int(used[index])
+            data[index, :count] = cta.launch.global_memory.bytes_at(int(addresses[index]), count, "cp.async")
+        for rank, which, offsets in spaces.shared_targets(strand, target(strand, mask)[lanes]):
+            spaces.check_shared(strand, rank, offsets, size, "cp.async")
+            cta.monitor.copy_async(rank, offsets, size, strand.lanes[lanes[which]] + cta.first_thread)
+            cta.cluster.ctas[rank].shared.scatter(offsets, data[which])
+        cta.copies.issued(strand.lanes[lanes], cta.monitor.mark())
+        cta.launch.made_progress()
+
+    return step
+
+
+def _global_bytes(strand: Strand, addresses: Array, size: int) -> Array:
+    return strand.cta.launch.global_memory.load(addresses, np.dtype(np.uint8), size)
+
+
+def _commit(strand: Strand, mask: Mask) -> None:
+    strand.cta.copies.commit(strand.lanes[mask])
+
+
+def _wait(strand: Strand, mask: Mask, pending: int) -> None:
+    lanes = strand.lanes[mask]
+    marks = strand.cta.copies.wait(lanes, pending)
+    strand.cta.monitor.copies_waited(lanes + strand.cta.first_thread, marks)
+
+
+def _wait_all(strand: Strand, mask: Mask) -> None:
+    strand.cta.copies.commit(strand.lanes[mask])
+    _wait(strand, mask, 0)
+
+
+def _arrive(decoder: Decoder) -> Step:
+    """cp.async.mbarrier.arrive: an arrival when the thread's copies so far are complete."""
+    decoder.need("arrive")
+    no_increment = decoder.flag("noinc")
+    explicit = decoder.take("shared", "shared::cta") is not None
+    decoder.type(B64)
+    decoder.finish(1)
+    addresses = decoder.window_address(0, explicit)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        cta = strand.cta
+        where = addresses(strand, mask)
+        for lane in np.flatnonzero(mask).tolist():
+            thread = int(strand.lanes[lane]) + cta.first_thread
+            barrier = use(strand, int(where[lane]), thread)
+            if not no_increment:
+                barrier.pending += 1
+            threads = np.array([thread])
+            cta.monitor.copies_waited(threads, np.array([cta.monitor.mark()]))
+            snapshot = cta.monitor.release(threads)
+            cta.cluster.after(lambda barrier=barrier, snapshot=snapshot: barrier.arrive(1, snapshot))
+
+    return step
