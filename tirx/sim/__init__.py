@@ -7,10 +7,10 @@ A functional simulator of PTX text on the CPU: the numbers that the GPU would gi
 It is an independent witness of the compiler: it reads PTX, knows nothing of the IR, and walks descriptors byte by byte
 with tables of its own. Faults of the program raise `SimError` with the line, the instruction and the threads.
 
-How it works: `reader` parses text, `program` links an entry with what it calls and decodes every instruction once into
-a *step* (a closure over register rows), `core` runs steps for *strands* (lanes that execute together; registers are numpy
-arrays with an element for each lane), `memory` are the state spaces, `tensor` is tcgen05, and `hazards` checks
-synchronisation by vector clocks behind the interface `hazards.monitor.Monitor`.
+How it works: `reader` parses text; `program` links an entry with what it calls and decodes every instruction once to a
+*step*, a closure over register rows; `core` runs steps for *strands*, which are lanes that execute together (registers
+are numpy arrays with an element for each lane); `memory` are the state spaces; `tensor` is tcgen05; `hazards` checks
+synchronisation by vector clocks, behind the interface `hazards.monitor.Monitor`.
 
 To add an instruction, write a decoder in the module of its family in `isa/` and register it by the first part of its
 opcode. It takes every modifier it knows from the `Decoder` (what is left is an error), asks it for sources and

@@ -17,6 +17,8 @@ from tirx.sim.tensor_map import TensorMap
 
 Argument: TypeAlias = "npt.NDArray[Any] | np.generic | int | float | bytes | TensorMap"
 
+# The type that a float has for a parameter of so many bytes that is not declared as floating-point.
+_FLOATS = {2: np.dtype(np.float16), 4: np.dtype(np.float32), 8: np.dtype(np.float64)}
 _TENSOR_MAP_BYTES = 128
 _TENSOR_MAP_ALIGNMENT = 64
 
@@ -43,8 +45,8 @@ def _bytes_of(launch: Launch, variable: Variable, offset: int, argument: Argumen
     if isinstance(argument, TensorMap):
         if variable.size < _TENSOR_MAP_BYTES or variable.alignment < _TENSOR_MAP_ALIGNMENT:
             raise SimError(
-                f"expected a parameter of {_TENSOR_MAP_BYTES} bytes aligned to {_TENSOR_MAP_ALIGNMENT} for a tensor map, "
-                f"found {variable.name} of {variable.size} bytes aligned to {variable.alignment}",
+                f"expected a parameter of {_TENSOR_MAP_BYTES} bytes aligned to {_TENSOR_MAP_ALIGNMENT} for a tensor "
+                f"map, found {variable.name} of {variable.size} bytes aligned to {variable.alignment}",
                 variable.line,
             )
         launch.tensor_maps[GENERIC_BASE["param"] + offset] = argument
@@ -75,16 +77,22 @@ def _pointer(launch: Launch, variable: Variable, array: Array) -> bytes:
     return address.to_bytes(8, "little")
 
 
-def _number(variable: Variable, value: Any) -> bytes:
+def _number(variable: Variable, value: Array | np.generic | int | float) -> bytes:
     if variable.is_array:
         raise SimError(f"expected {variable.size} bytes for {variable.name}, found {value!r}", variable.line)
     own_type = TYPES[variable.type]
-    if isinstance(value, np.generic) and value.dtype.kind not in "biu":
-        if value.itemsize != variable.size or own_type.kind in ("signed", "unsigned"):
-            raise SimError(f"expected a value of {own_type} for {variable.name}, found {value.dtype}", variable.line)
-        return value.tobytes()
+    if isinstance(value, (np.ndarray, np.generic)):
+        scalar: Array = np.asarray(value)
+        if scalar.dtype.kind in "biu":
+            value = int(scalar)
+        else:
+            if scalar.itemsize != variable.size or own_type.kind in ("signed", "unsigned"):
+                raise SimError(
+                    f"expected a value of {own_type} for {variable.name}, found {scalar.dtype}", variable.line
+                )
+            return scalar.tobytes()
     if isinstance(value, float) or own_type.is_float:
-        dtype = own_type.dtype if own_type.is_float else {2: "f2", 4: "f4", 8: "f8"}.get(variable.size)
+        dtype = own_type.dtype if own_type.is_float else _FLOATS.get(variable.size)
         if dtype is None or own_type.kind in ("signed", "unsigned"):
             raise SimError(f"expected an integer for {variable.name} ({own_type}), found {value!r}", variable.line)
         return np.array([value], np.float64).astype(dtype).tobytes()

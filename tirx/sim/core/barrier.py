@@ -65,7 +65,7 @@ class CtaBarriers:
         current = self._rounds[number]
         if current.arrived and current.expected != expected:
             raise SimError(
-                f"barrier {number}: thread count {expected} differs from {current.expected} of the threads already there"
+                f"barrier {number}: thread count {expected} differs from {current.expected} of those already there"
             )
         current.expected = expected
         current.arrived += arriving

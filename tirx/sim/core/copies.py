@@ -12,19 +12,21 @@ class CopyGroups:
 
     def __init__(self, lanes: int):
         self._open = np.zeros(lanes, np.int64)  # instant of the last copy that is in no group
-        self._groups: list[list[int]] = [[] for _ in range(lanes)]
+        self._groups: list[list[int]] = [list[int]() for _ in range(lanes)]
 
     def issued(self, lanes: Array, instant: int) -> None:
         self._open[lanes] = instant
 
     def commit(self, lanes: Array) -> None:
-        for lane in lanes.tolist():
+        chosen: list[int] = lanes.tolist()
+        for lane in chosen:
             self._groups[lane].append(int(self._open[lane]))
 
     def wait(self, lanes: Array, pending: int) -> Array:
         """All but the last `pending` groups complete; returns the instants until which copies are."""
         marks = np.zeros(len(lanes), np.int64)
-        for index, lane in enumerate(lanes.tolist()):
+        chosen: list[int] = lanes.tolist()
+        for index, lane in enumerate(chosen):
             groups = self._groups[lane]
             done = len(groups) - pending
             if done > 0:

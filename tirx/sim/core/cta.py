@@ -87,7 +87,8 @@ class Cta:
         if not np.array_equal(mask, strand.existing):
             missing = strand.existing & ~mask
             raise SimError(
-                f"{what} is .aligned: expected all threads of the warp, but it is executed without {strand.describe(missing)}"
+                f"{what} is .aligned: expected all threads of the warp, but it is executed without "
+                f"{strand.describe(missing)}"
             )
 
     def kill(self, strand: Strand, mask: Mask) -> None:

@@ -135,7 +135,8 @@ def _table_branch(strand: Strand, mask: Mask, control: TableBranch) -> bool:
     if (index[mask] >= len(control.targets)).any():
         bad = int(index[mask].max())
         raise SimError(f"expected an index below {len(control.targets)}, the number of targets, found {bad}")
-    ways = [(control.targets[value], mask & (index == value)) for value in np.unique(index[mask]).tolist()]
+    values: list[int] = np.unique(index[mask]).tolist()
+    ways = [(control.targets[value], mask & (index == value)) for value in values]
     rest = strand.mask & ~mask
     if rest.any():
         ways.append((strand.pc + 1, rest))

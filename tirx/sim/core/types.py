@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -11,6 +12,11 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Unary: TypeAlias = Callable[[Array], Array]
+Binary: TypeAlias = Callable[[Array, Array], Array]
+Ternary: TypeAlias = Callable[[Array, Array, Array], Array]
+# A function of the values of some operands, element by element.
+Function: TypeAlias = Unary | Binary | Ternary | Callable[[Array, Array, Array, Array], Array]
 Kind: TypeAlias = Literal["predicate", "bits", "unsigned", "signed", "float", "packed"]
 
 # A register file has one bank of storage for each width; every bank can be seen as each type of its width.

@@ -118,8 +118,8 @@ class Checker(Monitor):
         maker, instant = self._mbarriers[rank, offset]
         if thread != maker and self._clocks.known[Row.GENERIC, thread, maker] < instant:
             raise SimError(
-                f"the mbarrier object at {offset:#x} is used by thread {thread}, not ordered behind its initialisation by "
-                f"thread {maker}"
+                f"the mbarrier object at {offset:#x} is used by thread {thread}, not ordered behind its initialisation "
+                f"by thread {maker}"
             )
         if asynchronous and self._fenced[maker] < instant:
             raise SimError(

@@ -130,8 +130,8 @@ class SharedShadow:
             if bad.any():
                 place = tuple(np.argwhere(bad)[0])
                 raise SimError(
-                    f"shared address {int(places[place]):#x} is written by thread {int(users[place])} though the read by "
-                    f"thread {int(readers[place])} is not ordered before that: data race"
+                    f"shared address {int(places[place]):#x} is written by thread {int(users[place])} though the read "
+                    f"by thread {int(readers[place])} is not ordered before that: data race"
                 )
         if not self._async_reads:
             return
@@ -144,8 +144,8 @@ class SharedShadow:
             reader = "a bulk copy" if bulk[place] else "tcgen05"
             waited = "cp.async.bulk.wait_group" if bulk[place] else "the mbarrier of a tcgen05.commit"
             raise SimError(
-                f"shared address {int(places[place]):#x} is written by thread {int(users[place])} while {reader} may still "
-                f"read it: {waited} was not waited for"
+                f"shared address {int(places[place]):#x} is written by thread {int(users[place])} while {reader} may "
+                f"still read it: {waited} was not waited for"
             )
 
     # mbarrier objects

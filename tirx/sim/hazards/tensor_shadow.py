@@ -57,9 +57,7 @@ class TensorShadow:
         done = known[Row.TENSOR_DONE, thread]
         reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
         if (is_mma & (done[writer] < time)).any() or ((read > 0) & (done[reader] < read)).any():
-            raise SimError(
-                "tcgen05.dealloc of columns that a tcgen05.mma or cp may still use: no commit was waited for"
-            )
+            raise SimError("tcgen05.dealloc of columns that a tcgen05.mma or cp may use: no commit was waited for")
         loader, loaded = self._reader[lanes, columns], self._read_time[lanes, columns]
         unstored = (kind == Writer.STORE) & (known[Row.STORED, thread, writer] < time)
         unloaded = (loaded > 0) & (known[Row.LOADED, thread, loader] < loaded)
@@ -186,9 +184,7 @@ class TensorShadow:
         self._read_time[lanes, columns] = 0
 
     def _require_written(self, lanes: Array, columns: Array, what: str) -> None:
-        self._refuse(
-            ~self._written[lanes, columns], lanes, columns, f"{what} reads tensor memory that was never written"
-        )
+        self._refuse(~self._written[lanes, columns], lanes, columns, f"{what} reads cells that were never written")
 
     @staticmethod
     def _refuse(bad: Mask, lanes: Array, columns: Array, message: str) -> None:

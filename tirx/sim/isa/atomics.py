@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
 from tirx.sim.core.strand import Strand
-from tirx.sim.core.types import TYPES, Array, Mask, PtxType
+from tirx.sim.core.types import TYPES, Array, Binary, Mask, PtxType
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.memory import HINTS, order
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
 from tirx.sim.numerics.rounding import canonical, flush, odd_sum, round_to
 from tirx.sim.program.code import Source, Step
-
-_Combine: TypeAlias = Callable[[Array, Array], Array]
 
 _SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared", "shared::cluster": "shared"}
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8, None: 1}
@@ -37,7 +32,7 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "cas": _BITS,
 }
 _PACKED = {"f16x2": TYPES["f16"], "bf16x2": TYPES["bf16"]}
-_INTEGER_FUNCTIONS: dict[str, _Combine] = {
+_INTEGER_FUNCTIONS: dict[str, Binary] = {
     "add": np.add,
     "min": np.minimum,
     "max": np.maximum,
@@ -50,7 +45,7 @@ _INTEGER_FUNCTIONS: dict[str, _Combine] = {
 }
 
 
-def _float_function(name: str, element: PtxType, ftz: bool) -> _Combine:
+def _float_function(name: str, element: PtxType, ftz: bool) -> Binary:
     if name == "add":
 
         def add(old: Array, operand: Array) -> Array:
@@ -63,7 +58,7 @@ def _float_function(name: str, element: PtxType, ftz: bool) -> _Combine:
     return lambda old, operand: canonical(function(old, operand).astype(element.dtype))
 
 
-def combine_function(name: str, value_type: PtxType, ftz: bool) -> _Combine:
+def combine_function(name: str, value_type: PtxType, ftz: bool) -> Binary:
     """Old value and operand (arrays of the type) to the new value."""
     if value_type.name in _PACKED:
         element = _PACKED[value_type.name]
@@ -118,7 +113,7 @@ def _atom(decoder: Decoder) -> Step:
 
 
 def _update(
-    strand: Strand, mask: Mask, lanes: Array, values: Array, other: Source | None, combine: _Combine | None
+    strand: Strand, mask: Mask, lanes: Array, values: Array, other: Source | None, combine: Binary | None
 ) -> spaces.Update:
     if combine is not None:
         return lambda old, which: combine(old.ravel(), values[which].ravel()).reshape(old.shape)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
 from tirx.sim.core.strand import Strand
-from tirx.sim.core.types import B16, B32, B64, PRED, S32, S64, TYPES, U32, U64, Array, Mask
+from tirx.sim.core.types import B16, B32, B64, PRED, S32, S64, TYPES, U32, U64, Array, Binary, Mask, integer_type
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.program.code import Step
 
-_Binary: TypeAlias = Callable[[Array, Array], Array]
-
-_LOGIC: dict[str, _Binary] = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+_LOGIC: dict[str, Binary] = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 _SHIFTED = tuple(TYPES[name] for name in ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"))
 
 
@@ -144,34 +139,38 @@ def _prmt(decoder: Decoder) -> Step:
 
 @instruction("bfe")
 def _bfe(decoder: Decoder) -> Step:
+    """The field, extended by zeros or by its highest bit; beyond the source it is zero, or its sign."""
     value_type = decoder.type(U32, U64, S32, S64)
     decoder.finish(4)
-    bits = value_type.bits
-    unsigned = np.dtype(f"u{bits // 8}").type
+    bits, unsigned = value_type.bits, integer_type(value_type.bits, signed=False).dtype
+    one = unsigned.type(1)
 
     def extract(a: Array, position: Array, length: Array) -> Array:
         start, count = position & np.uint32(0xFF), length & np.uint32(0xFF)
         raw = a.view(unsigned)
-        field = np.where(start >= bits, unsigned(0), raw >> (start & np.uint32(bits - 1)).astype(unsigned))
-        ones = _low_ones(count, bits)
+        field = _shifted_right(raw, start, bits) & _low_ones(count, bits)
         if not value_type.is_signed:
-            return field & ones
+            return field
         last = np.minimum(start + count - np.uint32(1), np.uint32(bits - 1)).astype(unsigned)
-        sign = np.where(count == 0, unsigned(0), raw >> last & unsigned(1))
-        # The sign fills what is beyond the field, and beyond the source.
-        kept = ones & np.where(
-            start >= bits, unsigned(0), ~unsigned(0) >> (start & np.uint32(bits - 1)).astype(unsigned)
-        )
-        return np.where(sign != 0, field | ~kept, field & kept).view(value_type.dtype)
+        negative = ((raw >> last & one) != 0) & (count != 0)
+        # What is in the field and in the source; the rest is the sign.
+        kept = _low_ones(count, bits) & _shifted_right(~np.zeros_like(raw), start, bits)
+        return np.where(negative, field | ~kept, field).view(value_type.dtype)
 
     return elementwise(decoder, extract, value_type, value_type, U32, U32)
 
 
+def _shifted_right(values: Array, amount: Array, bits: int) -> Array:
+    """Unsigned values shifted to the right, all the way for amounts of `bits` and more."""
+    shifted = values >> (amount & np.uint32(bits - 1)).astype(values.dtype)
+    return np.where(amount >= bits, np.zeros_like(values), shifted)
+
+
 def _low_ones(count: Array, bits: int) -> Array:
     """`count` ones from bit 0 on, at most `bits`."""
-    unsigned = np.dtype(f"u{bits // 8}").type
-    ones = (unsigned(1) << (count & np.uint32(bits - 1)).astype(unsigned)) - unsigned(1)
-    return np.where(count >= bits, ~unsigned(0), ones)
+    every = ~np.zeros(len(count), integer_type(bits, signed=False).dtype)
+    missing = np.uint32(bits) - np.minimum(count, np.uint32(bits))
+    return _shifted_right(every, missing, bits)
 
 
 @instruction("bfi")

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
 from tirx.sim.core.strand import Strand
-from tirx.sim.core.types import BF16, F16, F32, PRED, S32, TYPES, U32, Array, Mask, PtxType, bits_type
+from tirx.sim.core.types import BF16, F16, F32, PRED, S32, TYPES, U32, Array, Binary, Mask, PtxType, bits_type
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics.rounding import flush
 from tirx.sim.program.code import Destination, Step
 from tirx.sim.reader.syntax import Operand
 
-_Compare: TypeAlias = Callable[[Array, Array], Array]
-
-_ORDER: dict[str, _Compare] = {
+_ORDER: dict[str, Binary] = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -28,7 +23,7 @@ _ORDER: dict[str, _Compare] = {
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _UNORDERED = {f"{name}u": name for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 _NAN_TESTS = ("num", "nan")
-_COMBINE: dict[str, _Compare] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
+_COMBINE: dict[str, Binary] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
 _COMPARED = tuple(
     TYPES[name] for name in ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "bf16", "f32", "f64")
 )
@@ -39,7 +34,7 @@ def _unordered(a: Array, b: Array) -> Array:
     return np.isnan(a) | np.isnan(b)
 
 
-def _comparison(decoder: Decoder, name: str, value_type: PtxType) -> _Compare:
+def _comparison(decoder: Decoder, name: str, value_type: PtxType) -> Binary:
     """The function of a comparison operator for operands of a type."""
     if value_type.is_float:
         if name in _NAN_TESTS:
@@ -59,7 +54,7 @@ def _comparison(decoder: Decoder, name: str, value_type: PtxType) -> _Compare:
     raise decoder.error(f"expected a comparison of {value_type}, found .{name}")
 
 
-def _flushed(function: _Compare) -> _Compare:
+def _flushed(function: Binary) -> Binary:
     return lambda a, b: function(flush(a), flush(b))
 
 
@@ -140,7 +135,7 @@ def _set(decoder: Decoder) -> Step:
     true = (
         result.dtype.type(1) if result.is_float else result.dtype.type(-1 if result.is_signed else 2**result.bits - 1)
     )
-    false = result.dtype.type(0)
+    false: np.generic = result.dtype.type(0)
     mix = _COMBINE[combine] if combine else None
     if mix is None:
         return elementwise(decoder, lambda a, b: np.where(function(a, b), true, false), result, value_type, value_type)

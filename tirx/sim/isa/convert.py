@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from tirx.sim.core.types import B16, B32, BF16, F16, F32, F64, TYPES, Array, PtxType, bits_type
+from tirx.sim.core.types import B16, B32, BF16, F16, F32, F64, TYPES, Array, PtxType, Unary, bits_type
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
+from tirx.sim.numerics.formats import largest_finite
 from tirx.sim.numerics.integers import float_to_integer
 from tirx.sim.numerics.rounding import (
     Rounding,
@@ -25,8 +26,6 @@ from tirx.sim.numerics.rounding import (
 )
 from tirx.sim.program.code import Step
 
-_Convert: TypeAlias = Callable[[Array], Array]
-
 _FLOAT_ROUNDINGS: dict[str | None, Rounding] = {
     None: "rn", "rn": "rn", "rz": "rz", "rm": "rm", "rp": "rp", "rna": "rna",
 }  # fmt: skip
@@ -36,14 +35,14 @@ _INTEGER_ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 _SCALARS = tuple(
     TYPES[name] for name in ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64")
 )
-# Narrow formats, which come in pairs: element type and bits that an element takes in the register.
-_NARROW: dict[str, tuple[Any, int]] = {
-    "e4m3x2": (ml_dtypes.float8_e4m3fn, 8),
-    "e5m2x2": (ml_dtypes.float8_e5m2, 8),
-    "e2m3x2": (ml_dtypes.float6_e2m3fn, 8),
-    "e3m2x2": (ml_dtypes.float6_e3m2fn, 8),
-    "e2m1x2": (ml_dtypes.float4_e2m1fn, 4),
-    "ue8m0x2": (ml_dtypes.float8_e8m0fnu, 8),
+# Narrow formats, which come in pairs: element type, bits that an element takes in the register, and bits that it has.
+_NARROW: dict[str, tuple[np.dtype[Any], int, int]] = {
+    "e4m3x2": (np.dtype(ml_dtypes.float8_e4m3fn), 8, 8),
+    "e5m2x2": (np.dtype(ml_dtypes.float8_e5m2), 8, 8),
+    "e2m3x2": (np.dtype(ml_dtypes.float6_e2m3fn), 8, 6),
+    "e3m2x2": (np.dtype(ml_dtypes.float6_e3m2fn), 8, 6),
+    "e2m1x2": (np.dtype(ml_dtypes.float4_e2m1fn), 4, 4),
+    "ue8m0x2": (np.dtype(ml_dtypes.float8_e8m0fnu), 8, 8),
 }
 _PAIRS = {"f16x2": F16, "bf16x2": BF16}
 # How many bits of an f32 are not in a tf32.
@@ -93,11 +92,11 @@ def _cvt(decoder: Decoder) -> Step:
 
 def _clamped(values: Array) -> Array:
     """Infinities replaced by the largest number."""
-    largest = ml_dtypes.finfo(values.dtype).max
+    largest = largest_finite(values.dtype)
     return np.where(np.isinf(values), np.copysign(largest, values), values).astype(values.dtype)
 
 
-def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: str | None, saturate: bool) -> _Convert:
+def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: str | None, saturate: bool) -> Unary:
     if source.is_integer and target.is_integer:
         if rounding:
             raise decoder.error(f"expected no rounding between integers, found .{rounding}")
@@ -130,7 +129,7 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
     return lambda a: round_to(a.astype(np.float64), target.dtype, mode)
 
 
-def _integer_to_integer(source: PtxType, target: PtxType, saturate: bool) -> _Convert:
+def _integer_to_integer(source: PtxType, target: PtxType, saturate: bool) -> Unary:
     if not saturate:
         return lambda a: a.astype(target.dtype)
     own, wanted = np.iinfo(source.dtype), np.iinfo(target.dtype)
@@ -201,9 +200,9 @@ def _tf32(decoder: Decoder) -> Step:
     return elementwise(decoder, convert, B32, F32)
 
 
-def _encode(values: Array, dtype: np.dtype[Any], mode: Rounding) -> Array:
-    """f64 values to codes (uint8) of a narrow format; too large ones become the largest, or 0x7F for NaN."""
-    largest = float(ml_dtypes.finfo(dtype).max)
+def _encode(values: Array, dtype: np.dtype[Any], bits: int, mode: Rounding) -> Array:
+    """f64 values to codes (uint8) of a format of `bits` bits; too large ones become the largest, or 0x7F for NaN."""
+    largest = largest_finite(dtype)
     is_nan = np.isnan(values)
     clamped = np.where(is_nan, 0.0, np.clip(values, -largest, largest))
     if dtype == np.dtype(ml_dtypes.float8_e8m0fnu):
@@ -212,9 +211,8 @@ def _encode(values: Array, dtype: np.dtype[Any], mode: Rounding) -> Array:
     if mode == "rz":
         narrowed = round_to(clamped, dtype, "rz")
     codes = narrowed.view(np.uint8)
-    not_a_number = (
-        0x7F if ml_dtypes.finfo(dtype).bits == 8 else int(np.array([largest]).astype(dtype).view(np.uint8)[0])
-    )
+    # Formats without NaN give their largest number.
+    not_a_number = 0x7F if bits == 8 else int(np.array([largest]).astype(dtype).view(np.uint8)[0])
     return np.where(is_nan, np.uint8(not_a_number), codes)
 
 
@@ -237,10 +235,10 @@ def _narrow(decoder: Decoder) -> Step:
         return _from_narrow(decoder, source_name, _PAIRS[target_name], relu)
     if target_name not in _NARROW:
         raise decoder.error(f"unknown conversion from .{source_name} to .{target_name}")
-    dtype, bits = _NARROW[target_name]
+    dtype, bits, used = _NARROW[target_name]
 
     def pack(high: Array, low: Array) -> Array:
-        codes = [_encode(np.where(each < 0, 0, each) if relu else each, np.dtype(dtype), mode) for each in (high, low)]
+        codes = [_encode(np.where(each < 0, 0, each) if relu else each, dtype, used, mode) for each in (high, low)]
         return codes[0].astype(np.uint16) << np.uint16(bits) | codes[1]
 
     target = B16 if bits == 8 else bits_type(8)
@@ -266,12 +264,12 @@ def _narrow(decoder: Decoder) -> Step:
 
 
 def _from_narrow(decoder: Decoder, source_name: str, element: PtxType, relu: bool) -> Step:
-    dtype, bits = _NARROW[source_name]
+    dtype, bits, used = _NARROW[source_name]
     container = B16 if bits == 8 else bits_type(8)
-    used = (1 << int(ml_dtypes.finfo(dtype).bits)) - 1
+    code_bits = (1 << used) - 1
 
     def convert(a: Array) -> Array:
-        codes = np.stack([a, a >> a.dtype.type(bits)], axis=1) & a.dtype.type(used)
+        codes = np.stack([a, a >> a.dtype.type(bits)], axis=1) & a.dtype.type(code_bits)
         values = codes.astype(np.uint8).view(dtype).astype(np.float32)
         if relu:
             values = np.where(values < 0, np.float32(0), values)

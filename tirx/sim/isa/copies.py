@@ -55,14 +55,8 @@ def _copy(decoder: Decoder) -> Step:
     read = ignored = None
     if len(decoder.operands) - hint == 4:
         operand = decoder.operands[3]
-        name = (
-            operand.predicate.name
-            if isinstance(operand, Negated)
-            else operand.name
-            if isinstance(operand, Name)
-            else ""
-        )
-        register = decoder.register(name)
+        name = operand.predicate if isinstance(operand, Negated) else operand
+        register = decoder.register(name.name) if isinstance(name, Name) else None
         if register is not None and register.type is PRED:
             ignored = decoder.source(operand, PRED)
         else:

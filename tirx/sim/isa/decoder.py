@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tirx.sim.core.strand import RegisterState, Strand
-from tirx.sim.core.types import B64, TYPES, U32, Array, Mask, PtxType, bits_type
+from tirx.sim.core.types import B64, TYPES, U32, Array, Function, Mask, PtxType, bits_type
 from tirx.sim.errors import SimError
 from tirx.sim.isa.special import SPECIAL_REGISTERS
 from tirx.sim.memory.addresses import GENERIC_BASE
@@ -273,8 +273,8 @@ class Decoder:
         """
         A register that takes values of `value_type`, or `_`.
 
-        With `wide` it may be wider (ld, cvt): signed values are sign-extended, others zero-extended. `pending`: its value
-        may be read only after tcgen05.wait::ld.
+        With `wide` it may be wider (ld, cvt): signed values are sign-extended, others zero-extended. `pending`: its
+        value may be read only after tcgen05.wait::ld.
         """
         operand = self.operand(which)
         if operand == Name("_"):
@@ -374,9 +374,10 @@ class Decoder:
 
 
 def elementwise(
-    decoder: Decoder, function: Callable[..., Array], result: PtxType, *operands: PtxType
+    decoder: Decoder, operation: Function, result: PtxType, *operands: PtxType
 ) -> Callable[[Strand, Mask], None]:
-    """A step that writes `function(operand 1, operand 2, ...)` to operand 0."""
+    """A step that writes `operation(operand 1, operand 2, ...)` to operand 0."""
+    function = cast("Callable[..., Array]", operation)
     put = decoder.destination(0, result)
     sources = [decoder.source(index + 1, value_type) for index, value_type in enumerate(operands)]
     if len(sources) == 1:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import cast
 
 import numpy as np
 
-from tirx.sim.core.types import BF16, F16, F32, F64, PRED, TYPES, Array, PtxType
+from tirx.sim.core.types import BF16, F16, F32, F64, PRED, TYPES, Array, Binary, Function, PtxType, Ternary, Unary
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics import rounding
 from tirx.sim.numerics.rounding import Rounding, bits_of, canonical, flush, odd_sum, round_to, saturate_unit
 from tirx.sim.program.code import Step
-
-Function: TypeAlias = Callable[..., Array]
 
 # Type names: the type of an element and that of the register that holds one or two of them.
 ELEMENTS = {
@@ -55,8 +53,9 @@ def operation(decoder: Decoder, *elements: PtxType) -> Operation:
     return Operation(element, container, mode, decoder.flag("ftz"), decoder.flag("sat"), decoder.flag("relu"))
 
 
-def emit(decoder: Decoder, asked: Operation, function: Function, operands: int) -> Step:
-    """A step for `function` of elements: flushes, saturates, makes NaNs canonical, unpacks and packs registers."""
+def emit(decoder: Decoder, asked: Operation, elements: Function, operands: int) -> Step:
+    """A step for a function of elements: flushes, saturates, makes NaNs canonical, unpacks and packs registers."""
+    function = cast("Callable[..., Array]", elements)
 
     def complete(*values: Array) -> Array:
         if asked.flush:
@@ -73,7 +72,7 @@ def emit(decoder: Decoder, asked: Operation, function: Function, operands: int) 
     return elementwise(decoder, packed(complete, asked), asked.container, *[asked.container] * operands)
 
 
-def packed(function: Function, asked: Operation) -> Function:
+def packed(function: Callable[..., Array], asked: Operation) -> Function:
     """`function` of elements as one of registers."""
     if asked.element.bits == asked.container.bits:
         return function
@@ -88,12 +87,9 @@ def packed(function: Function, asked: Operation) -> Function:
 # Sums, products, quotients
 
 
-def _native(function: np.ufunc) -> Function:
-    return lambda a, b: function(a, b)
-
-
-def _widened(function: Function, asked: Operation) -> Function:
-    """`function` of f64 values (exact or rounded to odd) for narrower elements, rounded once."""
+def _widened(exact: Function, asked: Operation) -> Callable[..., Array]:
+    """A function of f64 values (exact or rounded to odd) for narrower elements, rounded once."""
+    function = cast("Callable[..., Array]", exact)
     dtype, mode = asked.element.dtype, asked.mode
 
     def widened(*values: Array) -> Array:
@@ -102,11 +98,11 @@ def _widened(function: Function, asked: Operation) -> Function:
     return widened
 
 
-def _negated_second(function: Function) -> Function:
+def _negated_second(function: Binary) -> Binary:
     return lambda a, b: function(a, -b)
 
 
-def _signed_zero_sum(asked: Operation) -> Function:
+def _signed_zero_sum(asked: Operation) -> Binary:
     """Sums of f64 values, where x + (-x) is -0 if rounded down."""
 
     def add(a: Array, b: Array) -> Array:
@@ -118,11 +114,11 @@ def _signed_zero_sum(asked: Operation) -> Function:
     return add
 
 
-def binary_function(root: str, asked: Operation) -> Function:
+def binary_function(root: str, asked: Operation) -> Binary:
     """add, sub, mul or div of elements."""
     mode = asked.mode
     if asked.element is F64:
-        functions: dict[str, Function] = {
+        functions: dict[str, Binary] = {
             "add": lambda a, b: rounding.sum_f64(a, b, mode),
             "sub": lambda a, b: rounding.sum_f64(a, -b, mode),
             "mul": lambda a, b: rounding.product_f64(a, b, mode),
@@ -130,11 +126,11 @@ def binary_function(root: str, asked: Operation) -> Function:
         }
         return functions[root]
     if asked.element is F32 and mode == "rn":
-        ufuncs = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
-        return _native(ufuncs[root])
+        native: dict[str, Binary] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+        return native[root]
     # Quotients of f32 are never so close to a tie that f64 cannot tell.
     sums = _signed_zero_sum(asked)
-    wide: dict[str, Function] = {"add": sums, "sub": _negated_second(sums), "mul": np.multiply, "div": np.divide}
+    wide: dict[str, Binary] = {"add": sums, "sub": _negated_second(sums), "mul": np.multiply, "div": np.divide}
     return _widened(wide[root], asked)
 
 
@@ -160,7 +156,7 @@ def fused(decoder: Decoder) -> Step:
     return emit(decoder, asked, fused_function(asked), 3)
 
 
-def fused_function(asked: Operation) -> Function:
+def fused_function(asked: Operation) -> Ternary:
     """a * b + c of elements, rounded once."""
     if asked.element is F64:
         return lambda a, b, c: rounding.fused_f64(a, b, c, asked.mode)
@@ -228,7 +224,7 @@ def _is_normal(a: Array) -> Array:
     return np.isfinite(a) & (np.abs(a) >= np.finfo(a.dtype).smallest_normal)
 
 
-_TESTS: dict[str, Function] = {
+_TESTS: dict[str, Unary] = {
     "finite": np.isfinite,
     "infinite": np.isinf,
     "number": lambda a: ~np.isnan(a),
@@ -249,7 +245,7 @@ def _testp(decoder: Decoder) -> Step:
 # Functions of one operand. Where the hardware approximates, the result here is the exact one, rounded.
 
 
-def _through_f64(function: np.ufunc, asked: Operation) -> Function:
+def _through_f64(function: Unary, asked: Operation) -> Unary:
     dtype = asked.element.dtype
     return lambda a: round_to(function(a.astype(np.float64)), dtype)
 
@@ -265,7 +261,7 @@ def _rcp(decoder: Decoder) -> Step:
     return emit(decoder, asked, lambda a: divide(np.ones_like(a), a), 1)
 
 
-def _coarse(function: Function) -> Function:
+def _coarse(function: Unary) -> Unary:
     """rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the upper 32 bits of the result, from those of the operand."""
     high = np.uint64(0xFFFFFFFF00000000)
 
@@ -300,7 +296,7 @@ def _rsqrt(decoder: Decoder) -> Step:
     return emit(decoder, asked, _widened(_reciprocal_root, asked), 1)
 
 
-_TRANSCENDENTAL: dict[str, np.ufunc] = {
+_TRANSCENDENTAL: dict[str, Unary] = {
     "ex2": np.exp2,
     "lg2": np.log2,
     "sin": np.sin,

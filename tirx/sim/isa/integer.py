@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
 from tirx.sim.core.strand import Strand
-from tirx.sim.core.types import B32, S32, S64, TYPES, U32, U64, Array, Mask, PtxType, bits_type, integer_type
+from tirx.sim.core.types import B32, S32, S64, TYPES, U32, U64, Array, Binary, Mask, PtxType, bits_type, integer_type
 from tirx.sim.isa import floating
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics.integers import divide, multiply_high, remainder, saturate
 from tirx.sim.program.code import Step
 
-_Binary: TypeAlias = Callable[[Array, Array], Array]
-
 _INTEGERS = tuple(TYPES[name] for name in ("u16", "u32", "u64", "s16", "s32", "s64"))
 _SIGNED = tuple(TYPES[name] for name in ("s16", "s32", "s64"))
 # Pairs of 16-bit integers in a 32-bit register (sm_90).
 _PACKED = {"u16x2": TYPES["u16"], "s16x2": TYPES["s16"]}
-_ADDITIVE: dict[str, _Binary] = {"add": np.add, "sub": np.subtract}
-_EXTREMA: dict[str, _Binary] = {"min": np.minimum, "max": np.maximum}
+_ADDITIVE: dict[str, Binary] = {"add": np.add, "sub": np.subtract}
+_EXTREMA: dict[str, Binary] = {"min": np.minimum, "max": np.maximum}
 _OTHER_FAMILIES = ("f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "f32x2")
 # `mul.wide.u16` gives 32 bits, `mul.wide.u32` 64.
 _WIDENABLE = tuple(TYPES[name] for name in ("u16", "u32", "s16", "s32"))
@@ -32,7 +27,7 @@ def _is_float(decoder: Decoder) -> bool:
     return any(modifier in _OTHER_FAMILIES for modifier in decoder.modifiers)
 
 
-def _packed(decoder: Decoder, function: _Binary) -> Step:
+def _packed(decoder: Decoder, function: Binary) -> Step:
     lane_type = _PACKED[decoder.modifiers.pop()]
     decoder.finish(3)
     dtype = lane_type.dtype
@@ -61,9 +56,10 @@ def _add(decoder: Decoder) -> Step:
             raise decoder.error(f"expected .s32 with .sat, found {value_type}")
         wide = function
 
-        def function(a: Array, b: Array) -> Array:
+        def clamped(a: Array, b: Array) -> Array:
             return saturate(wide(a.astype(np.int64), b.astype(np.int64)), S32)
 
+        function = clamped
     decoder.finish(3)
     return elementwise(decoder, function, value_type, value_type, value_type)
 
@@ -130,7 +126,7 @@ def _mul(decoder: Decoder) -> Step:
     return elementwise(decoder, fused, result, value_type, value_type, result)
 
 
-def _product(half: str, value_type: PtxType, result: PtxType) -> _Binary:
+def _product(half: str, value_type: PtxType, result: PtxType) -> Binary:
     if half == "lo":
         return np.multiply
     if half == "wide":
@@ -146,7 +142,7 @@ def _madc(decoder: Decoder) -> Step:
     return _mad_carry(decoder, _product(half, value_type, value_type), value_type, reads=True, writes=writes)
 
 
-def _mad_carry(decoder: Decoder, product: _Binary, value_type: PtxType, *, reads: bool, writes: bool) -> Step:
+def _mad_carry(decoder: Decoder, product: Binary, value_type: PtxType, *, reads: bool, writes: bool) -> Step:
     decoder.finish(4)
     unsigned = integer_type(value_type.bits, signed=False)
     put = decoder.destination(0, unsigned)
@@ -214,7 +210,11 @@ def _min(decoder: Decoder) -> Step:
         return floating.extremum(decoder)
     function = _EXTREMA[decoder.root]
     relu = decoder.flag("relu")
-    clamped = (lambda a, b: np.maximum(function(a, b), 0)) if relu else function  # type: _Binary
+
+    def nonnegative(a: Array, b: Array) -> Array:
+        return np.maximum(function(a, b), 0)
+
+    clamped: Binary = nonnegative if relu else function
     if decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:
         if relu and decoder.modifiers[-1] != "s16x2":
             raise decoder.error("expected .s16x2 or .s32 with .relu")
@@ -248,7 +248,7 @@ def _sad(decoder: Decoder) -> Step:
 
 @instruction("dp4a", "dp2a")
 def _dot(decoder: Decoder) -> Step:
-    """Dot products of bytes with bytes (dp4a) or with half-words (dp2a: `.lo` and `.hi` choose bytes 0-1 or 2-3 of b)."""
+    """Dot products of bytes of b with bytes (dp4a) or half-words (dp2a; .lo is bytes 0-1 of b, .hi 2-3) of a."""
     half = decoder.need("lo", "hi") if decoder.root == "dp2a" else "lo"
     types = [decoder.modifiers.pop() if decoder.modifiers else "" for _ in range(2)]
     if any(name not in ("u32", "s32") for name in types):

@@ -84,7 +84,8 @@ def order(strand: Strand, lanes: Array, space: str, addresses: Array) -> None:
     """
     A strong access: tells the monitor that it may order what the threads do.
 
-    All of them count as if between fences, which misses races through flags without fences but reports none that is not.
+    All of them count as if between fences: that misses races through flags without fences, but reports none that is
+    not there.
     """
     monitor = strand.cta.monitor
     for address in np.unique(addresses).tolist():

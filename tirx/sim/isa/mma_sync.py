@@ -12,7 +12,7 @@ import numpy as np
 from tirx.sim.core.strand import WARP, Strand
 from tirx.sim.core.types import B32, F64, Array, Mask
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.fragments import Fragment, from_matrices, matrix_fragment, quad_fragment, to_matrices
+from tirx.sim.isa.fragments import Fragment, Operand, from_matrices, matrix_fragment, quad_fragment, to_matrices
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.products import product
@@ -56,6 +56,7 @@ _SHAPES: dict[str, tuple[_Types, ...]] = {
     "m16n8k256": _BINARY,
 }
 _LAYOUTS = ("row", "col")
+_OPERANDS: tuple[Operand, ...] = ("a", "b", "c", "c")
 _ROUNDINGS = ("rn", "rz", "rm", "rp")
 
 
@@ -114,10 +115,10 @@ def _mma(decoder: Decoder) -> Step:
     decoder.finish(4)
     if form.is_quads:
         layouts = (form.layouts[0], form.layouts[1], form.types[3], form.types[0])
-        a, b, c, d = (quad_fragment(operand, layout) for operand, layout in zip("abcc", layouts, strict=True))
+        a, b, c, d = (quad_fragment(operand, layout) for operand, layout in zip(_OPERANDS, layouts, strict=True))
     else:
         bits = _BITS[form.types[1]]
-        a, b, c = (matrix_fragment(operand, form.m, form.k, bits) for operand in ("a", "b", "c"))
+        a, b, c = (matrix_fragment(operand, form.m, form.k, bits) for operand in _OPERANDS[:3])
         d = c
     read_a, read_b, read_c = (
         _reader(decoder, index, fragment, element)

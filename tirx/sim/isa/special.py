@@ -36,20 +36,26 @@ def _lane_mask(name: str) -> _Read:
     return lambda strand: np.tile(values, strand.warps)
 
 
+def _axis(i: int, axis: str) -> dict[str, tuple[PtxType, _Read]]:
+    """The registers of one axis of threads, CTAs and clusters."""
+    values: dict[str, Callable[[Strand], int]] = {
+        "%ntid": lambda strand: strand.cta.launch.block[i],
+        "%ctaid": lambda strand: strand.cta.index[i],
+        "%nctaid": lambda strand: strand.cta.launch.grid[i],
+        "%clusterid": lambda strand: strand.cta.index[i] // strand.cta.launch.cluster[i],
+        "%nclusterid": lambda strand: strand.cta.launch.grid[i] // strand.cta.launch.cluster[i],
+        "%cluster_ctaid": lambda strand: strand.cta.index[i] % strand.cta.launch.cluster[i],
+        "%cluster_nctaid": lambda strand: strand.cta.launch.cluster[i],
+    }
+    found: dict[str, tuple[PtxType, _Read]] = {f"{name}.{axis}": (U32, _same(read)) for name, read in values.items()}
+    found[f"%tid.{axis}"] = (U32, lambda strand: strand.cta.thread_ids[i][strand.first : strand.last])
+    return found
+
+
 def _table() -> dict[str, tuple[PtxType, _Read]]:
     table: dict[str, tuple[PtxType, _Read]] = {}
     for index, axis in enumerate("xyz"):
-        table[f"%tid.{axis}"] = (U32, lambda strand, i=index: strand.cta.thread_ids[i][strand.first : strand.last])
-        for name, read in (
-            ("%ntid", lambda strand, i=index: strand.cta.launch.block[i]),
-            ("%ctaid", lambda strand, i=index: strand.cta.index[i]),
-            ("%nctaid", lambda strand, i=index: strand.cta.launch.grid[i]),
-            ("%clusterid", lambda strand, i=index: strand.cta.index[i] // strand.cta.launch.cluster[i]),
-            ("%nclusterid", lambda strand, i=index: strand.cta.launch.grid[i] // strand.cta.launch.cluster[i]),
-            ("%cluster_ctaid", lambda strand, i=index: strand.cta.index[i] % strand.cta.launch.cluster[i]),
-            ("%cluster_nctaid", lambda strand, i=index: strand.cta.launch.cluster[i]),
-        ):
-            table[f"{name}.{axis}"] = (U32, _same(read))
+        table |= _axis(index, axis)
     table["%laneid"] = (U32, lambda strand: (strand.lanes % WARP).astype(np.uint32))
     table["%warpid"] = (U32, lambda strand: (strand.lanes // WARP).astype(np.uint32))
     table["%nwarpid"] = (U32, _same(lambda strand: len(strand.cta.lanes) // WARP))

@@ -72,7 +72,8 @@ def _arriving(
     if aligned and not np.array_equal(mask, strand.alive):
         missing = strand.alive & ~mask
         raise SimError(
-            f"{what} is .aligned: expected all threads of the warp, but it is executed without {strand.describe(missing)}"
+            f"{what} is .aligned: expected all threads of the warp, but it is executed without "
+            f"{strand.describe(missing)}"
         )
     which = uniform(numbers, mask, "the barrier")
     expected = None if counts is None else uniform(counts, mask, "the thread count")

@@ -312,12 +312,12 @@ def _mma(decoder: Decoder, operation: str) -> Step:
     b, idesc = decoder.source(operands[2], B64), decoder.source(operands[3], U32)
     rest = operands[4:]
     disabled: list[Source] = []
-    if isinstance(rest[0], Vector):
-        if weight_stationary or len(rest[0].items) != 4:
+    first = rest[0]
+    if isinstance(first, Vector):
+        if weight_stationary or len(first.items) != 4 or not all(isinstance(item, Name) for item in first.items):
             raise decoder.error("expected four registers of lanes to disable, and not with .ws")
-        disabled = [decoder.source(item, U32) for item in rest.pop(0).items if isinstance(item, Name)]
-        if len(disabled) != 4:
-            raise decoder.error("expected registers of lanes to disable")
+        disabled = [decoder.source(item, U32) for item in first.items]
+        del rest[0]
     if not 1 <= len(rest) <= 2:
         raise decoder.error("expected enable-input-d as the last operand but one, or the last")
     enable = decoder.source(rest[0], PRED)

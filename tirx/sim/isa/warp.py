@@ -105,7 +105,7 @@ def _vote(decoder: Decoder) -> Step:
         if mode == "ballot":
             put(strand, mask, to_bits(trues))
         else:
-            every, some = ~falses.any(axis=1), trues.any(axis=1)
+            every, some = np.all(~falses, axis=1), np.any(trues, axis=1)
             put(strand, mask, {"all": every, "any": some, "uni": every | ~some}[mode])
         return None
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 
@@ -25,6 +28,14 @@ TABLES: dict[str, Array] = {
     name: np.arange(1 << BITS.get(name, 8), dtype=np.uint8).view(dtype).astype(np.float64)
     for name, dtype in _DTYPES.items()
 }
+
+
+@lru_cache(maxsize=16)
+def largest_finite(dtype: np.dtype[Any]) -> float:
+    """The largest number of a format of at most 16 bits (each element in its own 8 or 16 bits)."""
+    codes = np.arange(1 << 8 * dtype.itemsize, dtype=np.uint32).astype(f"u{dtype.itemsize}")
+    values = codes.view(dtype).astype(np.float64)
+    return float(values[np.isfinite(values)].max())
 
 
 def decode_elements(raw: Array, element: str) -> Array:

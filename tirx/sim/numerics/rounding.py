@@ -147,10 +147,10 @@ def _round_fraction(value: Fraction, near: float, mode: Rounding) -> float:
         nearest = float("inf") if value > 0 else float("-inf")
     if mode == "rn":
         return nearest
-    exact = Fraction(nearest) if np.isfinite(nearest) else None
-    infinite = exact is None
-    above = (nearest > 0) if infinite else exact is not None and exact > value
-    below = (nearest < 0) if infinite else exact is not None and exact < value
+    if np.isfinite(nearest):
+        above, below = Fraction(nearest) > value, Fraction(nearest) < value
+    else:
+        above, below = nearest > 0, nearest < 0
     down = mode == "rm" or (mode == "rz" and value > 0)
     if above and down:
         return float(np.nextafter(nearest, -np.inf))
@@ -159,11 +159,23 @@ def _round_fraction(value: Fraction, near: float, mode: Rounding) -> float:
     return nearest if nearest != 0 or value > 0 else -0.0
 
 
+def _exact_sum(x: float, y: float) -> Fraction:
+    return Fraction(x) + Fraction(y)
+
+
+def _fraction_product(x: float, y: float) -> Fraction:
+    return Fraction(x) * Fraction(y)
+
+
+def _exact_quotient(x: float, y: float) -> Fraction | None:
+    return Fraction(x) / Fraction(y) if y else None
+
+
 def sum_f64(a: Array, b: Array, mode: Rounding) -> Array:
     total = a + b
     if mode == "rn":
         return total
-    result = _fraction_lanes(total, (a, b), lambda x, y: Fraction(x) + Fraction(y), mode)
+    result = _fraction_lanes(total, (a, b), _exact_sum, mode)
     # An exact zero of operands with unlike signs is -0 when rounding down.
     cancelled = (total == 0) & (np.signbit(a) != np.signbit(b)) & np.isfinite(a)
     return np.where(cancelled, -0.0 if mode == "rm" else 0.0, result)
@@ -173,14 +185,14 @@ def product_f64(a: Array, b: Array, mode: Rounding) -> Array:
     product = a * b
     if mode == "rn":
         return product
-    return _fraction_lanes(product, (a, b), lambda x, y: Fraction(x) * Fraction(y), mode)
+    return _fraction_lanes(product, (a, b), _fraction_product, mode)
 
 
 def quotient_f64(a: Array, b: Array, mode: Rounding) -> Array:
     quotient = a / b
     if mode == "rn":
         return quotient
-    return _fraction_lanes(quotient, (a, b), lambda x, y: Fraction(x) / Fraction(y) if y else None, mode)
+    return _fraction_lanes(quotient, (a, b), _exact_quotient, mode)
 
 
 def root_f64(a: Array, mode: Rounding) -> Array:

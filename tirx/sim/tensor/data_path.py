@@ -1,4 +1,4 @@
-"""Where tensor memory keeps matrices: layouts of D, and which cells tcgen05.ld and st move (section 9.7.16.10.5, .8)."""
+"""Where tensor memory keeps matrices: layouts of D, and the cells of tcgen05.ld and st (sections 9.7.16.10.5, .8)."""
 
 from __future__ import annotations
 

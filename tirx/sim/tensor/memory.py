@@ -67,8 +67,8 @@ class TensorMemory:
         """SimError unless all cells exist and belong to one allocation."""
         if lanes.min() < 0 or lanes.max() >= LANES or columns.min() < 0 or columns.max() >= COLUMNS:
             raise SimError(
-                f"{what}: lanes {int(lanes.min())}-{int(lanes.max())}, columns {int(columns.min())}-{int(columns.max())} "
-                f"are not in tensor memory ({LANES} lanes, {COLUMNS} columns)"
+                f"{what}: lanes {int(lanes.min())}-{int(lanes.max())}, columns {int(columns.min())}-"
+                f"{int(columns.max())} are not in tensor memory ({LANES} lanes, {COLUMNS} columns)"
             )
         owners = np.unique(self._owner[columns])
         if owners[0] == 0:

@@ -14,8 +14,8 @@ from tirx.sim.errors import SimError
 @dataclass(frozen=True, slots=True)
 class SwizzleMode:
     """
-    A value of bits 61-63. `row` is the length in bytes of a row of the pattern, `group` the rows that repeat (along M or
-    N if K-major, along K if MN-major), and an address is XORed with `(address >> shift) & mask`.
+    A value of bits 61-63: `row` is the length in bytes of a row of the pattern, `mn_group` the rows after which it
+    repeats along K if MN-major, and an address is XORed with `(address >> shift) & mask`.
     """
 
     name: str
@@ -103,11 +103,11 @@ class SharedDescriptor:
         return self._swizzled(self.start + index % _K_GROUP * row + index // _K_GROUP * self.stride + column)
 
     def mn_major(self, rows: Array, depth: int, element: int) -> Array:
-        """Addresses (len(rows), depth, element): the `element` bytes of each of `depth` elements along K of each row."""
+        """Addresses (len(rows), depth, element): the bytes of each of `depth` elements along K of each row."""
         if (element == 4) != (self.number == _ATOM_32B):
             self._illegal(
-                f"MN-major elements of {element} bytes with swizzle {self.mode.name}: 32-bit elements need 128B swizzle "
-                "with 32-byte atoms, others must not have it"
+                f"MN-major elements of {element} bytes with swizzle {self.mode.name}: 32-bit elements need 128B "
+                "swizzle with 32-byte atoms, others must not have it"
             )
         row, group = self.mode.row, self.mode.mn_group
         self._check_start(group)
