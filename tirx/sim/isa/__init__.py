@@ -19,6 +19,7 @@ from tirx.sim.isa import (
     synchronize,
     tcgen05,
     warp,
+    wmma,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "synchronize",
     "tcgen05",
     "warp",
+    "wmma",
 ]

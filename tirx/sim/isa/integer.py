@@ -46,7 +46,7 @@ def _add(decoder: Decoder) -> Step:
     if _is_float(decoder):
         return floating.arithmetic(decoder)
     function = _ADDITIVE[decoder.root]
-    if decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:
+    if decoder.root == "add" and decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:
         return _packed(decoder, function)
     if decoder.flag("cc"):
         return _carry(decoder, reads=False, writes=True)

@@ -12,7 +12,7 @@ import numpy as np
 from tirx.sim.core.strand import WARP, Strand
 from tirx.sim.core.types import B32, F64, Array, Mask
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.fragments import Fragment, Operand, from_matrices, matrix_fragment, quad_fragment, to_matrices
+from tirx.sim.isa.fragments import Operand, from_matrices, matrix_fragment, quad_fragment, to_matrices
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.products import product
@@ -121,10 +121,10 @@ def _mma(decoder: Decoder) -> Step:
         a, b, c = (matrix_fragment(operand, form.m, form.k, bits) for operand in _OPERANDS[:3])
         d = c
     read_a, read_b, read_c = (
-        _reader(decoder, index, fragment, element)
+        reader(decoder, index, fragment.elements, element)
         for index, fragment, element in ((1, a, form.types[1]), (2, b, form.types[2]), (3, c, form.types[3]))
     )
-    write = _writer(decoder, d, form.types[0])
+    write = writer(decoder, d.elements, form.types[0])
     count = 4 if form.is_quads else 1
     multiply = _multiply(binary)
 
@@ -150,17 +150,22 @@ def _multiply(binary: str | None) -> Callable[[Array, Array], Array]:
     return differing
 
 
-def _reader(decoder: Decoder, index: int, fragment: Fragment, element: str) -> Callable[[Strand, Mask], Array]:
-    """The elements of an operand, as float64 (elements, warps, 32)."""
+# The elements of an operand, as float64 (elements, warps, 32).
+Reader: TypeAlias = Callable[[Strand, Mask], Array]
+# Writes (elements, warps, 32) results (float64), rounded once or (with the flag, integers) saturated.
+Writer: TypeAlias = Callable[[Strand, Mask, Array, bool], None]
+
+
+def reader(decoder: Decoder, index: int, elements: int, element: str, registers: int | None = None) -> Reader:
+    """Reads operand `index` of `elements` elements; `registers` may be more than they fill."""
     bits = _BITS[element]
-    per_register = max(1, 32 // bits)
     register_type = F64 if bits == 64 else B32
-    items = decoder.vector(index, fragment.elements // per_register)
+    items = decoder.vector(index, registers or elements // max(1, 32 // bits))
     sources: list[Source] = [decoder.source(item, register_type) for item in items]
 
     def read(strand: Strand, mask: Mask) -> Array:
         words = np.stack([source(strand, mask) for source in sources])
-        return _elements(words, element, bits).reshape(fragment.elements, -1, WARP)
+        return _elements(words, element, bits)[:elements].reshape(elements, -1, WARP)
 
     return read
 
@@ -185,15 +190,14 @@ def _elements(words: Array, element: str, bits: int) -> Array:
     return decode_elements(raw, element).swapaxes(0, 1).reshape(words.shape[0] * count, -1)
 
 
-def _writer(decoder: Decoder, fragment: Fragment, element: str) -> Callable[[Strand, Mask, Array, bool], None]:
-    """Writes (elements, warps, 32) results (float64), rounded once, to operand 0."""
+def writer(decoder: Decoder, elements: int, element: str) -> Writer:
+    """Writes operand 0."""
     register_type = F64 if element == "f64" else B32
-    items = decoder.vector(0, fragment.elements // (2 if element == "f16" else 1))
+    items = decoder.vector(0, elements // (2 if element == "f16" else 1))
     puts: list[Destination] = [decoder.destination(item, register_type) for item in items]
 
     def write(strand: Strand, mask: Mask, values: Array, saturate: bool) -> None:
-        flat = values.reshape(fragment.elements, -1)
-        registers = _registers(flat, element, saturate)
+        registers = _registers(values.reshape(elements, -1), element, saturate)
         for index, put in enumerate(puts):
             put(strand, mask, registers[index])
 

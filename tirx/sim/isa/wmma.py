@@ -1,0 +1,199 @@
+"""
+wmma (PTX ISA, section 9.7.14.3): matrices in opaque fragments.
+
+Which element a register holds is not documented, so that programs cannot depend on it; here element i of a matrix, row by
+row, is in lane i % 32. Only the number of registers is that of the ISA.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx.sim.core.strand import WARP, Strand
+from tirx.sim.core.types import B32, F64, TYPES, U32, Array, Mask, PtxType
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.fragments import Fragment, from_matrices, to_matrices
+from tirx.sim.isa.memory import HINTS
+from tirx.sim.isa.mma_sync import Reader, Writer, reader, writer
+from tirx.sim.isa.registry import instruction
+from tirx.sim.memory import spaces
+from tirx.sim.numerics.products import product
+from tirx.sim.program.code import Source, Step
+
+_SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared"}
+_LAYOUTS = ("row", "col")
+# Shapes and the element types of A and B.
+_SHAPES = {
+    "m16n16k16": ("f16", "bf16", "s8", "u8"),
+    "m32n8k16": ("f16", "bf16", "s8", "u8"),
+    "m8n32k16": ("f16", "bf16", "s8", "u8"),
+    "m16n16k8": ("tf32",),
+    "m8n8k4": ("f64",),
+}
+_MEMORY_TYPES = {
+    "f16": "u16",
+    "bf16": "u16",
+    "s8": "u8",
+    "u8": "u8",
+    "tf32": "u32",
+    "f32": "u32",
+    "s32": "u32",
+    "f64": "f64",
+}
+_BITS = {"f16": 16, "bf16": 16, "s8": 8, "u8": 8, "tf32": 32, "f32": 32, "s32": 32, "f64": 64}
+_F16_REGISTERS = 8  # of A and B, whatever their shape
+_ROUNDINGS = ("rn", "rz", "rm", "rp")
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """Rows and columns of an operand (B is N x K), its element type and the number of its registers."""
+
+    rows: int
+    columns: int
+    element: str
+    registers: int
+
+    @property
+    def slots(self) -> int:
+        """Elements of a lane."""
+        return self.rows * self.columns // WARP
+
+    def fragment(self) -> Fragment:
+        linear = np.arange(self.slots)[:, None] * WARP + np.arange(WARP)[None, :]
+        return Fragment(linear // self.columns, linear % self.columns, np.zeros_like(linear))
+
+
+def _matrix(shape: str, operand: str, element: str) -> _Matrix:
+    m, n, k = (int(size) for size in re.findall(r"\d+", shape))
+    rows, columns = {"a": (m, k), "b": (n, k)}.get(operand, (m, n))
+    count = max(1, rows * columns * _BITS[element] // (WARP * max(32, _BITS[element])))
+    if element == "f16" and operand in "ab":
+        count = _F16_REGISTERS
+    return _Matrix(rows, columns, element, count)
+
+
+@instruction("wmma")
+def _wmma(decoder: Decoder) -> Step:
+    action = decoder.need("load", "store", "mma")
+    if action == "mma":
+        return _multiply(decoder)
+    operand = decoder.need("a", "b", "c", "d")
+    decoder.need("sync")
+    decoder.need("aligned")
+    layout = decoder.need(*_LAYOUTS)
+    shape = decoder.need(*_SHAPES)
+    space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
+    decoder.drop(HINTS)
+    element = decoder.need(*_MEMORY_TYPES)
+    decoder.finish(2, 3)
+    matrix = _matrix(shape, operand, element)
+    stride = decoder.source(2, U32) if len(decoder.operands) == 3 else None
+    offsets = _Offsets(matrix, layout == ("row" if operand != "b" else "col"), stride)
+    if action == "load":
+        return _load(decoder, matrix, offsets, space)
+    return _store(decoder, matrix, offsets, space)
+
+
+@dataclass(frozen=True, slots=True)
+class _Offsets:
+    """Where elements are in memory, in elements; `by_rows`: rows of the operand are contiguous."""
+
+    matrix: _Matrix
+    by_rows: bool
+    stride: Source | None
+
+    def of(self, strand: Strand, mask: Mask) -> Array:
+        """(slots, lanes)"""
+        fragment = self.matrix.fragment()
+        inner, outer = fragment.columns, fragment.rows
+        length = self.matrix.columns
+        if not self.by_rows:
+            inner, outer, length = outer, inner, self.matrix.rows
+        warps = strand.warps
+        lengths = np.full(len(mask), length) if self.stride is None else self.stride(strand, mask).astype(np.int64)
+        return np.tile(outer, warps) * lengths[None, :] + np.tile(inner, warps)
+
+
+def _load(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> Step:
+    register_type = F64 if matrix.element == "f64" else B32
+    puts = [decoder.destination(item, register_type) for item in decoder.vector(0, matrix.registers)]
+    found = decoder.address(1)
+    space, addresses = found.space or space, found.values
+    unit = TYPES[_MEMORY_TYPES[matrix.element]]
+    per_register = max(1, 32 // _BITS[matrix.element])
+
+    def step(strand: Strand, mask: Mask) -> None:
+        strand.cta.require_converged(strand, mask, "wmma.load")
+        lanes = np.flatnonzero(mask)
+        base, places = addresses(strand, mask), offsets.of(strand, mask)
+        values = np.zeros((matrix.registers * per_register, len(mask)), unit.dtype)
+        for slot in range(matrix.slots):
+            at = base + (places[slot] * unit.bytes).astype(np.uint64)
+            values[slot] = spaces.load(strand, lanes, space, at, unit.dtype, 1)[:, 0]
+        for index, put in enumerate(puts):
+            put(strand, mask, _packed(values[index * per_register : (index + 1) * per_register], register_type))
+
+    return step
+
+
+def _packed(values: Array, register_type: PtxType) -> Array:
+    """Elements (count, lanes) of one register, the first in the lowest bits."""
+    return np.ascontiguousarray(values.T).view(register_type.dtype)[:, 0]
+
+
+def _store(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> Step:
+    register_type = F64 if matrix.element == "f64" else B32
+    sources = [decoder.source(item, register_type) for item in decoder.vector(1, matrix.registers)]
+    found = decoder.address(0)
+    space, addresses = found.space or space, found.values
+    unit = TYPES[_MEMORY_TYPES[matrix.element]]
+    per_register = max(1, 32 // _BITS[matrix.element])
+
+    def step(strand: Strand, mask: Mask) -> None:
+        strand.cta.require_converged(strand, mask, "wmma.store")
+        lanes = np.flatnonzero(mask)
+        base, places = addresses(strand, mask), offsets.of(strand, mask)
+        for slot in range(matrix.slots):
+            register = np.ascontiguousarray(sources[slot // per_register](strand, mask))
+            values = register.view(unit.dtype).reshape(len(mask), -1)[:, slot % per_register]
+            at = base + (places[slot] * unit.bytes).astype(np.uint64)
+            spaces.store(strand, lanes, space, at, np.ascontiguousarray(values[:, None]))
+
+    return step
+
+
+def _multiply(decoder: Decoder) -> Step:
+    decoder.need("sync")
+    decoder.need("aligned")
+    decoder.need(*_LAYOUTS)
+    decoder.need(*_LAYOUTS)
+    shape = decoder.need(*_SHAPES)
+    decoder.take(*_ROUNDINGS)
+    saturate = decoder.flag("satfinite")
+    types = tuple(decoder.modifiers)
+    if len(types) == 2:  # f16: only D and C are named
+        types = (types[0], "f16", "f16", types[1])
+    if len(types) != 4 or types[1] not in _SHAPES[shape] or types[2] != types[1] or types[0] not in _BITS:
+        raise decoder.error(f"expected types of D, A, B and C with A and B of {', '.join(_SHAPES[shape])}")
+    decoder.modifiers.clear()
+    decoder.finish(4)
+    matrices = [_matrix(shape, operand, element) for operand, element in zip("dabc", types, strict=True)]
+    fragments = [matrix.fragment() for matrix in matrices]
+    readers: list[Reader] = [
+        reader(decoder, index, matrices[index].slots, types[index], matrices[index].registers) for index in (1, 2, 3)
+    ]
+    write: Writer = writer(decoder, matrices[0].slots, types[0])
+
+    def step(strand: Strand, mask: Mask) -> None:
+        strand.cta.require_converged(strand, mask, "wmma.mma")
+        a, b, c = (
+            to_matrices(fragments[index], read(strand, mask), 1, matrices[index].rows, matrices[index].columns)
+            for index, read in enumerate(readers, 1)
+        )
+        write(strand, mask, from_matrices(fragments[0], product(a, b) + c), saturate)
+
+    return step
