@@ -1,18 +1,19 @@
 """
-Elementwise instructions and a module with one kernel for each: what a GPU was asked, and what the simulator is.
+Elementwise instructions, and a module with one kernel for each.
 
 `CASES` are (instruction, widths of the operands): the destination first, 0 for a predicate. Kernel `k<i>` reads three
 64-bit words for every thread, gives their low bits to case i as operands, and writes the result as a 64-bit word.
+
+`GPU_CASES` are those that an H200 has executed: `data/gpu_results.xz` are its results for `edge_operands`, 256 words
+for each case.
 """
 
 from __future__ import annotations
 
-from random import Random
-
 Case = tuple[str, tuple[int, ...]]
 
-# Instructions; the types that `@` stands for; operands: d destination and a, b, c sources, each of the type's width or of
-# the width that follows (`p` is a predicate destination).
+# Instructions|types, of which each is appended to each instruction|operands: d destination and a, b, c sources, each of
+# the type's width or of the width that follows (`p` is a predicate destination; `d` alone a conversion).
 _TABLE = """
 add sub mul.lo mul.hi div rem min max|u16 s16 u32 s32 u64 s64|dab
 mad.lo mad.hi sad|u16 s16 u32 s32 u64 s64|dabc
@@ -100,11 +101,56 @@ cvt.rn.satfinite.e4m3x2 cvt.rn.satfinite.e5m2x2|f16x2|d16a
 cvt.rn.f16x2 cvt.rn.relu.f16x2|e4m3x2 e5m2x2|d32a16
 cvt.pack.sat.s16 cvt.pack.sat.u16|s32|d32ab
 cvt.pack.sat.s8 cvt.pack.sat.u8|s32.b32|d32a32b32c32
-rcp.approx rcp.approx.ftz sqrt.approx rsqrt.approx ex2.approx ex2.approx.ftz lg2.approx sin.approx cos.approx tanh.approx|f32|da
+rcp.approx rcp.approx.ftz sqrt.approx rsqrt.approx ex2.approx ex2.approx.ftz|f32|da
+lg2.approx sin.approx cos.approx tanh.approx|f32|da
 div.approx div.full|f32|dab
 rcp.approx.ftz rsqrt.approx.ftz|f64|da
 ex2.approx tanh.approx|f16 f16x2|da
 ex2.approx.ftz tanh.approx|bf16 bf16x2|da
+"""
+# What a GPU was asked (see `GPU_CASES`).
+_GPU_TABLE = """
+div rem|u16 s16 u32 s32 u64 s64|dab
+shl|b16 b32 b64|dab32
+shr|s16 s32 s64 u64|dab32
+shf.l.clamp shf.r.clamp fns|b32|dabc
+bfe|u32 s32 u64 s64|dab32c32
+bfind.shiftamt|u32 s64|d32a
+bmsk.clamp|b32|dab
+szext.wrap szext.clamp|s32|dab
+mad24.hi|s32|dabc
+add.rn mul.rp sub.rm|f32 f64|dab
+div.rn|f32 f64|dab
+fma.rn fma.rz|f32 f64|dabc
+add.sat mul.ftz|f32|dab
+sqrt.rn rcp.rz|f32 f64|da
+min max add|f16|dab
+fma.rn|f16|dabc
+min max add|bf16|dab
+fma.rn|bf16|dabc
+min max|f32 f64|dab
+min.NaN max.xorsign.abs|f32|dab
+neg abs|f32 f64 f16 bf16|da
+fma.rn.relu fma.rn.sat|f16|dabc
+fma.rn.relu|bf16|dabc
+setp.ltu setp.ne setp.num|f32 f16|pab
+slct.b32|f32|dabc
+cvt.rni.s32 cvt.rzi.u32 cvt.rmi.s64 cvt.rpi.u64 cvt.rzi.s16|f32 f64 f16|d
+cvt.rn.f32|f64 s64 u64|d
+cvt.rn.f16 cvt.rn.bf16|f32|d
+cvt.rm.f16|f64|d
+cvt.sat.f32 cvt.rni.f32|f32|da
+cvt.f32|f16 bf16|d
+cvt.f64|f32|d
+cvt.rna.tf32 cvt.rn.tf32|f32|da
+cvt.rn.relu.f16x2 cvt.rz.bf16x2|f32|dab
+cvt.rn.satfinite.e4m3x2 cvt.rn.satfinite.e5m2x2|f32|d16a32b32
+cvt.rn.f16x2|e4m3x2 e5m2x2|d32a16
+rcp.approx rsqrt.approx ex2.approx lg2.approx sin.approx tanh.approx sqrt.approx|f32|da
+rcp.approx.ftz rsqrt.approx.ftz|f64|da
+ex2.approx|f16|da
+testp.normal|f32|pa
+copysign|f64|dab
 """
 _SPECIAL_WIDTHS = {"f16x2": 32, "bf16x2": 32, "e4m3x2": 16, "e5m2x2": 16, "u16x2": 32, "s16x2": 32}
 
@@ -127,9 +173,9 @@ def _operands(text: str, width: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _cases() -> list[Case]:
+def _cases(table: str) -> list[Case]:
     cases: list[Case] = []
-    for line in _TABLE.split("\n"):
+    for line in table.split("\n"):
         if not line:
             continue
         instructions, types, operands = line.split("|")
@@ -142,57 +188,34 @@ def _cases() -> list[Case]:
     return cases
 
 
-CASES = _cases()
+CASES = _cases(_TABLE)
+GPU_CASES = _cases(_GPU_TABLE)
 
-# Words at the edges of what integers and floating-point numbers of each width can be.
-_EDGES = {
+# Operands of the GPU's results, by width: the edges of integers and of floating-point numbers.
+EDGES = {
     16: (
-        0, 1, 15, 16, 17, 0x7FFF, 0x8000, 0xFFFF, 0x03FF, 0x0400, 0x3C00, 0x3C01, 0xBC00, 0x7BFF, 0x7C00, 0xFC00, 0x7E00,
-        0x3F80, 0x7F7F, 0x7F80, 0xFF80, 0x0080, 0x007F, 0x4200, 0xC500, 0x5BFF, 0x0233, 0x8123,
+        0, 1, 0xF, 0x10, 0x7fff, 0x8000, 0xffff, 0x3ff, 0x400, 0x3c00, 0xbc01, 0x7bff, 0x7c00, 0xfc00, 0x7e01, 0x7c01,
     ),
     32: (
-        0, 1, 2, 31, 32, 33, 64, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF, 0xFFFFFFE1, 0x00007FFF, 0xFFFF8000,
-        0x3F800000, 0xBF800000, 0x3F800001, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFF812345, 0x00800000, 0x007FFFFF,
-        0x80000003, 0x7F7FFFFF, 0x4B000001, 0x3F000000, 0x3FC00000, 0x40200000, 0x4F000000, 0xCF000000, 0x4F7FFFFF,
-        0x5F000000, 0x477FE000, 0x477FF000, 0x33000000, 0x38800000, 0x43E00000, 0xC3E8FFFF, 0x1F123456, 0xA0345678,
+        0, 1, 0x1f, 0x20, 0x21, 0x7fffffff, 0x80000000, 0xffffffff, 0x3f800000, 0xbf800001, 0x7f800000, 0x7fc00001,
+        0x7f800001, 0x807fffff, 0x7f7fffff, 0x477ff000,
     ),
     64: (
-        0, 1, 63, 64, 65, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF, 0x3FF0000000000000,
-        0xBFF0000000000000, 0x3FF0000000000001, 0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000,
-        0x0010000000000000, 0x000FFFFFFFFFFFFF, 0x8000000000000001, 0x7FEFFFFFFFFFFFFF, 0x41DFFFFFFFE00000,
-        0x43E0000000000000, 0x47EFFFFFF0000000, 0x36A0000000000000, 0x3810000000000000, 0x40EFFC0000000000,
-        0x3FE0000000000000, 0x4004000000000000, 0x1E7123456789ABCD, 0x9F0FEDCBA9876543,
+        0, 1, 0x3f, 0x40, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0x3ff0000000000000,
+        0xbff8000000000001, 0x7ff0000000000000, 0xfff8000000000001, 0x7ff0000000000001, 0x800fffffffffffff,
+        0x7fefffffffffffff, 0x47efffffefffffff, 0x43e0000000000000,
     ),
 }  # fmt: skip
-THREADS = 64
 
 
-def _word(random: Random) -> int:
-    kind = random.randrange(8)
-    if kind == 0:
-        return random.getrandbits(64)
-    if kind == 1:
-        return random.choice(_EDGES[64])
-    if kind < 4:
-        return random.choice(_EDGES[32]) << 32 | random.choice(_EDGES[32])
-    if kind == 4:
-        return sum(random.choice(_EDGES[16]) << 16 * index for index in range(4))
-    if kind == 5:  # an f64 near 1
-        return random.getrandbits(1) << 63 | random.randrange(1010, 1036) << 52 | random.getrandbits(52)
-    if kind == 6:  # two f32 near 1
-        halves = [random.getrandbits(1) << 31 | random.randrange(118, 136) << 23 | random.getrandbits(23) for _ in "ab"]
-        return halves[0] << 32 | halves[1]
-    # Four f16 near 1.
-    return sum(
-        (random.getrandbits(1) << 15 | random.randrange(10, 20) << 10 | random.getrandbits(10)) << 16 * i
-        for i in range(4)
-    )
-
-
-def operands(index: int) -> list[int]:
-    """The 64-bit words that the threads of case `index` read: three for each."""
-    random = Random(index)
-    return [_word(random) for _ in range(3 * THREADS)]
+def edge_operands(widths: tuple[int, ...], threads: int = 256) -> list[int]:
+    """The words that the threads of a case of `GPU_CASES` read: three for each."""
+    words: list[int] = []
+    for thread in range(threads):
+        for position, index in enumerate((thread, thread >> 4, 7 * thread + 3 + (thread >> 4))):
+            width = widths[1 + position] if position + 1 < len(widths) else 64
+            words.append(EDGES[width][index & 15])
+    return words
 
 
 _CLASSES = {16: "h", 32: "r", 64: "d"}

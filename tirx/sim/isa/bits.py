@@ -146,12 +146,13 @@ def _bfe(decoder: Decoder) -> Step:
     one = unsigned.type(1)
 
     def extract(a: Array, position: Array, length: Array) -> Array:
-        start, count = position & np.uint32(0xFF), length & np.uint32(0xFF)
+        # Beyond 255, where PTX says nothing, GPUs use 8 bits of them for 32-bit fields and all for 64-bit ones.
+        start, count = (position & np.uint32(0xFF), length & np.uint32(0xFF)) if bits == 32 else (position, length)
         raw = a.view(unsigned)
         field = _shifted_right(raw, start, bits) & _low_ones(count, bits)
         if not value_type.is_signed:
             return field
-        last = np.minimum(start + count - np.uint32(1), np.uint32(bits - 1)).astype(unsigned)
+        last = np.minimum(start.astype(np.uint64) + count - np.uint64(1), np.uint64(bits - 1)).astype(unsigned)
         negative = ((raw >> last & one) != 0) & (count != 0)
         # What is in the field and in the source; the rest is the sign.
         kept = _low_ones(count, bits) & _shifted_right(~np.zeros_like(raw), start, bits)
@@ -298,6 +299,8 @@ def _fns(decoder: Decoder) -> Step:
 def _nth_set(bits: int, start: int, n: int) -> int:
     if n == 0:
         return start if start < 32 and bits >> start & 1 else 0xFFFFFFFF
-    places = range(start, 32) if n > 0 else range(min(start, 31), -1, -1)
+    if start >= 32:
+        return 0xFFFFFFFF
+    places = range(start, 32) if n > 0 else range(start, -1, -1)
     set_places = [place for place in places if bits >> place & 1]
     return set_places[abs(n) - 1] if abs(n) <= len(set_places) else 0xFFFFFFFF

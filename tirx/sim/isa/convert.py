@@ -19,6 +19,8 @@ from tirx.sim.numerics.rounding import (
     canonical,
     flush,
     odd_sum,
+    propagated,
+    rectified,
     round_to,
     saturate_unit,
     sum_f64,
@@ -47,6 +49,7 @@ _NARROW: dict[str, tuple[np.dtype[Any], int, int]] = {
 _PAIRS = {"f16x2": F16, "bf16x2": BF16}
 # How many bits of an f32 are not in a tf32.
 _TF32_DROPPED = 13
+_TF32_NAN = 0x7FFFE000
 
 
 @instruction("cvt")
@@ -79,12 +82,14 @@ def _cvt(decoder: Decoder) -> Step:
             if saturate:
                 return saturate_unit(result)
             if relu:
-                result = np.where(result < 0, result.dtype.type(0), result).astype(result.dtype)
+                result = rectified(result)
             if finite:
                 result = _clamped(result)
-            return canonical(result)
+            return canonical(result) if makes_canonical else result
         return result
 
+    # The payload of a NaN survives from f64 and from bf16.
+    makes_canonical = source_type not in (F64, BF16)
     put = decoder.destination(0, target, wide=True)
     source = decoder.source(1, source_type, wide=True)
     return lambda strand, mask: put(strand, mask, complete(source(strand, mask)))
@@ -105,7 +110,9 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
         if rounding not in _INTEGER_ROUNDINGS:
             raise decoder.error(f"expected .rni, .rzi, .rmi or .rpi to {target}, found {rounding or 'none'}")
         to_integral = _INTEGER_ROUNDINGS[rounding]
-        return lambda a: float_to_integer(to_integral(a.astype(np.float64)), target.dtype)
+        # As GPUs do: only conversions between at most 32 bits give 0, which the ISA says for all.
+        not_a_number = 1 << (target.bits - 1) if source is F64 or target.bits == 64 else 0
+        return lambda a: float_to_integer(to_integral(a.astype(np.float64)), target.dtype, not_a_number)
     if source.is_integer:
         if rounding not in ("rn", "rz", "rm", "rp"):
             raise decoder.error(f"expected .rn, .rz, .rm or .rp to {target}, found {rounding or 'none'}")
@@ -126,6 +133,8 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
     if not narrower:
         return lambda a: a.astype(target.dtype)
     mode = _FLOAT_ROUNDINGS[rounding]
+    if source is F64:
+        return lambda a: round_to(propagated(a, a), target.dtype, mode)
     return lambda a: round_to(a.astype(np.float64), target.dtype, mode)
 
 
@@ -163,7 +172,7 @@ def _pair(decoder: Decoder) -> Step:
     def half(values: Array) -> Array:
         result = round_to(values.astype(np.float64), element.dtype, mode)
         if relu:
-            result = np.where(result < 0, result.dtype.type(0), result).astype(result.dtype)
+            result = rectified(result)
         return bits_of(canonical(_clamped(result) if finite else result)).astype(np.uint32)
 
     def pack(high: Array, low: Array) -> Array:
@@ -179,6 +188,9 @@ def _tf32(decoder: Decoder) -> Step:
     decoder.finish(2)
     unit = np.uint32(1 << _TF32_DROPPED)
 
+    def not_a_number(bits: Array) -> Array:
+        return bits & ~(unit - np.uint32(1)) if mode == "rna" else np.full_like(bits, _TF32_NAN)
+
     def convert(values: Array) -> Array:
         bits = values.view(np.uint32)
         rest = bits & (unit - np.uint32(1))
@@ -190,12 +202,13 @@ def _tf32(decoder: Decoder) -> Step:
             up = (rest > half) | ((rest == half) & ((kept & unit) != 0))
         else:
             up = np.zeros(len(bits), np.bool_)
-        result = np.where(np.isfinite(values), kept + np.where(up, unit, np.uint32(0)), bits).view(np.float32)
+        rounded = np.where(np.isnan(values), not_a_number(bits), kept + np.where(up, unit, np.uint32(0)))
+        result = np.where(np.isinf(values), bits, rounded).view(np.float32)
         if finite:
             result = np.where(np.isinf(result), np.copysign(np.uint32(0x7F7FE000).view(np.float32), result), result)
         if relu:
-            result = np.where(result < 0, np.float32(0), result)
-        return canonical(result.astype(np.float32)).view(np.uint32)
+            result = rectified(result)
+        return result.astype(np.float32).view(np.uint32)
 
     return elementwise(decoder, convert, B32, F32)
 
@@ -238,7 +251,7 @@ def _narrow(decoder: Decoder) -> Step:
     dtype, bits, used = _NARROW[target_name]
 
     def pack(high: Array, low: Array) -> Array:
-        codes = [_encode(np.where(each < 0, 0, each) if relu else each, dtype, used, mode) for each in (high, low)]
+        codes = [_encode(rectified(each) if relu else each, dtype, used, mode) for each in (high, low)]
         return codes[0].astype(np.uint16) << np.uint16(bits) | codes[1]
 
     target = B16 if bits == 8 else bits_type(8)
@@ -272,7 +285,7 @@ def _from_narrow(decoder: Decoder, source_name: str, element: PtxType, relu: boo
         codes = np.stack([a, a >> a.dtype.type(bits)], axis=1) & a.dtype.type(code_bits)
         values = codes.astype(np.uint8).view(dtype).astype(np.float32)
         if relu:
-            values = np.where(values < 0, np.float32(0), values)
+            values = rectified(values)
         return canonical(values.astype(element.dtype)).reshape(-1).view(np.uint32)
 
     return elementwise(decoder, convert, B32, container)

@@ -12,7 +12,17 @@ from tirx.sim.core.types import BF16, F16, F32, F64, PRED, TYPES, Array, Binary,
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics import rounding
-from tirx.sim.numerics.rounding import Rounding, bits_of, canonical, flush, odd_sum, round_to, saturate_unit
+from tirx.sim.numerics.rounding import (
+    Rounding,
+    bits_of,
+    canonical,
+    flush,
+    odd_sum,
+    propagated,
+    rectified,
+    round_to,
+    saturate_unit,
+)
 from tirx.sim.program.code import Step
 
 # Type names: the type of an element and that of the register that holds one or two of them.
@@ -66,7 +76,7 @@ def emit(decoder: Decoder, asked: Operation, elements: Function, operands: int) 
         if asked.saturate:
             return saturate_unit(result)
         if asked.relu:
-            result = np.where(result < 0, result.dtype.type(0), result).astype(result.dtype)
+            result = rectified(result)
         return canonical(result)
 
     return elementwise(decoder, packed(complete, asked), asked.container, *[asked.container] * operands)
@@ -119,10 +129,11 @@ def binary_function(root: str, asked: Operation) -> Binary:
     mode = asked.mode
     if asked.element is F64:
         functions: dict[str, Binary] = {
-            "add": lambda a, b: rounding.sum_f64(a, b, mode),
-            "sub": lambda a, b: rounding.sum_f64(a, -b, mode),
-            "mul": lambda a, b: rounding.product_f64(a, b, mode),
-            "div": lambda a, b: rounding.quotient_f64(a, b, mode),
+            # Of two NaNs GPUs take the second, but the first of a quotient.
+            "add": lambda a, b: propagated(rounding.sum_f64(a, b, mode), b, a),
+            "sub": lambda a, b: propagated(rounding.sum_f64(a, -b, mode), b, a),
+            "mul": lambda a, b: propagated(rounding.product_f64(a, b, mode), b, a),
+            "div": lambda a, b: propagated(rounding.quotient_f64(a, b, mode), a, b),
         }
         return functions[root]
     if asked.element is F32 and mode == "rn":
@@ -159,7 +170,7 @@ def fused(decoder: Decoder) -> Step:
 def fused_function(asked: Operation) -> Ternary:
     """a * b + c of elements, rounded once."""
     if asked.element is F64:
-        return lambda a, b, c: rounding.fused_f64(a, b, c, asked.mode)
+        return lambda a, b, c: propagated(rounding.fused_f64(a, b, c, asked.mode), b, c, a)
     add = _signed_zero_sum(asked)
     return _widened(lambda a, b, c: add(a * b, c), asked)
 
@@ -188,6 +199,8 @@ def extremum(decoder: Decoder) -> Step:
         if propagate:
             result = np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
         result = result.astype(a.dtype)
+        if asked.element is F64:
+            result = propagated(result, result)
         return np.where(sign, -np.abs(result), np.abs(result)).astype(a.dtype) if swap_sign else result
 
     if len(decoder.operands) == 4:
@@ -196,7 +209,7 @@ def extremum(decoder: Decoder) -> Step:
 
 
 def sign(decoder: Decoder) -> Step:
-    """neg and abs of floating-point types: the sign bit only"""
+    """neg and abs of floating-point types: the sign bit, except of NaN, which GPUs treat as in other arithmetic"""
     asked = operation(decoder)
     decoder.finish(2)
     bit = 1 << (asked.element.bits - 1)
@@ -207,7 +220,8 @@ def sign(decoder: Decoder) -> Step:
             a = flush(a)
         bits = bits_of(np.ascontiguousarray(a))
         mask = bits.dtype.type(bit)
-        return (bits ^ mask if negate else bits & ~mask).view(a.dtype)
+        result = (bits ^ mask if negate else bits & ~mask).view(a.dtype)
+        return propagated(result, a) if asked.element is F64 else canonical(result)
 
     return elementwise(decoder, packed(change, asked), asked.container, asked.container)
 
@@ -221,7 +235,8 @@ def _copysign(decoder: Decoder) -> Step:
 
 
 def _is_normal(a: Array) -> Array:
-    return np.isfinite(a) & (np.abs(a) >= np.finfo(a.dtype).smallest_normal)
+    """Zeros are normal (section 9.7.3.2)."""
+    return np.isfinite(a) & ((np.abs(a) >= np.finfo(a.dtype).smallest_normal) | (a == 0))
 
 
 _TESTS: dict[str, Unary] = {
@@ -230,7 +245,7 @@ _TESTS: dict[str, Unary] = {
     "number": lambda a: ~np.isnan(a),
     "notanumber": np.isnan,
     "normal": _is_normal,
-    "subnormal": lambda a: np.isfinite(a) & ~_is_normal(a) & (a != 0),
+    "subnormal": lambda a: np.isfinite(a) & ~_is_normal(a),
 }
 
 
@@ -263,11 +278,12 @@ def _rcp(decoder: Decoder) -> Step:
 
 def _coarse(function: Unary) -> Unary:
     """rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the upper 32 bits of the result, from those of the operand."""
+    not_a_number = np.uint64(0x7FFFFFFF00000000).view(np.float64)
     high = np.uint64(0xFFFFFFFF00000000)
 
     def approximate(a: Array) -> Array:
         result = flush(function(flush((a.view(np.uint64) & high).view(np.float64))))
-        return (result.view(np.uint64) & high).view(np.float64)
+        return np.where(np.isnan(result), not_a_number, (result.view(np.uint64) & high).view(np.float64))
 
     return approximate
 
@@ -305,9 +321,16 @@ _TRANSCENDENTAL: dict[str, Unary] = {
 }
 
 
+# These reduce their operand first, which flushes subnormal numbers even without .ftz.
+_FLUSHING = ("sin", "cos")
+
+
 @instruction(*_TRANSCENDENTAL)
 def _transcendental(decoder: Decoder) -> Step:
     decoder.need("approx")
     asked = operation(decoder, F32, *((F16, BF16) if decoder.root in ("ex2", "tanh") else ()))
     decoder.finish(2)
-    return emit(decoder, asked, _through_f64(_TRANSCENDENTAL[decoder.root], asked), 1)
+    function = _through_f64(_TRANSCENDENTAL[decoder.root], asked)
+    if decoder.root in _FLUSHING:
+        return emit(decoder, asked, lambda a: function(flush(a)), 1)
+    return emit(decoder, asked, function, 1)

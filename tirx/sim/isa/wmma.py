@@ -1,8 +1,8 @@
 """
 wmma (PTX ISA, section 9.7.14.3): matrices in opaque fragments.
 
-Which element a register holds is not documented, so that programs cannot depend on it; here element i of a matrix, row by
-row, is in lane i % 32. Only the number of registers is that of the ISA.
+Which element a register holds is not documented, so that programs cannot depend on it; here element i of a matrix, row
+by row, is in lane i % 32. Only the number of registers is that of the ISA.
 """
 
 from __future__ import annotations

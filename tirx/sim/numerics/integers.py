@@ -49,21 +49,22 @@ def divide(a: Array, b: Array) -> Array:
 
 
 def remainder(a: Array, b: Array) -> Array:
-    """Remainders with the sign of a; a itself (undefined in PTX) where b is zero."""
+    """Remainders with the sign of a. Division by zero gives all ones, as GPUs do (undefined in PTX)."""
     x, y = _magnitudes(a), _magnitudes(b)
     zero = y == 0
-    rest: Array = np.where(zero, x, x % np.where(zero, 1, y).astype(y.dtype))
+    rest: Array = x % np.where(zero, 1, y).astype(y.dtype)
     if a.dtype.kind == "i":
         rest = np.where(a < 0, ~rest + rest.dtype.type(1), rest)
-    return rest.astype(y.dtype).view(a.dtype)
+    return np.where(zero, np.iinfo(y.dtype).max, rest).astype(y.dtype).view(a.dtype)
 
 
-def float_to_integer(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Integral f64 values clamped to the range of `dtype`; NaN becomes 0."""
+def float_to_integer(values: Array, dtype: np.dtype[Any], not_a_number: int) -> Array:
+    """Integral f64 values clamped to the range of `dtype`; NaN becomes the pattern `not_a_number`."""
     limits = np.iinfo(dtype)
     low, high = float(limits.min), float(limits.max)
     is_high, is_low, is_nan = values >= high, values <= low, np.isnan(values)
     safe = np.where(is_high | is_low | is_nan, 0.0, values)
     wide = safe.astype(np.uint64 if dtype.kind == "u" else np.int64).astype(dtype)
     clamped = np.where(is_high, dtype.type(limits.max), np.where(is_low, dtype.type(limits.min), wide))
-    return np.where(is_nan, dtype.type(0), clamped).astype(dtype)
+    pattern = np.array([not_a_number], f"u{dtype.itemsize}").view(dtype)[0]
+    return np.where(is_nan, pattern, clamped).astype(dtype)

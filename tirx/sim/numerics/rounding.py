@@ -58,6 +58,22 @@ def saturate_unit(values: Array) -> Array:
     return clamped.astype(values.dtype)
 
 
+def rectified(values: Array) -> Array:
+    """Negative numbers and -0 replaced by +0 (.relu)."""
+    return np.where(values <= 0, values.dtype.type(0), values).astype(values.dtype)
+
+
+def propagated(result: Array, *operands: Array) -> Array:
+    """f64 results, where an operand is NaN replaced by the first such operand, made quiet."""
+    if not np.isnan(result).any():
+        return result
+    quiet = np.uint64(1 << 51)
+    bits = result.view(np.uint64)
+    for operand in reversed(operands):
+        bits = np.where(np.isnan(operand), operand.view(np.uint64) | quiet, bits)
+    return bits.view(np.float64)
+
+
 def to_odd_f32(values: Array) -> Array:
     """f64 to f32; inexact results get an odd last bit, so that rounding them once more is rounding once."""
     rounded = values.astype(np.float32)

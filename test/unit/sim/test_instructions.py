@@ -1,0 +1,211 @@
+"""Elementwise instructions: against the results of a GPU, bit by bit, and against Python's integers."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from unit.sim.instructions import CASES, GPU_CASES, Case, edge_operands, module
+from unit.sim.kernels import DATA
+
+from tirx.sim import run
+
+_THREADS = 256
+_GPU_TEXT = module(GPU_CASES)
+_GPU_RESULTS = np.frombuffer(lzma.decompress((DATA / "gpu_results.xz").read_bytes()), np.uint64).reshape(-1, _THREADS)
+
+# Instructions that the hardware approximates: the relative error between it and the exact result.
+_APPROXIMATE = {"rcp": 2e-7, "rsqrt": 2e-7, "sqrt": 2e-7, "ex2": 1e-6, "lg2": 1e-6, "tanh": 1e-3, "sin": 1e-5}
+_HALF_ERROR = 2e-3
+
+
+def _run(text: str, index: int, words: list[int]) -> npt.NDArray[np.uint64]:
+    inputs = np.array(words, np.uint64).reshape(-1, 3)
+    result = np.zeros(len(inputs), np.uint64)
+    run(text, f"k{index}", 1, len(inputs), [inputs, result])
+    return result
+
+
+@pytest.mark.parametrize("index", range(len(GPU_CASES)), ids=[name for name, _ in GPU_CASES])
+def test_results_of_a_gpu(index: int):
+    name, widths = GPU_CASES[index]
+    words = edge_operands(widths)
+    result, expected = _run(_GPU_TEXT, index, words), _GPU_RESULTS[index]
+    root = name.split(".")[0]
+    if "approx" in name and not name.endswith("f64"):
+        dtype = np.float16 if name.endswith("f16") else np.float32
+        got, want = (
+            each.astype(f"u{np.dtype(dtype).itemsize}").view(dtype).astype(np.float64) for each in (result, expected)
+        )
+        operand = np.array(words, np.uint64).reshape(-1, 3)[:, 0].astype(np.uint32).view(np.float32)
+        # The range reduction of sin.approx is worth nothing for large operands.
+        checked = np.abs(operand) < 100 if root == "sin" else np.ones(_THREADS, np.bool_)
+        assert np.array_equal(np.isnan(got), np.isnan(want))
+        error = _HALF_ERROR if dtype == np.float16 else _APPROXIMATE[root]
+        np.testing.assert_allclose(got[checked], want[checked], rtol=error, atol=1e-38)
+        return
+    if root == "fns":  # the GPU does not find the -2^31st bit as it does not find others
+        counts = np.array(words, np.uint64).reshape(-1, 3)[:, 2]
+        result, expected = result[counts != 0x80000000], expected[counts != 0x80000000]
+    assert [hex(each) for each in result.tolist()] == [hex(each) for each in expected.tolist()]
+
+
+# References on Python's integers: operands and result are of the type, wider results are cut.
+
+
+def _quotient(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) if b else -1
+
+
+def _remainder(a: int, b: int) -> int:
+    return a - b * _quotient(a, b) if b else -1
+
+
+def _byte_dot(signed_a: bool, signed_b: bool) -> Callable[[int, int, int], int]:
+    def dot(a: int, b: int, c: int) -> int:
+        left, right = (x.to_bytes(4, "little") for x in (a & 0xFFFFFFFF, b & 0xFFFFFFFF))
+        pairs = zip(left, right, strict=True)
+        return c + sum(_signed(x, 8, signed_a) * _signed(y, 8, signed_b) for x, y in pairs)
+
+    return dot
+
+
+def _signed(value: int, bits: int, signed: bool) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if signed and value >> (bits - 1) else value
+
+
+def _clamped(value: int, bits: int) -> int:
+    return max(-(1 << (bits - 1)), min((1 << (bits - 1)) - 1, value))
+
+
+def _reversed(value: int, bits: int) -> int:
+    return int(f"{value:0{bits}b}"[::-1], 2)
+
+
+# By instruction without its type; functions of (operands as integers of the type..., bits).
+_REFERENCES: dict[str, Callable[..., int]] = {
+    "add": lambda a, b, bits: a + b,
+    "sub": lambda a, b, bits: a - b,
+    "mul.lo": lambda a, b, bits: a * b,
+    "mul.hi": lambda a, b, bits: a * b >> bits,
+    "mul.wide": lambda a, b, bits: a * b,
+    "mad.lo": lambda a, b, c, bits: a * b + c,
+    "mad.hi": lambda a, b, c, bits: (a * b >> bits) + c,
+    "mad.wide": lambda a, b, c, bits: a * b + c,
+    "mad.hi.sat": lambda a, b, c, bits: _clamped((a * b >> bits) + c, bits),
+    "sad": lambda a, b, c, bits: c + abs(a - b),
+    "div": lambda a, b, bits: _quotient(a, b),
+    "rem": lambda a, b, bits: _remainder(a, b),
+    "min": lambda a, b, bits: min(a, b),
+    "max": lambda a, b, bits: max(a, b),
+    "add.sat": lambda a, b, bits: _clamped(a + b, bits),
+    "sub.sat": lambda a, b, bits: _clamped(a - b, bits),
+    "neg": lambda a, bits: -a,
+    "abs": lambda a, bits: abs(a),
+    "and": lambda a, b, bits: a & b,
+    "or": lambda a, b, bits: a | b,
+    "xor": lambda a, b, bits: a ^ b,
+    "not": lambda a, bits: ~a,
+    "cnot": lambda a, bits: int(a == 0),
+    "shl": lambda a, b, bits: a << min(b, bits),
+    "shr": lambda a, b, bits: a >> min(b, bits),
+    "popc": lambda a, bits: a.bit_count(),
+    "clz": lambda a, bits: bits - a.bit_length(),
+    "brev": _reversed,
+    "bfind": lambda a, bits: (~a if a < 0 else a).bit_length() - 1,
+    "shf.l.wrap": lambda a, b, c, bits: (a | b << 32) << (c & 31) >> 32,
+    "shf.l.clamp": lambda a, b, c, bits: (a | b << 32) << min(c, 32) >> 32,
+    "shf.r.wrap": lambda a, b, c, bits: (a | b << 32) >> (c & 31),
+    "shf.r.clamp": lambda a, b, c, bits: (a | b << 32) >> min(c, 32),
+}
+
+
+def _is_integer(case: Case) -> bool:
+    root, type_name = case[0].rsplit(".", 1)
+    return root in _REFERENCES and type_name[0] in "bus" and type_name[1:].isdigit()
+
+
+_INTEGER_CASES = [(index, case) for index, case in enumerate(CASES) if _is_integer(case)]
+_TEXT = module(CASES)
+
+
+def _mixed_words(rng: np.random.Generator, widths: tuple[int, ...]) -> list[int]:
+    """Edges and random words."""
+    edges = edge_operands(widths)
+    return edges[: 3 * 128] + rng.integers(0, 2**64, 3 * 128, dtype=np.uint64).tolist()
+
+
+@pytest.mark.parametrize(("index", "case"), _INTEGER_CASES, ids=[case[0] for _, case in _INTEGER_CASES])
+def test_integers(index: int, case: Case):
+    name, widths = case
+    root, type_name = name.rsplit(".", 1)
+    bits, signed = int(type_name[1:]), type_name[0] == "s"
+    words = _mixed_words(np.random.default_rng(index), widths)
+    result = _run(_TEXT, index, words).tolist()
+    reference = _REFERENCES[root]
+    for row, got in enumerate(result):
+        operands = [
+            # Shift amounts are unsigned.
+            _signed(words[3 * row + place], width, signed and not (root in ("shl", "shr") and place == 1))
+            for place, width in enumerate(widths[1:])
+        ]
+        assert got == reference(*operands, bits) & ((1 << widths[0]) - 1), (name, operands)
+
+
+@pytest.mark.parametrize("types", ["u32.u32", "u32.s32", "s32.u32", "s32.s32"])
+def test_dot_products(types: str):
+    index = next(index for index, case in enumerate(CASES) if case[0] == f"dp4a.{types}")
+    signed_a, signed_b = (name == "s32" for name in types.split("."))
+    words = _mixed_words(np.random.default_rng(1), CASES[index][1])
+    reference = _byte_dot(signed_a, signed_b)
+    for row, got in enumerate(_run(_TEXT, index, words).tolist()):
+        assert got == reference(*(word & 0xFFFFFFFF for word in words[3 * row : 3 * row + 3])) & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("index", range(0, len(CASES), 9), ids=lambda index: CASES[index][0])
+def test_lanes_do_not_depend_on_their_neighbours(index: int):
+    """The same operands give the same results when the strand is narrower, and in another order."""
+    words = np.array(_mixed_words(np.random.default_rng(index), CASES[index][1]), np.uint64).reshape(-1, 3)
+    whole = _run(_TEXT, index, words.ravel().tolist())
+    order = np.random.default_rng(0).permutation(len(words))[:40]
+    assert np.array_equal(_run(_TEXT, index, words[order].ravel().tolist()), whole[order])
+
+
+def test_every_case_is_simulated():
+    words = edge_operands((64, 64, 64, 64), 32)
+    for index in range(len(CASES)):
+        _run(_TEXT, index, words)
+
+
+_MODES = ("rz", "rm", "rp")
+_EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "add": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+}
+
+
+@pytest.mark.parametrize("mode", _MODES)
+@pytest.mark.parametrize("name", _EXACT)
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_directed_rounding(name: str, mode: str, type_name: str):
+    """The result is on the right side of the exact one, and no number is between them."""
+    index = next((index for index, case in enumerate(CASES) if case[0] == f"{name}.{mode}.{type_name}"))
+    dtype = np.dtype(np.float32 if type_name == "f32" else np.float64)
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal((64, 3)).astype(dtype) * rng.choice([1, 1e-15, 1e12], (64, 3)).astype(dtype)
+    words = values.view(f"u{dtype.itemsize}").astype(np.uint64).ravel().tolist()
+    result = _run(_TEXT, index, words).astype(f"u{dtype.itemsize}").view(dtype)
+    for (a, b, _), got in zip(values.tolist(), result, strict=True):
+        exact = _EXACT[name](Fraction(a), Fraction(b))
+        below, above = (Fraction(float(np.nextafter(got, dtype.type(end)))) for end in (-np.inf, np.inf))
+        rounds_down = mode == "rm" or (mode == "rz" and exact > 0)
+        if rounds_down:
+            assert Fraction(float(got)) <= exact < above
+        else:
+            assert below < exact <= Fraction(float(got))
