@@ -175,7 +175,7 @@ def _redux(decoder: Decoder) -> Step:
         result = own.copy()
         for lane in np.flatnonzero(mask).tolist():
             warp = lane // WARP * WARP
-            result[lane] = function.reduce(own[warp : warp + WARP][named[lane]])
+            result[lane] = function.reduce(own[warp : warp + WARP][named[lane]], dtype=own.dtype)
         put(strand, mask, result)
         return None
 

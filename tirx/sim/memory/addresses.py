@@ -12,11 +12,12 @@ OFFSET_MASK = (1 << WINDOW_SHIFT) - 1
 GENERIC_BASE = {
     "shared": WINDOWS["shared"] << WINDOW_SHIFT,
     "local": WINDOWS["local"] << WINDOW_SHIFT,
-    "const": WINDOWS["const"] << WINDOW_SHIFT,
+    "const": 0,
     "param": WINDOWS["param"] << WINDOW_SHIFT,
     "global": 0,
 }
 GLOBAL_BASE = WINDOWS["global"] << WINDOW_SHIFT
+CONST_BASE = WINDOWS["const"] << WINDOW_SHIFT
 
 # An address of the shared::cluster window: bits 24 and up are the rank of the CTA, so that clearing bit 24 names the
 # even CTA of a pair (as CUTLASS does). Addresses of shared::cta have the CTA's own rank in them.

@@ -8,7 +8,7 @@ import numpy as np
 
 from tirx.sim.core.types import TYPES
 from tirx.sim.errors import SimError
-from tirx.sim.memory.addresses import GENERIC_BASE, GLOBAL_BASE, SHARED_BASE, SHARED_LIMIT
+from tirx.sim.memory.addresses import CONST_BASE, GENERIC_BASE, GLOBAL_BASE, SHARED_BASE, SHARED_LIMIT
 from tirx.sim.memory.flat import FlatMemory
 from tirx.sim.program.code import Register
 from tirx.sim.reader.scope import Scope
@@ -52,7 +52,7 @@ class Symbols:
         self.module = module
         self.functions = functions
         self.global_memory = FlatMemory("global", GLOBAL_BASE)
-        self.const_memory = FlatMemory("const", GENERIC_BASE["const"])
+        self.const_memory = FlatMemory("const", CONST_BASE)
         self.register_counts: dict[int, int] = {}
         self._registers: dict[tuple[int, str], Register] = {}
         self._watch: dict[tuple[int, str], int] = {}
