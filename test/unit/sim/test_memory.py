@@ -103,12 +103,13 @@ def test_atomics(
     values = np.random.default_rng(0).integers(0, 100, 64).astype(dtype)
     target, address = ("[%d1]", "ld.param.u64 %d1, [out];") if space != "shared" else ("[s]", "")
     dot = f".{space}" if space else ""
+    report = "@%p0 st.global.b32 [%d1], %r4;" if space == "shared" else ""
     text = entry(
         f"""
   mov.u32 %r0, %tid.x; {address} setp.eq.u32 %p0, %r0, 0; mov.u32 %r1, 0; @%p0 st.shared.u32 [s], %r1; bar.sync 0;
   ld.param.u64 %d0, [x]; mad.wide.u32 %d0, %r0, 4, %d0; ld.global.b32 %r2, [%d0];
   atom{dot}.{operation}.{type_name} %r3, {target}, %r2; st.global.b32 [%d0], %r3; bar.sync 0;
-  ld.shared.u32 %r4, [s]; ld.param.u64 %d1, [out]; @%p0 {"st.global.b32 [%d1], %r4;" if space == "shared" else "mov.u32 %r4, 0;"}""",
+  ld.shared.u32 %r4, [s]; ld.param.u64 %d1, [out]; {report}""",
         ("x", "out"),
         ".shared .align 4 .b32 s;",
     )
