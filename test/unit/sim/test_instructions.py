@@ -83,7 +83,7 @@ def _clamped(value: int, bits: int) -> int:
     return max(-(1 << (bits - 1)), min((1 << (bits - 1)) - 1, value))
 
 
-# By instruction without its type; functions of three operands, integers of the type (0 where there is none), and its bits.
+# By instruction without its type; functions of three operands, integers of the type (0 for none), and its bits.
 _REFERENCES: dict[str, Callable[[int, int, int, int], int]] = {
     "add": lambda a, b, c, bits: a + b,
     "sub": lambda a, b, c, bits: a - b,
