@@ -5,6 +5,7 @@ Descriptors are known while they are symbolic, and where they are constants; til
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from xdsl.dialects import arith
@@ -29,10 +30,8 @@ from tirx.tcgen05 import (
     TmemOperand,
     ZeroColumnMask,
     check_mma,
-    data_path,
     operand_slices,
 )
-from tirx.tcgen05.tmem import data_path_layout
 
 
 def target_of(op: Operation) -> str | None:
@@ -54,10 +53,16 @@ def constant_bits(value: SSAValue) -> int | None:
 
 
 def tensor_operand(tile: SSAValue) -> TmemOperand:
-    """Where a tile in tensor memory is, counted from its allocation."""
-    lane, column = first_cell(TileType.of(tile))
+    """Where a tile in tensor memory is, counted from its allocation, and what lies there."""
+    type_ = TileType.of(tile)
+    lane, column = first_cell(type_)
     root = owner_root(tile).owner
-    return TmemOperand(root.column.value.data + column if isinstance(root, TileOp) else None, lane)
+    return TmemOperand(
+        root.column.value.data + column if isinstance(root, TileOp) else None,
+        lane,
+        dtype=type_.dtype.name,
+        layout=type_.placement if isinstance(type_.placement, TileLayout) else None,
+    )
 
 
 @cache
@@ -85,11 +90,13 @@ def shared_operand(value: SSAValue) -> SmemOperand:
     """An operand in shared memory, by its descriptor."""
     if not isinstance(op := value.owner, SmemDescriptorOp):
         return SmemOperand(constant_bits(value))
-    part, rows = _slice_of(op), TileType.of(op.tile).dims[0]
+    type_, part = TileType.of(op.tile), _slice_of(op)
+    known = SmemOperand(rows=type_.dims[0], dtype=type_.dtype.name, k=op.k.value.data)
     if part is None:
-        return SmemOperand(rows=rows)
+        return known
     layout = part.canonical
-    return SmemOperand(SmemDescriptor(start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle), rows)
+    descriptor = SmemDescriptor(start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle)
+    return replace(known, descriptor=descriptor, major=layout.major)
 
 
 def operand(a: SSAValue) -> SmemOperand | TmemOperand:
@@ -109,57 +116,16 @@ def zero_column_mask(value: SSAValue | None) -> ZeroColumnMask | int | None:
     return op.mask.data if isinstance(op := value.owner, ZeroColumnMaskOp) else constant_bits(value)
 
 
-def check_product(mma: Mma, accumulator: SSAValue, a: SSAValue, b: SSAValue, descriptor: SSAValue) -> None:
-    """VerifyException unless the instruction is legal and its tiles are what its descriptor says."""
-    require(lambda: check_mma(mma))
-    if not isinstance(symbolic := descriptor.owner, InstructionDescriptorOp):
+def check_product(mma: Mma, accumulator: SSAValue) -> None:
+    """VerifyException unless the instruction is legal and its accumulator, of one CTA or of both, has its shape."""
+    fields, type_ = mma.descriptor, TileType.of(accumulator)
+    if not isinstance(fields, InstructionDescriptor):
+        require(lambda: check_mma(mma))
         return
-    fields = symbolic.descriptor.data
-    _check_accumulator(mma, TileType.of(accumulator), fields)
-    # A sparse A is stored at half its length.
-    _check_operand("A", a, fields.a, fields.a_major, fields.k // 2 if mma.sparse else fields.k)
-    _check_operand("B", b, fields.b, fields.b_major, fields.k)
-
-
-def _check_operand(name: str, value: SSAValue, dtype: str, major: str, k: int) -> None:
-    op = value.owner
-    if isinstance(value.type, TileType):
-        found = value.type.dtype.name
-    elif isinstance(op, SmemDescriptorOp):
-        found = TileType.of(op.tile).dtype.name
-        if (stored := op.k.value.data) != k:
-            raise VerifyException(
-                f"expected a descriptor of {k} elements of {name} along K, as one instruction reads, found {stored}"
-            )
-        if (part := _slice_of(op)) is not None and part.canonical.major != major:
-            raise VerifyException(
-                f"expected {major}-major {name}, as in the instruction descriptor, found a layout that is "
-                f"{part.canonical.major}-major"
-            )
-    else:
-        return
-    if found != dtype:
-        raise VerifyException(f"expected {name} of {dtype}, as in the instruction descriptor, found {found}")
-
-
-def _check_accumulator(mma: Mma, type_: TileType, descriptor: InstructionDescriptor) -> None:
-    """The tile must be where the instruction writes it, for one CTA or (with axis `cbx`) for both."""
-    m, n, d = descriptor.m, descriptor.n, descriptor.d
-    if type_.dtype.name != d:
-        raise VerifyException(f"expected an accumulator of {d}, as in the instruction descriptor, found {type_}")
-    shapes = [(rows, n) for rows in dict.fromkeys((m, m // mma.cta_group))]
+    shapes = [(rows, fields.n) for rows in dict.fromkeys((fields.m, fields.m // mma.cta_group))]
+    # Where a tile of another shape lies says nothing: the shape is the error, unless the descriptor has one.
+    known = mma if type_.dims in shapes or mma.d is None else replace(mma, d=replace(mma.d, layout=None))
+    require(lambda: check_mma(known))
     if type_.dims not in shapes:
         expected = " or ".join(f"{rows}x{columns}" for rows, columns in shapes)
         raise VerifyException(f"expected an accumulator of {expected}, as in the instruction descriptor, found {type_}")
-    layout = type_.placement
-    if not isinstance(layout, TileLayout):
-        raise VerifyException(f"expected an accumulator with a tile layout, found {type_}")
-    lane, _ = first_cell(type_)
-    path = data_path(m, mma.cta_group, mma.ws, mma.sparse)
-    expected = data_path_layout(path.letter, type_.dims[0], n, sub_slab=lane // 16, dtype=d)
-    moved = TileLayout(expected.shard, expected.replica, {**expected.offsets, "TCol": layout.offsets.get("TCol", 0)})
-    if not layout.equivalent(moved):
-        raise VerifyException(
-            f"expected the accumulator where the instruction writes it (data path {path.letter}), {expected} plus any "
-            f"column offset, found {layout}"
-        )

@@ -171,7 +171,7 @@ class MmaOp(IRDLOperation):
             scale_input_d=None if self.scale_d is None else self.scale_d.value.data,
             target=target_of(self),
         )
-        check_product(description, self.accumulator, self.a, self.b, self.descriptor)
+        check_product(description, self.accumulator)
 
 
 @irdl_op_definition
@@ -256,7 +256,7 @@ class MmaBlockScaleOp(IRDLOperation):
             collector_usage=None if self.collector is None else self.collector.data.value,
             target=target_of(self),
         )
-        check_product(description, self.accumulator, self.a, self.b, self.descriptor)
+        check_product(description, self.accumulator)
 
 
 @irdl_op_definition
@@ -334,7 +334,7 @@ class MmaWsOp(IRDLOperation):
             collector_usage=None if self.collector is None else self.collector.data.value,
             target=target_of(self),
         )
-        check_product(description, self.accumulator, self.a, self.b, self.descriptor)
+        check_product(description, self.accumulator)
 
 
 def _metadata(tile: SSAValue | None) -> TmemOperand | None:

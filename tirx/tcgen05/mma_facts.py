@@ -270,21 +270,23 @@ class MmaFacts:
 
     @property
     def d_layout_reason(self) -> str | None:
-        """Why D does not lie where the instruction writes it."""
+        """Why D, of both CTAs or of one, does not lie where the instruction writes it."""
         d, idesc, path = self.mma.d, self.idesc, self.path
         if d is None or d.layout is None or idesc is None or path is None:
             return None
         offsets = d.layout.offsets
         lane = offsets.get("TLane", 0)
-        expected = result(lambda: path.layout(idesc.n, base_lane=lane if lane in self.lanes else 0, dtype=idesc.d))
+        base_lane = lane if lane in self.lanes else 0
+        rows = path.rows if d.layout.size() == idesc.m * idesc.n else path.cta_rows
+        expected = result(lambda: path.layout(idesc.n, base_lane=base_lane, dtype=idesc.d, rows=rows))
         if expected is None:
             return None
         moved = TileLayout(expected.shard, expected.replica, {**offsets, **expected.offsets})
         if d.layout.equivalent(moved):
             return None
         return (
-            f"expected the {idesc.m}x{idesc.n} D where {self.variant} writes it, {expected} (plus any column offset), "
-            f"got {d.layout}"
+            f"data path {path.letter}: expected the {idesc.m}x{idesc.n} D where {self.variant} writes it, {expected} "
+            f"(plus any column offset), got {d.layout}"
         )
 
     def descriptor_reason(self, operand: SmemOperand | None, which: str) -> str | None:

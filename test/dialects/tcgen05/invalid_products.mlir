@@ -50,7 +50,7 @@ func.func @accumulator_shape(%acc: !d, %a: i64, %p: i1) {
 !d = !tirx.tile<128x64xf16, tensor, #d>
 func.func @accumulator_type(%acc: !d, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected an accumulator of f32, as in the instruction descriptor, found !tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>}}
+  // expected-error@+1 {{expected D of f32, as in the instruction descriptor, got f16; name the type of D in the descriptor [d-type]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
   func.return
 }
@@ -63,7 +63,7 @@ func.func @accumulator_type(%acc: !d, %a: i64, %p: i1) {
 !d = !tirx.tile<64x64xf32, tensor, #d>
 func.func @accumulator_lanes(%acc: !d, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 64, n = 64> : i32
-  // expected-error@+1 {{expected the accumulator where the instruction writes it (data path F), S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] plus any column offset, found S[(64, 64) : (1@TLane, 1@TCol)]}}
+  // expected-error@+1 {{data path F: expected the 64x64 D where tcgen05.mma.cta_group::1 writes it, S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] (plus any column offset), got S[(64, 64) : (1@TLane, 1@TCol)]; give D the layout of accumulator_layout [d-layout]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
   func.return
 }
@@ -76,7 +76,7 @@ func.func @accumulator_lanes(%acc: !d, %a: i64, %p: i1) {
 !at = !tirx.tile<128x32xi8, tensor, #at>
 func.func @type_of_a(%acc: !d, %at: !at, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected A of f16, as in the instruction descriptor, found s8}}
+  // expected-error@+1 {{expected A of f16, as in the instruction descriptor, got s8; name the type of A in the instruction descriptor [a-type]}}
   tcgen05.mma kind "f16" %acc, %at, %a, %i, %p : !d, !at
   func.return
 }
@@ -108,7 +108,7 @@ func.func @rows_of_b(%acc: !d, %tile: !b, %a: i64, %p: i1) {
 func.func @major(%acc: !d, %tile: !b, %a: i64, %p: i1) {
   %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, b_major = "MN"> : i32
-  // expected-error@+1 {{expected MN-major B, as in the instruction descriptor, found a layout that is K-major}}
+  // expected-error@+1 {{expected MN-major B, as in the instruction descriptor, got K-major; set b_major to that of the layout of B [b-major]}}
   tcgen05.mma kind "f16" %acc, %a, %b, %i, %p : !d
   func.return
 }
@@ -122,7 +122,7 @@ func.func @major(%acc: !d, %tile: !b, %a: i64, %p: i1) {
 func.func @elements(%acc: !d, %tile: !b, %a: i64, %p: i1) {
   %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "bf16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected B of bf16, as in the instruction descriptor, found f16}}
+  // expected-error@+1 {{expected B of bf16, as in the instruction descriptor, got f16; name the type of B in the instruction descriptor [b-type]}}
   tcgen05.mma kind "f16" %acc, %a, %b, %i, %p : !d
   func.return
 }
@@ -136,7 +136,7 @@ func.func @elements(%acc: !d, %tile: !b, %a: i64, %p: i1) {
 func.func @slice(%acc: !d, %tile: !b, %a: i64, %p: i1) {
   %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, sparse = true> : i32
-  // expected-error@+1 {{expected a descriptor of 32 elements of B along K, as one instruction reads, found 16}}
+  // expected-error@+1 {{expected slices of B of 32 elements along K, got slices of 16; make one descriptor for each K of the instruction [b-k]}}
   tcgen05.mma kind "f16" %acc, %a, %b, %i, %p sparse(%acc : !d) : !d
   func.return
 }
@@ -286,5 +286,19 @@ func.func @copy_columns(%base: i32, %a: i64) {
   %t = tcgen05.tile %base, 508 : i32 -> !d
   // expected-error@+1 {{expected 8 columns from column 508 on, of 512, to be inside; allocate more columns or start further left [cp-columns]}}
   tcgen05.cp "128x256b" %a, %t : !d
+  func.return
+}
+
+// -----
+
+// Each CTA of a pair has half of the rows.
+
+!good = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+!wrong = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(2, 64, 64) : (1@TLane, 2@TLane, 1@TCol)]>>
+func.func @rows_of_a_pair(%good: !good, %wrong: !wrong, %a: i64, %p: i1) {
+  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 256, n = 64> : i32
+  tcgen05.mma kind "f16" %good, %a, %a, %i, %p cta_group 2 : !good
+  // expected-error@+1 {{data path A: expected the 256x64 D where tcgen05.mma.cta_group::2 writes it, S[(128, 64) : (1@TLane, 1@TCol)] (plus any column offset), got S[(2, 64, 64) : (1@TLane, 2@TLane, 1@TCol)]; give D the layout of accumulator_layout [d-layout]}}
+  tcgen05.mma kind "f16" %wrong, %a, %a, %i, %p cta_group 2 : !wrong
   func.return
 }
