@@ -81,12 +81,15 @@ def block_scaling(mma: MmaOp) -> BlockScaling | None:
     fitting = [row for row in rows if type_ in row.types and block_size(row) == block]
     if fitting:
         return BlockScaling(max(fitting, key=lambda row: find_kind(row.kind).k), type_)
-    choices = "; ".join(
-        f"kind {row.kind} with blocks of {block_size(row)} and {' or '.join(row.types)}" for row in rows
-    )
+    if not rows:
+        known = dict.fromkeys(name for row in SCALE_VECTORS for name, _ in find_kind(row.kind).operands)
+        raise LegalityError(
+            f"expected operands of types that have scale factors ({', '.join(known)}), found {' and '.join(operands)}"
+        )
+    choices = "; ".join(f"{block_size(row)} of {' or '.join(row.types)} (kind {row.kind})" for row in rows)
     raise LegalityError(
-        f"expected block scaling that there is for {' and '.join(operands)} ({choices or 'none'}), found blocks of "
-        f"{block} elements of K (K = {mma.k}, {sfa.dims[-1]} scale factors) with {type_}"
+        f"expected scale factors for blocks of as many elements of K as {' and '.join(operands)} can have, {choices}, "
+        f"found blocks of {block} of {type_} (K = {mma.k}, {sfa.dims[-1]} factors)"
     )
 
 
@@ -153,8 +156,7 @@ def check_scale_layouts(mma: MmaOp, scaling: BlockScaling, m: int) -> None:
             moved = None if start is None else TileLayout(expected.shard, expected.replica, {"TCol": start})
             if part is None or moved is None or start is None or start % PER_COLUMN or not part.equivalent(moved):
                 raise LegalityError(
-                    f"expected {name} where the hardware reads it, scale factors {first} to {first + PER_COLUMN - 1} "
-                    f"along K in {expected} plus whole columns, such as all of them in "
+                    f"expected {name} where the hardware reads it, in whole columns, such as "
                     f"{scale_factor_tmem_layout(rows, blocks, scaling.factors)}, found {layout}"
                 )
 

@@ -6,13 +6,15 @@ and r + 96 of four neighbouring columns. Source: PTX ISA "tcgen05.cp"; the block
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.tcgen05.canonical_form import attribute_text
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.scale_factors import BLOCK_ROWS, GROUP, PER_COLUMN
+from tirx.tcgen05.scale_factors import BLOCK_ROWS, GROUP, PER_COLUMN, scale_factor_smem_layout
 from tirx.tcgen05.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.tmem import LANES
 
@@ -82,11 +84,13 @@ def scale_copies(
     if len(wrong):
         at = int(wrong[0])
         where = tuple(int(x) for x in np.unravel_index(at, shape))
+        suggestion = scale_factor_smem_layout(shape[-2], shape[-1], pipe=prod(shape[:-2]))
         expected = int(start[block[at]] + lane[at] * ROW_BYTES + inside[at])
         raise LegalityError(
             f"expected scale factors in blocks of {BLOCK_BYTES} bytes, {ROW_BYTES} for each lane of {COLUMNS_PER_COPY} "
             f"columns: element {where} is expected at byte {expected} of the shared tile and is at byte "
-            f"{int(address[at])}"
+            f"{int(address[at])}; write {attribute_text(suggestion)}",
+            suggestion=suggestion,
         )
     if len(misaligned := np.flatnonzero((filled > 0) & (start % ROW_BYTES != 0))):
         raise LegalityError(

@@ -1,0 +1,203 @@
+// RUN: tirx-opt %s --tirx-check-layouts --split-input-file --verify-diagnostics
+
+!a = !tirx.tile<128x128xf4E2M1FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x8xf16, tensor>
+tirx.kernel @scale_type(%a: !a, %d: !d, %s: !s) target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected scale factors of one type, f8E8M0FNU or f8E4M3FN (as ue4m3), found f16 and f16}}
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf4E2M1FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E4M3FN, tensor>
+tirx.kernel @blocks_of_32_of_ue4m3() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected scale factors for blocks of as many elements of K as e2m1 and e2m1 can have, 32 of ue8m0 (kind mxf8f6f4); 32 of ue8m0 (kind mxf4); 32 of ue8m0 (kind mxf4nvf4); 16 of ue8m0 or ue4m3 (kind mxf4nvf4), found blocks of 32 of ue4m3 (K = 128, 4 factors)}}
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x8xf8E8M0FNU, tensor>
+tirx.kernel @blocks_of_16_of_bytes() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected scale factors for blocks of as many elements of K as e4m3 and e4m3 can have, 32 of ue8m0 (kind mxf8f6f4), found blocks of 16 of ue8m0 (K = 128, 8 factors)}}
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf16, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+tirx.kernel @f16() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected operands of types that have scale factors (e4m3, e5m2, e2m3, e3m2, e2m1), found f16 and f16}}
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<64x128xf8E4M3FN, shared>
+!b = !tirx.tile<128x128xf8E4M3FN, shared>
+!d = !tirx.tile<64x128xf32, tensor>
+!sa = !tirx.tile<64x4xf8E8M0FNU, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+tirx.kernel @rows_of_a() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %sa = tirx.alloc : !sa
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{kind::mxf8f6f4, cta_group 1: expected M in {128}, got 64; nearest is 128}}
+  tirx.mma %a, %b, %d scales(%sa, %s) : !a, !b, !d, !sa, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!b = !tirx.tile<64x128xf8E4M3FN, shared>
+!d = !tirx.tile<128x64xf32, tensor>
+!sb = !tirx.tile<64x4xf8E8M0FNU, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+tirx.kernel @rows_of_b() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %sb = tirx.alloc : !sb
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected SFB of 128 rows, 64 rounded up to whole blocks of 128, which tcgen05.cp copies, found 64}}
+  tirx.mma %a, %b, %d scales(%s, %sb) : !a, !b, !d, !s, !sb
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x64xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x2xf8E8M0FNU, tensor>
+tirx.kernel @half_a_column() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected SFA with scale factors along K in steps of 4, whole columns of tensor memory, found 2; the nearest above is 4}}
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+tirx.kernel @weight_stationary() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{kind::mxf8f6f4: expected one of cta_group 1, cta_group 2, got cta_group 1 .ws}}
+  tirx.mma %a, %a, %d scales(%s, %s) zero_columns([0]) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+tirx.kernel @target() target("sm_100") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{'tcgen05' does not exist on sm_100; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f}}
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+// Layouts: every row in a lane of its own is where the accumulator has its rows, not where scale factors are.
+
+#a = #tirx.tile_layout<S[(16, 8, 8, 16) : (128, 16, 2048, 1)]>
+#d = #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>
+!a = !tirx.tile<128x128xf8E4M3FN, shared, #a>
+!d = !tirx.tile<128x128xf32, tensor, #d>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>
+tirx.kernel @rows_in_lanes() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected SFA where the hardware reads it, in whole columns, such as S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane], found S[(128, 4) : (1@TLane, 1@TCol)]}}
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+#a = #tirx.tile_layout<S[(16, 8, 8, 16) : (128, 16, 2048, 1)]>
+#d = #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>
+!a = !tirx.tile<128x128xf8E4M3FN, shared, #a>
+!d = !tirx.tile<128x128xf32, tensor, #d>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane] + 2@TCol>>
+tirx.kernel @from_the_middle_of_a_column() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected SFA where the hardware reads it, in whole columns, such as S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane], found S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane] + 2@TCol}}
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+// Copies.
+
+#a = #tirx.tile_layout<S[(16, 8, 8, 16) : (128, 16, 2048, 1)]>
+#d = #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>
+!a = !tirx.tile<128x128xf8E4M3FN, shared, #a>
+!d = !tirx.tile<128x128xf32, tensor, #d>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
+!rows = !tirx.tile<128x4xf8E8M0FNU, shared, #tirx.tile_layout<S[(128, 4) : (4, 1)]>>
+tirx.kernel @row_major_in_shared_memory() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %rows = tirx.alloc : !rows
+  // expected-error@+1 {{expected scale factors in blocks of 512 bytes, 16 for each lane of 4 columns: element (1, 0) is expected at byte 16 of the shared tile and is at byte 4; write #tirx.tile_layout<S[(4, 32, 4) : (4, 16, 1)]>}}
+  tirx.copy %rows, %s : !rows, !s
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+!g = !tirx.tile<128x4xf8E8M0FNU, global>
+tirx.kernel @from_global_memory(%m: memref<128x4xf8E8M0FNU>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %g = tirx.view %m[%c0, %c0] : memref<128x4xf8E8M0FNU> -> !g
+  // expected-error@+1 {{expected scale factors from a shared tile, which tcgen05.cp copies to all four partitions of lanes, found one in global memory}}
+  tirx.copy %g, %s : !g, !s
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
