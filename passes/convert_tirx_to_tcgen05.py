@@ -36,19 +36,12 @@ from tirx.dialects.tirx import (
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.tcgen05_product import check_threads, plan_product, tile_columns
+from tirx.passes.lowering.tcgen05_product import Product, check_threads, plan_product
 from tirx.passes.lowering.tcgen05_scales import BlockScaling, copies_before, plan_scale_copy
-from tirx.tcgen05 import (
-    LD_SHAPES,
-    LegalityError,
-    allocation_columns,
-    pick_ld_shape,
-    portable,
-    register_image,
-)
+from tirx.passes.lowering.tensor_tiles import TensorTile
+from tirx.tcgen05 import LegalityError, allocation_columns, portable
 from tirx.tcgen05.scale_copy import CP_MULTICAST, CP_SHAPE
 from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN
-from tirx.tcgen05.tmem_access import tile_cells, written_cells
 
 ALL_WARPS = 0b1111
 """The warps of a warpgroup, which together reach all lanes."""
@@ -85,10 +78,8 @@ class _KernelLowering:
     @staticmethod
     def _tile_columns(alloc: AllocOp) -> int:
         type_ = alloc.result.type
-        if type_.placement is None:
-            raise LocatedError(alloc, "expected a layout on the tensor tile; tirx-pick-layouts chooses one")
         try:
-            return tile_columns(type_.placement, type_.dtype.storage_bits)
+            return TensorTile.of(type_).columns
         except LegalityError as e:
             raise LocatedError(alloc, str(e)) from e
 
@@ -140,37 +131,18 @@ class _KernelLowering:
             product = plan_product(mma)
         except (LegalityError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
-        m, n = product.descriptor.m, product.descriptor.n
-        if not portable(product.kind, m, n, ws=product.mask is not None):
-            remark(mma, f"M = {m} with N = {n} is in the PTX ISA's table, but other sources ask for larger steps of N")
+        shape = product.shape
+        if not portable(shape.kind, shape.m, shape.n, ws=shape.weight_stationary, sparse=shape.sparse):
+            remark(
+                mma,
+                f"M = {shape.m} with N = {shape.n} is in the PTX ISA's table, but other sources ask for larger steps "
+                "of N",
+            )
         emit = Emitter.before(mma)
         copies = copies_before(mma)
         self._publish(emit)
-        steps = range(len(product.a))
-        descriptors = {
-            fields: emit(tcgen05.InstructionDescriptorOp(fields)).result
-            for fields in dict.fromkeys(product.descriptor_of(step) for step in steps)
-        }
-        mask = None if product.mask is None else emit(tcgen05.ZeroColumnMaskOp(product.mask)).result
-        always = emit.constant(1, i1)
         issued = [op for copy in copies for op in self._scale_copy(copy, emit)]
-        for step in steps:
-            descriptor = descriptors[product.descriptor_of(step)]
-            enable = mma.accumulate if step == 0 and mma.accumulate is not None else always
-            a = emit(tcgen05.SmemDescriptorOp(mma.a, step, product.k)).result
-            b = emit(tcgen05.SmemDescriptorOp(mma.b, step, product.k)).result
-            if product.scaling is not None:
-                scales = [self._scale_columns(emit, tile, product.scaling, step) for tile in mma.scales]
-                vector = product.scaling.vector.name
-                issued.append(
-                    tcgen05.MmaBlockScaleOp(
-                        product.kind, mma.accumulator, a, b, descriptor, enable, *scales, scale_vector=vector
-                    )
-                )
-            elif mask is None:
-                issued.append(tcgen05.MmaOp(product.kind, mma.accumulator, a, b, descriptor, enable))
-            else:
-                issued.append(tcgen05.MmaWsOp(product.kind, mma.accumulator, a, b, descriptor, enable, mask))
+        issued += self._instructions(emit, mma, product)
         self._issue(emit, issued)
         for op in (*copies, mma):
             op.detach()
@@ -232,18 +204,53 @@ class _KernelLowering:
             issued.append(tcgen05.CpOp(CP_SHAPE, descriptor, tile, multicast=CP_MULTICAST))
         return issued
 
+    def _instructions(self, emit: Emitter, mma: MmaOp, product: Product) -> list[Operation]:
+        """The instructions of a product, not inserted yet; their operands are emitted."""
+        shape = product.shape
+        distinct = dict.fromkeys(product.descriptors)
+        descriptors = {fields: emit(tcgen05.InstructionDescriptorOp(fields)).result for fields in distinct}
+        mask = None if shape.mask is None else emit(tcgen05.ZeroColumnMaskOp(shape.mask)).result
+        always = emit.constant(1, i1)
+        issued: list[Operation] = []
+        for step, fields in enumerate(product.descriptors):
+            enable = mma.accumulate if step == 0 and mma.accumulate is not None else always
+            k = shape.operand_k(0)
+            if mma.a_type.memory is Scope.TENSOR:
+                a = _columns_of(emit, mma.a, step * k, k)
+            else:
+                a = emit(tcgen05.SmemDescriptorOp(mma.a, step, k)).result
+            b = emit(tcgen05.SmemDescriptorOp(mma.b, step, shape.operand_k(1))).result
+            metadata = None
+            if mma.metadata is not None:
+                metadata = _columns_of(emit, mma.metadata, *product.metadata_part(step))
+            operands = shape.kind, mma.accumulator, a, b, descriptors[fields], enable
+            if shape.scaling is not None:
+                scales = [self._scale_columns(emit, tile, shape.scaling, step) for tile in mma.scales]
+                vector = shape.scaling.vector.name
+                issued.append(tcgen05.MmaBlockScaleOp(*operands, *scales, scale_vector=vector))
+            elif shape.weight_stationary:
+                issued.append(tcgen05.MmaWsOp(*operands, mask, sparse_metadata=metadata))
+            else:
+                issued.append(tcgen05.MmaOp(*operands, sparse_metadata=metadata))
+        return issued
+
     def _copy(self, copy: CopyOp) -> None:
         source, destination = copy.source_type, copy.destination_type
         emit = Emitter.before(copy)
         match source.memory, destination.memory:
             case Scope.TENSOR, Scope.REGISTER:
                 shape = self._shape(copy, source, destination)
-                value = emit(tcgen05.LdOp(shape, copy.source, destination)).result
+                pack = TensorTile.of(source).own_columns
+                value = emit(tcgen05.LdOp(shape, copy.source, destination, pack=pack)).result
                 emit(tcgen05.WaitOp(WaitFor.LD))
                 emit(CopyOp(value, copy.destination))
             case Scope.REGISTER, Scope.TENSOR:
                 shape = self._shape(copy, destination, source)
-                store = [tcgen05.StOp(shape, copy.source, copy.destination), tcgen05.WaitOp(WaitFor.ST)]
+                unpack = TensorTile.of(destination).own_columns
+                store = [
+                    tcgen05.StOp(shape, copy.source, copy.destination, unpack=unpack),
+                    tcgen05.WaitOp(WaitFor.ST),
+                ]
                 warps = self._storing_warps(copy, shape)
                 if warps == ALL_WARPS:
                     for op in store:
@@ -267,17 +274,15 @@ class _KernelLowering:
         The warps, as bits, that store a part of a tensor tile: a warp writes all its lanes, and those that hold nothing
         of the part must leave the rest of the tile alone.
         """
-        part, whole = copy.destination_type, TileType.of(owner_root(copy.destination))
-        if not isinstance(part.placement, TileLayout) or not isinstance(whole.placement, TileLayout):
-            raise LocatedError(copy, "expected tile layouts in tensor memory; tirx-pick-layouts chooses them")
-        wanted = tile_cells(part.placement)
-        others = written_cells(part.placement, part.dims, shape) & tile_cells(whole.placement) & ~wanted
+        part = TensorTile.of(copy.destination_type)
+        wanted = part.cells()
+        others = part.written(shape) & TensorTile.of(TileType.of(owner_root(copy.destination))).cells() & ~wanted
         if not others.any():
             return ALL_WARPS
-        active = np.any(wanted, axis=(1, 2))
-        spoilt = np.argwhere(others & active[:, None, None])
+        active = np.any(wanted, axis=(1, 2, 3))
+        spoilt = np.argwhere(others & active[:, None, None, None])
         if len(spoilt):
-            warp, lane, column = (int(x) for x in spoilt[0])
+            warp, lane, column, _ = (int(x) for x in spoilt[0])
             raise LocatedError(
                 copy,
                 f"expected a part of a tensor tile in whole warps of 32 lanes (16 where every warp holds 16) and in "
@@ -296,16 +301,17 @@ class _KernelLowering:
     @staticmethod
     def _shape(copy: CopyOp, tensor: TileType, register: TileType) -> str:
         """The data movement shape that takes the tensor tile to exactly this register layout."""
-        if not isinstance(tensor.placement, TileLayout) or not isinstance(register.placement, TileLayout):
-            raise LocatedError(copy, "expected tile layouts on both tiles; tirx-pick-layouts chooses them")
-        for shape in LD_SHAPES:
+        tile = TensorTile.of(tensor)
+        if not isinstance(register.placement, TileLayout):
+            raise LocatedError(copy, f"expected a layout on {register}; tirx-pick-layouts chooses one")
+        for shape in tile.shapes():
             try:
-                image = register_image(tensor.placement, tensor.dims, shape)
+                image = tile.image(shape)
             except LegalityError:
                 continue  # this shape cannot move the tile; another may
             if same_registers(image, register.placement):
                 return shape
-        expected = register_image(tensor.placement, tensor.dims, pick_ld_shape(tensor.placement))
+        expected = tile.image()
         raise LocatedError(
             copy,
             f"expected a register layout that tcgen05.ld and st can move, such as {expected}, "
@@ -319,6 +325,12 @@ class _KernelLowering:
         emit = Emitter.before(last)
         self._barrier(emit)
         self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns)])
+
+
+def _columns_of(emit: Emitter, tile: SSAValue, first: int, count: int) -> SSAValue:
+    """The elements `first` to `first + count - 1` of every row of a tensor tile of rank 2."""
+    rows, elements = TileType.of(tile).dims
+    return tile if count == elements else emit(SubviewOp.of(tile, (0, first), (rows, count))).result
 
 
 @dataclass(frozen=True)

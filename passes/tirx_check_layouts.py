@@ -31,12 +31,13 @@ from tirx.passes.lowering.emitter import constant_value
 from tirx.passes.lowering.index_analysis import ancestors, index_fact, never_runs
 from tirx.passes.lowering.mma_product import plan_register_product
 from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment
-from tirx.passes.lowering.tcgen05_product import check_threads, plan_product, product_shape, tile_columns
-from tirx.passes.lowering.tcgen05_scales import is_scale, plan_scale_copy
+from tirx.passes.lowering.tcgen05_product import check_operands, check_threads, plan_product, product_shape
+from tirx.passes.lowering.tcgen05_scales import plan_scale_copy
+from tirx.passes.lowering.tensor_tiles import TensorTile
 from tirx.ptx.features import FEATURES, UnsupportedFeature, required_version
 from tirx.ptx.targets import Target, TargetError
-from tirx.tcgen05 import LegalityError, operand_slices
-from tirx.tcgen05.tmem import COLUMNS
+from tirx.tcgen05 import LegalityError
+from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS
 
 
 def _target(kernel: KernelOp) -> Target:
@@ -138,13 +139,15 @@ class _Checker:
     def _tensor(self, op: AllocOp, type_: TileType) -> None:
         try:
             check_threads(self.kernel)
-            if type_.dtype.storage_bits != 32 and not is_scale(op.result):
-                raise LegalityError(f"expected 32-bit elements in tensor memory (f32, i32), found {type_.element_type}")
+            if type_.dtype.storage_bits > COLUMN_BITS:
+                raise LegalityError(
+                    f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_.element_type}"
+                )
             if type_.placement is None:
                 return
             if not type_.placement.is_injective():
                 raise LegalityError(f"expected a layout that gives every element its own cell, found {type_.placement}")
-            self.columns += tile_columns(type_.placement, type_.dtype.storage_bits)
+            self.columns += TensorTile.of(type_).columns
         except (LegalityError, LayoutError) as e:
             raise LocatedError(op, str(e)) from e
         if self.columns > COLUMNS:
@@ -226,11 +229,8 @@ class _Checker:
                 _require(op, shape.scaling.vector.feature, self.target)
             if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
                 _require(op, feature, self.target)
-            for type_ in types[:2]:
-                if type_.placement is not None:
-                    mn, k = type_.dims
-                    operand_slices(type_.placement, (mn, k), type_.dtype.name, shape.k)
-            if placed:
+            check_operands(op, shape)
+            if placed and (op.metadata is None or TileType.of(op.metadata).placement is not None):
                 plan_product(op)
         except (LegalityError, LayoutError) as e:
             raise LocatedError(op, str(e)) from e

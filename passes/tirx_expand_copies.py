@@ -18,7 +18,8 @@ from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.distribute import Memory, copy_distribution
 from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.tcgen05_scales import plan_scale_copy
-from tirx.tcgen05 import LegalityError, pick_ld_shape, register_image
+from tirx.passes.lowering.tensor_tiles import TensorTile
+from tirx.tcgen05 import LegalityError
 
 REGISTER_BYTES = 256
 """What one piece of a copy holds per thread: a quarter of the 255 registers that a thread can have."""
@@ -130,7 +131,7 @@ class _Expander:
                 source = _subview(emit, whole_source, offsets, shape)
                 destination = _subview(emit, whole_destination, offsets, shape)
                 part = source if tensor is op.source else destination
-                self._through_registers(emit, source, destination, self._image(op, part))
+                self._through_registers(emit, source, destination, self._image(part))
             return True
         for offsets, shape in self._memory_pieces(op, op.source, op.destination):
             source = _subview(emit, op.source, offsets, shape)
@@ -149,7 +150,7 @@ class _Expander:
                 reshaped = _reshape(emit, op.tile, whole)
                 for offsets, shape in pieces:
                     tile = _subview(emit, reshaped, offsets, shape)
-                    self._fill_through_registers(emit, op, tile, self._image(op, tile))
+                    self._fill_through_registers(emit, op, tile, self._image(tile))
             case _:
                 for offsets, shape in self._memory_pieces(op, op.tile, op.tile):
                     tile = _subview(emit, op.tile, offsets, shape)
@@ -211,8 +212,9 @@ class _Expander:
             raise LocatedError(op, f"expected a tensor tile with neighbouring elements in columns, found {layout}")
         whole = type_.dims if run == type_.dims[-1] else (*type_.dims[:-1], type_.dims[-1] // run, run)
         grouped, starts = layout.group(whole)
-        unit = gcd(run, COLUMN_UNIT)
-        width = unit * _largest_divisor(run // unit, COLUMNS_PER_PIECE // unit)
+        elements = TensorTile.of(type_).column_elements
+        unit = gcd(run, COLUMN_UNIT * elements)
+        width = unit * _largest_divisor(run // unit, COLUMNS_PER_PIECE * elements // unit)
         shape = [
             # Stages and other runs of columns one at a time: columns between them are not the tile's.
             1 if all(it.axis == "TCol" for it in grouped.shard[starts[d] : starts[d + 1]]) else extent
@@ -221,13 +223,9 @@ class _Expander:
         return whole, list(_grid(whole, (*shape, width)))
 
     @staticmethod
-    def _image(op: Operation, tile: SSAValue) -> TileLayout:
+    def _image(tile: SSAValue) -> TileLayout:
         """The registers that a tensor tile becomes with the data movement shape that suits it."""
-        layout = _layout(op, tile)
-        if not isinstance(layout, TileLayout):
-            raise LocatedError(op, f"expected a tile layout in tensor memory, found {layout}")
-        dims = TileType.of(tile).dims
-        return register_image(layout, dims, pick_ld_shape(layout))
+        return TensorTile.of(TileType.of(tile)).image()
 
     @staticmethod
     def _through_registers(emit: Emitter, source: SSAValue, destination: SSAValue, layout: TileLayout) -> None:

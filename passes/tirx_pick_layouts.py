@@ -33,10 +33,11 @@ from tirx.layout.distribute import Memory, copy_distribution
 from tirx.mma import FragmentError, pick_fragments
 from tirx.passes.lowering.mma_product import product_variants
 from tirx.passes.lowering.operand_layouts import choose_operand_layout, operand_roots
-from tirx.passes.lowering.tcgen05_product import product_shape
+from tirx.passes.lowering.tcgen05_product import product_shape, required_layout, tensor_operands
 from tirx.passes.lowering.tcgen05_scales import scale_smem_layout, scale_tmem_layout
+from tirx.passes.lowering.tensor_tiles import TensorTile
 from tirx.ptx.targets import Target
-from tirx.tcgen05 import LegalityError, accumulator_layout, pick_ld_shape, register_image
+from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.swizzle_modes import Major
 
 
@@ -109,7 +110,7 @@ class _Picker:
         mmas = [op for op in self.kernel.walk() if isinstance(op, MmaOp)]
         products = [mma for mma in mmas if mma.on_tensor_memory]
         for mma in products:
-            self._accumulator(mma)
+            self._tensor_operands(mma)
             self._scales(mma)
         for root, uses in list(operand_roots(products)):
             choice = choose_operand_layout(root, uses, self.kernel.num_threads)
@@ -141,15 +142,18 @@ class _Picker:
         _place(tile, layout)
         remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
 
-    def _accumulator(self, mma: MmaOp) -> None:
-        if mma.accumulator_type.placement is not None:
-            return
-        m, n = mma.accumulator_type.dims[-2:]
-        try:
-            layout = accumulator_layout(m, n, ws=mma.is_weight_stationary)
-        except (LegalityError, LayoutError) as e:
-            raise LocatedError(mma, str(e)) from e
-        self._picked(mma.accumulator, layout, f"data path of a {m}x{n} accumulator")
+    def _tensor_operands(self, mma: MmaOp) -> None:
+        for name, tile in tensor_operands(mma):
+            type_ = TileType.of(tile)
+            if type_.placement is not None:
+                continue
+            try:
+                layout = required_layout(mma, tile, product_shape(mma))
+            except (LegalityError, LayoutError) as e:
+                raise LocatedError(mma, str(e)) from e
+            if layout is not None:
+                dims = "x".join(map(str, type_.dims))
+                self._picked(tile, layout, f"data path of a {dims} {name}")
 
     def _scales(self, mma: MmaOp) -> None:
         """Scale factors in tensor memory where the product reads them, and in shared memory as `tcgen05.cp` does."""
@@ -222,16 +226,16 @@ class _Picker:
     def _plain(self, alloc: AllocOp) -> None:
         type_ = alloc.result.type
         if type_.memory is Scope.TENSOR:
-            raise LocatedError(alloc, "expected a tensor tile to be the accumulator of a product, or to have a layout")
+            raise LocatedError(alloc, "expected a tensor tile to be an operand of a product, or to have a layout")
         self._picked(alloc.result, TileLayout.row_major(type_.dims), "row-major")
 
     def _registers(self, alloc: AllocOp) -> None:
         type_ = alloc.result.type
-        ends = [(t.memory, t.placement) for t in map(TileType.of, _copies(alloc.result)) if t.placement is not None]
-        tensors = [layout for scope, layout in ends if scope is Scope.TENSOR and isinstance(layout, TileLayout)]
+        others = [t for t in map(TileType.of, _copies(alloc.result)) if t.placement is not None]
+        ends = [(t.memory, t.placement) for t in others if t.placement is not None]
         try:
-            if tensors:
-                layout = register_image(tensors[0], type_.dims, pick_ld_shape(tensors[0]))
+            if tensors := [t for t in others if t.memory is Scope.TENSOR]:
+                layout = TensorTile.of(tensors[0]).image()
                 self._picked(alloc.result, layout, "what tcgen05.ld and st move")
                 return
             if registers := [layout for scope, layout in ends if scope is Scope.REGISTER]:
@@ -255,9 +259,10 @@ class TirxPickLayoutsPass(ModulePass):
     """
     Chooses a layout for every tile that has none; layouts that are written stay as they are.
 
-    Global tiles take the strides of their memref, accumulators the data path of their shape, operands in shared
-    memory the cheapest canonical layout that all their products read, register operands the fragments of `mma.sync`,
-    all other tiles vectors over consecutive threads. Each choice is reported as a remark, with the terms of its cost.
+    Global tiles take the strides of their memref, operands in tensor memory the data path of their shape, operands in
+    shared memory the cheapest canonical layout that all their products read, register operands the fragments of
+    `mma.sync`, all other tiles vectors over consecutive threads. Each choice is reported as a remark, with the terms
+    of its cost.
     """
 
     name = "tirx-pick-layouts"

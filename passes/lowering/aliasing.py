@@ -12,7 +12,7 @@ from tirx.dialects.tirx import ReshapeOp, Scope, SubviewOp, TileType, ViewOp
 from tirx.layout import TileLayout
 from tirx.passes.lowering.emitter import constant_value
 from tirx.passes.lowering.index_analysis import index_fact
-from tirx.tcgen05.tmem_access import tile_cells
+from tirx.passes.lowering.tensor_tiles import TensorTile
 
 
 class Overlap(Enum):
@@ -48,7 +48,7 @@ def _places(tile: SSAValue) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] |
     if layout is None:
         return None
     if type_.memory is Scope.TENSOR and isinstance(layout, TileLayout):
-        return np.flatnonzero(tile_cells(layout))
+        return np.flatnonzero(TensorTile.of(type_).cells())
     return layout.axis_table("m", (layout.size(),))
 
 

@@ -55,7 +55,9 @@ def part_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
 
 @dataclass(frozen=True)
 class _Use:
-    """The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B); `k` of one instruction."""
+    """
+    The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B), `k` elements along K at a time.
+    """
 
     mma: MmaOp
     index: int
@@ -112,7 +114,7 @@ def operand_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]
                     shape = product_shape(mma)
                 except (LegalityError, LayoutError) as e:
                     raise LocatedError(mma, str(e)) from e
-                uses.setdefault(owner_root(tile), []).append(_Use(mma, index, shape.k))
+                uses.setdefault(owner_root(tile), []).append(_Use(mma, index, shape.operand_k(index)))
     yield from uses.items()
 
 

@@ -2,53 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from xdsl.ir import SSAValue
+
 from tirx.dialects.tirx import KernelOp, MmaOp, Scope, TileType
-from tirx.layout import ComposeLayout, TileLayout
+from tirx.dialects.tirx.syntax import shape_text
+from tirx.layout import TileLayout
 from tirx.passes.lowering.tcgen05_scales import BlockScaling, block_scaling, check_scale_layouts, check_scale_shapes
+from tirx.passes.lowering.tensor_tiles import TensorTile
 from tirx.tcgen05 import (
     InstructionDescriptor,
     LegalityError,
-    OperandSlice,
     ZeroColumnMask,
     accumulator_layout,
     check_shape,
+    operand_a_layout,
     operand_slices,
     smem_packing,
-    tmem_columns,
+    sparse_metadata_layout,
 )
 from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS
 from tirx.tcgen05.kinds import KINDS
-from tirx.tcgen05.tmem import COLUMN_BITS, LANES
+from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA
+from tirx.tcgen05.swizzle_modes import Major
+from tirx.tcgen05.tmem import LANES
+
+SELECTABLE_COLUMNS = 2
+"""Columns of sparsity metadata that one address stands for where the descriptor selects one: the address is even."""
+
+
+@dataclass(frozen=True)
+class ProductShape:
+    """
+    What a product asks of the instruction before any layout is known.
+
+    `k`: elements along K of one instruction, stored or not; `sparse`: whether A holds half of them.
+    """
+
+    kind: str
+    m: int
+    n: int
+    k: int
+    mask: ZeroColumnMask | None
+    weight_stationary: bool = False
+    sparse: bool = False
+    scaling: BlockScaling | None = None
+
+    def operand_k(self, index: int) -> int:
+        """Elements along K of operand 0 (A) or 1 (B) that one instruction reads."""
+        return self.k // 2 if self.sparse and index == 0 else self.k
+
+    @property
+    def codes(self) -> int:
+        """Codes of sparsity metadata of one row that one instruction reads."""
+        return self.k // SPARSE_METADATA[self.kind].elements
+
+    @property
+    def selects_metadata(self) -> bool:
+        """Whether the instruction descriptor selects one of two columns of metadata."""
+        return self.sparse and KINDS[self.kind].has_sparsity_selector
 
 
 @dataclass(frozen=True)
 class Product:
     """
-    The instructions of one product: one per slice of `k` elements along K.
+    The instructions of one product: one for every `shape.k` elements along K, with its descriptor.
 
-    `a` and `b` hold, per slice, where its descriptor starts in the tile; `mask` is there for `tcgen05.mma.ws`,
-    `scaling` for one with scale factors: then every slice has ids of its own, see `descriptor_of`.
+    The descriptors differ in the sparsity selector and in the ids of scale factors only.
     """
 
-    descriptor: InstructionDescriptor
-    k: int
-    a: tuple[OperandSlice, ...]
-    b: tuple[OperandSlice, ...]
-    mask: ZeroColumnMask | None
-    scaling: BlockScaling | None = None
+    shape: ProductShape
+    descriptors: tuple[InstructionDescriptor, ...]
 
-    @property
-    def kind(self) -> str:
-        return self.descriptor.kind
-
-    def descriptor_of(self, step: int) -> InstructionDescriptor:
-        """The instruction descriptor of a slice."""
-        if self.scaling is None:
-            return self.descriptor
-        factor_id = self.scaling.factor_id(step)
-        return replace(self.descriptor, sf_a_id=factor_id, sf_b_id=factor_id)
+    def metadata_part(self, step: int) -> tuple[int, int]:
+        """The codes of a row, first and how many, from whose first column on the instruction of this step reads."""
+        shape = self.shape
+        if not shape.selects_metadata:
+            return step * shape.codes, shape.codes
+        first = step - step % SELECTABLE_COLUMNS
+        return first * shape.codes, min(SELECTABLE_COLUMNS, len(self.descriptors) - first) * shape.codes
 
 
 def product_kind(a: TileType, b: TileType) -> str:
@@ -66,48 +100,15 @@ def product_kind(a: TileType, b: TileType) -> str:
     raise LegalityError(f"expected operand types of one kind of tcgen05.mma, found {' and '.join(names)}; {supported}")
 
 
-def _check_accumulator(layout: object, m: int, n: int, weight_stationary: bool) -> None:
-    expected = accumulator_layout(m, n, ws=weight_stationary)
-    if not isinstance(layout, TileLayout):
-        raise LegalityError(f"expected a tile layout for the accumulator, found {layout}")
-    column = layout.offsets.get("TCol", 0)
-    moved = TileLayout(expected.shard, expected.replica, {**expected.offsets, "TCol": column})
-    if not layout.equivalent(moved):
-        variant = "tcgen05.mma.ws" if weight_stationary else "tcgen05.mma"
-        raise LegalityError(
-            f"expected the {m}x{n} accumulator where {variant} writes it, {expected} (plus any column offset), "
-            f"found {layout}"
-        )
-
-
-@dataclass(frozen=True)
-class ProductShape:
-    """What a product asks of the instruction before any layout is known; `k` is that of one instruction."""
-
-    kind: str
-    m: int
-    n: int
-    k: int
-    mask: ZeroColumnMask | None
-    scaling: BlockScaling | None = None
-
-
 def product_shape(mma: MmaOp) -> ProductShape:
     """The instruction for these types and shapes. LegalityError, saying what is legal, when there is none."""
     a, b, acc = mma.a_type, mma.b_type, mma.accumulator_type
     if len(acc.dims) != 2:
         raise LegalityError(f"expected tiles of rank 2 for tcgen05.mma, found rank {len(acc.dims)}")
     m, n = acc.dims
-    stationary = mma.weight_stationary is not None and mma.zero_columns is None
-    for clause, given in (
-        ("metadata", mma.metadata is not None),
-        ("weight_stationary, other than with zero_columns", stationary),
-    ):
-        if given:
-            raise LegalityError(f"expected a product without {clause}, which is not lowered yet")
-    if a.memory is Scope.TENSOR:
-        raise LegalityError("expected A in shared memory: from tensor memory it is not lowered yet")
     scaling = block_scaling(mma)
+    if scaling is not None and mma.is_sparse:
+        raise LegalityError("expected a product without scales or without metadata: both together are not lowered yet")
     kind = product_kind(a, b) if scaling is None else scaling.vector.kind
     for name, type_ in (("A", a), ("B", b)):
         if smem_packing(kind, type_.dtype).container_bits != type_.dtype.bits:
@@ -120,21 +121,104 @@ def product_shape(mma: MmaOp) -> ProductShape:
         raise LegalityError(
             f"kind {kind}: expected an accumulator of {' or '.join(accumulators)}, found {acc.dtype.name}"
         )
-    if acc.dtype.storage_bits != 32:
-        raise LegalityError(f"expected a 32-bit accumulator (f32, s32), found {acc.dtype.name}")
-    _, _, k = check_shape(kind, m, n, ws=mma.is_weight_stationary)
-    if a.dims[-1] % k:
-        nearest = max(k, round(a.dims[-1] / k) * k)
-        raise LegalityError(
-            f"kind {kind}: expected K in multiples of {k}, found {a.dims[-1]}; the nearest is {nearest}"
-        )
+    _, _, k = check_shape(kind, m, n, ws=mma.is_weight_stationary, sparse=mma.is_sparse)
+    if mma.k % k:
+        nearest = max(k, round(mma.k / k) * k)
+        raise LegalityError(f"kind {kind}: expected K in multiples of {k}, found {mma.k}; the nearest is {nearest}")
     if scaling is not None:
         check_scale_shapes(mma, m, n)
     mask = None
     if mma.zero_columns is not None:
         mask = mma.zero_columns.data.mask(m, n)
         mask.verify(m, n)
-    return ProductShape(kind, m, n, k, mask, scaling)
+    shape = ProductShape(kind, m, n, k, mask, mma.is_weight_stationary, mma.is_sparse, scaling)
+    if mma.metadata is not None:
+        _check_metadata_type(shape, mma.k // k, TileType.of(mma.metadata))
+    return shape
+
+
+def _check_metadata_type(shape: ProductShape, instructions: int, metadata: TileType) -> None:
+    dims = (shape.m, instructions * shape.codes)
+    if metadata.dims != dims or metadata.dtype.bits != CODE_BITS:
+        raise LegalityError(
+            f"kind {shape.kind}: expected metadata of {dims[0]}x{dims[1]} i4, a code of {CODE_BITS} bits for every "
+            f"{SPARSE_METADATA[shape.kind].elements} elements along K, found {shape_text(metadata)} "
+            f"{metadata.element_type}"
+        )
+
+
+def required_layout(mma: MmaOp, tile: SSAValue, shape: ProductShape) -> TileLayout | None:
+    """
+    Where the hardware has a tile of a product in tensor memory, up to its first column; None for a tile elsewhere.
+
+    Raises LegalityError for a shape that has no data path.
+    """
+    ws, sparse = shape.weight_stationary, shape.sparse
+    type_ = TileType.of(tile)
+    if tile is mma.accumulator:
+        return accumulator_layout(shape.m, shape.n, ws=ws, sparse=sparse, dtype=type_.dtype)
+    if tile is mma.metadata:
+        return sparse_metadata_layout(shape.kind, shape.m, mma.k, ws=ws)
+    if tile is mma.a and type_.memory is Scope.TENSOR:
+        return operand_a_layout(shape.m, type_.dims[1], type_.dtype, ws=ws, sparse=sparse)
+    return None
+
+
+def tensor_operands(mma: MmaOp) -> Iterator[tuple[str, SSAValue]]:
+    """The tiles of a product that are in tensor memory, with what they are."""
+    yield "accumulator", mma.accumulator
+    if mma.a_type.memory is Scope.TENSOR:
+        yield "A", mma.a
+    if mma.metadata is not None:
+        yield "tile of sparsity metadata", mma.metadata
+
+
+def _check_tensor_operand(mma: MmaOp, name: str, tile: SSAValue, shape: ProductShape) -> None:
+    """LegalityError unless a placed tile in tensor memory is where the instructions read or write it."""
+    found = TensorTile.of(TileType.of(tile))
+    expected = required_layout(mma, tile, shape)
+    if expected is None:
+        return
+    offset = found.layout.offsets.get("TCol", 0)
+    variant = "tcgen05.mma.ws" if shape.weight_stationary else "tcgen05.mma"
+    dims = "x".join(map(str, found.dims))
+    if not found.layout.equivalent(TileLayout(expected.shard, expected.replica, {**expected.offsets, "TCol": offset})):
+        does = "writes" if tile is mma.accumulator else "reads"
+        raise LegalityError(
+            f"expected the {dims} {name} where {variant} {does} it, {expected} (plus any column offset), "
+            f"found {found.layout}"
+        )
+    step = SELECTABLE_COLUMNS if tile is mma.metadata and shape.selects_metadata else 1
+    if offset % (step * found.per_column):
+        raise LegalityError(
+            f"expected the {name} to start at {'an even' if step > 1 else 'a whole'} column, in steps of "
+            f"{step * found.per_column} elements, found a TCol offset of {offset}"
+        )
+
+
+def check_operands(mma: MmaOp, shape: ProductShape) -> list[Major]:
+    """
+    Checks the layouts of the operands that have one; returns the major-ness of those of A and B that do.
+
+    Raises LegalityError, saying what is legal, for one that the instructions do not read.
+    """
+    for name, tile in tensor_operands(mma):
+        if TileType.of(tile).placement is not None:
+            _check_tensor_operand(mma, name, tile, shape)
+    majors: list[Major] = []
+    for index, (name, type_) in enumerate((("A", mma.a_type), ("B", mma.b_type))):
+        if type_.placement is None:
+            continue
+        if type_.memory is Scope.TENSOR:
+            majors.append("K")
+            continue
+        rows, k = type_.dims
+        try:
+            slices = operand_slices(type_.placement, (rows, k), type_.dtype.name, shape.operand_k(index))
+        except LegalityError as e:
+            raise LegalityError(f"operand {name}: {e}") from e
+        majors.append(slices[0].canonical.major)
+    return majors
 
 
 def plan_product(mma: MmaOp) -> Product:
@@ -143,45 +227,43 @@ def plan_product(mma: MmaOp) -> Product:
 
     Raises LegalityError, saying what is legal, when the hardware does not do this product.
     """
-    a, b, acc = mma.a_type, mma.b_type, mma.accumulator_type
     shape = product_shape(mma)
-    slices: list[tuple[OperandSlice, ...]] = []
-    for name, type_ in (("A", a), ("B", b)):
-        if type_.placement is None:
+    tiles = ("A", mma.a), ("B", mma.b), ("the accumulator", mma.accumulator), ("the metadata", mma.metadata)
+    for name, tile in tiles:
+        if tile is not None and TileType.of(tile).placement is None:
             raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
-        try:
-            slices.append(operand_slices(type_.placement, (type_.dims[0], type_.dims[1]), type_.dtype.name, shape.k))
-        except LegalityError as e:
-            raise LegalityError(f"operand {name}: {e}") from e
-    _check_accumulator(acc.placement, shape.m, shape.n, mma.is_weight_stationary)
+    a_major, b_major = check_operands(mma, shape)
     if shape.scaling is not None:
         check_scale_layouts(mma, shape.scaling, shape.m)
     shift = 0 if shape.mask is None else shape.mask.shift
     descriptor = InstructionDescriptor(
         kind=shape.kind,
-        a=a.dtype.name,
-        b=b.dtype.name,
-        d=acc.dtype.name,
+        a=mma.a_type.dtype.name,
+        b=mma.b_type.dtype.name,
+        d=mma.accumulator_type.dtype.name,
         m=shape.m,
         n=shape.n,
-        a_major=slices[0][0].canonical.major,
-        b_major=slices[1][0].canonical.major,
+        a_major=a_major,
+        b_major=b_major,
         negate_a=mma.negate_a is not None,
         negate_b=mma.negate_b is not None,
         saturate=mma.saturate is not None,
+        sparse=shape.sparse,
         max_shift=next(s for s in MAX_SHIFTS if s >= shift),
         scale=None if shape.scaling is None else shape.scaling.type,
     )
-    descriptor.verify(cta_group=1, ws=mma.is_weight_stationary)
-    return Product(descriptor, shape.k, slices[0], slices[1], shape.mask, shape.scaling)
+    descriptor.verify(cta_group=1, ws=shape.weight_stationary)
+    return Product(shape, tuple(_of_step(descriptor, shape, step) for step in range(mma.k // shape.k)))
 
 
-def tile_columns(layout: TileLayout | ComposeLayout, element_bits: int = COLUMN_BITS) -> int:
-    """Columns of tensor memory that a tile needs from its base on, those before its offset included."""
-    if not isinstance(layout, TileLayout):
-        raise LegalityError(f"expected a tile layout in tensor memory, found {layout}")
-    before = layout.footprint().get("TCol", (0, 0))[0] * element_bits // COLUMN_BITS
-    return before + tmem_columns(layout, element_bits)
+def _of_step(descriptor: InstructionDescriptor, shape: ProductShape, step: int) -> InstructionDescriptor:
+    """The descriptor of one instruction of a product."""
+    if shape.scaling is not None:
+        factor_id = shape.scaling.factor_id(step)
+        return replace(descriptor, sf_a_id=factor_id, sf_b_id=factor_id)
+    if shape.selects_metadata:
+        return replace(descriptor, sparsity_selector=step % SELECTABLE_COLUMNS)
+    return descriptor
 
 
 def check_threads(kernel: KernelOp) -> None:

@@ -22,7 +22,7 @@ tirx.kernel @columns() target("sm_100a") threads(128) {
 // -----
 
 tirx.kernel @no_layout() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected a layout on the tensor tile; tirx-pick-layouts chooses one}}
+  // expected-error@+1 {{expected a layout on !tirx.tile<128x64xf32, tensor>; tirx-pick-layouts chooses one}}
   %t = tirx.alloc : !tirx.tile<128x64xf32, tensor>
   tirx.return
 }
@@ -77,7 +77,7 @@ tirx.kernel @through_registers() target("sm_100a") threads(128) {
 tirx.kernel @no_register_layout() target("sm_100a") threads(128) {
   %t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #t>
   %r = tirx.alloc : !tirx.tile<128x64xf32, register>
-  // expected-error@+1 {{expected tile layouts on both tiles; tirx-pick-layouts chooses them}}
+  // expected-error@+1 {{expected a layout on !tirx.tile<128x64xf32, register>; tirx-pick-layouts chooses one}}
   tirx.copy %t, %r : !tirx.tile<128x64xf32, tensor, #t>, !tirx.tile<128x64xf32, register>
   tirx.return
 }
@@ -103,7 +103,7 @@ tirx.kernel @register_layout() target("sm_100a") threads(128) {
 tirx.kernel @f16_accumulator() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x16xf16, shared, #a>
   %t = tirx.alloc : !tirx.tile<128x128xf16, tensor, #t>
-  // expected-error@+1 {{expected a 32-bit accumulator (f32, s32), found f16}}
+  // expected-error@+1 {{expected the 128x128 accumulator where tcgen05.mma writes it, S[(128, 128) : (1@TLane, 2@TCol)] (plus any column offset), found S[(128, 128) : (1@TLane, 1@TCol)]}}
   tirx.mma %a, %a, %t : !tirx.tile<128x16xf16, shared, #a>, !tirx.tile<128x16xf16, shared, #a>, !tirx.tile<128x128xf16, tensor, #t>
   tirx.return
 }

@@ -107,9 +107,9 @@ tirx.kernel @threads() target("sm_100a") threads(256) {
 
 // -----
 
-tirx.kernel @narrow_elements() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected 32-bit elements in tensor memory (f32, i32), found f16}}
-  %t = tirx.alloc : !tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+tirx.kernel @wide_elements() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected elements of 32 bits or fewer in tensor memory, found f64}}
+  %t = tirx.alloc : !tirx.tile<128x64xf64, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
   tirx.return
 }
 

@@ -3,7 +3,7 @@
 tirx.kernel @no_data_path() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<96x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<96x96xf32, tensor>
-  // expected-error@+1 {{no data path for M = 96, cta_group 1: expected M = 64, 128}}
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 96; nearest is 64}}
   tirx.mma %a, %a, %acc : !tirx.tile<96x64xf16, shared>, !tirx.tile<96x64xf16, shared>, !tirx.tile<96x96xf32, tensor>
   tirx.return
 }
@@ -122,7 +122,7 @@ tirx.kernel @one_tile() target("sm_80") threads(64) {
 // -----
 
 tirx.kernel @tensor_scratch() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected a tensor tile to be the accumulator of a product, or to have a layout}}
+  // expected-error@+1 {{expected a tensor tile to be an operand of a product, or to have a layout}}
   %t = tirx.alloc : !tirx.tile<128x64xf32, tensor>
   tirx.return
 }

@@ -1,0 +1,104 @@
+"""Tiles in tensor memory as tcgen05.ld and tcgen05.st move them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.dialects.tirx import TileType
+from tirx.layout import TileLayout
+from tirx.layout.axis import WARP_SIZE
+from tirx.tcgen05 import LD_SHAPES, LegalityError, pick_ld_shape, register_image, tmem_columns
+from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, LANES
+from tirx.tcgen05.tmem_access import LdShapeName, written_cells
+
+PACKED_BITS = 16
+"""Elements that `.pack::16b` and `.unpack::16b` move (PTX ISA, "tcgen05.ld")."""
+
+UNPACKABLE = ("16x32bx2",)
+"""Shapes that are not used with them: the ISA does not say whether immHalfSplitoff then counts pairs of columns."""
+
+PACKED_HALF_LANES: LdShapeName = "16x64b"
+"""What moves tiles in half of the lanes instead."""
+
+
+@dataclass(frozen=True)
+class TensorTile:
+    """
+    A tile in tensor memory: its shape, its layout, whose `TCol` counts elements, and their width in bits.
+
+    Elements of 16 bits either share a column with their neighbour, as those of A do, or have one of their own, as those
+    of an accumulator do. Then `own_columns` is true, and instructions pack and unpack registers on the way.
+    """
+
+    dims: tuple[int, ...]
+    layout: TileLayout
+    bits: int
+
+    @staticmethod
+    def of(type_: TileType) -> TensorTile:
+        """The tile of this type. LegalityError without a tile layout, and for elements that do not fill columns."""
+        layout, bits = type_.placement, type_.dtype.storage_bits
+        if layout is None:
+            raise LegalityError(f"expected a layout on {type_}; tirx-pick-layouts chooses one")
+        if not isinstance(layout, TileLayout):
+            raise LegalityError(f"expected a tile layout in tensor memory, found {layout}")
+        if bits > COLUMN_BITS:
+            raise LegalityError(f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_}")
+        return TensorTile(type_.dims, layout, bits)
+
+    @property
+    def per_column(self) -> int:
+        """Elements that a column has room for."""
+        return COLUMN_BITS // self.bits
+
+    @property
+    def own_columns(self) -> bool:
+        steps = [it.stride for it in self.layout.shard if it.axis == "TCol" and it.extent > 1]
+        return self.bits == PACKED_BITS and bool(steps) and all(step % self.per_column == 0 for step in steps)
+
+    @property
+    def column_elements(self) -> int:
+        """Elements of this tile in one of its columns."""
+        return 1 if self.own_columns else self.per_column
+
+    @property
+    def columns(self) -> int:
+        """
+        Columns from the base of the tile to its last one, those before its offset included.
+
+        LegalityError for more than there are, and for a layout without `TCol`.
+        """
+        columns = tmem_columns(self.layout, self.bits)
+        return self.layout.footprint()["TCol"][0] // self.per_column + columns
+
+    def shapes(self) -> tuple[LdShapeName, ...]:
+        """The data movement shapes, the one that suits the tile best first."""
+        best = pick_ld_shape(self.layout, self.bits)
+        excluded = UNPACKABLE if self.own_columns else ()
+        if best in excluded:
+            best = PACKED_HALF_LANES
+        return (best, *(shape for shape in LD_SHAPES if shape != best and shape not in excluded))
+
+    def image(self, shape: str | None = None) -> TileLayout:
+        """The registers that the tile becomes with a data movement shape (the best one). LegalityError for none."""
+        return register_image(
+            self.layout, self.dims, shape or self.shapes()[0], element_bits=self.bits, pack=self.own_columns
+        )
+
+    def cells(self) -> NDArray[np.bool_]:
+        """Where the tile has elements, copies included: booleans of (4 warps, 32 lanes, 512 columns, part of it)."""
+        cells = np.zeros((LANES // WARP_SIZE, WARP_SIZE, COLUMNS * self.per_column), dtype=np.bool_)
+        size = (self.layout.size(),)
+        lane, column = self.layout.axis_table("TLane", size), self.layout.axis_table("TCol", size)
+        for replica in self.layout.replicas():
+            lanes = lane + replica.get("TLane", 0)
+            cells[lanes // WARP_SIZE, lanes % WARP_SIZE, column + replica.get("TCol", 0)] = True
+        return cells.reshape(*cells.shape[:2], COLUMNS, self.per_column)
+
+    def written(self, shape: str) -> NDArray[np.bool_]:
+        """What tcgen05.st of the tile writes, as `cells`: whole columns, on all lanes of the shape in every warp."""
+        columns = written_cells(self.layout, self.dims, shape, element_bits=self.bits, pack=self.own_columns)
+        return np.repeat(columns[..., None], self.per_column, axis=-1)
