@@ -46,6 +46,14 @@ class IndexFact:
         corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         return IndexFact(min(corners), max(corners), divisor)
 
+    def __floordiv__(self, divisor: int) -> IndexFact:
+        """Of an unsigned division by a positive constant, which says nothing of a value that may be negative."""
+        if self.low is None or self.low < 0:
+            return IndexFact()
+        exact = self.divisor % divisor == 0
+        high = None if self.high is None else self.high // divisor
+        return IndexFact(self.low // divisor, high, self.divisor // divisor if exact else 1)
+
 
 _GRID_DIMENSION = {GridAxis.X: 0, GridAxis.Y: 1, GridAxis.Z: 2}
 
@@ -78,6 +86,8 @@ class _Facts:
                 return self.of(op.lhs) + -self.of(op.rhs)
             case arith.MuliOp() as op:
                 return self.of(op.lhs) * self.of(op.rhs)
+            case arith.DivUIOp() as op if (divisor := constant_value(op.rhs)) is not None and divisor > 0:
+                return self.of(op.lhs) // divisor
             case arith.IndexCastOp() as op:
                 return self.of(op.input)
             case BlockIdOp() as op:
