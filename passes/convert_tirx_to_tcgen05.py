@@ -38,6 +38,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.tcgen05_product import Product, check_threads, plan_product
 from tirx.passes.lowering.tcgen05_scales import BlockScaling, copies_before, plan_scale_copy
+from tirx.passes.lowering.tensor_allocation import PlacedTile, allocate_tensor_memory, columns_of
 from tirx.passes.lowering.tensor_tiles import TensorTile
 from tirx.tcgen05 import LegalityError, allocation_columns, portable
 from tirx.tcgen05.scale_copy import CP_MULTICAST, CP_SHAPE
@@ -61,10 +62,14 @@ class _KernelLowering:
     def run(self) -> None:
         try:
             check_threads(self.kernel)
-            columns = allocation_columns(sum(self._tile_columns(alloc) for alloc in self.tensors))
         except LegalityError as e:
             raise LocatedError(self.kernel, str(e)) from e
-        base, is_first_warp = self._prologue(columns)
+        for alloc in self.tensors:
+            if alloc.result.type.placement is None:
+                raise LocatedError(alloc, f"expected a layout on {alloc.result.type}; tirx-pick-layouts chooses one")
+        tiles = allocate_tensor_memory(self.kernel)
+        columns = allocation_columns(columns_of(tiles))
+        base, is_first_warp = self._prologue(tiles, columns)
         self._lone_scale_copies()
         for product in self.products:
             self._product(product)
@@ -75,15 +80,7 @@ class _KernelLowering:
                 raise LocatedError(copy, str(e)) from e
         self._epilogue(base, is_first_warp, columns)
 
-    @staticmethod
-    def _tile_columns(alloc: AllocOp) -> int:
-        type_ = alloc.result.type
-        try:
-            return TensorTile.of(type_).columns
-        except LegalityError as e:
-            raise LocatedError(alloc, str(e)) from e
-
-    def _prologue(self, columns: int) -> tuple[SSAValue, SSAValue]:
+    def _prologue(self, tiles: Sequence[PlacedTile], columns: int) -> tuple[SSAValue, SSAValue]:
         # The allocations go; what stands after them stays.
         first = next((op for op in self.kernel.body.block.ops if op not in self.tensors), None)
         if first is None:
@@ -100,12 +97,10 @@ class _KernelLowering:
         base = emit(LdOp("shared", slot, [i32])).results[0]
         self.phase = emit(memref.AllocaOp.get(i32, shape=[])).results[0]
         emit(memref.StoreOp.get(emit.constant(0, i32), self.phase, []))
-        column = 0
-        for alloc in self.tensors:
+        for tile in tiles:
+            alloc = tile.alloc
             emit_tile = Emitter(emit.point, alloc.location)
-            tile = emit_tile(tcgen05.TileOp(base, column, alloc.result.type))
-            column += self._tile_columns(alloc)
-            alloc.result.replace_all_uses_with(tile.result)
+            alloc.result.replace_all_uses_with(emit_tile(tcgen05.TileOp(base, tile.column, alloc.result.type)).result)
             alloc.detach()
             alloc.erase()
         return base, is_first_warp
@@ -338,10 +333,10 @@ class ConvertTirxToTcgen05Pass(ModulePass):
     """
     Lowers tiles in tensor memory and the products on them.
 
-    All tensor tiles of a kernel share one allocation, which its first warp makes at the start and gives back at
-    the end. A product is issued by one thread once all threads have come to it and their stores are visible to
-    the tensor core; all threads wait for its end. Copies between tensor memory and registers become `tcgen05.ld`
-    and `tcgen05.st` with their waits.
+    All tensor tiles of a kernel are in one allocation, which its first warp makes at the start and gives back at the
+    end; tiles that are not in use at the same time share columns. A product is issued by one thread once all threads
+    have come to it and their stores are visible to the tensor core; all threads wait for its end. Copies between tensor
+    memory and registers become `tcgen05.ld` and `tcgen05.st` with their waits.
     """
 
     name = "convert-tirx-to-tcgen05"

@@ -33,11 +33,11 @@ from tirx.passes.lowering.mma_product import plan_register_product
 from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment
 from tirx.passes.lowering.tcgen05_product import check_operands, check_threads, plan_product, product_shape
 from tirx.passes.lowering.tcgen05_scales import plan_scale_copy
-from tirx.passes.lowering.tensor_tiles import TensorTile
+from tirx.passes.lowering.tensor_allocation import allocate_tensor_memory
 from tirx.ptx.features import FEATURES, UnsupportedFeature, required_version
 from tirx.ptx.targets import Target, TargetError
 from tirx.tcgen05 import LegalityError
-from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS
+from tirx.tcgen05.tmem import COLUMN_BITS
 
 
 def _target(kernel: KernelOp) -> Target:
@@ -63,7 +63,6 @@ class _Checker:
         self.kernel = kernel
         self.target = _target(kernel)
         self.shared_bytes = 0
-        self.columns = 0
 
     def run(self) -> None:
         for op in self.kernel.walk():
@@ -83,6 +82,7 @@ class _Checker:
         for op in self.kernel.walk():
             if isinstance(op, AllocOp):
                 self._contents(op)
+        allocate_tensor_memory(self.kernel)
 
     def _alloc(self, op: AllocOp) -> None:
         type_ = op.result.type
@@ -147,13 +147,8 @@ class _Checker:
                 return
             if not type_.placement.is_injective():
                 raise LegalityError(f"expected a layout that gives every element its own cell, found {type_.placement}")
-            self.columns += TensorTile.of(type_).columns
         except (LegalityError, LayoutError) as e:
             raise LocatedError(op, str(e)) from e
-        if self.columns > COLUMNS:
-            raise LocatedError(
-                op, f"expected at most {COLUMNS} columns of tensor memory, found {self.columns} up to this tile"
-            )
 
     def _register(self, op: AllocOp, type_: TileType) -> None:
         layout = type_.placement

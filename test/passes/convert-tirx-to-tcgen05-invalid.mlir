@@ -12,10 +12,13 @@ tirx.kernel @threads() target("sm_100a") threads(256) {
 
 #t = #tirx.tile_layout<S[(128, 512) : (1@TLane, 1@TCol)]>
 
-// expected-error@+1 {{expected 1 to 512 tensor-memory columns, got 1024}}
-tirx.kernel @columns() target("sm_100a") threads(128) {
+tirx.kernel @columns(%x: f32) target("sm_100a") threads(128) {
   %t = tirx.alloc : !tirx.tile<128x512xf32, tensor, #t>
+  // expected-error@+1 {{expected at most 512 columns of tensor memory in use at a time, found no room for %u of 512 columns next to %t of 512 columns}}
   %u = tirx.alloc : !tirx.tile<128x512xf32, tensor, #t>
+  tirx.fill %t, %x : f32, !tirx.tile<128x512xf32, tensor, #t>
+  tirx.fill %u, %x : f32, !tirx.tile<128x512xf32, tensor, #t>
+  tirx.fill %t, %x : f32, !tirx.tile<128x512xf32, tensor, #t>
   tirx.return
 }
 

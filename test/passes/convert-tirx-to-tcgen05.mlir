@@ -80,7 +80,8 @@ tirx.kernel @product() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// Tiles lie one behind the other; the allocation is a power of two. Loads and stores wait for their end.
+// Tiles in use at the same time lie one behind the other; the allocation is a power of two. Loads and stores wait for
+// their end.
 
 // CHECK-LABEL: tirx.kernel @transfers
 // CHECK:           tcgen05.alloc %{{.*}}, 256 : i32
@@ -91,15 +92,52 @@ tirx.kernel @product() target("sm_100a") threads(128) {
 // CHECK:         %[[V:.*]] = tcgen05.ld "32x32b" %[[X]]
 // CHECK-NEXT:    tcgen05.wait ld
 // CHECK-NEXT:    tirx.copy %[[V]], %r
+// CHECK-NEXT:    tcgen05.st "32x32b" %r, %[[Y]]
+// CHECK-NEXT:    tcgen05.wait st
 // CHECK-NEXT:    tcgen05.st "32x32b" %r, %[[Z]]
 // CHECK-NEXT:    tcgen05.wait st
+// CHECK-NEXT:    tcgen05.st "32x32b" %r, %[[X]]
+// CHECK-NEXT:    tcgen05.wait st
+// CHECK-NEXT:    tcgen05.st "32x32b" %r, %[[Y]]
 tirx.kernel @transfers() target("sm_100a") threads(128) {
   %x = tirx.alloc : !d
   %y = tirx.alloc : !d
   %z = tirx.alloc : !d
   %r = tirx.alloc : !registers
   tirx.copy %x, %r : !d, !registers
+  tirx.copy %r, %y : !registers, !d
   tirx.copy %r, %z : !registers, !d
+  tirx.copy %r, %x : !registers, !d
+  tirx.copy %r, %y : !registers, !d
+  tirx.return
+}
+
+// Tiles that are not in use at the same time share columns: %y follows %x, and %z, which the loop may read again in the
+// next iteration, is beside both. The part of a tile is a use of it.
+
+// CHECK-LABEL: tirx.kernel @lifetimes
+// CHECK:           tcgen05.alloc %{{.*}}, 128 : i32
+// CHECK:         tcgen05.tile %[[BASE:.*]], 0 : i32
+// CHECK-NEXT:    tcgen05.tile %[[BASE]], 0 : i32
+// CHECK-NEXT:    tcgen05.tile %[[BASE]], 64 : i32
+// CHECK:           tcgen05.dealloc %[[BASE]], 128 : i32
+tirx.kernel @lifetimes() target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %x = tirx.alloc : !d
+  %y = tirx.alloc : !d
+  %z = tirx.alloc : !d
+  %r = tirx.alloc : !registers
+  tirx.copy %r, %x : !registers, !d
+  scf.for %i = %c0 to %c4 step %c1 {
+    tirx.copy %z, %r : !d, !registers
+    %whole = tirx.subview %x[0, 0] : !d -> !d
+    tirx.copy %whole, %r : !d, !registers
+  }
+  tirx.copy %r, %y : !registers, !d
+  tirx.copy %z, %r : !d, !registers
+  tirx.copy %y, %r : !d, !registers
   tirx.return
 }
 

@@ -132,21 +132,32 @@ tirx.kernel @no_columns() target("sm_100a") threads(128) {
 // -----
 
 #columns = #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>
-tirx.kernel @too_many_columns() target("sm_100a") threads(128) {
+#rest = #tirx.tile_layout<S[(128, 224) : (1@TLane, 1@TCol)]>
+#more = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+tirx.kernel @too_many_columns(%x: f32) target("sm_100a") threads(128) {
   %t0 = tirx.alloc : !tirx.tile<128x256xf32, tensor, #columns>
-  %t1 = tirx.alloc : !tirx.tile<128x224xf32, tensor, #tirx.tile_layout<S[(128, 224) : (1@TLane, 1@TCol)]>>
-  // expected-error@+1 {{expected at most 512 columns of tensor memory, found 544 up to this tile}}
-  %t2 = tirx.alloc : !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+  %t1 = tirx.alloc : !tirx.tile<128x224xf32, tensor, #rest>
+  // expected-error@+1 {{expected at most 512 columns of tensor memory in use at a time, found no room for %t2 of 64 columns next to %t0 of 256 columns, %t1 of 224 columns}}
+  %t2 = tirx.alloc : !tirx.tile<128x64xf32, tensor, #more>
+  tirx.fill %t0, %x : f32, !tirx.tile<128x256xf32, tensor, #columns>
+  tirx.fill %t1, %x : f32, !tirx.tile<128x224xf32, tensor, #rest>
+  tirx.fill %t2, %x : f32, !tirx.tile<128x64xf32, tensor, #more>
+  tirx.fill %t0, %x : f32, !tirx.tile<128x256xf32, tensor, #columns>
+  tirx.fill %t1, %x : f32, !tirx.tile<128x224xf32, tensor, #rest>
   tirx.return
 }
 
 // -----
 
 // The columns before a tile's offset are allocated too.
-tirx.kernel @too_many_columns_with_offset() target("sm_100a") threads(128) {
-  %t0 = tirx.alloc : !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 256@TCol>>
-  // expected-error@+1 {{expected at most 512 columns of tensor memory, found 640 up to this tile}}
-  %t1 = tirx.alloc : !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 256@TCol>>
+!later = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 256@TCol>>
+tirx.kernel @too_many_columns_with_offset(%x: f32) target("sm_100a") threads(128) {
+  %t0 = tirx.alloc : !later
+  // expected-error@+1 {{found no room for %t1 of 320 columns next to %t0 of 320 columns}}
+  %t1 = tirx.alloc : !later
+  tirx.fill %t0, %x : f32, !later
+  tirx.fill %t1, %x : f32, !later
+  tirx.fill %t0, %x : f32, !later
   tirx.return
 }
 
