@@ -22,8 +22,6 @@
 // CHECK-NEXT:    tcgen05.fence before_thread_sync
 // CHECK-NEXT:    tirx.barrier
 // CHECK-NEXT:    tcgen05.fence after_thread_sync
-// CHECK-NEXT:    %[[I:.*]] = tcgen05.instruction_descriptor <kind = "mxf4nvf4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 128, scale = "ue4m3"> : i32
-// CHECK-NEXT:    %[[ALWAYS:.*]] = arith.constant true
 // CHECK-NEXT:    %[[A0:.*]] = tcgen05.cp_descriptor %sa, 0
 // CHECK-NEXT:    %[[TA0:.*]] = tirx.subview %[[SFA]][0, 0]
 // CHECK-NEXT:    %[[A1:.*]] = tcgen05.cp_descriptor %sa, 512
@@ -32,6 +30,8 @@
 // CHECK-NEXT:    %[[TB0:.*]] = tirx.subview %[[SFB]][0, 0]
 // CHECK-NEXT:    %[[B1:.*]] = tcgen05.cp_descriptor %sb, 512
 // CHECK-NEXT:    %[[TB1:.*]] = tirx.subview %[[SFB]][0, 4]
+// CHECK-NEXT:    %[[I:.*]] = tcgen05.instruction_descriptor <kind = "mxf4nvf4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 128, scale = "ue4m3"> : i32
+// CHECK-NEXT:    %[[ALWAYS:.*]] = arith.constant true
 // CHECK:         %[[DA0:.*]] = tcgen05.smem_descriptor %a, 0 of 64
 // CHECK:         %[[SA0:.*]] = tirx.subview %[[SFA]][0, 0]
 // CHECK-NEXT:    %[[SB0:.*]] = tirx.subview %[[SFB]][0, 0]
