@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout.axis import axis
-from tirx.layout.domain import Coordinate, Region, Shape, check_count
+from tirx.layout.domain import Coordinate, Region, Shape, check_coordinates, check_count
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import reach, size_of
 from tirx.layout.notation import ComposeParts, SwizzleParts, read_compose
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on
@@ -111,15 +110,19 @@ class ComposeLayout:
         addresses = self.table(shape)["m"]
         return addresses if name == "m" else np.zeros_like(addresses)
 
-    def owner_table(self) -> NDArray[np.int64]:
-        """All owner addresses: int64 array of (size, number of replicas), every row sorted."""
-        return np.sort(self.swizzle.apply(self.tile_addresses()), axis=1)
+    def owner_table(self) -> dict[str, NDArray[np.int64]]:
+        """Addresses of all copies of all elements, {"m": int64 array of (size, copies)}, every row sorted."""
+        return {"m": np.sort(self.swizzle.apply(self.tile_addresses()), axis=1)}
 
     def footprint(self) -> dict[str, tuple[int, int]]:
-        """Smallest and largest swizzled address of any copy. Looks at the first and the last swizzle period only."""
+        """Smallest and largest swizzled address of any copy. Looks at the first and the last swizzle period only.
+
+        Raises LayoutError for addresses beyond 62 bits, and for more than 2**24 of them in a period.
+        """
         first, last = self.tile.footprint().get("m", (0, 0))
         if self.swizzle.is_identity:
             return {"m": (first, last)}
+        check_coordinates(self, first, last)
         low, high = (self.swizzle.apply(self._addresses_in_period_of(end)) for end in (first, last))
         return {"m": (int(low.min()), int(high.max()))}
 
@@ -129,12 +132,18 @@ class ComposeLayout:
         The swizzle permutes every period in place. Partial sums that cannot come back to the period are dropped.
         """
         begin = end - end % self.swizzle.period
-        iters = sorted((*self.tile.shard, *self.tile.replica), key=lambda it: -abs(it.stride))
-        sums = np.array([self.tile.offsets.get("m", 0)], dtype=np.int64)
-        for k, it in enumerate(iters):
-            low, high = reach(iters[k + 1 :], "m")
-            sums = np.unique(sums[:, None] + np.arange(it.extent, dtype=np.int64) * it.stride)
-            sums = sums[(sums + high >= begin) & (sums + low < begin + self.swizzle.period)]
+        last = begin + self.swizzle.period - 1
+        moving = [it for it in (*self.tile.shard, *self.tile.replica) if it.extent > 1 and it.stride]
+        steps = sorted([(abs(it.stride), it.extent) for it in moving], reverse=True)
+        sums = np.array([self.tile.footprint().get("m", (0, 0))[0]], dtype=np.int64)
+        left = sum(stride * (extent - 1) for stride, extent in steps)
+        for stride, extent in steps:
+            left -= stride * (extent - 1)
+            lowest = max(0, -((int(sums.max()) + left - begin) // stride))
+            count = min(extent - 1, (last - int(sums.min())) // stride) - lowest + 1
+            check_count(len(sums) * count, self)
+            sums = np.unique(sums[:, None] + np.arange(lowest, lowest + count, dtype=np.int64) * stride)
+            sums = sums[(sums + left >= begin) & (sums <= last)]
         return sums
 
     def span(self, axis: str = "m") -> int:
@@ -183,7 +192,6 @@ class ComposeLayout:
 
     def _addresses(self) -> NDArray[np.int64]:
         """All swizzled addresses that hold something, sorted, each once."""
-        check_count(self.size() * size_of(self.tile.replica), self)
         return np.unique(self.swizzle.apply(self.tile_addresses()))
 
     def canonicalize(self) -> ComposeLayout:
@@ -200,7 +208,7 @@ class ComposeLayout:
             return self.tile.equivalent(other.tile)
         if self.size() != other.size():
             return False
-        mine, theirs = self.owner_table(), other.owner_table()
+        mine, theirs = self.owner_table()["m"], other.owner_table()["m"]
         return mine.shape == theirs.shape and bool((mine == theirs).all())
 
     def group(self, shape: Shape) -> tuple[ComposeLayout, tuple[int, ...]]:
@@ -307,6 +315,5 @@ class ComposeLayout:
 
     def tile_addresses(self) -> NDArray[np.int64]:
         """The addresses before the swizzle, copies included: int64 array of (size, number of replicas)."""
-        base = self.tile.axis_table("m", (self.size(),))
-        steps = np.array([step.get("m", 0) for step in self.tile.replicas()], dtype=np.int64)
-        return base[:, None] + steps[None, :]
+        found = self.tile.owner_table().get("m")
+        return np.zeros((self.size(), 1), dtype=np.int64) if found is None else found

@@ -16,9 +16,7 @@ from tirx.layout.tile import TileLayout, check_all_on
 
 def _indices(outer: TileLayout, inner: TileLayout) -> NDArray[np.int64]:
     """The flat index of every copy of every element of `inner`: (elements, copies)."""
-    steps = np.array([step.get("m", 0) for step in inner.replicas()], dtype=np.int64)
-    check_count(inner.size() * len(steps), inner)
-    where = inner.axis_table("m", (inner.size(),))[:, None] + steps[None, :]
+    where = inner.owner_table().get("m", np.zeros((inner.size(), 1), dtype=np.int64))
     outside = np.argwhere((where < 0) | (where >= outer.size()))
     if len(outside):
         x, copy = outside[0]
@@ -46,13 +44,12 @@ def compose(outer: TileLayout, inner: TileLayout) -> TileLayout:
         base = {name: table[name][where[:, 0]] for name in axes}
         replica = outer.replica
     else:
-        steps = outer.replicas()
-        check_count(where.size * len(steps) * len(axes), outer)
+        owners = outer.owner_table()
+        check_count(where.size * sum(places.shape[1] for places in owners.values()), outer)
         above: list[NDArray[np.int64]] = []
         base = dict[str, NDArray[np.int64]]()
         for name in axes:
-            added = np.array([step.get(name, 0) for step in steps], dtype=np.int64)
-            places = (table[name][where][:, :, None] + added).reshape(len(where), -1)
+            places = owners[name][where].reshape(len(where), -1)
             base[name] = places.min(axis=1)
             above.append(places - base[name][:, None])
         replica = _common_replica(axes, above, outer, inner)

@@ -17,10 +17,30 @@ MOST_ELEMENTS = 1 << 24
 """Elements, copies or places that an operation lists one by one, where it has to."""
 
 
+MOST_ENTRIES = 1 << 26
+"""Entries of a table, which is only written down: 512 MiB."""
+
+_COORDINATE_BITS = 62
+"""Tables hold signed 64-bit integers; differences of coordinates have to fit too."""
+
+
 def check_count(count: int, layout: object) -> None:
     """Raises LayoutError when an operation on a layout would have to list more than `MOST_ELEMENTS` things."""
     if count > MOST_ELEMENTS:
         raise LayoutError(f"expected at most {MOST_ELEMENTS} elements or places to compare, found {count} in {layout}")
+
+
+def check_entries(count: int, layout: object) -> None:
+    """Raises LayoutError when a table of a layout would have more than `MOST_ENTRIES` entries."""
+    if count > MOST_ENTRIES:
+        raise LayoutError(f"expected at most {MOST_ENTRIES} elements in a table, found {count} in {layout}")
+
+
+def check_coordinates(layout: object, *coordinates: int) -> None:
+    """Raises LayoutError for coordinates of a layout that tables cannot hold."""
+    for at in coordinates:
+        if abs(at) >> _COORDINATE_BITS:
+            raise LayoutError(f"expected coordinates that fit {_COORDINATE_BITS} bits, found {at} in {layout}")
 
 
 def check_shape(shape: Shape, size: int | None) -> tuple[int, ...]:

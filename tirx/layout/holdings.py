@@ -44,14 +44,12 @@ def held_elements(layout: TileLayout, shape: Shape, threads: int) -> NDArray[np.
     dims = check_shape(shape, layout.size())
     if not 1 <= threads <= MAX_THREADS:
         raise AccessError(f"expected 1 to {MAX_THREADS} threads, found {threads}")
-    table = layout.flat_table()
-    replicas = layout.replicas()
+    owners = layout.owner_table()
+    shape_of_places = next(iter(owners.values())).shape if owners else (layout.size(), 1)
 
     def places(name: str) -> NDArray[np.int64]:
         """Coordinates on one axis: (elements, copies)."""
-        steps = np.array([step.get(name, 0) for step in replicas], dtype=np.int64)
-        base = table.get(name)
-        return (np.zeros(layout.size(), dtype=np.int64) if base is None else base)[:, None] + steps[None, :]
+        return owners.get(name, np.zeros(shape_of_places, dtype=np.int64))
 
     def reject(bad: NDArray[np.bool_], name: str, found: NDArray[np.int64], expected: str) -> None:
         if bad.any():
@@ -63,7 +61,7 @@ def held_elements(layout: TileLayout, shape: Shape, threads: int) -> NDArray[np.
 
     tids = np.arange(threads, dtype=np.int64)
     thread_key = np.zeros(threads, dtype=np.int64)
-    element_key = np.zeros((layout.size(), len(replicas)), dtype=np.int64)
+    element_key = np.zeros(shape_of_places, dtype=np.int64)
     for name in thread_axes(layout):
         of_thread = axis(name).of_thread(tids)
         extent = int(of_thread.max()) + 1

@@ -193,10 +193,12 @@ def accumulate(iters: Sequence[Iter]) -> dict[str, NDArray[np.int64]]:
     inner = total
     for it in iters:
         inner //= it.extent
-        term = np.arange(it.extent, dtype=np.int64) * it.stride
-        # (outer, extent, inner): adding by broadcast is cheaper than splitting a flat index by division.
-        view = sums.setdefault(it.axis, np.zeros(total, dtype=np.int64)).reshape(-1, it.extent, inner)
-        view += term[None, :, None]
+        own = sums.setdefault(it.axis, np.zeros(total, dtype=np.int64))
+        if it.extent > 1:
+            term = np.arange(it.extent, dtype=np.int64) * it.stride
+            # (outer, extent, inner): adding by broadcast is cheaper than splitting a flat index by division.
+            view = own.reshape(-1, it.extent, inner)
+            view += term[None, :, None]
     return sums
 
 

@@ -181,11 +181,8 @@ def _tile_places(layout: TileLayout) -> tuple[tuple[str, ...], dict[str, NDArray
     threads = [name for name in layout.axes if axis(name).weight is not None]
     names = _DISTRIBUTED if threads else _TENSOR if {"TLane", "TCol"} & set(layout.axes) else _SHARED
     dim_of = {_AXES[dim]: dim for dim in names if dim in _AXES}
-    table, replicas = layout.flat_table(), layout.replicas()
     places: dict[str, NDArray[np.int64]] = {}
-    for name in layout.axes:
-        steps = np.array([step.get(name, 0) for step in replicas], dtype=np.int64)
-        found = table[name][:, None] + steps
+    for name, found in layout.owner_table().items():
         if name in threads:
             thread = found * (axis(name).weight or 1)
             places["lane"], places["warp"] = thread % WARP_SIZE, thread // WARP_SIZE

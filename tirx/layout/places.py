@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout.axis import axis, canonical_name
-from tirx.layout.domain import check_count
+from tirx.layout.domain import check_coordinates, check_count
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, accumulate, size_of
 from tirx.layout.replica import canonical_replica, replica_offsets
@@ -25,6 +25,7 @@ def inverse(layout: TileLayout, coord: Mapping[str, int]) -> list[int]:
     """See TileLayout.inverse. Each axis gives a set of partial flat indices; sums of one of each are the answer."""
     queried: dict[str, int] = {}
     for name, at in coord.items():
+        at = index(at)
         if queried.setdefault(canonical_name(name), at) != at:
             raise LayoutError(f"axis '{name}' and another name of it are asked for at different places")
     weights: list[int] = []
@@ -44,8 +45,9 @@ def inverse(layout: TileLayout, coord: Mapping[str, int]) -> list[int]:
         partial = accumulate([Iter(it.extent, w) for it, w in own]).get("m", np.zeros(1, dtype=np.int64))
         if name in queried:
             place = accumulate([Iter(it.extent, it.stride) for it, _ in own]).get("m", np.zeros(1, dtype=np.int64))
-            wanted = [queried[name] - offsets.get(name, 0) - step for step in replicas.get(name, (0,))]
-            partial = partial[np.isin(place, wanted)]
+            wanted = {queried[name] - offsets.get(name, 0) - step for step in replicas.get(name, (0,))}
+            low, high = int(place.min()), int(place.max())
+            partial = partial[np.isin(place, [at for at in wanted if low <= at <= high])]
         check_count(len(flats) * len(partial), layout)
         flats = (flats[:, None] + partial[None, :]).reshape(-1)
     return [int(flat) for flat in np.sort(flats)]
@@ -67,6 +69,7 @@ def is_injective(layout: TileLayout) -> bool:
             reached += (it.extent - 1) * abs(it.stride)
         if nested:
             continue
+        check_coordinates(layout, reached)
         copies = np.array(replica_offsets(copying).get(name, (0,)), dtype=np.int64)
         check_count(size_of(mine) * len(copies), layout)
         places = accumulate(mine)[name][:, None] + copies[None, :]
@@ -82,6 +85,7 @@ class _Runs:
     length: int
 
     def __init__(self, layout: TileLayout, name: str):
+        check_coordinates(layout, *layout.footprint().get(name, ()))
         # The smallest strides, as long as each continues what the smaller ones fill, make the runs.
         self.length = 1
         low = layout.offsets.get(name, 0)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, SupportsIndex, cast, get_args, overlo
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout.domain import Shape, check_shape
+from tirx.layout.domain import Shape, check_entries, check_shape
 from tirx.layout.dtypes import element_type
 from tirx.layout.errors import LayoutError
 from tirx.layout.notation import SwizzleParts, read_swizzle
@@ -93,6 +93,7 @@ class SwizzleLayout:
     @classmethod
     def for_bits(cls, element_bits: int, mode: SwizzleMode) -> SwizzleLayout:
         """The swizzle of a shared-memory mode for elements that take so many bits (a power of two up to 128)."""
+        element_bits = index(element_bits)
         row = _MODES.get(mode)
         if row is None:
             raise LayoutError(f"unknown swizzle mode {mode!r}; known modes: {', '.join(SWIZZLE_MODES)}")
@@ -170,11 +171,11 @@ class SwizzleLayout:
     def matrix(self, bits: int | None = None) -> BitMatrix:
         """The map on the low `bits` address bits, M + S + B of them unless said otherwise.
 
-        Raises LayoutError when there are fewer, because then bits that take part are missing.
+        Raises LayoutError when there are fewer, because then bits that take part are missing, and for more than 62.
         """
-        bits = self.address_bits if bits is None else bits
-        if bits < self.address_bits:
-            raise LayoutError(f"{self} acts on {self.address_bits} address bits, found only {bits}")
+        bits = self.address_bits if bits is None else index(bits)
+        if not self.address_bits <= bits <= _ADDRESS_BITS:
+            raise LayoutError(f"expected {self.address_bits} to {_ADDRESS_BITS} address bits for {self}, found {bits}")
         from tirx.layout.gf2 import BitMatrix
 
         return BitMatrix(tuple(self.apply(1 << i) for i in range(bits)), bits)
@@ -183,9 +184,11 @@ class SwizzleLayout:
     def from_matrix(cls, matrix: BitMatrix) -> SwizzleLayout:
         """The swizzle that is this map; Swizzle(0, 0, 0) for the identity. LayoutError when no swizzle is."""
         bits = len(matrix.columns)
-        if matrix.rows == bits and all(column == 1 << i for i, column in enumerate(matrix.columns)):
-            return cls(0, 0, 0)
+        if matrix.rows != bits:
+            raise LayoutError(f"no swizzle is this map of {bits} bits to {matrix.rows}: a swizzle keeps their number")
         moves = [(i, column ^ 1 << i) for i, column in enumerate(matrix.columns) if column != 1 << i]
+        if not moves:
+            return cls(0, 0, 0)
         source, target = moves[0][0], moves[0][1].bit_length() - 1
         distance = abs(source - target)
         if len(moves) <= distance:
@@ -217,6 +220,7 @@ class SwizzleLayout:
             return True
         if within is None:
             return False
+        offset %= self.period
         return bool((self.apply(within + offset) == self.apply(within) + offset).all())
 
     # As a layout of one period.
@@ -238,6 +242,7 @@ class SwizzleLayout:
     def table(self, shape: Shape | None = None) -> dict[str, NDArray[np.int64]]:
         """Swizzled addresses of a row-major tensor of that shape, by default of one period."""
         dims = check_shape(self.extents if shape is None else shape, None)
+        check_entries(prod(dims), self)
         return {"m": self.apply(np.arange(prod(dims), dtype=np.int64)).reshape(dims)}
 
     def owners(self, address: int) -> list[dict[str, int]]:

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
+from math import prod
 from operator import index
 from typing import TYPE_CHECKING, cast
 
@@ -24,7 +25,16 @@ from numpy.typing import NDArray
 
 from tirx.layout import algebra
 from tirx.layout.axis import axis, canonical_name
-from tirx.layout.domain import Coordinate, Region, Shape, check_shape, flatten_coordinate
+from tirx.layout.domain import (
+    Coordinate,
+    Region,
+    Shape,
+    check_coordinates,
+    check_count,
+    check_entries,
+    check_shape,
+    flatten_coordinate,
+)
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import (
     Iter,
@@ -39,7 +49,7 @@ from tirx.layout.iters import (
     size_of,
 )
 from tirx.layout.notation import TileParts, read_tile
-from tirx.layout.replica import canonical_replica, replica_offsets
+from tirx.layout.replica import MOST_PLACES, canonical_replica, replica_offsets
 
 if TYPE_CHECKING:
     from tirx.layout.slicing import DynamicSlice
@@ -213,8 +223,13 @@ class TileLayout:
         return sums
 
     def replicas(self) -> list[dict[str, int]]:
-        """The distinct displacements that the replica iters reach, sorted; a single empty one without replicas."""
+        """The distinct displacements that the replica iters reach, sorted; a single empty one without replicas.
+
+        Raises LayoutError for more than 2**20 of them.
+        """
         sets = replica_offsets(self.replica)
+        if (count := prod(map(len, sets.values()))) > MOST_PLACES:
+            raise LayoutError(f"expected at most {MOST_PLACES} copies of an element, found {count} in {self}")
         return [dict(zip(sets, steps, strict=True)) for steps in product(*sets.values())]
 
     def owners(self, coord: Coordinate, shape: Shape | None = None) -> list[dict[str, int]]:
@@ -224,8 +239,13 @@ class TileLayout:
         return sorted(found, key=lambda owner: tuple(owner.values()))
 
     def table(self, shape: Shape | None = None) -> dict[str, NDArray[np.int64]]:
-        """Base coordinates of all elements: {axis: int64 array of `shape`}, replicas not applied."""
+        """Base coordinates of all elements: {axis: int64 array of `shape`}, replicas not applied.
+
+        Raises LayoutError for more than 2**26 elements, and for coordinates beyond 62 bits.
+        """
         dims = check_shape(self.extents if shape is None else shape, self.size())
+        check_entries(self.size(), self)
+        check_coordinates(self, *chain.from_iterable(self.footprint().values()))
         sums = accumulate(self.shard)
         offsets = self.offsets
         zero = np.zeros(self.size(), dtype=np.int64)
@@ -241,6 +261,16 @@ class TileLayout:
         if name in found:
             return found[name]
         return np.zeros(self.extents if shape is None else tuple(shape), dtype=np.int64)
+
+    def owner_table(self) -> dict[str, NDArray[np.int64]]:
+        """Coordinates of all copies of all elements: {axis: int64 array of (size, copies)}, copies as in `replicas`."""
+        steps = self.replicas()
+        check_count(self.size() * len(steps), self)
+        base = self.flat_table()
+        return {
+            name: base[name][:, None] + np.array([step.get(name, 0) for step in steps], dtype=np.int64)
+            for name in self.axes
+        }
 
     def inverse(self, coord: Mapping[str, int]) -> list[int]:
         """Flat indices of the elements of which a copy lies at `coord`, sorted.

@@ -83,7 +83,7 @@ def test_footprint_of_a_large_tile_needs_no_table() -> None:
 @given(layouts, st.sampled_from([1, 2, 4, 8]))
 def test_unpack_keeps_every_bit_in_place(layout: ComposeLayout, factor: int) -> None:
     narrow = layout.unpack(factor)
-    wide, parts = layout.owner_table(), narrow.owner_table()
+    wide, parts = layout.owner_table()["m"], narrow.owner_table()["m"]
     assert narrow.size() == factor * layout.size()
     for x in range(layout.size()):
         for part in range(factor):

@@ -172,7 +172,7 @@ def test_errors() -> None:
         SwizzleLayout.for_bits(6, "128B")
     with pytest.raises(LayoutError, match=r"of at most 62, the bits of an address, found Swizzle\(20, 20, 23\)"):
         SwizzleLayout(20, 20, 23)
-    with pytest.raises(LayoutError, match=r"Swizzle\(3, 3, 3\) acts on 9 address bits, found only 8"):
+    with pytest.raises(LayoutError, match=r"expected 9 to 62 address bits for Swizzle\(3, 3, 3\), found 8"):
         SwizzleLayout(3, 3, 3).matrix(8)
     with pytest.raises(LayoutError, match="every extent of a shape must be positive"):
         SwizzleLayout(3, 3, 3).table((0, 4))
