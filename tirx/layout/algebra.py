@@ -67,19 +67,22 @@ def _scale_storage(layout: TileLayout, name: str, convert: Mapping[int, int]) ->
     """The layout with every stride and offset on the storage axis replaced."""
 
     def change(iters: Iters) -> Iters:
-        return tuple(Iter(it.extent, convert[it.stride], name) if it.axis == name else it for it in iters)
+        return tuple(
+            [Iter(it.extent, convert[it.stride], it.axis) if canonical_name(it.axis) == name else it for it in iters]
+        )
 
-    offset = [(a, convert[n]) if a == name else (a, n) for a, n in layout.offset]
+    offset = [(a, convert[n]) if canonical_name(a) == name else (a, n) for a, n in layout.offset]
     return type(layout)(change(layout.shard), change(layout.replica), offset)
 
 
 def _storage_counts(layout: TileLayout, name: str) -> set[int]:
-    strides = {it.stride for it in (*layout.shard, *layout.replica) if it.axis == name}
-    return strides | {n for a, n in layout.offset if a == name}
+    strides = {it.stride for it in (*layout.shard, *layout.replica) if canonical_name(it.axis) == name}
+    return strides | {n for a, n in layout.offset if canonical_name(a) == name}
 
 
 def unpack(layout: TileLayout, factor: int, name: str) -> TileLayout:
     """See TileLayout.unpack."""
+    name = canonical_name(name)
     if factor < 1:
         raise LayoutError(f"the factor must be positive, found {factor}")
     wide = _scale_storage(layout, name, {count: count * factor for count in _storage_counts(layout, name)})
@@ -88,6 +91,7 @@ def unpack(layout: TileLayout, factor: int, name: str) -> TileLayout:
 
 def pack(layout: TileLayout, factor: int, name: str) -> TileLayout:
     """See TileLayout.pack."""
+    name = canonical_name(name)
     if factor < 1 or layout.size() % factor:
         raise LayoutError(f"expected a factor that divides the {layout.size()} elements, found {factor}")
     grouped, seps = layout.canonicalize().group((layout.size() // factor, factor))
@@ -113,13 +117,17 @@ def replicate_over(layout: TileLayout, name: str, extent: int | None) -> TileLay
     return type(layout)(layout.shard, (*layout.replica, Iter(extent, 1, name)), layout.offset)
 
 
+def _memory_first(name: str) -> bool:
+    return axis(name).kind != "memory"
+
+
 def broadcast(layout: TileLayout, extent: int, position: int, name: str | None, shape: Shape) -> TileLayout:
     """See TileLayout.broadcast."""
     dims = check_shape(shape, layout.size())
     if not 0 <= position <= len(dims):
         raise LayoutError(f"expected a position in 0..{len(dims)} of shape {dims}, found {position}")
     grouped, seps = layout.group(dims)
-    new = Iter(extent, 0, name or min(layout.axes, key=lambda a: axis(a).kind != "memory", default="m"))
+    new = Iter(extent, 0, min(layout.axes, key=_memory_first, default="m") if name is None else name)
     at = seps[position] if dims else 0
     return type(layout)((*grouped.shard[:at], new, *grouped.shard[at:]), layout.replica, layout.offset)
 

@@ -76,9 +76,17 @@ class Axis:
         return max(self.weight, other.weight) < min(ends, default=inf)
 
     def limit(self, element_bits: int = 32) -> int | None:
-        """Exclusive bound of the coordinate for elements of `element_bits` bits; None when unbounded."""
+        """Exclusive bound of the coordinate for elements of `element_bits` bits; None when unbounded.
+
+        Raises LayoutError for a width that is not positive, or more than all cells.
+        """
         if self.bound is None or self.cell_bits is None:
             return self.bound
+        if not 1 <= element_bits <= self.bound * self.cell_bits:
+            raise LayoutError(
+                f"expected elements of 1 to {self.bound * self.cell_bits} bits on axis '{self.name}', found "
+                f"{element_bits}"
+            )
         return self.bound * self.cell_bits // element_bits
 
 
@@ -122,6 +130,8 @@ def axis(name: str, position: int | None = None) -> Axis:
     """The registered axis of that name; LayoutError, with the known names, when there is none."""
     found = _REGISTRY.get(name)
     if found is None:
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"expected the name of an axis, found {name!r}")
         from difflib import get_close_matches
 
         by_lower_case = {known.lower(): known for known in _REGISTRY}

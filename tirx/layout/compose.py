@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout.axis import axis
-from tirx.layout.domain import Coordinate, Region, Shape, check_coordinates, check_count
+from tirx.layout.axis import canonical_name
+from tirx.layout.domain import Coordinate, Region, Shape, check_bound, check_coordinates, check_count
 from tirx.layout.errors import LayoutError
 from tirx.layout.notation import ComposeParts, SwizzleParts, read_compose
 from tirx.layout.swizzle import SwizzleLayout
-from tirx.layout.tile import TileLayout, check_all_on
+from tirx.layout.tile import TileLayout, check_all_on, check_tile
 
 if TYPE_CHECKING:
     from tirx.layout.cute import CuteForm
@@ -32,6 +32,9 @@ class ComposeLayout:
     tile: TileLayout
 
     def __post_init__(self) -> None:
+        if not isinstance(self.swizzle, SwizzleLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"expected a SwizzleLayout, found {self.swizzle!r}")
+        check_tile(self.tile)
         check_all_on(self.tile, "m")
 
     @classmethod
@@ -108,7 +111,7 @@ class ComposeLayout:
     def axis_table(self, name: str, shape: Shape | None = None) -> NDArray[np.int64]:
         """Base coordinates on one axis, zeros for any axis but m."""
         addresses = self.table(shape)["m"]
-        return addresses if name == "m" else np.zeros_like(addresses)
+        return addresses if canonical_name(name) == "m" else np.zeros_like(addresses)
 
     def owner_table(self) -> dict[str, NDArray[np.int64]]:
         """Addresses of all copies of all elements, {"m": int64 array of (size, copies)}, every row sorted."""
@@ -148,7 +151,9 @@ class ComposeLayout:
 
     def span(self, axis: str = "m") -> int:
         """Length of the footprint; 1 on any axis but m."""
-        low, high = self.footprint().get(axis, (0, 0))
+        if canonical_name(axis) != "m":
+            return 1
+        low, high = self.footprint()["m"]
         return high - low + 1
 
     def check_bounds(self, element_bits: int = 32) -> None:
@@ -169,11 +174,9 @@ class ComposeLayout:
         Raises LayoutError for an empty box, and when more than 2**24 addresses would have to be compared.
         """
         for name, bound in box.items():
-            low, high = bound if isinstance(bound, tuple) else (0, bound)
-            if not low < high:
-                raise LayoutError(f"expected begin < end on axis '{name}' of the box, found {(low, high)}")
+            low, high = check_bound(name, bound)
             # On any other axis everything is at coordinate 0.
-            held = self._addresses() if axis(name).name == "m" else np.zeros(1, dtype=np.int64)
+            held = self._addresses() if canonical_name(name) == "m" else np.zeros(1, dtype=np.int64)
             if np.count_nonzero((held >= low) & (held < high)) != high - low:
                 return False
         return True

@@ -82,9 +82,20 @@ def _outside(coord: Sequence[int], dims: tuple[int, ...]) -> LayoutError:
     return LayoutError(f"coordinate {tuple(coord)} is outside shape {dims}: {at} is not in 0..{extent - 1}")
 
 
+def check_bound(name: str, bound: int | tuple[int, int]) -> tuple[int, int]:
+    """(begin, end) on one axis of a box that is given by an extent or by both, else LayoutError."""
+    ends = bound if isinstance(bound, tuple) else (0, bound)
+    if len(ends) != 2 or not index(ends[0]) < index(ends[1]):
+        raise LayoutError(f"expected begin < end on axis '{name}' of the box, found {ends}")
+    return index(ends[0]), index(ends[1])
+
+
 def check_region(region: Region, dims: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """The region as a tuple of (begin, end) inside the shape, none of them empty, else LayoutError."""
-    bounds = tuple((index(begin), index(end)) for begin, end in region)
+    pairs = [tuple(bound) for bound in region]
+    if wrong := [pair for pair in pairs if len(pair) != 2]:
+        raise LayoutError(f"expected (begin, end) for every dimension of the region, found {wrong[0]}")
+    bounds = tuple([(index(begin), index(end)) for begin, end in pairs])
     if len(bounds) != len(dims):
         raise LayoutError(f"expected a region of rank {len(dims)} for shape {dims}, found rank {len(bounds)}")
     for d, ((begin, end), extent) in enumerate(zip(bounds, dims, strict=True)):

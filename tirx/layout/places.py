@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout.axis import axis, canonical_name
-from tirx.layout.domain import check_coordinates, check_count
+from tirx.layout.domain import check_bound, check_coordinates, check_count
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, accumulate, size_of
 from tirx.layout.replica import canonical_replica, replica_offsets
@@ -121,9 +121,7 @@ def is_surjective(layout: TileLayout, box: Mapping[str, int | tuple[int, int]]) 
     layout = layout.canonicalize()
     bounds: dict[str, tuple[int, int]] = {}
     for name, bound in box.items():
-        low, high = bound if isinstance(bound, tuple) else (0, bound)
-        if not index(low) < index(high):
-            raise LayoutError(f"expected begin < end on axis '{name}' of the box, found {(low, high)}")
+        low, high = check_bound(name, bound)
         if bounds.setdefault(canonical_name(name), (low, high)) != (low, high):
             raise LayoutError(f"axis '{name}' and another name of it have different bounds in the box")
     return all(_Runs(layout, name).cover(low, high) for name, (low, high) in bounds.items())

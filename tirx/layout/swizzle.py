@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, SupportsIndex, cast, get_args, overlo
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.layout.axis import canonical_name
 from tirx.layout.domain import Shape, check_entries, check_shape
 from tirx.layout.dtypes import element_type
 from tirx.layout.errors import LayoutError
@@ -255,7 +256,7 @@ class SwizzleLayout:
 
     def span(self, axis: str = "m") -> int:
         """Length of the footprint; 1 on any axis but m."""
-        return self.period if axis == "m" else 1
+        return self.period if canonical_name(axis) == "m" else 1
 
     def is_injective(self) -> bool:
         """Always: a swizzle is a permutation."""

@@ -52,6 +52,7 @@ from tirx.layout.notation import TileParts, read_tile
 from tirx.layout.replica import MOST_PLACES, canonical_replica, replica_offsets
 
 if TYPE_CHECKING:
+    from tirx.layout.compose import ComposeLayout
     from tirx.layout.slicing import DynamicSlice
 
 # Modules that few programs need are imported by the methods that use them, so that importing the algebra stays fast.
@@ -71,7 +72,10 @@ def _sorted_offset(offset: Mapping[str, int] | Iterable[tuple[str, int]]) -> tup
     sums: dict[str, int] = {}
     # A mapping is also an iterable of its keys, which the type checker cannot rule out here.
     pairs = cast("Iterable[tuple[str, int]]", offset.items() if isinstance(offset, Mapping) else offset)
-    for name, count in pairs:
+    for pair in pairs:
+        if len(pair) != 2:
+            raise TypeError(f"expected pairs of axis name and integer as offset, found {pair!r}")
+        name, count = pair
         axis(name)
         sums[name] = sums.get(name, 0) + index(count)
     return tuple(sorted((a, o) for a, o in sums.items() if o))
@@ -100,8 +104,12 @@ class TileLayout:
         offset: Mapping[str, int] | Iterable[tuple[str, int]] = (),
     ):
         set_field = object.__setattr__
-        set_field(self, "shard", tuple(shard))
-        set_field(self, "replica", tuple(replica))
+        shard, replica = tuple(shard), tuple(replica)
+        for it in (*shard, *replica) if replica else shard:
+            if it.__class__ is not Iter:
+                raise TypeError(f"expected iters in a layout, found {it!r}; TileLayout.parse reads texts")
+        set_field(self, "shard", shard)
+        set_field(self, "replica", replica)
         set_field(self, "offset", _sorted_offset(offset) if offset else ())
 
     # Construction and text.
@@ -179,7 +187,13 @@ class TileLayout:
 
     def size(self, axis: str | None = None) -> int:
         """Number of logical elements, or of shard positions on one axis. Replicas do not count."""
-        return self._size if axis is None else size_of(it for it in self.shard if it.axis == axis)
+        return self._size if axis is None else size_of(self._on(axis, self.shard))
+
+    @staticmethod
+    def _on(name: str, iters: Iters) -> Iters:
+        """The iters on an axis, under any of its names; LayoutError for an unknown axis."""
+        name = canonical_name(name)
+        return tuple([it for it in iters if canonical_name(it.axis) == name])
 
     def footprint(self) -> dict[str, tuple[int, int]]:
         """Per axis the smallest and largest coordinate that any copy of any element has."""
@@ -193,7 +207,7 @@ class TileLayout:
 
     def span(self, axis: str = "m") -> int:
         """Length of the footprint on one axis, max - min + 1, holes included; the offset does not matter."""
-        low, high = reach((*self.shard, *self.replica), axis)
+        low, high = reach([Iter(it.extent, it.stride) for it in self._on(axis, (*self.shard, *self.replica))], "m")
         return high - low + 1
 
     def check_bounds(self, element_bits: int = 32) -> None:
@@ -201,7 +215,7 @@ class TileLayout:
 
         `element_bits` is the width of an element: TCol counts elements, its bound 32-bit columns.
         """
-        for name, (low, high) in self.footprint().items():
+        for name, (low, high) in self.canonicalize().footprint().items():
             limit = axis(name).limit(element_bits)
             if low < 0 or (limit is not None and high >= limit):
                 legal = f"0..{limit - 1}" if limit is not None else "0 or more"
@@ -256,11 +270,14 @@ class TileLayout:
         return self.table((self.size(),))
 
     def axis_table(self, name: str, shape: Shape | None = None) -> NDArray[np.int64]:
-        """Base coordinates on one axis, zeros when the layout does not mention it."""
-        found = self.table(shape)
-        if name in found:
-            return found[name]
-        return np.zeros(self.extents if shape is None else tuple(shape), dtype=np.int64)
+        """Base coordinates on one axis, under any of its names; zeros when the layout does not mention it."""
+        wanted = canonical_name(name)
+        found = [values for own, values in self.table(shape).items() if canonical_name(own) == wanted]
+        return (
+            sum(found[1:], found[0])
+            if found
+            else np.zeros(check_shape(self.extents if shape is None else shape, None), dtype=np.int64)
+        )
 
     def owner_table(self) -> dict[str, NDArray[np.int64]]:
         """Coordinates of all copies of all elements: {axis: int64 array of (size, copies)}, copies as in `replicas`."""
@@ -297,13 +314,15 @@ class TileLayout:
 
         return places.is_surjective(self, box)
 
-    def overlaps(self, other: TileLayout) -> bool:
+    def overlaps(self, other: TileLayout | ComposeLayout) -> bool:
         """Whether some place holds an element of both layouts, copies included.
 
         An axis that only one of them mentions has coordinate 0 in the other. Raises LayoutError when both together
         mention thread axes that depend on one another, such as laneid and tx: fuse or rename them first. The same
         limit as for `is_surjective`.
         """
+        if not isinstance(other, TileLayout):
+            return _composed(other).overlaps(self)
         from tirx.layout import places
 
         return places.overlaps(self, other)
@@ -335,8 +354,10 @@ class TileLayout:
             shard = tuple([it if it.stride else Iter(it.extent, 0, broadcast) for it in shard])
         return TileLayout(shard, replica, offset)
 
-    def equivalent(self, other: TileLayout) -> bool:
+    def equivalent(self, other: TileLayout | ComposeLayout) -> bool:
         """Whether both give the same owner set for every flat index. Exact."""
+        if not isinstance(other, TileLayout):
+            return _composed(other).equivalent(self)
         mine, theirs = self.canonicalize(), other.canonicalize()
         if (mine.shard, mine.offset) != (theirs.shard, theirs.offset):
             return False
@@ -395,10 +416,12 @@ class TileLayout:
         `span` is this layout's span per axis, so copies never overlap; it scales the outer shard, replica and offset.
         Returns the normal form. LayoutError when ranks differ or a layout does not group by its shape.
         """
+        check_tile(outer)
         return algebra.tile(self, outer, outer_shape, inner_shape)
 
     def direct_sum(self, left: TileLayout, left_shape: Shape, right_shape: Shape) -> TileLayout:
         """Like `tile` with `left` outside, but strides are taken as they are: L(right) + left(o). Normal form."""
+        check_tile(left)
         return algebra.direct_sum(self, left, left_shape, right_shape)
 
     def is_tile_inner(self, tiled: TileLayout, tiled_shape: Shape, inner_shape: Shape) -> TileLayout | None:
@@ -409,6 +432,7 @@ class TileLayout:
         """
         from tirx.layout import recognise
 
+        check_tile(tiled)
         return recognise.is_tile_inner(self, tiled, tiled_shape, inner_shape)
 
     def is_tile_outer(self, tiled: TileLayout, tiled_shape: Shape, outer_shape: Shape) -> TileLayout | None:
@@ -418,6 +442,7 @@ class TileLayout:
         """
         from tirx.layout import recognise
 
+        check_tile(tiled)
         return recognise.is_tile_outer(self, tiled, tiled_shape, outer_shape)
 
     def is_direct_sum_right(self, whole: TileLayout, interleaved_shape: Shape, right_shape: Shape) -> TileLayout | None:
@@ -430,6 +455,7 @@ class TileLayout:
         """
         from tirx.layout import recognise
 
+        check_tile(whole)
         return recognise.direct_sum_rest(self, whole, interleaved_shape, right_shape, 1)
 
     def is_direct_sum_left(self, whole: TileLayout, interleaved_shape: Shape, left_shape: Shape) -> TileLayout | None:
@@ -439,6 +465,7 @@ class TileLayout:
         """
         from tirx.layout import recognise
 
+        check_tile(whole)
         return recognise.direct_sum_rest(self, whole, interleaved_shape, left_shape, 0)
 
     def slice(self, shape: Shape, region: Region) -> TileLayout:
@@ -494,6 +521,7 @@ class TileLayout:
         """
         from tirx.layout import composition
 
+        check_tile(inner)
         return composition.compose(self, inner)
 
     def replicate_over(self, axis: str, extent: int | None = None) -> TileLayout:
@@ -507,6 +535,21 @@ class TileLayout:
     def with_offset(self, **offset: int) -> TileLayout:
         """The layout moved by so much on each axis."""
         return TileLayout(self.shard, self.replica, (*self.offset, *offset.items()))
+
+
+def _composed(layout: object) -> ComposeLayout:
+    """The layout; TypeError unless it is a ComposeLayout."""
+    from tirx.layout.compose import ComposeLayout
+
+    if not isinstance(layout, ComposeLayout):
+        raise TypeError(f"expected a TileLayout or a ComposeLayout, found {layout!r}")
+    return layout
+
+
+def check_tile(layout: object) -> None:
+    """Raises TypeError for anything but a TileLayout."""
+    if not isinstance(layout, TileLayout):
+        raise TypeError(f"expected a TileLayout, found {layout!r}")
 
 
 def check_all_on(layout: TileLayout, name: str) -> None:

@@ -1,0 +1,103 @@
+"""What the methods of layouts do with arguments that make no sense: LayoutError, or TypeError for a wrong type."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
+
+LAYOUT: Any = TileLayout.parse("S[(8, 4) : (1, 8@laneid)]")
+PLAIN: Any = TileLayout.parse("S[(8, 4) : (4, 1)]")
+SWIZZLED: Any = ComposeLayout(SwizzleLayout(0, 1, 1), PLAIN)
+AnyType: Any = TileLayout
+AnyIter: Any = Iter
+AnyCompose: Any = ComposeLayout
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: AnyIter(4, 1, 5),
+        lambda: AnyIter(4, 1, None),
+        lambda: AnyIter(4.0, 1),
+        lambda: AnyType("S[4 : 1]"),
+        lambda: AnyType([(4, 1, "m")]),
+        lambda: AnyType((), [4]),
+        lambda: AnyType((), (), "m"),
+        lambda: AnyType((), (), {3: 1}),
+        lambda: AnyCompose(SwizzleLayout(3, 3, 3), None),
+        lambda: AnyCompose("Swizzle(3, 3, 3)", PLAIN),
+        lambda: LAYOUT.equivalent(None),
+        lambda: PLAIN.overlaps("S[4 : 1]"),
+        lambda: LAYOUT.tile(SWIZZLED, (8, 4), (8, 4)),
+        lambda: LAYOUT.direct_sum(None, (8, 4), (8, 4)),
+        lambda: LAYOUT.is_tile_inner(SWIZZLED, (8, 4), (8, 4)),
+        lambda: LAYOUT.is_tile_outer(SWIZZLED, (8, 4), (8, 4)),
+        lambda: LAYOUT.is_direct_sum_left(SWIZZLED, (8, 4), (8,)),
+        lambda: LAYOUT.is_direct_sum_right(SWIZZLED, (8, 4), (4,)),
+        lambda: LAYOUT.compose(SWIZZLED),
+        lambda: LAYOUT.inverse({"m": 1.5}),
+        lambda: SwizzleLayout.for_bits(AnyType, "32B"),
+    ],
+)
+def test_wrong_types(call: Callable[[], object]) -> None:
+    with pytest.raises(TypeError):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: LAYOUT.size("foo"),
+        lambda: LAYOUT.span("foo"),
+        lambda: LAYOUT.axis_table("foo"),
+        lambda: LAYOUT.pack(1, "foo"),
+        lambda: LAYOUT.broadcast(2, 1, ""),
+        lambda: SWIZZLED.size("foo"),
+        lambda: SWIZZLED.span("foo"),
+        lambda: SWIZZLED.axis_table("foo"),
+        lambda: SwizzleLayout(3, 3, 3).span("foo"),
+    ],
+)
+def test_unknown_axes(call: Callable[[], object]) -> None:
+    with pytest.raises(LayoutError, match="unknown axis"):
+        call()
+
+
+@pytest.mark.parametrize("region", [[(0,), (1,)], [(0, 1, 2), (1, 2)], [(), ()]])
+def test_a_region_is_made_of_pairs(region: Any) -> None:
+    with pytest.raises(LayoutError, match=r"expected \(begin, end\) for every dimension"):
+        LAYOUT.slice((8, 4), region)
+
+
+@pytest.mark.parametrize("bound", [(0, 4, 5), (0,), (), 0, -3, (4, 4)])
+@pytest.mark.parametrize("layout", [LAYOUT, SWIZZLED])
+def test_a_box_has_a_begin_and_a_later_end(layout: Any, bound: Any) -> None:
+    with pytest.raises(LayoutError, match="expected begin < end on axis 'm'"):
+        layout.is_surjective({"m": bound})
+
+
+@pytest.mark.parametrize("bits", [0, -8, 2**60])
+def test_no_element_has_that_width(bits: int) -> None:
+    with pytest.raises(LayoutError, match="expected elements of 1 to 16384 bits on axis 'TCol'"):
+        TileLayout([Iter(4, 1, "TCol")]).check_bounds(bits)
+
+
+def test_both_names_of_an_axis_count() -> None:
+    layout = TileLayout.parse("S[(4, 2) : (1@tid, 4@tx)]")
+    for name in ("tid", "tx"):
+        assert layout.size(name) == 8
+        assert layout.span(name) == 8
+        assert layout.axis_table(name).tolist() == [[0, 4], [1, 5], [2, 6], [3, 7]]
+    with pytest.raises(LayoutError, match="axis 'tx' must stay in 0..1023"):
+        TileLayout.parse("S[(1024, 2) : (1@tid, 1000@tx)]").check_bounds()
+    assert TileLayout.parse("S[4 : 1@tx]").unpack(2, "tid") == TileLayout.parse("S[(4, 2) : (2@tx, 1@tx)]")
+    assert TileLayout.parse("S[8 : 1@tid]").pack(2, "tid").equivalent(TileLayout.parse("S[4 : 1@tx]"))
+
+
+def test_a_tile_is_compared_with_a_swizzled_one() -> None:
+    assert not PLAIN.equivalent(SWIZZLED)
+    assert PLAIN.equivalent(ComposeLayout(SwizzleLayout(0, 0, 0), PLAIN))
+    assert PLAIN.overlaps(SWIZZLED)
+    assert not PLAIN.with_offset(m=32).overlaps(SWIZZLED)
