@@ -191,7 +191,7 @@ def _check_tensor_operand(mma: MmaOp, name: str, tile: SSAValue, shape: ProductS
     step = SELECTABLE_COLUMNS if tile is mma.metadata and shape.selects_metadata else 1
     if offset % (step * found.per_column):
         raise LegalityError(
-            f"expected the {name} to start at {'an even' if step > 1 else 'a whole'} column, in steps of "
+            f"expected the {dims} {name} to start at {'an even' if step > 1 else 'a whole'} column, in steps of "
             f"{step * found.per_column} elements, found a TCol offset of {offset}"
         )
 

@@ -263,3 +263,90 @@ def test_other_kinds(dtype: str, accumulator: str, kind: str) -> None:
       }}""")
     assert ptx.count(f"tcgen05.mma.cta_group::1.kind::{kind} ") == 4
     assert_assembles(ptx, "sm_100a")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A product by its shape and clauses: what its instructions are called and how they come to their operands."""
+
+    shape: tuple[int, int, int]
+    operands: str
+    accumulator: str
+    instruction: str
+    clause: str = ""
+    a_scope: str = "shared"
+    codes: int = 0  # of sparsity metadata for each row
+
+    def kernel(self) -> str:
+        m, n, k = self.shape
+        a, b, d = (
+            f"{rows}x{columns}x{dtype}"
+            for rows, columns, dtype in (
+                (m, k // 2 if self.codes else k, self.operands),
+                (n, k, self.operands),
+                (m, n, self.accumulator),
+            )
+        )
+        zero = "0 : i32" if self.accumulator == "i32" else f"0.0 : {self.accumulator}"
+        e = f"{m}x{self.codes}xi4"
+        metadata = f"""
+            %te = tirx.alloc : !tirx.tile<{e}, tensor>
+            %ge = tirx.view %e[%c0, %c0] : memref<{e}> -> !tirx.tile<{e}, global>
+            tirx.copy %ge, %te : !tirx.tile<{e}, global>, !tirx.tile<{e}, tensor>"""
+        clause = f"metadata(%te) {self.clause}" if self.codes else self.clause
+        more = f", !tirx.tile<{e}, tensor>" if self.codes else ""
+        return f"""
+          tirx.kernel @product(%a: memref<{a}>, %b: memref<{b}>, %d: memref<{d}>{f", %e: memref<{e}>" if more else ""})
+              target("sm_100a") grid(1) threads(128) {{
+            %c0 = arith.constant 0 : index
+            %zero = arith.constant {zero}
+            %ta = tirx.alloc : !tirx.tile<{a}, {self.a_scope}>
+            %tb = tirx.alloc : !tirx.tile<{b}, shared>
+            %td = tirx.alloc : !tirx.tile<{d}, tensor>
+            %ga = tirx.view %a[%c0, %c0] : memref<{a}> -> !tirx.tile<{a}, global>
+            %gb = tirx.view %b[%c0, %c0] : memref<{b}> -> !tirx.tile<{b}, global>
+            %gd = tirx.view %d[%c0, %c0] : memref<{d}> -> !tirx.tile<{d}, global>
+            tirx.copy %ga, %ta : !tirx.tile<{a}, global>, !tirx.tile<{a}, {self.a_scope}>
+            tirx.copy %gb, %tb : !tirx.tile<{b}, global>, !tirx.tile<{b}, shared>
+            {metadata if self.codes else ""}
+            tirx.fill %td, %zero : {self.accumulator}, !tirx.tile<{d}, tensor>
+            tirx.mma %ta, %tb, %td {clause}
+                : !tirx.tile<{a}, {self.a_scope}>, !tirx.tile<{b}, shared>, !tirx.tile<{d}, tensor>{more}
+            tirx.copy %td, %gd : !tirx.tile<{d}, tensor>, !tirx.tile<{d}, global>
+            tirx.return
+          }}"""
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        Form((32, 64, 32), "f16", "f32", "ws.cta_group::1.kind::f16", "weight_stationary"),
+        Form((64, 256, 16), "tf32", "f32", "ws.cta_group::1.kind::tf32", "weight_stationary"),
+        Form((128, 128, 64), "si8", "i32", "ws.cta_group::1.kind::i8", "weight_stationary saturate"),
+        Form((128, 64, 32), "f16", "f16", "cta_group::1.kind::f16"),
+        Form((64, 64, 64), "f8E5M2", "f16", "cta_group::1.kind::f8f6f4"),
+        Form((32, 64, 32), "f16", "f16", "ws.cta_group::1.kind::f16", "weight_stationary"),
+        Form((128, 64, 32), "bf16", "f32", "cta_group::1.kind::f16", a_scope="tensor"),
+        Form((64, 64, 64), "si8", "i32", "cta_group::1.kind::i8", a_scope="tensor"),
+        Form((64, 64, 16), "tf32", "f32", "ws.cta_group::1.kind::tf32", "weight_stationary", a_scope="tensor"),
+        Form((32, 64, 32), "f16", "f32", "ws.cta_group::1.kind::f16", "zero_columns([3])", a_scope="tensor"),
+        Form((128, 64, 96), "f16", "f32", "sp.cta_group::1.kind::f16", codes=24),
+        Form((64, 64, 32), "tf32", "f32", "sp.cta_group::1.kind::tf32", codes=16),
+        Form((64, 64, 128), "f8E4M3FN", "f16", "sp.cta_group::1.kind::f8f6f4", codes=32),
+        Form((128, 64, 128), "ui8", "i32", "sp.cta_group::1.kind::i8", "saturate", codes=32),
+        Form((32, 64, 64), "f16", "f32", "ws.sp.cta_group::1.kind::f16", "weight_stationary", "tensor", 16),
+    ],
+    ids=lambda form: f"{form.instruction}-{form.operands}-{form.accumulator}-{form.a_scope}",
+)
+def test_product_forms(form: Form) -> None:
+    """A row for everything that a dense or sparse product may be beside the plain one; ptxas takes them all."""
+    ptx = tirx.compile(form.kernel())
+    products = [line.strip() for line in ptx.splitlines() if "tcgen05.mma." in line]
+    assert (
+        len(products) * 32 * (2 if form.codes else 1) == form.shape[2] * element_type(form.operands).storage_bits // 8
+    )
+    assert all(line.startswith(f"tcgen05.mma.{form.instruction} [") for line in products)
+    # The second operand is an address in brackets for A in tensor memory, else a descriptor.
+    assert all(("], [" in line) is (form.a_scope == "tensor") for line in products)
+    assert (".pack::16b" in ptx) is (form.accumulator == "f16")
+    assert_assembles(ptx, "sm_100a")

@@ -1,0 +1,133 @@
+// RUN: tirx-opt %s --tirx-check-layouts --split-input-file --verify-diagnostics
+
+#a = #tirx.tile_layout<S[(128, 32) : (1@TLane, 2@TCol)]>
+#a0 = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
+
+tirx.kernel @a_is_packed(%x: f16) target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x32xf16, tensor, #a>
+  %b = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{expected the 128x32 A where tcgen05.mma reads it, S[(128, 32) : (1@TLane, 1@TCol)] (plus any column offset), found S[(128, 32) : (1@TLane, 2@TCol)]}}
+  tirx.mma %a, %b, %d : !tirx.tile<128x32xf16, tensor, #a>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+#a = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)] + 1@TCol>
+
+tirx.kernel @a_starts_with_a_column(%x: f16) target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x32xf16, tensor, #a>
+  %b = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{expected the 128x32 A to start at a whole column, in steps of 2 elements, found a TCol offset of 1}}
+  tirx.mma %a, %b, %d : !tirx.tile<128x32xf16, tensor, #a>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// A of tcgen05.mma.ws with M = 32 is in every group of 32 lanes.
+
+#a = #tirx.tile_layout<S[(32, 32) : (1@TLane, 1@TCol)]>
+
+tirx.kernel @copies_of_a() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<32x32xf16, tensor, #a>
+  %b = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  %d = tirx.alloc : !tirx.tile<32x64xf32, tensor>
+  // expected-error@+1 {{expected the 32x32 A where tcgen05.mma.ws reads it, S[(32, 32) : (1@TLane, 1@TCol)] + R[4 : 32@TLane] (plus any column offset), found S[(32, 32) : (1@TLane, 1@TCol)]}}
+  tirx.mma %a, %b, %d weight_stationary : !tirx.tile<32x32xf16, tensor, #a>, !tirx.tile<64x32xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+
+tirx.kernel @f16_accumulators_have_columns_of_their_own() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x32xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  %d = tirx.alloc : !tirx.tile<128x64xf16, tensor, #d>
+  // expected-error@+1 {{expected the 128x64 accumulator where tcgen05.mma writes it, S[(128, 64) : (1@TLane, 2@TCol)] (plus any column offset), found S[(128, 64) : (1@TLane, 1@TCol)]}}
+  tirx.mma %a, %b, %d : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf16, tensor, #d>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @weight_stationary_n() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x32xf16, shared>
+  %b = tirx.alloc : !tirx.tile<96x32xf16, shared>
+  %d = tirx.alloc : !tirx.tile<128x96xf32, tensor>
+  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, got 96; nearest is 64}}
+  tirx.mma %a, %b, %d weight_stationary : !tirx.tile<128x32xf16, shared>, !tirx.tile<96x32xf16, shared>, !tirx.tile<128x96xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @number_of_codes() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x32xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %e = tirx.alloc : !tirx.tile<128x8xi4, tensor>
+  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{kind f16: expected metadata of 128x16 i4, a code of 4 bits for every 4 elements along K, found 128x8 i4}}
+  tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x8xi4, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @type_of_codes() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x16xtf32, shared>
+  %b = tirx.alloc : !tirx.tile<64x32xtf32, shared>
+  %e = tirx.alloc : !tirx.tile<128x16xsi8, tensor>
+  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{kind tf32: expected metadata of 128x16 i4, a code of 4 bits for every 2 elements along K, found 128x16 si8}}
+  tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x16xtf32, shared>, !tirx.tile<64x32xtf32, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x16xsi8, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @sparse_k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x24xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x48xf16, shared>
+  %e = tirx.alloc : !tirx.tile<128x12xi4, tensor>
+  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{kind f16: expected K in multiples of 32, found 48; the nearest is 64}}
+  tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x24xf16, shared>, !tirx.tile<64x48xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x12xi4, tensor>
+  tirx.return
+}
+
+// -----
+
+// 8-bit types have a lane for every row, 16-bit types do not.
+
+#e = #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>
+
+tirx.kernel @place_of_codes() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x32xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %e = tirx.alloc : !tirx.tile<128x16xi4, tensor, #e>
+  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{expected the 128x16 tile of sparsity metadata where tcgen05.mma reads it, S[(8, 2, 8, 2, 2, 4) : (16@TLane, 4@TCol, 1@TLane, 8@TCol, 8@TLane, 1@TCol)] (plus any column offset), found S[(128, 16)}}
+  tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x16xi4, tensor, #e>
+  tirx.return
+}
+
+// -----
+
+// The sparsity selector chooses one of two columns from an even one on.
+
+#e = #tirx.tile_layout<S[(8, 2, 8, 2, 2, 4) : (16@TLane, 4@TCol, 1@TLane, 8@TCol, 8@TLane, 1@TCol)] + 8@TCol>
+
+tirx.kernel @odd_column() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x32xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %e = tirx.alloc : !tirx.tile<128x16xi4, tensor, #e>
+  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{expected the 128x16 tile of sparsity metadata to start at an even column, in steps of 16 elements, found a TCol offset of 8}}
+  tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x16xi4, tensor, #e>
+  tirx.return
+}
