@@ -69,8 +69,8 @@ def _places(rows: int, columns: int, per_register: int, accumulator: bool) -> np
     """
     (32, elements, 2): row and column of element i of each lane.
 
-    The ISA's figures: lane = 4 * group + thread; a register holds `per_register` elements of one row, the next one those
-    8 rows further down, and then those 4 * per_register columns further right.
+    The ISA's figures: lane = 4 * group + thread; a register holds `per_register` elements of one row, the next one
+    those 8 rows further down, and then those 4 * per_register columns further right.
     """
     places: list[list[tuple[int, int]]] = []
     for lane in range(32):
