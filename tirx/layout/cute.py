@@ -268,7 +268,7 @@ def print_cute(layout: TileLayout, shape: Sequence[int]) -> str:
     """CuTe text of a layout on axis m, one top-level mode per dimension of `shape`."""
     if layout.replica or layout.offset or any(it.axis != "m" for it in layout.shard):
         raise LayoutError(f"CuTe text holds a shard on axis m only, found {layout}")
-    grouped, seps = layout.group(shape)
+    grouped, (seps,) = layout.group_many([shape])
     modes = [grouped.shard[a:b][::-1] for a, b in zip(seps, seps[1:], strict=False)]
     extents = [_mode([it.extent for it in mode]) for mode in modes]
     strides = [_mode([it.stride for it in mode]) for mode in modes]

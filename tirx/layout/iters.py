@@ -103,18 +103,22 @@ def canonical_shard(iters: Iterable[Iter]) -> Iters:
 def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> tuple[Iters, tuple[int, ...]]:
     """Splits iters so that every dimension of `shape` owns a run of them: (iters, separators).
 
-    Group d is iters[seps[d]:seps[d + 1]] and is never empty: a unit dimension gets a unit iter. Raises LayoutError
-    when a dimension ends inside an iter in a place where the iter cannot be cut.
+    Group d is iters[seps[d]:seps[d + 1]] and is never empty: a unit dimension gets one unit iter. Other unit iters go.
+    Raises LayoutError when a dimension ends inside an iter in a place where the iter cannot be cut.
     """
     groups: list[list[Iter]] = []
     pending = list(iters)
     for d in range(len(shape) - 1, -1, -1):
         need = shape[d]
         group: list[Iter] = []
-        while need > 1 or (not group and pending and pending[-1].extent == 1):
+        if need == 1 and pending and pending[-1].extent == 1:
+            group.append(pending.pop())
+        while need > 1:
             if not pending:
                 raise LayoutError(f"shape {tuple(shape)} has more elements than the layout")
             it = pending.pop()
+            if it.extent == 1:
+                continue
             if need % it.extent == 0:
                 need //= it.extent
                 group.append(it)
@@ -128,8 +132,6 @@ def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> 
                     f"{need} elements remain where an iter of extent {it.extent} stands, and neither divides the other"
                 )
         groups.append(group or [Iter(1, 0, unit_axis)])
-    if groups:
-        groups[-1].extend(it for it in reversed(pending) if it.extent == 1)
     if any(it.extent != 1 for it in pending):
         raise LayoutError(f"shape {tuple(shape)} has fewer elements than the layout")
     seps = [0]
@@ -151,16 +153,16 @@ def _boundaries(extents: Sequence[int]) -> Counter[int]:
 def _separators(chain: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
     """Where the dimensions of a shape begin and end in a chain of boundaries, outermost first, that has all its own.
 
-    Of a repeated boundary the shape takes the innermost ones: what is left over belongs to the dimension outside.
+    Of a repeated boundary the shape takes the outermost ones: what is left over belongs to the dimension inside, and
+    at the end to the last one.
     """
     wanted = _boundaries(shape)
-    seps = [0]
-    end = 0
+    seps: list[int] = []
+    begin = 0
     for mark, run in groupby(chain):
-        end += len(list(run))
-        count = wanted[mark] - (mark == chain[0])
-        seps.extend(range(end - count, end))
-    return tuple(seps)
+        seps.extend(range(begin, begin + wanted[mark]))
+        begin += len(list(run))
+    return (*seps[:-1], begin - 1) if shape else (0,)
 
 
 def group_many_iters(

@@ -388,7 +388,8 @@ class TileLayout:
     def group(self, shape: Shape) -> tuple[TileLayout, tuple[int, ...]]:
         """The same map with iters split so that dimension d of `shape` owns shard[seps[d]:seps[d + 1]].
 
-        Nothing is reordered or fused; a unit dimension owns a unit iter. LayoutError when an iter cannot be cut.
+        Nothing is reordered or fused; a unit dimension owns a unit iter, other unit iters go. LayoutError when an iter
+        cannot be cut.
         """
         dims = check_shape(shape, self.size())
         iters, seps = group_iters(self.shard, dims, self.shard[0].axis if self.shard else "m")

@@ -51,6 +51,7 @@ def test_empty_shard() -> None:
     assert layout.apply(()) == layout.apply(0) == {"laneid": 3}
     assert layout.table((1, 1))["laneid"].tolist() == [[3]]
     assert layout.group((1, 1))[1] == (0, 1, 2)
+    assert layout.group(())[1] == layout.group_many([()])[1][0] == (0,)
     assert tile("S[1 : 5] + 3@laneid").canonicalize() == layout
     assert layout.is_injective()
 
@@ -130,16 +131,46 @@ def test_tile_errors() -> None:
         tile("S[(6, 2) : (5, 1)]").tile(tile("S[4 : 1]"), (4, 1), (4, 3))
 
 
+@pytest.mark.parametrize(
+    ("text", "shape", "expected", "separators"),
+    [
+        ("S[(2, 1, 2) : (1, 7, 2)]", (2, 2), "S[(2, 2) : (1, 2)]", (0, 1, 2)),
+        ("S[(2, 1, 2) : (1, 7, 2)]", (2, 1, 2), "S[(2, 1, 2) : (1, 7, 2)]", (0, 1, 2, 3)),
+        ("S[(1, 2, 2, 1) : (1, 1, 2, 1)]", (1, 2, 2), "S[(1, 2, 2) : (1, 1, 2)]", (0, 1, 2, 3)),
+        ("S[(1, 4, 1) : (5, 1, 6)]", (1, 2, 2, 1), "S[(1, 2, 2, 1) : (5, 2, 1, 6)]", (0, 1, 2, 3, 4)),
+        ("S[(1, 1) : (5, 6)] + R[(1, 2) : (1, 8)]", (), "S[] + R[(1, 2) : (1, 8)]", (0,)),
+    ],
+)
+def test_group_keeps_the_unit_iters_that_dimensions_ask_for(
+    text: str, shape: tuple[int, ...], expected: str, separators: tuple[int, ...]
+) -> None:
+    assert tile(text).group(shape) == (tile(expected), separators)
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "separators"),
+    [
+        ("S[8 : 1]", [(2, 1, 1, 4), (2, 1, 4), (2, 4), (4, 2)], [(0, 1, 2, 3, 5), (0, 1, 2, 5), (0, 1, 5), (0, 4, 5)]),
+        ("S[4 : 1]", [(1, 1, 4, 1, 1), (1, 4, 1), (4,)], [(0, 1, 2, 3, 4, 5), (0, 1, 3, 5), (0, 5)]),
+        ("S[(2, 1, 2, 1) : (1, 1, 2, 1)]", [(2, 2)], [(0, 1, 4)]),
+    ],
+)
+def test_unit_iters_of_other_shapes_belong_to_the_dimension_inside(
+    text: str, shapes: list[tuple[int, ...]], separators: list[tuple[int, ...]]
+) -> None:
+    assert tile(text).group_many(shapes)[1] == tuple(separators)
+
+
 def test_group_many() -> None:
     layout = tile("S[(8, 16) : (16, 1)] + 3@laneid")
     grouped, seps = layout.group_many([(4, 32), (8, 4, 4), (2, 64)])
     assert grouped == tile("S[(2, 2, 2, 4, 4) : (64, 32, 16, 4, 1)] + 3@laneid")
     assert seps == ((0, 2, 5), (0, 3, 4, 5), (0, 1, 5))
     assert layout.group_many([]) == (layout, ())
-    # A unit dimension owns a unit iter; to other shapes it belongs to the dimension outside.
+    # A unit dimension owns a unit iter; to other shapes it belongs to the dimension inside.
     grouped, seps = layout.group_many([(8, 1, 16), (8, 16), (1, 128, 1)])
     assert grouped.extents == (1, 8, 1, 16, 1)
-    assert seps == ((0, 2, 3, 5), (0, 3, 5), (0, 1, 4, 5))
+    assert seps == ((0, 2, 3, 5), (0, 2, 5), (0, 1, 4, 5))
     with pytest.raises(LayoutError, match=r"shapes \(6, 2\), \(4, 3\) or iters .* innermost 2 and at the innermost 3"):
         tile("S[12 : 1]").group_many([(6, 2), (4, 3)])
     with pytest.raises(LayoutError, match=r"the layout has 12 elements, shape \(6,\) has 6"):

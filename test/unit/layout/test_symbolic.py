@@ -55,7 +55,7 @@ def test_coordinates_and_groups(data: st.DataObject, layout: SymbolicTileLayout,
     bound = layout.bind(n)
     grouped, seps = layout.group(shape)
     assert grouped.equivalent(layout)
-    assert (grouped.bind(n), seps) == bound.group((n * step, *dims)) or step == 1
+    assert (grouped.bind(n), seps) == bound.group((n * step, *dims)) or 1 in (n, step)
     parts = [grouped.bind(n).extents[a:b] for a, b in zip(seps, seps[1:], strict=False)]
     sizes = [1] * len(parts)
     for d, part in enumerate(parts):
