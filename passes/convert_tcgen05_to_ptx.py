@@ -19,10 +19,11 @@ from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.tcgen05 import FencePosition, Reduction, WaitFor, first_cell
-from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, owner_root
+from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType, owner_root
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.register_values import register_format, registers_of, tile_of
+from tirx.passes.lowering.tensor_lifetimes import check_lifetimes
 from tirx.tcgen05 import TmemAccess
 from tirx.tcgen05.tmem import LANES
 
@@ -286,12 +287,16 @@ class ConvertTcgen05ToPtxPass(ModulePass):
     Lowers the `tcgen05` dialect to the instructions of the `ptx` dialect.
 
     Tensor tiles become addresses, register tiles the registers of each thread (through casts that
-    `convert-tirx-to-ptx` resolves). Descriptors must have been materialized.
+    `convert-tirx-to-ptx` resolves). Descriptors must have been materialized. What is allocated must be given back,
+    and not be used after that.
     """
 
     name = "convert-tcgen05-to-ptx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in op.walk():
+            if isinstance(inner, KernelOp):
+                check_lifetimes(inner)
         for inner in list(op.walk()):
             if isinstance(inner, _SYMBOLIC):
                 raise LocatedError(inner, f"expected materialized descriptors, found {inner.name}")

@@ -617,3 +617,20 @@ tirx.kernel @rows_in_one_place(%a: memref<8x8xf32>, %b: memref<8x8xf32, strided<
   tirx.copy %x, %y : !tirx.tile<8x8xf32, global>, !tirx.tile<8x8xf32, global, #tirx.tile_layout<S[(8, 8) : (0, 1)]>>
   tirx.return
 }
+
+// -----
+
+// The codes of a sparse A are so many to the elements of K: an unsigned division of an index keeps its bounds.
+
+tirx.kernel @divided_index(%e: memref<128x8xi4>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %c96 = arith.constant 96 : index
+  scf.for %k = %c0 to %c96 step %c32 {
+    %code = arith.divui %k, %c4 : index
+    // expected-error@+1 {{expected dimension 1 of the view within 8 elements, found one that reaches element 23}}
+    %ge = tirx.view %e[%c0, %code] : memref<128x8xi4> -> !tirx.tile<128x8xi4, global>
+  }
+  tirx.return
+}
