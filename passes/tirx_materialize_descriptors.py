@@ -15,8 +15,9 @@ from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemD
 from tirx.dialects.tirx import AddressOp, TileType
 from tirx.layout import LayoutError
 from tirx.passes.lowering.emitter import Emitter, bit_pattern
-from tirx.tcgen05 import LegalityError, SmemDescriptor, operand_slices
+from tirx.tcgen05 import LegalityError, SmemDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
+from tirx.tcgen05.stored_operand import stored_slices
 
 _ADDRESS_UNIT = 16
 """The start address field counts 16-byte units (PTX ISA, "Shared Memory Descriptor", matrix-descriptor-encode)."""
@@ -34,7 +35,8 @@ def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAVa
     if type_.placement is None:
         raise LocatedError(op, "expected a layout on the tile; tirx-pick-layouts chooses one")
     try:
-        slices = operand_slices(type_.placement, (type_.dims[-2], type_.dims[-1]), type_.dtype.name, op.k.value.data)
+        shape, padded = (type_.dims[-2], type_.dims[-1]), op.padded is not None
+        slices = stored_slices(type_.placement, shape, type_.dtype, op.k.value.data, padded=padded)
         part = slices[op.step.value.data]
         layout = part.canonical
         template = SmemDescriptor(start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle).encode()

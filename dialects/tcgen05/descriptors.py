@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, I64, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, UnitAttr, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -17,10 +18,13 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
-from tirx.dialects.tcgen05.common import expect_tile
+from tirx.dialects.tcgen05.common import expect_tile, unit
 from tirx.dialects.tirx import Scope, TileType
 from tirx.tcgen05 import InstructionDescriptor, LegalityError, ZeroColumnMask
 from tirx.tcgen05.scale_copy import ROW_BYTES
+
+PADDED_BITS = 4
+"""Elements that some kinds read packed and others padded. Those of 6 bits are always padded."""
 
 
 @irdl_op_definition
@@ -29,7 +33,8 @@ class SmemDescriptorOp(IRDLOperation):
     `%d = tcgen05.smem_descriptor %a, 2 of 16 : !tirx.tile<128x64xf16, shared, L> -> i64`
 
     The shared-memory matrix descriptor of the slice of an operand that one instruction reads: slice 2 of 16
-    elements along K. `tirx-materialize-descriptors` derives its bits from the layout.
+    elements along K. `tirx-materialize-descriptors` derives its bits from the layout. `padded`: for a kind that reads
+    4-bit elements 16 to 16 bytes, data first.
     """
 
     name = "tcgen05.smem_descriptor"
@@ -37,16 +42,17 @@ class SmemDescriptorOp(IRDLOperation):
     tile = operand_def(TileType)
     step = prop_def(IntegerAttr[I32])
     k = prop_def(IntegerAttr[I32])
+    padded = opt_prop_def(UnitAttr)
     result = result_def(I64)
 
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$tile `,` $step `of` $k attr-dict `:` type($tile) `->` type($result)"
+    assembly_format = "$tile `,` $step `of` $k (`padded` $padded^)? attr-dict `:` type($tile) `->` type($result)"
     traits = traits_def(Pure())
 
-    def __init__(self, tile: SSAValue, step: int, k: int):
+    def __init__(self, tile: SSAValue, step: int, k: int, *, padded: bool = False):
         super().__init__(
             operands=[tile],
-            properties={"step": IntegerAttr(step, i32), "k": IntegerAttr(k, i32)},
+            properties={"step": IntegerAttr(step, i32), "k": IntegerAttr(k, i32), "padded": unit(padded)},
             result_types=[i64],
         )
 
@@ -59,6 +65,8 @@ class SmemDescriptorOp(IRDLOperation):
             raise VerifyException(f"expected slices of a divisor of K = {size} elements, found slices of {k}")
         if not 0 <= step < size // k:
             raise VerifyException(f"expected slice 0 to {size // k - 1} of {k} elements of K = {size}, found {step}")
+        if self.padded is not None and type_.dtype.storage_bits != PADDED_BITS:
+            raise VerifyException(f"expected elements of {PADDED_BITS} bits for 'padded', found {type_.element_type}")
 
 
 @irdl_op_definition

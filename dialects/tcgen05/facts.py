@@ -30,8 +30,8 @@ from tirx.tcgen05 import (
     TmemOperand,
     ZeroColumnMask,
     check_mma,
-    operand_slices,
 )
+from tirx.tcgen05.stored_operand import SLOT_BITS, stored_slices
 
 
 def target_of(op: Operation) -> str | None:
@@ -67,11 +67,11 @@ def tensor_operand(tile: SSAValue) -> TmemOperand:
 
 @cache
 def _slices(
-    layout: TileLayout | ComposeLayout, rows: int, columns: int, dtype: str, k: int
+    layout: TileLayout | ComposeLayout, rows: int, columns: int, dtype: str, k: int, padded: bool
 ) -> tuple[OperandSlice, ...]:
     """The slices of an operand; none for a layout that no descriptor reaches, which the pass that needs one reports."""
     try:
-        return tuple(operand_slices(layout, (rows, columns), dtype, k))
+        return stored_slices(layout, (rows, columns), dtype, k, padded=padded)
     except (LegalityError, LayoutError):
         return ()
 
@@ -82,7 +82,7 @@ def _slice_of(op: SmemDescriptorOp) -> OperandSlice | None:
     if type_.placement is None:
         return None
     rows, columns = type_.dims
-    slices = _slices(type_.placement, rows, columns, type_.dtype.name, op.k.value.data)
+    slices = _slices(type_.placement, rows, columns, type_.dtype.name, op.k.value.data, op.padded is not None)
     return slices[op.step.value.data] if slices else None
 
 
@@ -91,7 +91,8 @@ def shared_operand(value: SSAValue) -> SmemOperand:
     if not isinstance(op := value.owner, SmemDescriptorOp):
         return SmemOperand(constant_bits(value))
     type_, part = TileType.of(op.tile), _slice_of(op)
-    known = SmemOperand(rows=type_.dims[0], dtype=type_.dtype.name, k=op.k.value.data)
+    slot = type_.dtype.storage_bits if op.padded is None else SLOT_BITS
+    known = SmemOperand(rows=type_.dims[0], dtype=type_.dtype.name, k=op.k.value.data, container_bits=slot)
     if part is None:
         return known
     layout = part.canonical

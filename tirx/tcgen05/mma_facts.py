@@ -12,6 +12,7 @@ from tirx.ptx.targets import PtxVersion
 from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS, Kind
+from tirx.tcgen05.packing import smem_packing
 from tirx.tcgen05.rules import choices, reason, result
 from tirx.tcgen05.scale_factors import SCALE_FACTOR_IDS
 from tirx.tcgen05.smem_descriptor import SmemDescriptor
@@ -33,7 +34,7 @@ class SmemOperand:
 
     `descriptor`: the matrix descriptor, or its 64 bits. `rows`: rows of the tile (M of A, N of B) that the shared
     memory of one CTA holds from the start address on. `dtype`, `major`: what lies there. `k`: stored elements along K
-    that the descriptor was made for.
+    that the descriptor was made for. `container_bits`: what one element takes (see `SmemPacking`).
     """
 
     descriptor: SmemDescriptor | int | None = None
@@ -41,6 +42,7 @@ class SmemOperand:
     dtype: str | None = None
     major: Major | None = None
     k: int | None = None
+    container_bits: int | None = None
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,19 @@ class MmaFacts:
             return None
         place = "of tensor memory" if operand.allocated is None else "allocated"
         return f"{columns} columns from column {operand.column} on, of {limit} {place}"
+
+    def packing_reason(self, operand: SmemOperand | None, which: str) -> str | None:
+        """Why an operand does not have its elements as far apart as the kind reads them."""
+        if operand is None or operand.dtype is None or operand.container_bits is None:
+            return None
+        dtype = operand.dtype
+        packing = result(lambda: smem_packing(self.kind.name, dtype))
+        if packing is None or packing.container_bits == operand.container_bits:
+            return None
+        return (
+            f"expected {which} of {dtype} in slots of {packing.container_bits} bits, as kind::{self.kind.name} reads "
+            f"it, got {operand.container_bits}"
+        )
 
     @property
     def a_rows(self) -> int | None:

@@ -259,6 +259,20 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "give B a canonical layout of its type and major-ness",
     ),
     _Row(
+        "a-packing",
+        "Packing formats",
+        lambda i: i.packing_reason(i.a_smem, "A"),
+        "{reason}",
+        "pad it, or use the kind that reads it packed",
+    ),
+    _Row(
+        "b-packing",
+        "Packing formats",
+        lambda i: i.packing_reason(i.mma.b, "B"),
+        "{reason}",
+        "pad it, or use the kind that reads it packed",
+    ),
+    _Row(
         "a-rows",
         _SHAPES,
         lambda i: (

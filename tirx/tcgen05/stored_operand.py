@@ -1,0 +1,140 @@
+"""Operands as tiles store them: 4-bit elements that kind::f8f6f4 and mxf8f6f4 read padded, and words of 6-bit elements.
+
+The hardware's view of a padded operand counts slots of a byte (`SmemPacking`), 16 of which are 8 bytes of data and 8 of
+padding. A tile of 4-bit elements counts places of 4 bits, where the elements really are: 32 places to 16 bytes, of which
+the first 16 are used. Elements of 6 bits count slots in shared memory; in global memory they are packed, 16 to 12 bytes.
+Either way, 16 neighbours along K are a run of whole 32-bit words that copies can move.
+"""
+
+from __future__ import annotations
+
+from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
+from tirx.tcgen05.canonical import operand_slices
+from tirx.tcgen05.canonical_form import OperandLayout, OperandSlice, attribute_text
+from tirx.tcgen05.dtypes import DType, find_dtype
+from tirx.tcgen05.errors import LegalityError
+from tirx.tcgen05.kinds import Kind
+from tirx.tcgen05.packing import UNIT_BYTES, smem_packing
+
+UNIT = 16
+"""Elements in 16 bytes of a padded operand."""
+
+PLACES = UNIT_BYTES * 8 // 4
+"""Places of 4 bits in 16 bytes."""
+
+SLOT_BITS = 8
+"""Bits of the slot that a padded element has."""
+
+
+def is_padded(kind: str | Kind, dtype: str | DType) -> bool:
+    """Whether a tile of this type has to leave places free to be an operand of this kind.
+
+    Raises LegalityError for a type that the kind does not multiply.
+    """
+    element = find_dtype(dtype)
+    return smem_packing(kind if isinstance(kind, str) else kind.name, element).container_bits != element.storage_bits
+
+
+def places_of_slots(layout: OperandLayout) -> OperandLayout:
+    """A layout of bytes, one for each element, as the layout of the 4-bit places where the elements are.
+
+    Raises LegalityError for one that splits units of 16 slots.
+    """
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    shard: list[Iter] = []
+    for it in tile.shard:
+        if it.stride % UNIT == 0 or it.extent * it.stride <= UNIT:
+            shard.append(Iter(it.extent, _place(it.stride), it.axis))
+            continue
+        inner, rest = divmod(UNIT, it.stride)
+        if rest or it.extent % inner:
+            raise LegalityError(f"expected units of {UNIT} neighbouring slots, found {layout}")
+        shard += [Iter(it.extent // inner, PLACES, it.axis), Iter(inner, it.stride, it.axis)]
+    places = TileLayout(shard, tile.replica, {"m": _place(tile.offsets.get("m", 0))})
+    return ComposeLayout(_swizzle(layout.swizzle, 1), places) if isinstance(layout, ComposeLayout) else places
+
+
+def slots_of_places(layout: OperandLayout) -> OperandLayout:
+    """The inverse of `places_of_slots`. Raises LegalityError when elements are in what has to be padding."""
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    shard: list[Iter] = []
+    last = tile.offsets.get("m", 0) % PLACES
+    for it in tile.shard:
+        if it.stride % PLACES:
+            last += (it.extent - 1) * it.stride
+        shard.append(Iter(it.extent, it.stride // PLACES * UNIT + it.stride % PLACES, it.axis))
+    if not 0 <= last < UNIT or (isinstance(layout, ComposeLayout) and layout.swizzle.per_element < 5):
+        raise LegalityError(
+            f"expected 4-bit elements padded as this kind of tcgen05.mma reads them, {UNIT} neighbours along K in the "
+            f"first 8 of every 16 bytes ({UNIT} of {PLACES} places), found {layout}"
+        )
+    offset = tile.offsets.get("m", 0)
+    slots = TileLayout(shard, tile.replica, {"m": offset // PLACES * UNIT + offset % PLACES})
+    return ComposeLayout(_swizzle(layout.swizzle, -1), slots) if isinstance(layout, ComposeLayout) else slots
+
+
+def _place(slot: int) -> int:
+    return slot // UNIT * PLACES + slot % UNIT
+
+
+def _swizzle(swizzle: SwizzleLayout, finer: int) -> SwizzleLayout:
+    """The same swizzle of bytes, for elements half as wide (1) or of twice the width (-1)."""
+    return SwizzleLayout(
+        swizzle.per_element + finer, swizzle.swizzle_len, swizzle.atom_len, swizzle_inner=swizzle.swizzle_inner
+    )
+
+
+def stored_slices(
+    layout: OperandLayout, shape: tuple[int, int], dtype: str | DType, k_instr: int, *, padded: bool
+) -> tuple[OperandSlice, ...]:
+    """`operand_slices` of a tile as it is stored; `padded`: 4-bit elements, see `is_padded`.
+
+    Raises LegalityError as that does, with a suggestion that counts what the tile counts.
+    """
+    if not padded:
+        return operand_slices(layout, shape, dtype, k_instr)
+    try:
+        return operand_slices(slots_of_places(layout), shape, dtype, k_instr, container_bits=SLOT_BITS)
+    except LegalityError as e:
+        if e.suggestion is None:
+            raise
+        suggestion = places_of_slots(e.suggestion)
+        message = str(e).removesuffix(attribute_text(e.suggestion)) + attribute_text(suggestion)
+        raise LegalityError(
+            message, element=e.element, expected=e.expected, found=e.found, nearest=e.nearest, suggestion=suggestion
+        ) from e
+
+
+def words_layout(layout: OperandLayout, shape: tuple[int, ...], unit_words: int) -> OperandLayout:
+    """A tile of 6-bit elements as a tile of 32-bit words, of shape (..., K / 16, 3).
+
+    `unit_words`: words from one run of 16 elements to the next, 3 where they are packed and 4 where they are padded.
+    Raises LegalityError when the 16 elements of a run are not neighbours, or K is no number of runs.
+    """
+    if shape[-1] % UNIT:
+        raise LegalityError(f"expected 6-bit elements with K in steps of {UNIT}, found {shape[-1]}")
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    runs = (*shape[:-1], shape[-1] // UNIT)
+    try:
+        grouped, starts = tile.group((*runs, UNIT))
+    except LayoutError as e:
+        raise LegalityError(str(e)) from e
+    inner = TileLayout(grouped.shard[starts[len(runs)] :]).canonicalize()
+    outer = grouped.shard[: starts[len(runs)]]
+    offset = tile.offsets.get("m", 0)
+    whole = all(it.stride % UNIT == 0 for it in outer) and offset % UNIT == 0
+    if not whole or not inner.equivalent(TileLayout((Iter(UNIT, 1),))):
+        raise LegalityError(f"expected 6-bit elements in runs of {UNIT} neighbours along K, found {layout}")
+    words = TileLayout(
+        (*(Iter(it.extent, it.stride // UNIT * unit_words, it.axis) for it in outer), Iter(3, 1)),
+        tile.replica,
+        {"m": offset // UNIT * unit_words},
+    )
+    if not isinstance(layout, ComposeLayout):
+        return words
+    if (per_element := layout.swizzle.per_element - 2) < 2:
+        raise LegalityError(f"expected a swizzle that keeps 16 bytes together, found {layout}")
+    swizzle = layout.swizzle
+    return ComposeLayout(
+        SwizzleLayout(per_element, swizzle.swizzle_len, swizzle.atom_len, swizzle_inner=swizzle.swizzle_inner), words
+    )
