@@ -65,7 +65,7 @@ from tirx.passes.lowering.emitter import Emitter
 from tirx.passes.lowering.index_analysis import index_fact
 from tirx.passes.lowering.memory_access import MemoryTile, TileAccess
 from tirx.passes.lowering.register_values import register_format, registers_of, tile_of
-from tirx.passes.lowering.shared_memory import shared_tile_alignment
+from tirx.passes.lowering.shared_memory import shared_tile_alignment, shared_tile_bytes
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
@@ -271,7 +271,7 @@ def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SS
     elements = layout.footprint().get("m", (0, 0))[1] + 1
     alignment = shared_tile_alignment(layout, bits)
     name = lowering.name(op.result.name_hint, "tile")
-    address = emit(SharedAllocOp(name, -(-elements * bits // 8), alignment)).result
+    address = emit(SharedAllocOp(name, shared_tile_bytes(elements, bits), alignment)).result
     return [lowering.declare(emit, type_, address, POINTER_ALIGNMENT)]
 
 

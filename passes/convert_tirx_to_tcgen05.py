@@ -43,6 +43,7 @@ from tirx.passes.lowering.tensor_tiles import TensorTile
 from tirx.tcgen05 import LegalityError, allocation_columns, portable
 from tirx.tcgen05.scale_copy import CP_MULTICAST, CP_SHAPE
 from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN
+from tirx.tcgen05.stored_operand import is_padded
 
 ALL_WARPS = 0b1111
 """The warps of a warpgroup, which together reach all lanes."""
@@ -213,8 +214,11 @@ class _KernelLowering:
             if mma.a_type.memory is Scope.TENSOR:
                 a = _columns_of(emit, mma.a, step * k, k)
             else:
-                a = emit(tcgen05.SmemDescriptorOp(mma.a, step, k)).result
-            b = emit(tcgen05.SmemDescriptorOp(mma.b, step, shape.operand_k(1))).result
+                a = emit(
+                    tcgen05.SmemDescriptorOp(mma.a, step, k, padded=is_padded(shape.kind, mma.a_type.dtype))
+                ).result
+            padded = is_padded(shape.kind, mma.b_type.dtype)
+            b = emit(tcgen05.SmemDescriptorOp(mma.b, step, shape.operand_k(1), padded=padded)).result
             metadata = None
             if mma.metadata is not None:
                 metadata = _columns_of(emit, mma.metadata, *product.metadata_part(step))

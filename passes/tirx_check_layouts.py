@@ -30,7 +30,7 @@ from tirx.passes.lowering.aliasing import Overlap, overlap
 from tirx.passes.lowering.emitter import constant_value
 from tirx.passes.lowering.index_analysis import ancestors, index_fact, never_runs
 from tirx.passes.lowering.mma_product import plan_register_product
-from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment
+from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment, shared_tile_bytes
 from tirx.passes.lowering.tcgen05_product import check_operands, check_threads, plan_product, product_shape
 from tirx.passes.lowering.tcgen05_scales import plan_scale_copy
 from tirx.passes.lowering.tensor_allocation import allocate_tensor_memory
@@ -126,7 +126,7 @@ class _Checker:
                 raise LocatedError(op, f"expected a layout that gives every element its own address, found {layout}")
             elements = layout.footprint().get("m", (0, 0))[1] + 1
         self.shared_bytes = -(-self.shared_bytes // alignment) * alignment
-        self.shared_bytes += -(-elements * type_.dtype.storage_bits // 8)
+        self.shared_bytes += shared_tile_bytes(elements, type_.dtype.storage_bits)
         limit = self.target.static_shared_limit - RESERVED_BYTES
         if self.shared_bytes > limit:
             raise LocatedError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -22,10 +22,11 @@ from tirx.dialects.tirx import (
 )
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.lowering.tcgen05_product import product_shape
-from tirx.tcgen05 import LegalityError, check_transposed_b, operand_slices
+from tirx.tcgen05 import LegalityError, check_transposed_b
 from tirx.tcgen05.copy_cost import CopyCost, CopyEnd, copy_cost, least_cost
 from tirx.tcgen05.operand_tile import OperandTile
 from tirx.tcgen05.pick import operand_candidates
+from tirx.tcgen05.stored_operand import is_padded, places_of_slots, stored_slices
 
 Layout = TileLayout | ComposeLayout
 
@@ -57,11 +58,14 @@ def part_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
 class _Use:
     """
     The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B), `k` elements along K at a time.
+
+    `padded`: 4-bit elements with padding between them, see `is_padded`.
     """
 
     mma: MmaOp
     index: int
     k: int
+    padded: bool
 
     @property
     def tile(self) -> SSAValue:
@@ -72,7 +76,8 @@ class _Use:
         type_ = TileType.of(self.tile)
         mn, k = type_.dims
         try:
-            parts = operand_slices(part_layout(self.tile, root, layout), (mn, k), type_.dtype.name, self.k)
+            mine = part_layout(self.tile, root, layout)
+            parts = stored_slices(mine, (mn, k), type_.dtype, self.k, padded=self.padded)
             if self.index == 1 and parts[0].canonical.major == "MN":
                 check_transposed_b(type_.dtype, mn)
         except (LegalityError, LayoutError) as e:
@@ -114,7 +119,8 @@ def operand_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]
                     shape = product_shape(mma)
                 except (LegalityError, LayoutError) as e:
                     raise LocatedError(mma, str(e)) from e
-                uses.setdefault(owner_root(tile), []).append(_Use(mma, index, shape.operand_k(index)))
+                padded = is_padded(shape.kind, TileType.of(tile).dtype)
+                uses.setdefault(owner_root(tile), []).append(_Use(mma, index, shape.operand_k(index), padded))
     yield from uses.items()
 
 
@@ -131,7 +137,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
         raise LocatedError(alloc, f"expected an operand of rank 2 or more, or a layout on it, found {type_}")
     mn, k = type_.dims[-2:]
     try:
-        candidates = operand_candidates((mn, k), type_.dtype)
+        candidates = _candidates((mn, k), type_, uses[0].padded)
     except LegalityError as e:
         raise LocatedError(uses[0].mma, str(e)) from e
     copies = list(_copies(alloc))
@@ -157,6 +163,14 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
         f"major with swizzle {tile.swizzle} suits {len(uses) - count} of them, but not {OPERANDS[use.index]} of this "
         f"product: {problem}",
     )
+
+
+def _candidates(shape: tuple[int, int], type_: TileType, padded: bool) -> Sequence[OperandTile]:
+    """The layouts to choose from, in what the tile counts."""
+    if not padded:
+        return operand_candidates(shape, type_.dtype)
+    tiles = operand_candidates(shape, type_.dtype, container_bits=8)
+    return [replace(tile, layout=places_of_slots(tile.layout)) for tile in tiles]
 
 
 def _in_stages(layout: Layout, type_: TileType) -> Layout:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.tcgen05.packing import UNIT_BYTES
 
 RESERVED_BYTES = 1024
 """Left free for the barrier and the tensor-memory slot that lowerings add, and the alignment between tiles."""
@@ -22,3 +23,12 @@ def shared_tile_alignment(layout: TileLayout | ComposeLayout | None, element_bit
     if layout is None:
         return SWIZZLED_ALIGNMENT
     return max(SWIZZLED_ALIGNMENT, layout.swizzle.period * element_bits // 8)
+
+
+def shared_tile_bytes(elements: int, element_bits: int) -> int:
+    """The room that a tile of so many elements, holes included, takes: whole units of 16 bytes, which products read.
+
+    Padded elements end before their last unit does.
+    """
+    unit = UNIT_BYTES * 8
+    return -(-elements * element_bits // unit) * UNIT_BYTES

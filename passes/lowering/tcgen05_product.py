@@ -19,13 +19,12 @@ from tirx.tcgen05 import (
     accumulator_layout,
     check_shape,
     operand_a_layout,
-    operand_slices,
-    smem_packing,
     sparse_metadata_layout,
 )
 from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS
 from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA
+from tirx.tcgen05.stored_operand import is_padded, stored_slices
 from tirx.tcgen05.swizzle_modes import Major
 from tirx.tcgen05.tmem import LANES
 
@@ -110,12 +109,11 @@ def product_shape(mma: MmaOp) -> ProductShape:
     if scaling is not None and mma.is_sparse:
         raise LegalityError("expected a product without scales or without metadata: both together are not lowered yet")
     kind = product_kind(a, b) if scaling is None else scaling.vector.kind
-    for name, type_ in (("A", a), ("B", b)):
-        if smem_packing(kind, type_.dtype).container_bits != type_.dtype.bits:
-            raise LegalityError(
-                f"expected {name} of 8 bits or more, found {type_.dtype.name}: the hardware reads 4-bit and 6-bit "
-                "operands in a packing that copies do not make yet"
-            )
+    if a.memory is Scope.TENSOR and a.dtype.bits < 8:
+        raise LegalityError(
+            f"expected A of 8 bits or more in tensor memory, or in shared memory, found {a.dtype.name}: in tensor "
+            "memory a byte holds one narrower element, which copies do not make yet"
+        )
     accumulators = dict(KINDS[kind].accumulators)
     if acc.dtype.name not in accumulators:
         raise LegalityError(
@@ -214,7 +212,8 @@ def check_operands(mma: MmaOp, shape: ProductShape) -> list[Major]:
             continue
         rows, k = type_.dims
         try:
-            slices = operand_slices(type_.placement, (rows, k), type_.dtype.name, shape.operand_k(index))
+            padded = is_padded(shape.kind, type_.dtype)
+            slices = stored_slices(type_.placement, (rows, k), type_.dtype, shape.operand_k(index), padded=padded)
         except LegalityError as e:
             raise LegalityError(f"operand {name}: {e}") from e
         majors.append(slices[0].canonical.major)

@@ -1,9 +1,9 @@
 """Operands as tiles store them: 4-bit elements that kind::f8f6f4 and mxf8f6f4 read padded, and words of 6-bit elements.
 
 The hardware's view of a padded operand counts slots of a byte (`SmemPacking`), 16 of which are 8 bytes of data and 8 of
-padding. A tile of 4-bit elements counts places of 4 bits, where the elements really are: 32 places to 16 bytes, of which
-the first 16 are used. Elements of 6 bits count slots in shared memory; in global memory they are packed, 16 to 12 bytes.
-Either way, 16 neighbours along K are a run of whole 32-bit words that copies can move.
+padding. A tile of 4-bit elements counts places of 4 bits, where the elements really are: 32 places to 16 bytes, and the
+first 16 of them are used. Elements of 6 bits count slots in shared memory; in global memory they are packed, 16 of them
+in 12 bytes. Either way, 16 neighbours along K are a run of whole 32-bit words that copies can move.
 """
 
 from __future__ import annotations
