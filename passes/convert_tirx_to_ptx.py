@@ -58,6 +58,7 @@ from tirx.dialects.tirx import (
     SubviewOp,
     TileType,
     ViewOp,
+    WordsOp,
 )
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import VARIANTS
@@ -180,7 +181,7 @@ class _KernelLowering:
                 op.detach()
                 op.erase()
                 continue
-            if op.name.startswith("tirx.") and not isinstance(op, SubviewOp | ReshapeOp):
+            if op.name.startswith("tirx.") and not isinstance(op, SubviewOp | ReshapeOp | WordsOp):
                 raise LocatedError(op, f"expected '{op.name}' to be lowered by an earlier pass")
             for region in op.regions:
                 for inner in region.blocks:
@@ -189,7 +190,7 @@ class _KernelLowering:
     def _erase_dead_casts(self) -> None:
         """Erases what only tile values used; whatever tile value is still in use has no registers."""
         for op in reversed(list(self.kernel.walk())):
-            if isinstance(op, UnrealizedConversionCastOp | SubviewOp | ReshapeOp | ViewOp | AllocOp):
+            if isinstance(op, UnrealizedConversionCastOp | SubviewOp | ReshapeOp | WordsOp | ViewOp | AllocOp):
                 if all(result.first_use is None for result in op.results):
                     op.detach()
                     op.erase()
@@ -209,7 +210,7 @@ class _KernelLowering:
     def memory(self, tile: SSAValue, emit: Emitter) -> MemoryTile:
         """Where a tile of global or shared memory is."""
         root = tile
-        while isinstance(op := root.owner, SubviewOp | ReshapeOp):
+        while isinstance(op := root.owner, SubviewOp | ReshapeOp | WordsOp):
             root = op.source
         if root not in self.bases:
             raise LocatedError(emit.location, f"expected a tile of global or shared memory, found {tile.type}")
@@ -281,7 +282,7 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
     strides = type_.get_strides()
     if op.source not in lowering.pointers or strides is None:
         raise LocatedError(op, "expected a view of a kernel argument with static strides")
-    bits = op.result.type.dtype.storage_bits
+    bits = op.result.type.dtype.bits
     address = lowering.pointers[op.source]
     alignment = POINTER_ALIGNMENT
     for index, stride in zip(op.indices, strides, strict=True):

@@ -22,9 +22,11 @@ from tirx.dialects.tirx import (
     StoreOp,
     TileType,
     ViewOp,
+    WordsOp,
     owner_root,
     parts_in_use,
 )
+from tirx.dialects.tirx.parts import PACKED_BITS
 from tirx.layout import LayoutError, axis
 from tirx.passes.lowering.aliasing import Overlap, overlap
 from tirx.passes.lowering.emitter import constant_value
@@ -66,6 +68,7 @@ class _Checker:
 
     def run(self) -> None:
         for op in self.kernel.walk():
+            self._packed(op)
             match op:
                 case AllocOp():
                     self._alloc(op)
@@ -83,6 +86,22 @@ class _Checker:
             if isinstance(op, AllocOp):
                 self._contents(op)
         allocate_tensor_memory(self.kernel)
+
+    @staticmethod
+    def _packed(op: Operation) -> None:
+        """Elements that are packed in one memory and not in the other are moved as whole words between the two."""
+        for value in (*op.operands, *op.results):
+            if not isinstance(type_ := value.type, TileType) or type_.dtype.bits != PACKED_BITS:
+                continue
+            if type_.memory not in (Scope.GLOBAL, Scope.SHARED):
+                raise LocatedError(
+                    op, f"expected {PACKED_BITS}-bit elements in global and shared memory only, found {type_}"
+                )
+            if isinstance(op, CopyOp) and type_.placement is not None:
+                try:
+                    WordsOp.type_of(type_)
+                except LegalityError as e:
+                    raise LocatedError(op, str(e)) from e
 
     def _alloc(self, op: AllocOp) -> None:
         type_ = op.result.type

@@ -13,7 +13,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import AllocOp, CopyOp, FillOp, KernelOp, ReshapeOp, Scope, SubviewOp, TileType
+from tirx.dialects.tirx import AllocOp, CopyOp, FillOp, KernelOp, ReshapeOp, Scope, SubviewOp, TileType, WordsOp
+from tirx.dialects.tirx.parts import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.distribute import Memory, copy_distribution
 from tirx.passes.lowering.emitter import Emitter
@@ -121,6 +122,12 @@ class _Expander:
         if Scope.REGISTER in memories or plan_scale_copy(op) is not None:
             return False
         emit = Emitter.before(op)
+        if op.source_type.dtype.bits == PACKED_BITS:
+            words = emit(CopyOp(emit(WordsOp(op.source)).result, emit(WordsOp(op.destination)).result))
+            self._copy(words)
+            words.detach()
+            words.erase()
+            return True
         if memories == (Scope.TENSOR, Scope.TENSOR):
             raise LocatedError(op, "expected at most one side of a copy in tensor memory, found both")
         if Scope.TENSOR in memories:

@@ -24,7 +24,7 @@ from tirx.dialects.tirx.attributes import (
 )
 from tirx.dialects.tirx.kernel import BlockIdOp, GridAxis, GridAxisAttr, KernelOp, ReturnOp
 from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, ViewOp, strided_layout
-from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, owner_root, parts_in_use
+from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, WordsOp, owner_root, parts_in_use
 from tirx.dialects.tirx.product import MmaOp
 from tirx.dialects.tirx.registers import AddressOp, BarrierOp, LeaderOp, LoadOp, MmaSyncOp, SplatOp, StoreOp
 
@@ -41,6 +41,7 @@ TIRX = Dialect(
         ReturnOp,
         SubviewOp,
         ViewOp,
+        WordsOp,
         AddressOp,
         BarrierOp,
         LeaderOp,
@@ -91,6 +92,7 @@ __all__ = [
     "TileLayoutAttr",
     "TileType",
     "ViewOp",
+    "WordsOp",
     "ZeroColumns",
     "ZeroColumnsAttr",
     "layout_attr",

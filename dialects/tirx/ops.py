@@ -83,7 +83,8 @@ class ViewOp(IRDLOperation):
     `%t = tirx.view %a[%m, %k] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>`
 
     The tile of global memory whose first element is `%a[%m, %k]`. A tile of lower rank than the memref
-    covers its trailing dimensions. The layout of the tile is given by the strides of the memref.
+    covers its trailing dimensions. The layout of the tile is given by the strides of the memref, which count elements;
+    4-bit and 6-bit elements are packed, without padding, the first one in the low bits.
     """
 
     name = "tirx.view"

@@ -26,10 +26,15 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.tirx.attributes import TileType
+from tirx.dialects.tirx.attributes import Scope, TileType
 from tirx.dialects.tirx.ops import ViewOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.tcgen05 import LegalityError
+from tirx.tcgen05.stored_operand import UNIT, words_layout
+
+PACKED_BITS = 6
+"""Elements that global memory has packed and shared memory in a byte each, as layouts count them there."""
 
 
 def _require_same_storage(source: TileType, part: TileType) -> None:
@@ -180,6 +185,48 @@ class ReshapeOp(IRDLOperation):
             )
 
 
+@irdl_op_definition
+class WordsOp(IRDLOperation):
+    """
+    `%w = tirx.words %t : !tirx.tile<128x64xf6E2M3FN, shared, L> -> !tirx.tile<128x4x3xi32, shared, L2>`
+
+    The 32-bit words that hold a tile of 6-bit elements, three for 16 neighbours: behind each other in global memory,
+    where elements are packed, and in the first 12 of every 16 bytes in shared memory, as tensor cores read them.
+    """
+
+    name = "tirx.words"
+
+    source = operand_def(TileType)
+    result = result_def(TileType)
+
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue):
+        super().__init__(operands=[source], result_types=[WordsOp.type_of(TileType.of(source))])
+
+    @staticmethod
+    def type_of(source: TileType) -> TileType:
+        """The words of a placed tile. Raises LegalityError for one that has none: other elements, split units."""
+        layout = source.placement
+        if source.dtype.bits != PACKED_BITS or source.memory not in (Scope.GLOBAL, Scope.SHARED) or layout is None:
+            raise LegalityError(
+                f"expected a tile of {PACKED_BITS}-bit elements and a layout in global or shared memory, found {source}"
+            )
+        words = words_layout(layout, source.dims, 3 if source.memory is Scope.GLOBAL else 4)
+        shape = (*source.dims[:-1], source.dims[-1] // UNIT, 3)
+        return TileType.get(shape, i32, source.memory, words)
+
+    def verify_(self) -> None:
+        try:
+            expected = WordsOp.type_of(TileType.of(self.source))
+        except LegalityError as e:
+            raise VerifyException(str(e)) from e
+        if self.result.type != expected:
+            raise VerifyException(f"expected {expected}, found {self.result.type}")
+
+
 def parts_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
     """The operations that use a tile or a part of it, each with the value that it uses."""
     for use in tile.uses:
@@ -194,7 +241,7 @@ def owner_root(value: SSAValue) -> SSAValue:
     """The allocation or memref that a tile is a part of."""
     while isinstance(op := value.owner, Operation):
         match op:
-            case SubviewOp() | ReshapeOp() | ViewOp():
+            case SubviewOp() | ReshapeOp() | ViewOp() | WordsOp():
                 value = op.source
             case _:
                 return value
