@@ -333,6 +333,40 @@ CASES: dict[str, tuple[list[tuple[Mma, str]], list[Mma]]] = {
             mma(descriptor=idesc(sparse=True), sparse=True, a=SmemOperand(replace(K_MAJOR, start=96))),
         ],
     ),
+    "a-packing": (
+        [
+            (
+                mma("f8f6f4", idesc("f8f6f4", a="e2m1"), a=SmemOperand(K_MAJOR, dtype="e2m1", container_bits=4)),
+                "expected A of e2m1 in slots of 8 bits, as kind::f8f6f4 reads it, got 4",
+            ),
+            (
+                mma("mxf4", idesc("mxf4"), a=SmemOperand(K_MAJOR, dtype="e2m1", container_bits=8)),
+                "expected A of e2m1 in slots of 4 bits, as kind::mxf4 reads it, got 8",
+            ),
+        ],
+        [
+            mma("f8f6f4", idesc("f8f6f4", a="e2m1"), a=SmemOperand(K_MAJOR, dtype="e2m1", container_bits=8)),
+            mma("mxf4", idesc("mxf4"), a=SmemOperand(K_MAJOR, dtype="e2m1", container_bits=4)),
+            mma("f8f6f4", idesc("f8f6f4", a="e3m2"), a=SmemOperand(K_MAJOR, dtype="e3m2", container_bits=8)),
+        ],
+    ),
+    "b-packing": (
+        [
+            (
+                mma("f8f6f4", idesc("f8f6f4", b="e2m1"), b=SmemOperand(K_MAJOR, dtype="e2m1", container_bits=4)),
+                "expected B of e2m1 in slots of 8 bits, as kind::f8f6f4 reads it, got 4",
+            ),
+            (
+                mma("mxf4", idesc("mxf4"), b=SmemOperand(K_MAJOR, dtype="e2m1", container_bits=8)),
+                "expected B of e2m1 in slots of 4 bits, as kind::mxf4 reads it, got 8",
+            ),
+        ],
+        [
+            mma("f8f6f4", idesc("f8f6f4", b="e2m1"), b=SmemOperand(K_MAJOR, dtype="e2m1", container_bits=8)),
+            mma("mxf4", idesc("mxf4"), b=SmemOperand(K_MAJOR, dtype="e2m1", container_bits=4)),
+            mma("f8f6f4", idesc("f8f6f4", b="e3m2"), b=SmemOperand(K_MAJOR, dtype="e3m2", container_bits=8)),
+        ],
+    ),
     "a-rows": (
         [
             (mma(a=SmemOperand(K_MAJOR, rows=64)), "expected 128 rows of A in .* .M = 128, cta_group 1., got 64"),

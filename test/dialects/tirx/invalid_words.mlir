@@ -1,0 +1,29 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+!s = !tirx.tile<128x32xf8E4M3FN, shared, #tirx.tile_layout<S[(128, 2, 16) : (16, 2048, 1)]>>
+!w = !tirx.tile<128x2x3xi32, shared, #tirx.tile_layout<S[(128, 2, 3) : (4, 512, 1)]>>
+func.func @bytes(%s: !s) {
+  // expected-error@+1 {{expected a tile of 6-bit elements and a layout in global or shared memory, found !tirx.tile<128x32xf8E4M3FN, shared}}
+  %0 = tirx.words %s : !s -> !w
+  func.return
+}
+
+// -----
+
+!s = !tirx.tile<128x32xf6E3M2FN, shared, #tirx.tile_layout<S[(128, 2, 16) : (16, 2048, 1)]>>
+!w = !tirx.tile<128x2x3xi32, shared, #tirx.tile_layout<S[(128, 2, 3) : (3, 384, 1)]>>
+func.func @packed_in_shared_memory(%s: !s) {
+  // expected-error@+1 {{expected !tirx.tile<128x2x3xi32, shared, #tirx.tile_layout<S[(128, 2, 3) : (4, 512, 1)]>>, found !tirx.tile<128x2x3xi32, shared, #tirx.tile_layout<S[(128, 2, 3) : (3, 384, 1)]>>}}
+  %0 = tirx.words %s : !s -> !w
+  func.return
+}
+
+// -----
+
+!s = !tirx.tile<128x32xf6E3M2FN, shared, #tirx.tile_layout<S[(128, 32) : (40, 1)]>>
+!w = !tirx.tile<128x2x3xi32, shared>
+func.func @split_runs(%s: !s) {
+  // expected-error@+1 {{expected 6-bit elements in runs of 16 neighbours along K, found S[(128, 32) : (40, 1)]}}
+  %0 = tirx.words %s : !s -> !w
+  func.return
+}
