@@ -18,6 +18,7 @@ from tirx.sim.reader.syntax import Address, Name, Vector
 from tirx.sim.tensor.data_path import MAX_REGISTERS, REGISTERS, check_warp_lanes, register_cells
 from tirx.sim.tensor.instruction_descriptor import KINDS
 from tirx.sim.tensor.mma import COPY_MULTICASTS, COPY_SHAPES, MmaOperands, is_copy, tensor_copy, tensor_mma
+from tirx.sim.tensor.scale_factors import BLOCKS
 
 _SCALED_KINDS = ("f16", "tf32")  # kinds with scale-input-d
 _MAX_SCALE = 15
@@ -303,14 +304,20 @@ def _mma(decoder: Decoder, operation: str) -> Step:
         raise decoder.error(f"sparse {what} is not simulated")
     _one_cta(decoder)
     kind = decoder.need(*(f"kind::{name}" for name in KINDS))[len("kind::") :]
+    if kind in BLOCKS and weight_stationary:
+        raise decoder.error(f"there is no tcgen05.mma.ws of kind::{kind}")
+    block = _block(decoder, kind) if kind in BLOCKS else 0
     decoder.take(*_COLLECTORS[weight_stationary])
-    decoder.finish(5, 6, 7)
+    decoder.finish(*((7,) if block else (5, 6, 7)))
     operands = list(decoder.operands)
     d = decoder.address(operands[0], bits=32).values
     in_tensor = isinstance(operands[1], Address)
     a = decoder.address(operands[1], bits=32).values if in_tensor else decoder.source(operands[1], B64)
     b, idesc = decoder.source(operands[2], B64), decoder.source(operands[3], U32)
     rest = operands[4:]
+    factors = [decoder.address(operand, bits=32).values for operand in rest[:2]] if block else []
+    if block:
+        del rest[:2]
     disabled: list[Source] = []
     first = rest[0]
     if isinstance(first, Vector):
@@ -338,11 +345,25 @@ def _mma(decoder: Decoder, operation: str) -> Step:
             zero_mask=None if mask_source is None else _value(mask_source, strand, mask, lane),
             disabled_lanes=tuple(_value(source, strand, mask, lane) for source in disabled) or None,
             scale=scale,
+            block=block,
+            scale_factors=(_value(factors[0], strand, mask, lane), _value(factors[1], strand, mask, lane))
+            if factors
+            else None,
         )
         thread = int(strand.lanes[lane]) + strand.cta.first_thread
         tensor_mma(strand.cta, thread, kind, weight_stationary, operands)
 
     return step
+
+
+def _block(decoder: Decoder, kind: str) -> int:
+    """How many elements share a scale factor."""
+    decoder.need("block_scale")
+    blocks = BLOCKS[kind]
+    size = decoder.take(*(name for name in blocks if name is not None))
+    if size not in blocks:
+        raise decoder.error(f"kind::{kind} must say how many elements share a scale factor: .block16 or .block32")
+    return blocks[size]
 
 
 _DECODERS: dict[str, Callable[[Decoder, str], Step]] = {

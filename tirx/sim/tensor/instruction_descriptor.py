@@ -1,8 +1,8 @@
-"""Instruction descriptors of tcgen05.mma (PTX ISA, section 9.7.16.4.2), kinds f16, tf32, f8f6f4 and i8."""
+"""Instruction descriptors of tcgen05.mma (PTX ISA, section 9.7.16.4.2)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tirx.sim.errors import SimError
@@ -11,8 +11,10 @@ from tirx.sim.errors import SimError
 @dataclass(frozen=True, slots=True)
 class Kind:
     """
-    A `.kind`: `depth` is K of a dense instruction, `element` the bytes of an operand's element in shared memory;
-    `types` and `results` are the codes of operand and D types.
+    A `.kind`: `depth` is K of a dense instruction, `element` the bytes of an operand's element in shared memory (0: two
+    elements in a byte); `types` and `results` are the codes of operand and D types.
+
+    Block-scaled kinds have `scales`, the codes of the types of scale factors, and no code for D, which is f32.
     """
 
     name: str
@@ -20,15 +22,28 @@ class Kind:
     element: int
     types: dict[int, str]
     results: dict[int, str]
+    scales: dict[int, str] = field(default_factory=dict[int, str])
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of K that an instruction reads of each row."""
+        return self.depth * self.element or self.depth // 2
 
 
+_SMALL = {0: "e4m3", 1: "e5m2", 3: "e2m3", 4: "e3m2", 5: "e2m1"}
 KINDS = {
     "f16": Kind("f16", 16, 2, {0: "f16", 1: "bf16"}, {0: "f16", 1: "f32"}),
     "tf32": Kind("tf32", 8, 4, {2: "tf32"}, {1: "f32"}),
-    "f8f6f4": Kind("f8f6f4", 32, 1, {0: "e4m3", 1: "e5m2", 3: "e2m3", 4: "e3m2", 5: "e2m1"}, {0: "f16", 1: "f32"}),
+    "f8f6f4": Kind("f8f6f4", 32, 1, _SMALL, {0: "f16", 1: "f32"}),
     "i8": Kind("i8", 32, 1, {0: "u8", 1: "s8"}, {2: "s32"}),
+    "mxf8f6f4": Kind("mxf8f6f4", 32, 1, _SMALL, {}, {1: "ue8m0"}),
+    "mxf4": Kind("mxf4", 64, 0, {1: "e2m1"}, {}, {1: "ue8m0"}),
+    "mxf4nvf4": Kind("mxf4nvf4", 64, 0, {1: "e2m1"}, {}, {0: "ue4m3", 1: "ue8m0"}),
 }
 NARROW = ("e2m3", "e3m2", "e2m1")  # types of less than 8 bits
+# Reserved fields: lowest bit and width. Bit 31 of block-scaled kinds is K = 96, which sm_100a does not have.
+_RESERVED = ((6, 1), (23, 1), (29, 1))
+_RESERVED_SCALED = ((3, 1), (6, 1), (24, 3), (31, 1))
 _MAX_SHIFTS = (0, 8, 16, 32)
 _WEIGHT_STATIONARY = ((32, 64, 128), (64, 128, 256))
 # i8 has steps of 16 in N, and these below 32.
@@ -37,7 +52,11 @@ _I8_SMALL_N = (8, 24)
 
 @dataclass(frozen=True, slots=True)
 class InstructionDescriptor:
-    """The decoded fields; `transpose` means MN-major."""
+    """
+    The decoded fields; `transpose` means MN-major.
+
+    `scale` is the type of the scale factors, and `scale_ids` (A, B) are the bytes of a word where they start.
+    """
 
     kind: Kind
     a: str
@@ -51,6 +70,8 @@ class InstructionDescriptor:
     transpose_b: bool
     saturate: bool
     max_shift: int
+    scale: str | None = None
+    scale_ids: tuple[int, int] = (0, 0)
 
 
 def decode_instruction_descriptor(bits: int, kind_name: str, weight_stationary: bool) -> InstructionDescriptor:
@@ -60,38 +81,43 @@ def decode_instruction_descriptor(bits: int, kind_name: str, weight_stationary: 
     Raises SimError for fields that are reserved, types that the kind does not have, and shapes that do not exist.
     """
 
-    def field(low: int, width: int) -> int:
+    def bits_at(low: int, width: int) -> int:
         return (bits >> low) & ((1 << width) - 1)
 
     def illegal(message: str) -> NoReturn:
         raise SimError(f"illegal instruction descriptor {bits:#010x} for kind::{kind_name}: {message}")
 
     kind = KINDS[kind_name]
-    if field(0, 3):
+    if bits_at(0, 3):
         illegal("the sparsity bits 0-2 are set, but the instruction is dense")
-    if field(6, 1) or field(23, 1) or field(29, 1):
-        illegal("bits 6, 23 and 29 must be zero")
+    for low, width in _RESERVED_SCALED if kind.scales else _RESERVED:
+        if bits_at(low, width):
+            illegal(f"bits {low}-{low + width - 1} must be zero")
     types: list[str] = []
     for name, low in (("A", 7), ("B", 10)):
-        if field(low, 3) not in kind.types:
-            illegal(f"type code {field(low, 3)} of {name}, expected one of {kind.types}")
-        types.append(kind.types[field(low, 3)])
-    if field(4, 2) not in kind.results:
-        illegal(f"type code {field(4, 2)} of D, expected one of {kind.results}")
+        if bits_at(low, 3) not in kind.types:
+            illegal(f"type code {bits_at(low, 3)} of {name}, expected one of {kind.types}")
+        types.append(kind.types[bits_at(low, 3)])
+    if kind.results and bits_at(4, 2) not in kind.results:
+        illegal(f"type code {bits_at(4, 2)} of D, expected one of {kind.results}")
+    if kind.scales and bits_at(23, 1) not in kind.scales:
+        illegal(f"type code {bits_at(23, 1)} of the scale factors (bit 23), expected one of {kind.scales}")
     a, b = types
     decoded = InstructionDescriptor(
         kind=kind,
         a=a,
         b=b,
-        d=kind.results[field(4, 2)],
-        m=field(24, 5) << 4,
-        n=field(17, 6) << 3,
-        negate_a=bool(field(13, 1)),
-        negate_b=bool(field(14, 1)),
-        transpose_a=bool(field(15, 1)),
-        transpose_b=bool(field(16, 1)),
-        saturate=bool(field(3, 1)),
-        max_shift=_MAX_SHIFTS[field(30, 2)],
+        d=kind.results[bits_at(4, 2)] if kind.results else "f32",
+        m=bits_at(27, 2) << 7 if kind.scales else bits_at(24, 5) << 4,
+        n=bits_at(17, 6) << 3,
+        negate_a=bool(bits_at(13, 1)),
+        negate_b=bool(bits_at(14, 1)),
+        transpose_a=bool(bits_at(15, 1)),
+        transpose_b=bool(bits_at(16, 1)),
+        saturate=bool(bits_at(3, 1)),
+        max_shift=0 if kind.scales else _MAX_SHIFTS[bits_at(30, 2)],
+        scale=kind.scales[bits_at(23, 1)] if kind.scales else None,
+        scale_ids=(bits_at(29, 2), bits_at(4, 2)) if kind.scales else (0, 0),
     )
     problem = _problem(decoded, weight_stationary)
     if problem:
@@ -111,7 +137,7 @@ def _problem(decoded: InstructionDescriptor, weight_stationary: bool) -> str:
     if decoded.d == "f16" and decoded.a == "bf16":
         return "D is f16, but A and B are bf16"
     for name, element, transposed in (("A", decoded.a, decoded.transpose_a), ("B", decoded.b, decoded.transpose_b)):
-        if transposed and element in NARROW:
+        if transposed and (element in NARROW or decoded.kind.element == 0):
             return f"{name} is {element}, which cannot be MN-major"
     if decoded.max_shift and not weight_stationary:
         return "the maximum shift (bits 30-31) is for tcgen05.mma.ws"
@@ -124,8 +150,10 @@ def _shape_exists(decoded: InstructionDescriptor, weight_stationary: bool) -> bo
     m, n = decoded.m, decoded.n
     if weight_stationary:
         return m in _WEIGHT_STATIONARY[0] and n in _WEIGHT_STATIONARY[1]
-    if m not in (64, 128) or not 8 <= n <= 256:
+    if m not in ((128,) if decoded.kind.scales else (64, 128)) or not 8 <= n <= 256:
         return False
+    if decoded.kind.scales:
+        return True
     if m == 128 or (decoded.transpose_b and decoded.kind.element == 1):
         return n % 16 == 0
     if decoded.kind.name == "i8":

@@ -18,6 +18,7 @@ from tirx.sim.tensor.instruction_descriptor import (
     InstructionDescriptor,
     decode_instruction_descriptor,
 )
+from tirx.sim.tensor.scale_factors import scale_factors
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 from tirx.sim.tensor.zero_mask import expand_zero_mask
 
@@ -26,7 +27,11 @@ _KIND_NUMBERS = {name: number for number, name in enumerate(KINDS)}
 
 @dataclass(frozen=True, slots=True)
 class MmaOperands:
-    """The run-time values of an instruction: `d`, `a` (if `a_in_tensor_memory`) are tensor memory addresses."""
+    """
+    The run-time values of an instruction: `d`, `a` (if `a_in_tensor_memory`) are tensor memory addresses.
+
+    `scale_factors` are those of A and of B, each for `block` elements along K.
+    """
 
     d: int
     a: int
@@ -37,6 +42,8 @@ class MmaOperands:
     zero_mask: int | None = None
     disabled_lanes: tuple[int, ...] | None = None
     scale: int | None = None
+    block: int = 0
+    scale_factors: tuple[int, int] | None = None
 
 
 def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operands: MmaOperands) -> None:
@@ -62,6 +69,14 @@ def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operan
     b_rows = shift + np.arange(fields.n)
     b = _shared_operand(cta, thread, operands.b, b_rows, used, fields, fields.b, fields.transpose_b, f"{what} B")
     b[zero] = 0.0
+    if operands.scale_factors is not None:
+        for operand, address, first, name in zip((a, b), operands.scale_factors, fields.scale_ids, "AB", strict=True):
+            assert fields.scale is not None, "the descriptor is of a block-scaled kind"
+            rows, depth = operand.shape
+            factors = scale_factors(
+                cta, thread, address, rows, first, depth, operands.block, fields.scale, f"{what} SF{name}"
+            )
+            operand *= np.repeat(factors, operands.block, axis=1)
     a = -a if fields.negate_a else a
     b = -b if fields.negate_b else b
 
@@ -128,16 +143,24 @@ def _shared_operand(
 ) -> Array:
     """The operand as float64 (rows, K)."""
     descriptor = SharedDescriptor(bits, what)
-    size = fields.kind.depth * fields.kind.element
+    size = fields.kind.row_bytes
     if transposed:
         addresses = descriptor.mn_major(rows, fields.kind.depth, fields.kind.element)
         used = np.ones(addresses.shape, np.bool_)
     else:
         addresses = descriptor.k_major(rows, size)
-        used = np.broadcast_to(bytes_used(size, element), addresses.shape)
+        padded = fields.kind.element == 1
+        used = np.broadcast_to(bytes_used(size, element if padded else "u8"), addresses.shape)
     if used_rows is not None:
         used = used & used_rows.reshape((-1,) + (1,) * (addresses.ndim - 1))
     raw = read_async(cta, thread, addresses, what, None if used.all() else used).reshape(len(rows), -1)
+    return _decode(raw, element, fields)
+
+
+def _decode(raw: Array, element: str, fields: InstructionDescriptor) -> Array:
+    """Elements of rows of bytes of shared memory, as float64."""
+    if fields.kind.element == 0:
+        return decode_elements(np.stack((raw & 15, raw >> 4), axis=2).reshape(len(raw), -1), element)
     return decode_elements(unpack_groups(raw, element) if element in NARROW else raw, element)
 
 
@@ -151,7 +174,7 @@ def _tensor_operand(
     expected = base_lane if letter == "F" else 0
     if lane != expected:
         raise SimError(f"{what}: expected A at lane {expected}, like D, found lane {lane}")
-    columns = (address & 0xFFFF) + np.arange(fields.kind.depth * fields.kind.element // 4)[None, :]
+    columns = (address & 0xFFFF) + np.arange(fields.kind.row_bytes // 4)[None, :]
     first: Array | None = None
     for copy in operand_lanes(fields.m, letter, base_lane):
         lanes, each = np.broadcast_arrays(copy[:, None], columns)
@@ -163,6 +186,8 @@ def _tensor_operand(
         first = words
     assert first is not None, "there is at least one copy"
     raw = np.ascontiguousarray(first).view(np.uint8).reshape(fields.m, -1)
+    if fields.kind.element == 0:
+        return _decode(raw, fields.a, fields)
     # Narrow elements are in bytes; e2m1 in bits 2-5.
     return decode_elements(raw >> 2 if fields.a == "e2m1" else raw, fields.a)
 
