@@ -1,0 +1,223 @@
+"""
+Every example, lowered by tirx, computes on the simulator what numpy does.
+
+Once with small integers, bit for bit and with all checks of synchronisation, under several interleavings of the warps;
+once with random normals, all blocks that `some` says, within the bound of `products.bound`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+from unit.sim.products import Array, Numbers, bound, pack_e2m1, product, random, tf32
+
+import tirx
+from tirx.sim import run
+
+_EXAMPLES = Path(__file__).parents[3] / "examples"
+_UNTOUCHED = 7  # what outputs are full of before the launch
+
+
+@dataclass(frozen=True)
+class Output:
+    """Argument `index` must be `expected`, up to `tolerance`."""
+
+    index: int
+    expected: Array
+    tolerance: Array | float = 0.0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The arguments of a launch and what must be in them after it."""
+
+    arguments: list[Array]
+    outputs: list[Output]
+
+
+@dataclass(frozen=True)
+class Example:
+    """
+    Kernel `entry` of an example file; `make` gives its arguments.
+
+    `one` and `some` are grids: that of the checked run, and that of the run with random normals. A block computes a
+    `tile` of the last argument: x counts tiles along the columns, y along the rows; None if the grid is one block.
+    """
+
+    file: str
+    entry: str
+    make: Callable[[np.random.Generator, Numbers], Launch]
+    block: int = 128
+    one: tuple[int, int] = (1, 1)
+    some: tuple[int, int] = (1, 1)
+    tile: tuple[int, int] | None = None
+
+
+def _gemm(
+    m: int,
+    n: int,
+    k: int,
+    a_type: npt.DTypeLike,
+    b_type: npt.DTypeLike,
+    d_type: npt.DTypeLike = np.float32,
+    transposed: bool = False,
+) -> Callable[[np.random.Generator, Numbers], Launch]:
+    """D (m, n) = A (m, k) times the transpose of B (n, k); `transposed`: memory has A and B as (k, m) and (k, n)."""
+
+    def make(rng: np.random.Generator, numbers: Numbers) -> Launch:
+        a, b = (random(rng, numbers, shape, np.dtype(dtype)) for shape, dtype in (((m, k), a_type), ((n, k), b_type)))
+        expected, magnitude = product(a, b)
+        stored = [np.ascontiguousarray(each.T if transposed else each) for each in (a, b)]
+        d = np.full((m, n), _UNTOUCHED, np.dtype(d_type))
+        return Launch([*stored, d], [Output(2, expected, bound(magnitude, k, d.dtype))])
+
+    return make
+
+
+def _tf32_mn_major(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    m, n, k = 128, 256, 64
+    a, b = (random(rng, numbers, shape, np.float32) for shape in ((m, k), (n, k)))
+    expected, magnitude = product(tf32(a), tf32(b))
+    stored = [np.ascontiguousarray(each.T) for each in (a, b)]
+    return Launch([*stored, _result((m, n))], [Output(2, expected, bound(magnitude, k, np.float32))])
+
+
+def _zero_columns(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """Column j of D is row j + 2 of B; of every 7 the first 3 are zero."""
+    m, n, k, shift = 32, 64, 64, 2
+    a, b = random(rng, numbers, (m, k), np.float16), random(rng, numbers, (n + shift, k), np.float16)
+    used = b[shift:] * (np.arange(n) % 7 >= 3)[:, None].astype(np.float16)
+    expected, magnitude = product(a, used)
+    return Launch([a, b, _result((m, n))], [Output(2, expected, bound(magnitude, k, np.float32))])
+
+
+def _convolution(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """A filter of 3 x 3 over an image of 8 x 32 pixels, with zeros around it, as nine products of shifted images."""
+    height, width, channels = 8, 32, 64
+    image = random(rng, numbers, (height, width, channels), np.float16)
+    filters = random(rng, numbers, (3, 3, channels, channels), np.float16)
+    padded = np.pad(image, ((1, 1), (1, 1), (0, 0)))
+    expected = np.zeros((channels, height * width))
+    magnitude = np.zeros_like(expected)
+    for row in range(3):
+        for column in range(3):
+            window = padded[row : row + height, column : column + width].reshape(-1, channels)
+            for total, part in zip((expected, magnitude), product(filters[row, column], window), strict=True):
+                total += part
+    # In memory: rows of zeros above and below, and one more pixel at either end, which must not matter.
+    stored = np.full((322, channels), 3, np.float16)
+    stored[1:-1] = np.pad(image, ((1, 1), (0, 0), (0, 0))).reshape(-1, channels)
+    outputs = [Output(2, expected, bound(magnitude, 9 * channels, np.float32))]
+    return Launch([stored, filters, _result(expected.shape)], outputs)
+
+
+def _block_scaled(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """Every 16 elements of a row share a factor; factors lie in blocks of 128 rows by 4, rows r % 32 together."""
+    m, n, k = 256, 512, 1024
+    a, b = (random(rng, numbers, (rows, k), ml_dtypes.float4_e2m1fn) for rows in (m, n))
+    scaled: list[Array] = []
+    factors: list[Array] = []
+    for each in (a, b):
+        shape = (len(each), k // 16)
+        if numbers == "integers":
+            factor = (2.0 ** rng.integers(-1, 3, shape)).astype(ml_dtypes.float8_e4m3fn)
+        else:
+            factor = np.abs(rng.standard_normal(shape)).astype(ml_dtypes.float8_e4m3fn)
+        scaled.append(each.astype(np.float64) * np.repeat(factor.astype(np.float64), 16, axis=1))
+        blocks = factor.view(np.uint8).reshape(len(each) // 128, 4, 32, k // 64, 4)
+        factors.append(np.ascontiguousarray(blocks.transpose(0, 3, 2, 1, 4)))
+    expected, magnitude = product(*scaled)
+    outputs = [Output(4, expected, bound(magnitude, k, np.float32))]
+    return Launch([pack_e2m1(a), pack_e2m1(b), *factors, _result((m, n))], outputs)
+
+
+def _memories(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    x, s = random(rng, numbers, (8, 64), np.float16), random(rng, numbers, (32, 4), np.float32)
+    y, d = np.full((8, 64), _UNTOUCHED, np.float16), _result((2, 128, 112))
+    return Launch([x, y, d, s], [Output(1, x.copy()), Output(2, np.full(d.shape, 2.0)), Output(3, s.copy())])
+
+
+def _registers(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    x = random(rng, numbers, (8, 16), np.float32)
+    return Launch([x, _result((8, 16))], [Output(1, x.copy())])
+
+
+def _result(shape: tuple[int, ...]) -> Array:
+    return np.full(shape, _UNTOUCHED, np.float32)
+
+
+_F16, _BF16, _E4M3, _E5M2 = np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
+
+_TABLE = (
+    Example("layouts", "memories", _memories),
+    Example("layouts", "registers", _registers, block=352),
+    Example("mma_m8n8k4_f16_gemm", "hgemm", _gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
+    Example("mma_m8n8k4_f64_gemm", "dgemm", _gemm(256, 192, 128, float, float, float), some=(2, 2), tile=(64, 64)),
+    Example("tcgen05_conv_zero_columns", "conv", _convolution, some=(2, 1), tile=(64, 128)),
+    Example("tcgen05_fp8_gemm", "fp8_gemm", _gemm(256, 512, 512, _E4M3, _E5M2), some=(2, 2), tile=(128, 128)),
+    Example("tcgen05_gemm", "gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 2), tile=(128, 256)),
+    Example("tcgen05_gemm_explicit", "gemm_explicit", _gemm(128, 256, 256, _F16, _F16)),
+    Example(
+        "tcgen05_gemm_mn_major",
+        "gemm_mn_major",
+        _gemm(256, 128, 128, _BF16, _BF16, transposed=True),
+        one=(1, 2),
+        some=(1, 4),
+        tile=(64, 128),
+    ),
+    Example(
+        "tcgen05_i8_gemm", "i8_gemm", _gemm(256, 256, 512, np.int8, np.int8, np.int32), some=(2, 2), tile=(128, 128)
+    ),
+    Example("tcgen05_nvfp4_block_scaled_gemm", "nvfp4_gemm", _block_scaled, some=(2, 2), tile=(128, 256)),
+    Example("tcgen05_tf32_mn_major_gemm", "tf32_mn_major", _tf32_mn_major, some=(2, 1), tile=(128, 128)),
+    Example("tcgen05_ws_zero_columns", "ws_zero_columns", _zero_columns),
+)
+
+
+def test_every_example_is_in_the_table():
+    kernels = {
+        (path.stem, name)
+        for path in _EXAMPLES.glob("*.mlir")
+        for name in re.findall(r"tirx\.kernel @(\w+)", path.read_text())
+    }
+    assert kernels == {(example.file, example.entry) for example in _TABLE}
+
+
+@cache
+def _lowered(file: str) -> str:
+    return tirx.compile((_EXAMPLES / f"{file}.mlir").read_text())
+
+
+def _check(example: Example, numbers: Numbers, grid: tuple[int, int], *, seed: int | None, check: bool) -> None:
+    launch = example.make(np.random.default_rng(len(example.entry)), numbers)
+    run(_lowered(example.file), example.entry, grid, example.block, launch.arguments, seed=seed, check=check)
+    for output in launch.outputs:
+        result = launch.arguments[output.index].astype(np.float64)
+        written = np.zeros(result.shape, np.bool_)
+        rows, columns = (None, None) if example.tile is None else (example.tile[0] * grid[1], example.tile[1] * grid[0])
+        written[:rows, ..., :columns] = True
+        off = np.abs(result - output.expected) - output.tolerance
+        assert not (off > 0)[written].any(), f"at {np.argwhere((off > 0) & written)[:5].tolist()}"
+        assert (result[~written] == _UNTOUCHED).all(), "written by no block of the grid"
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("example", _TABLE, ids=lambda example: example.entry)
+def test_integers(example: Example, seed: int | None):
+    launch = example.make(np.random.default_rng(0), "integers")
+    for output in launch.outputs:
+        assert np.array_equal(output.expected, output.expected.astype(np.float32)), "all sums are exact"
+    _check(example, "integers", example.one, seed=seed, check=True)
+
+
+@pytest.mark.parametrize("example", _TABLE, ids=lambda example: example.entry)
+def test_normal(example: Example):
+    _check(example, "normal", example.some, seed=None, check=False)
