@@ -72,7 +72,7 @@ class Strand:
     """
 
     __slots__ = (
-        "cta", "first", "last", "banks", "states", "lanes", "pc", "mask", "frames", "wait", "timed_out",
+        "cta", "first", "last", "banks", "states", "lanes", "pc", "mask", "frames", "wait", "timed_out", "refused",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
@@ -87,6 +87,7 @@ class Strand:
         self.frames = frames
         self.wait: Wait | None = None
         self.timed_out = False
+        self.refused = False  # the last mbarrier.try_wait or test_wait returned false
 
     @property
     def warps(self) -> int:

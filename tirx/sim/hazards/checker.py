@@ -49,6 +49,9 @@ class Checker(Monitor):
         if snapshot is not None and len(threads):
             self._clocks.acquire(threads, snapshot)
 
+    def knows(self, threads: Array, snapshot: Snapshot) -> bool:
+        return snapshot is None or self._clocks.knows(threads, snapshot)
+
     def relaxed(self, threads: Array) -> Snapshot:
         snapshot = self._clocks.nothing()
         snapshot[Row.TENSOR_SENT] = self._clocks.known[Row.TENSOR_SENT, threads].max(axis=0)

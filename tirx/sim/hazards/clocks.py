@@ -47,6 +47,9 @@ class Clocks:
         known = self.known[:_SHARED_ROWS]
         known[:, threads] = np.maximum(known[:, threads], snapshot[:, None])
 
+    def knows(self, threads: Array, snapshot: Array) -> bool:
+        return bool((self.known[:_SHARED_ROWS, threads] >= snapshot[:, None]).all())
+
     def own(self, row: Row, threads: Array, instants: Array | int | None = None) -> None:
         """Each of `threads` may rely on its own effects until now (or until `instants`)."""
         until = self.now if instants is None else instants

@@ -33,6 +33,10 @@ class Monitor:
     def acquire(self, threads: Array, snapshot: Snapshot) -> None:
         """`threads` know of what was released."""
 
+    def knows(self, threads: Array, snapshot: Snapshot) -> bool:
+        """Whether all that was released has been acquired by `threads` already."""
+        return True
+
     def relaxed(self, threads: Array) -> Snapshot:
         """What travels with a synchronisation that is `.relaxed`."""
         return None

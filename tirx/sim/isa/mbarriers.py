@@ -171,16 +171,24 @@ def _wait(decoder: Decoder, operation: str) -> Step:
                 result |= own & mask & (where == np.uint64(address))
             return result
 
+        def at(address: int) -> Array:
+            return strand.cta.threads(strand, done & (where == np.uint64(address)))
+
         done = completed()
+        monitor = strand.cta.monitor
+        known = all(monitor.knows(at(address), barrier.visible) for address, barrier in barriers.items())
+        if not strand.refused and not known:
+            # It might not be complete yet: programs that do not try again are found out.
+            done = np.zeros_like(done)
         random = strand.cta.launch.random
         spurious = random is not None and random.random() < _SPURIOUS
-        if may_block and not done.any() and not strand.timed_out and not spurious:
+        if may_block and not done.any() and strand.refused and not strand.timed_out and not spurious:
             strand.wait = Wait(lambda: bool(completed().any()), _reason(barriers, phase, mask), may_time_out=True)
             return Outcome.RETRY
         strand.timed_out = False
-        monitor = strand.cta.monitor
+        strand.refused = not done.any()
         for address, barrier in barriers.items():
-            threads = strand.cta.threads(strand, done & (where == np.uint64(address)))
+            threads = at(address)
             if len(threads):
                 (monitor.acquire_relaxed if relaxed else monitor.acquire)(threads, barrier.visible)
         put(strand, mask, done)
