@@ -16,7 +16,7 @@ _TOKEN = re.compile(
     | (?P<string>"[^"\n]*")
     | (?P<number>0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | 0[xX][0-9a-fA-F]+U?\b | 0[bB][01]+U?\b
                | \d+\.\d*(?:[eE][+-]?\d+)? | \.\d+(?:[eE][+-]?\d+)?\b | \d+[eE][+-]?\d+ | \d+U?\b)
-    | (?P<word>[.%$_A-Za-z][\w$]*(?:(?:\.|::)[\w$]+)*)
+    | (?P<word>\.[\w$]+(?:::[\w$]+)* | [%$_A-Za-z][\w$]*(?:(?:\.|::)[\w$]+)*)
     | (?P<punctuation>[{}()\[\],;:|!@<>=+\-*/~&^?])
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
