@@ -18,6 +18,7 @@ from tirx.sim.isa import (
     move,
     synchronize,
     tcgen05,
+    video,
     warp,
     wmma,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "move",
     "synchronize",
     "tcgen05",
+    "video",
     "warp",
     "wmma",
 ]

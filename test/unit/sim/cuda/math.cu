@@ -12,10 +12,10 @@
 FUNCTIONS(math_f32, float, sinf(x), cosf(x), tanf(x), expf(x), exp2f(x), exp10f(x), expm1f(x), logf(y), log2f(y), log10f(y),
           log1pf(y), powf(y, x), sqrtf(y), cbrtf(x), erff(x), erfcf(x), tanhf(x), sinhf(x), atanf(x), atan2f(x, y),
           asinf(x / 10), hypotf(x, y), fmodf(x, y), floorf(x), ceilf(x), truncf(x), rintf(x), roundf(x), tgammaf(y), lgammaf(y),
-          normcdff(x), sinpif(x), j0f(x))
+          normcdff(x), sinpif(x))
 FUNCTIONS(math_f64, double, sin(x), cos(x), tan(x), exp(x), exp2(x), expm1(x), log(y), log2(y), log1p(y), pow(y, x), sqrt(y),
           cbrt(x), erf(x), erfc(x), tanh(x), atan(x), atan2(x, y), acos(x / 10), hypot(x, y), fmod(x, y), floor(x), ceil(x),
-          trunc(x), rint(x), round(x), x / y, 1 / y, tgamma(y))
+          trunc(x), rint(x), round(x), x / y, 1 / y)
 FUNCTIONS(fast_f32, float, __sinf(x), __cosf(x), __expf(x), __logf(y), __log2f(y), __powf(y, x), __fdividef(x, y), __frsqrt_rn(y),
           rsqrtf(y), __tanf(x), __exp10f(x), __saturatef(x))
 FUNCTIONS(rounded_f32, float, __fadd_rn(x, y), __fadd_rz(x, y), __fadd_ru(x, y), __fadd_rd(x, y), __fmul_rn(x, y), __fmul_rz(x, y),
