@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from cuda_programs import Program, program
+from unit.sim.cuda_programs import Program, program
 
 from tirx.sim import SimError, run
 

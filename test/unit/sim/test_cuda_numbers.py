@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from cuda_programs import Program, program
+from unit.sim.cuda_programs import Program, program
 
 from tirx.sim import run
 

@@ -1,4 +1,4 @@
-"""The CUDA C++ programs in unit/sim/cuda: their PTX as it is kept there, or compiled anew where nvcc is."""
+"""The CUDA C++ programs in cuda/: their PTX as it is kept there, or compiled anew where nvcc is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-_FOLDER = Path(__file__).parent / "unit" / "sim" / "cuda"
+_FOLDER = Path(__file__).parent / "cuda"
 _ARCHITECTURE = re.compile(r"// nvcc -ptx -arch=(sm_\d+a?)\n")
 # What is compiled anew without being asked for: a second each. TIRX_RECOMPILE=1 does it for all programs.
 _QUICK = ("transpose", "integers")
@@ -52,7 +52,7 @@ def _compiled(name: str) -> str:
 
 @dataclass(frozen=True)
 class Program:
-    """unit/sim/cuda/`name`.cu"""
+    """cuda/`name`.cu"""
 
     name: str
     anew: bool
