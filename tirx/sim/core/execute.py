@@ -42,6 +42,9 @@ def run_strand(strand: Strand, limit: int) -> int:
             if op.guard is not None:
                 holds = op.guard(strand, mask)
                 mask = mask & (~holds if op.negated else holds)
+                if strand.warps > 1 and _is_aligned(op.opcode) and mask.any() and not np.array_equal(mask, strand.mask):
+                    _split_by(strand, mask)
+                    return executed
             step = op.step
             if step is None:
                 if not _transfer(strand, op, mask):
@@ -65,6 +68,11 @@ def run_strand(strand: Strand, limit: int) -> int:
     finally:
         launch.executed += executed
     return executed
+
+
+def _is_aligned(opcode: str) -> bool:
+    """Whether all threads of a warp have to execute the instruction together."""
+    return ".aligned" in opcode or opcode.startswith("bar.")
 
 
 def _transfer(strand: Strand, op: Op, mask: Mask) -> bool:

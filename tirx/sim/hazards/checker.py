@@ -77,7 +77,10 @@ class Checker(Monitor):
         self._ordered[place] = after if before is None else np.maximum(before, after)
 
     def proxy_fence(self, threads: Array) -> None:
-        # Of the thread's own writes: it is the writer that has to fence, before it synchronises.
+        # Of all writes that the thread knows of: the fence may come before or behind the synchronisation with the
+        # writer (section 8.9.5: it has to be on the path of causality order).
+        known = self._clocks.known
+        known[Row.PROXY, threads] = np.maximum(known[Row.PROXY, threads], known[Row.GENERIC, threads])
         self._clocks.own(Row.PROXY, threads)
         self._fenced[threads] = self._clocks.now
 

@@ -192,5 +192,5 @@ class SharedShadow:
             )
         raise SimError(
             f"{what} shared address {byte:#x}, which thread {writer} has written through the generic proxy: "
-            "expected fence.proxy.async in that thread, and then a synchronisation with the issuing one"
+            "expected a synchronisation with it, and fence.proxy.async before or after that"
         )
