@@ -1,6 +1,8 @@
-"""Groups of asynchronous copies of each thread: cp.async and cp.async.bulk commit and wait for them in order."""
+"""Groups of asynchronous operations, which are committed and waited for in order: cp.async, cp.async.bulk, wgmma."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,3 +35,39 @@ class CopyGroups:
                 marks[index] = max(groups[:done])
                 del groups[:done]
         return marks
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """wgmma.mma_async of a warp: the rows of `Strand.states` of the registers they write, and the last instant."""
+
+    registers: frozenset[int] = frozenset()
+    instant: int = 0
+
+    def joined(self, other: Products) -> Products:
+        return Products(self.registers | other.registers, max(self.instant, other.instant))
+
+
+class ProductGroups:
+    """Those of a warp that have not been waited for."""
+
+    def __init__(self) -> None:
+        self._open = Products()
+        self._groups: list[Products] = []
+
+    def issued(self, registers: frozenset[int], instant: int) -> None:
+        self._open = self._open.joined(Products(registers, instant))
+
+    def commit(self) -> None:
+        self._groups.append(self._open)
+        self._open = Products()
+
+    def wait(self, pending: int) -> Products:
+        """All but the last `pending` groups complete: what is done, without the registers that others still write."""
+        count = max(len(self._groups) - pending, 0)
+        done, self._groups = self._groups[:count], self._groups[count:]
+        busy = frozenset[int]().union(self._open.registers, *(group.registers for group in self._groups))
+        complete = Products()
+        for group in done:
+            complete = complete.joined(group)
+        return Products(complete.registers - busy, complete.instant)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tirx.sim.core.barrier import CtaBarriers, WarpBarriers
-from tirx.sim.core.copies import CopyGroups
+from tirx.sim.core.copies import CopyGroups, ProductGroups
 from tirx.sim.core.mbarrier import MAX_COUNT, Mbarrier
 from tirx.sim.core.strand import WARP, Frame, RegisterState, Strand
 from tirx.sim.core.types import Array, Mask, RegisterFile
@@ -67,6 +67,7 @@ class Cta:
         self.mbarriers: dict[int, Mbarrier] = {}
         self.copies = CopyGroups(count)
         self.bulk_copies = CopyGroups(count)
+        self.warpgroup_products = [ProductGroups() for _ in range(warps)]
         self.cluster_generation = np.zeros(count, np.int64)
         self.strands: list[Strand] = []
         if launch.interleaves:

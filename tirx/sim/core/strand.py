@@ -31,7 +31,8 @@ class RegisterState(enum.IntEnum):
 
     UNDEFINED = 0
     DEFINED = 1
-    PENDING = 2  # an asynchronous load will write it
+    PENDING = 2  # a tcgen05.ld will write it
+    ACCUMULATING = 3  # a wgmma.mma_async will write it
 
 
 @dataclass(slots=True)

@@ -136,7 +136,7 @@ class Checker(Monitor):
     # Async proxy
 
     def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:
-        self._shared[rank].async_read(offsets, thread, what, bulk)
+        self._shared[rank].async_read(offsets, thread, what, Row.BULK_READ if bulk else Row.TENSOR_DONE)
 
     def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         self._shared[rank].async_write(offsets, thread, what)
@@ -148,6 +148,15 @@ class Checker(Monitor):
 
     def bulk_read_done(self, thread: int) -> None:
         self._clocks.own(Row.BULK_READ, np.array([thread]))
+
+    def warpgroup_read(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+        self._shared[rank].async_read(offsets, thread, what, Row.WARPGROUP_READ)
+
+    def warpgroup_read_done(self, thread: int, instant: int) -> None:
+        # Every thread of the warp knows it.
+        lanes = np.arange(thread, thread + _WARP)
+        known = self._clocks.known[Row.WARPGROUP_READ]
+        known[lanes, thread] = np.maximum(known[lanes, thread], instant)
 
     def committed(self, thread: int) -> Snapshot:
         snapshot = self._clocks.release(np.array([thread]))

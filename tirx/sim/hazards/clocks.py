@@ -20,8 +20,9 @@ class Row(enum.IntEnum):
     BULK_WRITTEN = 5  # completed bulk copies to shared memory
     BULK_READ = 6  # bulk copies that have read shared memory
     COPIED = 7  # completed cp.async
-    TENSOR_SENT = 8  # tcgen05 order received, or published by fence::before_thread_sync
-    TENSOR_ORDER = 9  # tcgen05 order in force (fence::after_thread_sync)
+    WARPGROUP_READ = 8  # wgmma.mma_async that have read shared memory
+    TENSOR_SENT = 9  # tcgen05 order received, or published by fence::before_thread_sync
+    TENSOR_ORDER = 10  # tcgen05 order in force (fence::after_thread_sync)
 
 
 _SHARED_ROWS = int(Row.TENSOR_ORDER)

@@ -104,6 +104,12 @@ class Monitor:
     def bulk_read_done(self, thread: int) -> None:
         """cp.async.bulk.wait_group(.read): the bulk copies issued by `thread` have read their sources."""
 
+    def warpgroup_read(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+        """Bytes are read by wgmma.mma_async of the warp of `thread`, its first."""
+
+    def warpgroup_read_done(self, thread: int, instant: int) -> None:
+        """wgmma.wait_group: the wgmma.mma_async of the warp until `instant` have completed."""
+
     def committed(self, thread: int) -> Snapshot:
         """What tcgen05.commit will give to those who wait for its mbarrier."""
         return None

@@ -25,6 +25,13 @@ class Writer(enum.IntEnum):
 # Which row of the clocks says that a write is complete.
 _COMPLETION = np.array([Row.GENERIC, Row.BULK_WRITTEN, Row.GENERIC, Row.COPIED])
 
+# Who reads through the async proxy, and what says that it has.
+_READERS = {
+    Row.BULK_READ: ("a bulk copy", "cp.async.bulk.wait_group"),
+    Row.TENSOR_DONE: ("tcgen05", "the mbarrier of a tcgen05.commit"),
+    Row.WARPGROUP_READ: ("wgmma", "wgmma.wait_group"),
+}
+
 
 class SharedShadow:
     """`size` bytes; `warps` of the cluster may access them."""
@@ -40,10 +47,10 @@ class SharedShadow:
         self._reader: Array = np.zeros((warps, size), np.int32)
         self._read_time: Array = np.zeros((warps, size), np.int32)
         self._warp_reads: Mask = np.zeros(warps, np.bool_)
-        # The last reader through the async proxy: the issuing thread, and whether by a bulk copy.
+        # The last reader through the async proxy: the issuing thread, and the row that says that it is done.
         self._async_reader: Array = np.zeros(size, np.int32)
         self._async_time: Array = np.zeros(size, np.int32)
-        self._async_bulk: Mask = np.zeros(size, np.bool_)
+        self._async_row: Array = np.zeros(size, np.uint8)
         self._async_reads = False
 
     # Generic proxy
@@ -136,13 +143,11 @@ class SharedShadow:
         if not self._async_reads:
             return
         times = self._async_time[places]
-        readers, bulk = self._async_reader[places], self._async_bulk[places]
-        rows = np.where(bulk, int(Row.BULK_READ), int(Row.TENSOR_DONE))
+        readers, rows = self._async_reader[places], self._async_row[places]
         bad = (times > 0) & (self._clocks.known[rows, users, readers] < times)
         if bad.any():
             place = tuple(np.argwhere(bad)[0])
-            reader = "a bulk copy" if bulk[place] else "tcgen05"
-            waited = "cp.async.bulk.wait_group" if bulk[place] else "the mbarrier of a tcgen05.commit"
+            reader, waited = _READERS[Row(int(rows[place]))]
             raise SimError(
                 f"shared address {int(places[place]):#x} is written by thread {int(users[place])} while {reader} may "
                 f"still read it: {waited} was not waited for"
@@ -162,12 +167,12 @@ class SharedShadow:
 
     # Async proxy
 
-    def async_read(self, places: Array, thread: int, what: str, bulk: bool) -> None:
+    def async_read(self, places: Array, thread: int, what: str, row: Row) -> None:
         self._refuse_mbarrier(places, what)
         self._require_written(places, what)
         self._async_order(places, thread, f"{what} reads")
         self._async_reader[places], self._async_time[places] = thread, self._clocks.now
-        self._async_bulk[places] = bulk
+        self._async_row[places] = row
         self._async_reads = True
 
     def async_write(self, places: Array, thread: int, what: str) -> None:
@@ -181,7 +186,9 @@ class SharedShadow:
         times, writers, kinds = self._write_time[places], self._writer[places], self._write_kind[places]
         bulk = kinds == Writer.BULK
         rows = np.where(bulk, int(Row.BULK_WRITTEN), int(Row.PROXY))
-        bad = (times > 0) & (self._clocks.known[rows, thread, writers] < times)
+        known = self._clocks.known
+        bad = (times > 0) & (known[rows, thread, writers] < times)
+        bad |= (kinds == Writer.COPY) & (known[Row.COPIED, thread, writers] < times)
         if not bad.any():
             return
         first = int(np.argmax(bad))

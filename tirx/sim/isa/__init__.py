@@ -20,6 +20,7 @@ from tirx.sim.isa import (
     tcgen05,
     video,
     warp,
+    wgmma,
     wmma,
 )
 
@@ -41,5 +42,6 @@ __all__ = [
     "tcgen05",
     "video",
     "warp",
+    "wgmma",
     "wmma",
 ]

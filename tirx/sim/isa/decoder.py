@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from tirx.sim.core.strand import RegisterState, Strand
-from tirx.sim.core.types import B64, TYPES, U32, Array, Function, Mask, PtxType, bits_type
+from tirx.sim.core.types import B32, B64, TYPES, U32, Array, Function, Mask, PtxType, bits_type
 from tirx.sim.errors import SimError
 from tirx.sim.isa.special import SPECIAL_REGISTERS
 from tirx.sim.memory.addresses import GENERIC_BASE
@@ -19,6 +19,7 @@ from tirx.sim.program.symbols import Place, Symbols
 from tirx.sim.reader.syntax import Address, Immediate, Instruction, Name, Negated, Operand, Pair, Vector
 
 _DEFINED, _PENDING = np.uint8(RegisterState.DEFINED), np.uint8(RegisterState.PENDING)
+_ACCUMULATING = np.uint8(RegisterState.ACCUMULATING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,25 @@ class AddressSource:
 
     values: Source
     space: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A register of wgmma.mma_async."""
+
+    register: Register
+
+    def read(self, strand: Strand, mask: Mask) -> Array:
+        """The value, as uint32."""
+        state = self.register.state
+        if state >= 0 and (strand.states[state][mask] == RegisterState.UNDEFINED).any():
+            raise SimError(f"register {self.register.name} is read but was never written")
+        return strand.banks[B32.bank][self.register.row]
+
+    def write(self, strand: Strand, mask: Mask, values: Array) -> None:
+        np.copyto(strand.banks[B32.bank][self.register.row], values, where=mask)
+        if self.register.state >= 0:
+            strand.states[self.register.state][mask] = _ACCUMULATING
 
 
 class Decoder:
@@ -197,6 +217,8 @@ class Decoder:
                 bad = mask & (states != _DEFINED)
                 if (states[bad] == _PENDING).any():
                     raise SimError(f"register {name} is read before tcgen05.wait::ld", where=strand.describe(bad))
+                if (states[bad] == _ACCUMULATING).any():
+                    raise SimError(f"register {name} is read before wgmma.wait_group", where=strand.describe(bad))
                 raise SimError(f"register {name} is read but was never written", where=strand.describe(bad))
             values = strand.banks[bank][row]
             return values.astype(unsigned).view(dtype) if narrow else values
@@ -316,10 +338,23 @@ class Decoder:
             states = strand.states[state]
             if (states[mask] == _PENDING).any():
                 raise SimError(f"register {name} is written while a tcgen05.ld to it is not waited for")
+            if (states[mask] == _ACCUMULATING).any():
+                raise SimError(f"register {name} is written while a wgmma.mma_async to it is not waited for")
             states[mask] = after
             written(strand, mask, values)
 
         return watched
+
+    def accumulator(self, which: int | Operand) -> Accumulator:
+        """A register of 32 bits that wgmma.mma_async reads and writes, though one before it may not have completed."""
+        operand = self.operand(which)
+        register = self.register(operand.name) if isinstance(operand, Name) else None
+        if register is None or register.type.bits != 32:
+            raise self.error("expected a register of 32 bits")
+        self.uses.append(register)
+        self.definitions.append(register)
+        self.pending.append(register)
+        return Accumulator(register)
 
     # Addresses
 

@@ -55,6 +55,12 @@ def matrix_fragment(operand: Operand, m: int, k: int, bits: int) -> Fragment:
     return _fragment(_GROUP + 8 * (register % halves), depth)
 
 
+def wide_accumulator(n: int) -> Fragment:
+    """The 16 rows of a warp of D of wgmma, `n` columns: tiles of 16x8 side by side."""
+    element = np.arange(n // 2)[:, None]
+    return _fragment(_GROUP + 8 * (element >> 1 & 1), 8 * (element >> 2) + 2 * _THREAD + (element & 1))
+
+
 def quad_fragment(operand: Operand, layout: str) -> Fragment:
     """f16 m8n8k4: four products 8x8x4; `layout` is row or col, for C and D their type."""
     high, thread = 4 * (_LANE >= 16), _LANE % 4

@@ -165,12 +165,12 @@ def reader(decoder: Decoder, index: int, elements: int, element: str, registers:
 
     def read(strand: Strand, mask: Mask) -> Array:
         words = np.stack([source(strand, mask) for source in sources])
-        return _elements(words, element, bits)[:elements].reshape(elements, -1, WARP)
+        return elements_of(words, element)[:elements].reshape(elements, -1, WARP)
 
     return read
 
 
-def _elements(words: Array, element: str, bits: int) -> Array:
+def elements_of(words: Array, element: str) -> Array:
     """Registers (count, lanes) to float64 (count * elements of a register, lanes), the lowest bits first."""
     if element == "f64":
         return words
@@ -178,6 +178,7 @@ def _elements(words: Array, element: str, bits: int) -> Array:
         return words.view(np.float32).astype(np.float64)
     if element == "s32":
         return words.view(np.int32).astype(np.float64)
+    bits = _BITS[element]
     count = 32 // bits
     if bits < 8:
         shifts = np.arange(0, 32, bits, dtype=np.uint32)[None, :, None]
@@ -197,14 +198,15 @@ def writer(decoder: Decoder, elements: int, element: str) -> Writer:
     puts: list[Destination] = [decoder.destination(item, register_type) for item in items]
 
     def write(strand: Strand, mask: Mask, values: Array, saturate: bool) -> None:
-        registers = _registers(values.reshape(elements, -1), element, saturate)
+        registers = registers_of(values.reshape(elements, -1), element, saturate)
         for index, put in enumerate(puts):
             put(strand, mask, registers[index])
 
     return write
 
 
-def _registers(values: Array, element: str, saturate: bool) -> Array:
+def registers_of(values: Array, element: str, saturate: bool) -> Array:
+    """The inverse, of results (count * elements of a register, lanes) in float64, rounded once."""
     if element == "f64":
         return values
     if element == "s32":

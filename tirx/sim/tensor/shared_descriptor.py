@@ -41,6 +41,9 @@ _CHUNK = 16
 _START, _LEADING, _STRIDE = (0, 14), (16, 14), (32, 14)
 _CONSTANT, _BASE_OFFSET, _ABSOLUTE, _MODE = (46, 3), (49, 3), (52, 1), (61, 3)
 _RESERVED = ((14, 2), (30, 2), (53, 8))
+# wgmma: the numbers here of its swizzle modes none, 128B, 64B, 32B.
+_WGMMA_MODES = (0, 2, 4, 6)
+_WGMMA_RESERVED = ((14, 2), (30, 2), (46, 3), (52, 10))
 
 
 class SharedDescriptor:
@@ -69,6 +72,17 @@ class SharedDescriptor:
             self._illegal(f"swizzle mode {self._field(_MODE)} does not exist")
         self.number = self._field(_MODE)
         self.mode = SWIZZLE_MODES[self.number]
+
+    @classmethod
+    def of_wgmma(cls, bits: int, what: str) -> SharedDescriptor:
+        """A descriptor of wgmma (section 9.7.15.5.1): the same layouts, but the mode is in bits 62-63, and no constant."""
+        mode = _WGMMA_MODES[bits >> 62 & 3]
+        for low, width in _WGMMA_RESERVED:
+            if bits >> low & ((1 << width) - 1):
+                raise SimError(
+                    f"illegal shared memory descriptor {bits:#018x} of {what}: bits {low}-{low + width - 1} must be zero"
+                )
+        return cls(bits & ((1 << _MODE[0]) - 1) | 1 << _CONSTANT[0] | mode << _MODE[0], what)
 
     def _field(self, field: tuple[int, int]) -> int:
         low, width = field

@@ -1,0 +1,229 @@
+"""
+wgmma: products of the matrices of four warps, asynchronous (PTX ISA, section 9.7.15).
+
+A warp needs nothing of the others: it computes its 16 rows of D when it executes the instruction, from its rows of A and
+all of B. What the others of the warpgroup must not do meanwhile is the business of the monitor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx.sim.core.strand import WARP, Outcome, RegisterState, Strand
+from tirx.sim.core.types import B64, PRED, Array, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.isa.decoder import Accumulator, Decoder, uniform
+from tirx.sim.isa.fragments import from_matrices, matrix_fragment, to_matrices, wide_accumulator
+from tirx.sim.isa.mma_sync import elements_of, reader, registers_of
+from tirx.sim.isa.registry import instruction
+from tirx.sim.numerics.formats import decode_elements
+from tirx.sim.numerics.products import product
+from tirx.sim.program.code import Step
+from tirx.sim.reader.syntax import Vector
+from tirx.sim.tensor.shared_descriptor import SharedDescriptor
+
+_WARPGROUP = 4
+_ROWS = 16  # of D, for each warp
+_MAX_N = 256
+_MAX_PENDING = 7
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """K of an instruction and bytes of an element; types of D; whether A and B may be negated, and transposed."""
+
+    depth: int
+    size: int
+    results: tuple[str, ...]
+    negates: bool
+    transposes: bool
+
+
+# Types of A and B.
+_KINDS: dict[tuple[str, str], _Kind] = {
+    ("f16", "f16"): _Kind(16, 2, ("f16", "f32"), True, True),
+    ("bf16", "bf16"): _Kind(16, 2, ("f32",), True, True),
+    ("tf32", "tf32"): _Kind(8, 4, ("f32",), True, False),
+    **{(a, b): _Kind(32, 1, ("f16", "f32"), True, False) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
+    **{(a, b): _Kind(32, 1, ("s32",), False, False) for a in ("s8", "u8") for b in ("s8", "u8")},
+}
+
+
+@instruction("wgmma")
+def _wgmma(decoder: Decoder) -> Step:
+    operation = decoder.need(*_DECODERS)
+    decoder.need("sync")
+    decoder.need("aligned")
+    return _DECODERS[operation](decoder)
+
+
+def _fence(decoder: Decoder) -> Step:
+    """Instructions run in order here, so that registers need no fence."""
+    decoder.finish(0)
+    return lambda strand, mask: strand.cta.require_converged(strand, mask, "wgmma.fence")
+
+
+def _commit(decoder: Decoder) -> Step:
+    decoder.finish(0)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        strand.cta.require_converged(strand, mask, "wgmma.commit_group")
+        for warp in range(strand.warp, strand.warp + strand.warps):
+            strand.cta.warpgroup_products[warp].commit()
+
+    return step
+
+
+def _wait(decoder: Decoder) -> Step:
+    decoder.finish(1)
+    pending = decoder.constant(0)
+    if not 0 <= pending <= _MAX_PENDING:
+        raise decoder.error(f"expected a number of groups from 0 to {_MAX_PENDING}, found {pending}")
+
+    def step(strand: Strand, mask: Mask) -> None:
+        cta = strand.cta
+        cta.require_converged(strand, mask, "wgmma.wait_group")
+        for index in range(strand.warps):
+            done = cta.warpgroup_products[strand.warp + index].wait(pending)
+            if done.registers:
+                own = strand.states[:, index * WARP : (index + 1) * WARP]
+                own[sorted(done.registers)] = RegisterState.DEFINED
+            cta.monitor.warpgroup_read_done(cta.first_thread + (strand.warp + index) * WARP, done.instant)
+
+    return step
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    n: int
+    kind: _Kind
+    result: str
+    types: tuple[str, str]
+    saturate: bool
+
+    @property
+    def elements(self) -> int:
+        """Of D, in a lane."""
+        return _ROWS * self.n // WARP
+
+
+def _form(decoder: Decoder) -> _Form:
+    shape = next((each for each in decoder.modifiers if re.fullmatch(r"m64n\d+k\d+", each)), None)
+    if shape is None:
+        raise decoder.error("expected a shape .m64nNkK")
+    decoder.modifiers.remove(shape)
+    saturate = decoder.flag("satfinite")
+    if len(decoder.modifiers) != 3:
+        raise decoder.error("expected the types of D, A and B")
+    result, a, b = decoder.modifiers
+    decoder.modifiers.clear()
+    n, depth = (int(number) for number in re.findall(r"\d+", shape)[1:])
+    kind = _KINDS.get((a, b))
+    if kind is None or result not in kind.results or depth != kind.depth:
+        raise decoder.error(f"wgmma .{shape}.{result}.{a}.{b} does not exist or is not simulated")
+    # Integers: 8, 16, 24, 32, then in steps of 16.
+    step = 16 if result == "s32" and n > 32 else 8
+    if not 8 <= n <= _MAX_N or n % step:
+        raise decoder.error(f"expected N from 8 to {_MAX_N} in steps of {step}, found {n}")
+    if saturate and result != "s32":
+        raise decoder.error("expected .satfinite with integers only")
+    return _Form(n, kind, result, (a, b), saturate)
+
+
+def _sign(decoder: Decoder, index: int) -> float:
+    value = decoder.constant(index, "1 or -1")
+    if value not in (1, -1):
+        raise decoder.error(f"expected 1 or -1 to multiply an operand with, found {value}")
+    return float(value)
+
+
+def _transposed(decoder: Decoder, index: int) -> bool:
+    value = decoder.constant(index, "0 or 1")
+    if value not in (0, 1):
+        raise decoder.error(f"expected 0 (K-major) or 1 (MN-major), found {value}")
+    return value == 1
+
+
+def _mma(decoder: Decoder) -> Step:
+    """d, a descriptor or registers, b descriptor, scale-d [, scale-a, scale-b [, transpose-a, transpose-b]]"""
+    form = _form(decoder)
+    kind = form.kind
+    in_registers = len(decoder.operands) > 1 and isinstance(decoder.operands[1], Vector)
+    transposes = kind.transposes * (1 if in_registers else 2)
+    decoder.finish(4 + 2 * kind.negates + transposes)
+    items = decoder.vector(0, form.elements // (2 if form.result == "f16" else 1))
+    accumulators = [decoder.accumulator(item) for item in items]
+    scale = decoder.source(3, PRED)
+    sign = _sign(decoder, 4) * _sign(decoder, 5) if kind.negates else 1.0
+    transpose_a = kind.transposes and not in_registers and _transposed(decoder, 6)
+    transpose_b = kind.transposes and _transposed(decoder, 6 if in_registers else 7)
+    fragment_a = matrix_fragment("a", _ROWS, kind.depth, 8 * kind.size)
+    fragment_d = wide_accumulator(form.n)
+    read_a = reader(decoder, 1, fragment_a.elements, form.types[0]) if in_registers else None
+    a_source = None if in_registers else decoder.source(1, B64)
+    b_source = decoder.source(2, B64)
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        cta = strand.cta
+        cta.require_converged(strand, mask, "wgmma.mma_async")
+        if strand.warps > 1 and (strand.warp % _WARPGROUP or strand.warps != _WARPGROUP):
+            return Outcome.SPLIT
+        if cta.thread_count % (_WARPGROUP * WARP) and strand.warp // _WARPGROUP == cta.thread_count // (_WARPGROUP * WARP):
+            raise SimError("wgmma needs warpgroups of 128 threads; the last of the block is smaller")
+        first = strand.warp % _WARPGROUP * _ROWS
+        rows = first + np.arange(strand.warps * _ROWS)
+        if read_a is None:
+            assert a_source is not None
+            a_bits = uniform(a_source(strand, mask), mask, "the descriptor of A")
+            left = _operand(strand, a_bits, rows, kind, form.types[0], transpose_a, "wgmma A")
+        else:
+            left = to_matrices(fragment_a, read_a(strand, mask), 1, _ROWS, kind.depth).reshape(-1, kind.depth)
+        b_bits = uniform(b_source(strand, mask), mask, "the descriptor of B")
+        right = _operand(strand, b_bits, np.arange(form.n), kind, form.types[1], transpose_b, "wgmma B")
+        total = sign * product(left, right).reshape(strand.warps, 1, _ROWS, form.n)
+        if uniform(scale(strand, mask), mask, "scale-d"):
+            words = np.stack([each.read(strand, mask) for each in accumulators])
+            old = elements_of(words, form.result).reshape(form.elements, -1, WARP)
+            total = total + to_matrices(fragment_d, old, 1, _ROWS, form.n)
+        values = from_matrices(fragment_d, total).reshape(form.elements, -1)
+        for each, word in zip(accumulators, registers_of(values, form.result, form.saturate), strict=True):
+            each.write(strand, mask, word)
+        _issued(strand, accumulators)
+        return None
+
+    return step
+
+
+def _operand(
+    strand: Strand, bits: int, rows: Array, kind: _Kind, element: str, transposed: bool, what: str
+) -> Array:
+    """Rows of an operand in shared memory, as float64 (rows, K)."""
+    cta = strand.cta
+    descriptor = SharedDescriptor.of_wgmma(bits, what)
+    if transposed:
+        addresses = descriptor.mn_major(rows, kind.depth, kind.size)
+    else:
+        addresses = descriptor.k_major(rows, kind.depth * kind.size)
+    flat = addresses.reshape(-1)
+    cta.check_shared(flat, 1, what)
+    for warp in range(strand.warp, strand.warp + strand.warps):
+        cta.monitor.warpgroup_read(cta.rank, flat, cta.first_thread + warp * WARP, what)
+    return decode_elements(cta.shared.data[addresses].reshape(len(rows), -1), element)
+
+
+def _issued(strand: Strand, accumulators: list[Accumulator]) -> None:
+    registers = frozenset(each.register.state for each in accumulators if each.register.state >= 0)
+    for warp in range(strand.warp, strand.warp + strand.warps):
+        strand.cta.warpgroup_products[warp].issued(registers, strand.cta.monitor.mark())
+
+
+_DECODERS: dict[str, Callable[[Decoder], Step]] = {
+    "fence": _fence,
+    "commit_group": _commit,
+    "wait_group": _wait,
+    "mma_async": _mma,
+}
