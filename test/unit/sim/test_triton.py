@@ -1,0 +1,110 @@
+"""Kernels compiled by Triton for sm_90a (wgmma) and sm_100a (tcgen05); triton/compile_kernels.py made their PTX."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tirx.sim import SimError, TensorMap, run
+
+_FOLDER = Path(__file__).parent / "triton"
+_WARPS = 4
+# Triton passes two pointers more: scratch memory, and that of its profiler.
+_SCRATCH = (0, 0)
+targets = pytest.mark.parametrize("target", ["sm90", "sm100"])
+
+
+def _ptx(name: str, target: str) -> str:
+    return (_FOLDER / f"{name}_{target}.ptx").read_text()
+
+
+@targets
+@pytest.mark.parametrize("n", [512, 700])
+def test_add(target: str, n: int) -> None:
+    rng = np.random.default_rng(1)
+    x, y = (rng.standard_normal(n).astype(np.float32) for _ in range(2))
+    out = np.zeros_like(x)
+    run(_ptx("add", target), "add", -(-n // 512), 32 * _WARPS, [x, y, out, n, *_SCRATCH])
+    np.testing.assert_array_equal(out, x + y)
+
+
+@targets
+@pytest.mark.parametrize("seed", [None, 1])
+def test_softmax(target: str, seed: int | None) -> None:
+    x = (np.random.default_rng(2).standard_normal((3, 200)) * 5).astype(np.float32)
+    out = np.zeros_like(x)
+    run(_ptx("softmax", target), "softmax", 3, 32 * _WARPS, [x, out, 200, *_SCRATCH], dynamic_shared=16, seed=seed)
+    powers = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out, powers / powers.sum(axis=1, keepdims=True), rtol=5e-6, atol=1e-30)
+
+
+def _matrices(m: int, n: int, k: int, transposed: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((m, k), (n, k) if transposed else (k, n)))
+    return a, b, np.zeros((m, n), np.float32)
+
+
+def _matmul(target: str, text: str, *, seed: int | None = None, check: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    m, n, k = 256, 128, 320
+    a, b, c = _matrices(m, n, k, False)
+    arguments = [a, b, c, m, n, k, *_SCRATCH]
+    run(text, "matmul", (m // 128, n // 64), 32 * _WARPS, arguments, dynamic_shared=73744, seed=seed, check=check)
+    return c, a.astype(np.float32) @ b.astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_matmul_with_wgmma(seed: int | None) -> None:
+    found, wanted = _matmul("sm90", _ptx("matmul", "sm90"), seed=seed)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_matmul_with_tcgen05(seed: int | None) -> None:
+    found, wanted = _matmul("sm100", _ptx("matmul", "sm100"), seed=seed, check=False)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_tcgen05_without_fences() -> None:
+    """Triton prints no tcgen05.fence, which the ISA wants between tcgen05.st, bar.sync and tcgen05.mma."""
+    with pytest.raises(SimError, match="without tcgen05.fence::before_thread_sync"):
+        _matmul("sm100", _ptx("matmul", "sm100"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("wgmma.wait_group.sync.aligned 0;", r"register %\w+ is read before wgmma.wait_group"),
+        ("fence.proxy.async.shared::cta;", "written through the generic proxy"),
+        ("cp.async.wait_group 	0;", "before the cp.async of thread 0 to it was waited for"),
+    ],
+)
+def test_missing_synchronisation(line: str, message: str) -> None:
+    """Without one of the instructions that order wgmma the kernel is wrong, and that is found."""
+    text = _ptx("matmul", "sm90")
+    assert line in text
+    with pytest.raises(SimError, match=message):
+        _matmul("sm90", text.replace(line, ""))
+
+
+def _descriptor(tensor: TensorMap) -> list[Any]:
+    """A tensor descriptor as Triton passes it: the map, the shape and the strides in elements."""
+    rows, columns = tensor.array.shape
+    return [tensor, rows, columns, columns, 1]
+
+
+@targets
+@pytest.mark.parametrize("seed", [None, 1])
+def test_matmul_with_tensor_maps(target: str, seed: int | None) -> None:
+    m, n, k = 256, 128, 192
+    a, b, c = _matrices(m, n, k, True)
+    maps = [TensorMap(a, (64, 128), "128B"), TensorMap(b, (64, 64), "128B"), TensorMap(c, (32, 128), "128B")]
+    arguments = [each for tensor in maps for each in _descriptor(tensor)]
+    grid = (m // 128, n // 64)
+    text = _ptx("matmul_tma", target)
+    # See test_tcgen05_without_fences.
+    check = target == "sm90"
+    run(text, "matmul_tma", grid, 128, [*arguments, k, *_SCRATCH], dynamic_shared=73776, seed=seed, check=check)
+    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.T.astype(np.float32))

@@ -1,0 +1,92 @@
+"""
+Compiles Triton kernels ahead of time for sm_90a and sm_100a, and writes their PTX next to this file; no GPU is needed.
+
+Usage: TRITON_DISABLE_LINE_INFO=1 python compile_kernels.py (with triton 3.9 of PyPI).
+"""
+
+# pyright: basic, reportMissingImports=false
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out + offsets, tl.load(x + offsets, mask=mask) + tl.load(y + offsets, mask=mask), mask=mask)
+
+
+@triton.jit
+def softmax(x, out, n, BLOCK: tl.constexpr):
+    """One program for each row of n columns."""
+    columns = tl.arange(0, BLOCK)
+    row = tl.load(x + tl.program_id(0) * n + columns, mask=columns < n, other=-float("inf"))
+    powers = tl.exp(row - tl.max(row, axis=0))
+    tl.store(out + tl.program_id(0) * n + columns, powers / tl.sum(powers, axis=0), mask=columns < n)
+
+
+@triton.jit
+def matmul(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """c (m x n) = a (m x k) * b (k x n), row-major, in tiles of M x N x K."""
+    rows, columns = tl.program_id(0) * M + tl.arange(0, M), tl.program_id(1) * N + tl.arange(0, N)
+    depth = tl.arange(0, K)
+    a_tile, b_tile = a + rows[:, None] * k + depth[None, :], b + depth[:, None] * n + columns[None, :]
+    sums = tl.zeros((M, N), tl.float32)
+    for _ in range(0, k, K):
+        sums = tl.dot(tl.load(a_tile), tl.load(b_tile), sums)
+        a_tile += K
+        b_tile += K * n
+    tl.store(c + rows[:, None] * n + columns[None, :], sums)
+
+
+@triton.jit
+def matmul_tma(a, b, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """c = a * b^T with a (m x k), b (n x k), c (m x n) given by tensor descriptors."""
+    row, column = tl.program_id(0) * M, tl.program_id(1) * N
+    sums = tl.zeros((M, N), tl.float32)
+    for depth in range(0, k, K):
+        sums = tl.dot(a.load([row, depth]), b.load([column, depth]).T, sums)
+    c.store([row, column], sums)
+
+
+ALIGNED = [["tt.divisibility", 16]]
+# Kernel: types of the arguments, values of the constants, indices of the arguments that are multiples of 16.
+KERNELS = (
+    (add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 512}, (0, 1, 2)),
+    (softmax, {"x": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 256}, (0, 1)),
+    (
+        matmul,
+        {"a": "*fp16", "b": "*fp16", "c": "*fp32", "m": "i32", "n": "i32", "k": "i32"},
+        {"M": 128, "N": 64, "K": 64},
+        range(6),
+    ),
+    (
+        matmul_tma,
+        {"a": "tensordesc<fp16[128, 64]>", "b": "tensordesc<fp16[64, 64]>", "c": "tensordesc<fp32[128, 64]>", "k": "i32"},
+        {"M": 128, "N": 64, "K": 64},
+        (),
+    ),
+)
+
+
+def main() -> None:
+    for kernel, types, constants, aligned in KERNELS:
+        signature = {**types, **dict.fromkeys(constants, "constexpr")}
+        source = ASTSource(kernel, signature, constants, {(index,): ALIGNED for index in aligned})
+        for capability in (90, 100):
+            compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32))
+            target = Path(__file__).parent / f"{kernel.__name__}_sm{capability}.ptx"
+            target.write_text(compiled.asm["ptx"])
+            metadata = compiled.metadata
+            print(target.name, "shared", metadata.shared, "warps", metadata.num_warps, "scratch", metadata.global_scratch_size, getattr(metadata, "tensordesc_meta", None))
+
+
+if __name__ == "__main__":
+    main()
