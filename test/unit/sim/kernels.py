@@ -37,7 +37,7 @@ def run_threads(
     seed: int | None = None,
 ) -> npt.NDArray[np.uint32]:
     """
-    Runs `body` in a thread for each row of `inputs` (n, 4): %a0..%a3 are the row, %tid its index.
+    Runs `body` in a thread for each row of `inputs` (n, 4): %a0..%a3 are the row, %thread its index.
 
     Returns %o0..%o15, the first `outputs` of them, of every thread.
     """
@@ -45,15 +45,15 @@ def run_threads(
     stores = "\n".join(f"  st.global.b32 [%out+{4 * index}], %o{index};" for index in range(outputs))
     text = entry(
         f"""
-  mov.u32 %tid, %tid.x;
+  mov.u32 %thread, %tid.x;
   ld.param.u64 %in, [p]; ld.param.u64 %out, [q];
-  mad.wide.u32 %in, %tid, 16, %in; mad.wide.u32 %out, %tid, {4 * outputs}, %out;
+  mad.wide.u32 %in, %thread, 16, %in; mad.wide.u32 %out, %thread, {4 * outputs}, %out;
   ld.global.v4.b32 {{%a0, %a1, %a2, %a3}}, [%in];
   {body}
 {stores}
 """,
         ("p", "q"),
-        f".reg .b32 %a<4>, %o<16>, %tid; .reg .b64 %in, %out; {declarations}",
+        f".reg .b32 %a<4>, %o<16>, %thread; .reg .b64 %in, %out; {declarations}",
     )
     result = np.zeros((count, outputs), np.uint32)
     run(text, "k", 1, block or count, [np.ascontiguousarray(inputs), result], seed=seed)

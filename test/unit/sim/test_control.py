@@ -52,7 +52,7 @@ def test_nested_divergence(seed: int | None):
     inputs = np.arange(128, dtype=np.uint32).reshape(32, 4)
     result = run_threads(
         """
-  and.b32 %r0, %tid, 7; mov.u32 %o0, 0;
+  and.b32 %r0, %thread, 7; mov.u32 %o0, 0;
 OUTER:
   setp.eq.u32 %p0, %r0, 0; @%p0 bra END;
   sub.u32 %r0, %r0, 1; mov.u32 %r1, %r0;
@@ -88,7 +88,7 @@ END:
 def test_table_branch(seed: int | None):
     result = run_threads(
         """
-  rem.u32 %r0, %tid, 3;
+  rem.u32 %r0, %thread, 3;
   T: .branchtargets A, B, C;
   brx.idx %r0, T;
 A: mov.u32 %o0, 10; bra.uni END;
@@ -102,7 +102,7 @@ END: activemask.b32 %o1;""",
     assert result[:, 0].tolist() == [10 + 10 * (lane % 3) for lane in range(64)]
     assert (result[:, 1] == 0xFFFFFFFF).all()
     with pytest.raises(SimError, match="expected an index below 1"):
-        run_threads("T: .branchtargets A; brx.idx %tid, T; A: mov.u32 %o0, 1;", np.zeros((32, 4), np.uint32))
+        run_threads("T: .branchtargets A; brx.idx %thread, T; A: mov.u32 %o0, 1;", np.zeros((32, 4), np.uint32))
 
 
 _CALLS = (

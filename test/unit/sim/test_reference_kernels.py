@@ -94,3 +94,20 @@ def test_m8n8k4_f64(k: int) -> None:
     d = np.zeros((8, 8))
     run(_kernel("mma884_f64"), "mma884_f64", 1, 32, [a if k else np.zeros(1), b if k else np.zeros(1), c, d, k])
     np.testing.assert_array_equal(d, a @ b.T + c)
+
+
+def _gpu_cases() -> list[str]:
+    with np.load(_DATA / "gpu_m8n8k4.npz") as stored:
+        return sorted({name.rsplit("-", 1)[0] for name in stored.files})
+
+
+@pytest.mark.parametrize("case", _gpu_cases())
+def test_m8n8k4_of_a_gpu(case: str) -> None:
+    """Normal numbers of very different sizes: bit for bit what an H200 gives. Stored are the inputs and its results."""
+    kernel = case.split("-")[0]
+    with np.load(_DATA / "gpu_m8n8k4.npz") as stored:
+        *inputs, wanted = (stored[f"{case}-{index}"] for index in range(4 if kernel == "mma884_f64" else 3))
+    found = np.zeros_like(wanted)
+    depth = [inputs[0].shape[1]] if kernel == "mma884_f64" else []
+    run(_kernel(kernel), kernel, 1, 32, [*inputs, found, *depth])
+    np.testing.assert_array_equal(found, wanted)

@@ -77,11 +77,11 @@ def test_groups_of_lanes_with_their_own_masks():
     """Diverged halves of a warp vote and elect each for themselves."""
     result = run_threads(
         """
-  and.b32 %r0, %tid, 1; setp.eq.u32 %p0, %r0, 0; @%p0 bra EVEN;
-  setp.gt.u32 %p1, %tid, 7;
+  and.b32 %r0, %thread, 1; setp.eq.u32 %p0, %r0, 0; @%p0 bra EVEN;
+  setp.gt.u32 %p1, %thread, 7;
   vote.sync.ballot.b32 %o0, %p1, 0xAAAAAAAA; elect.sync %o1|%p2, 0xAAAAAAAA; bra END;
 EVEN:
-  setp.lt.u32 %p1, %tid, 7;
+  setp.lt.u32 %p1, %thread, 7;
   vote.sync.ballot.b32 %o0, %p1, 0x55555555; elect.sync %o1|%p2, 0x55555555;
 END: selp.b32 %o2, 1, 0, %p2;""",
         np.zeros((32, 4), np.uint32),
@@ -95,9 +95,9 @@ END: selp.b32 %o2, 1, 0, %p2;""",
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("setp.eq.u32 %p0, %tid, 3; @%p0 bra L; shfl.sync.idx.b32 %o0, %a0, 0, 31, -1; L:", "which have diverged"),
+        ("setp.eq.u32 %p0, %thread, 3; @%p0 bra L; shfl.sync.idx.b32 %o0, %a0, 0, 31, -1; L:", "which have diverged"),
         ("shfl.sync.idx.b32 %o0, %a0, 8, 31, 0xff;", "a member mask that has the executing lane in it"),
-        ("setp.lt.u32 %p0, %tid, 8; @%p0 shfl.sync.idx.b32 %o0, %a0, 8, 31, 0xff;", "reads lane 8"),
+        ("setp.lt.u32 %p0, %thread, 8; @%p0 shfl.sync.idx.b32 %o0, %a0, 8, 31, 0xff;", "reads lane 8"),
         ("vote.ballot.b32 %o0, %p0;", "expected one of .sync"),
     ],
 )
@@ -113,8 +113,8 @@ def test_matrices(seed: int | None):
     x = _inputs()[:64]
     result = run_threads(
         """
-  shr.u32 %r0, %tid, 5; mul.lo.u32 %r0, %r0, 512; mov.b32 %r1, tile; add.u32 %r1, %r1, %r0;
-  and.b32 %r2, %tid, 31; shl.b32 %r2, %r2, 4; add.u32 %r2, %r1, %r2;
+  shr.u32 %r0, %thread, 5; mul.lo.u32 %r0, %r0, 512; mov.b32 %r1, tile; add.u32 %r1, %r1, %r0;
+  and.b32 %r2, %thread, 31; shl.b32 %r2, %r2, 4; add.u32 %r2, %r1, %r2;
   stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r2], {%a0, %a1, %a2, %a3};
   bar.warp.sync -1;
   ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%o0, %o1, %o2, %o3}, [%r2];

@@ -16,7 +16,7 @@ from tirx.sim.isa.fragments import Operand, from_matrices, matrix_fragment, quad
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.products import product
-from tirx.sim.numerics.rounding import canonical, round_to
+from tirx.sim.numerics.rounding import canonical, fused_f64, odd_sum, round_to
 from tirx.sim.program.code import Destination, Source, Step
 
 _Types: TypeAlias = tuple[str, str, str, str]  # of D, A, B, C
@@ -126,28 +126,53 @@ def _mma(decoder: Decoder) -> Step:
     )
     write = writer(decoder, d.elements, form.types[0])
     count = 4 if form.is_quads else 1
-    multiply = _multiply(binary)
+    chained = form.types[0] in _CHAINED and (form.is_quads or form.types[0] == "f64")
+    multiply = _CHAINED[form.types[0]] if chained else _multiply_and_add(binary)
 
     def step(strand: Strand, mask: Mask) -> None:
         strand.cta.require_converged(strand, mask, "mma.sync")
         left = to_matrices(a, read_a(strand, mask), count, form.m, form.k)
         right = to_matrices(b, read_b(strand, mask), count, 8, form.k)
         old = to_matrices(c, read_c(strand, mask), count, form.m, 8)
-        total = multiply(left, right) + old
+        total = multiply(left, right, old)
         write(strand, mask, from_matrices(d, total), saturate)
 
     return step
 
 
-def _multiply(binary: str | None) -> Callable[[Array, Array], Array]:
+# A (warps, count, M, K), B (warps, count, N, K) and C (warps, count, M, N) to D.
+_Multiply: TypeAlias = Callable[[Array, Array, Array], Array]
+
+
+def _multiply_and_add(binary: str | None) -> _Multiply:
     if binary != "xor":
-        return product
+        return lambda a, b, c: product(a, b) + c
     # The number of positions where the bits differ: ones of both, less twice the common ones.
 
-    def differing(a: Array, b: Array) -> Array:
-        return a.sum(axis=-1)[..., :, None] + b.sum(axis=-1)[..., None, :] - 2 * product(a, b)
+    def differing(a: Array, b: Array, c: Array) -> Array:
+        return a.sum(axis=-1)[..., :, None] + b.sum(axis=-1)[..., None, :] - 2 * product(a, b) + c
 
     return differing
+
+
+def _chained_f32(a: Array, b: Array, c: Array) -> Array:
+    total = c
+    for k in range(a.shape[-1]):
+        total = odd_sum(a[..., :, None, k] * b[..., None, :, k], total).astype(np.float32).astype(np.float64)
+    return total
+
+
+def _chained_f64(a: Array, b: Array, c: Array) -> Array:
+    total = c
+    for k in range(a.shape[-1]):
+        left, right = np.broadcast_arrays(a[..., :, None, k], b[..., None, :, k])
+        total = fused_f64(left.ravel(), right.ravel(), total.ravel(), "rn").reshape(c.shape)
+    return total
+
+
+# f64, and the four products of f16 m8n8k4 (which are emulated), add the products one after another, each fused: an H200
+# gives the same bits. Others are added exactly here and rounded once.
+_CHAINED: dict[str, _Multiply] = {"f32": _chained_f32, "f64": _chained_f64}
 
 
 # The elements of an operand, as float64 (elements, warps, 32).
