@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from unit.sim.cuda_programs import Program, program
 
 from tirx.sim import SimError, run
-from unit.sim.cuda_programs import Program, program
 
 
 def _rng() -> np.random.Generator:
@@ -77,7 +78,7 @@ def test_switch_constants_and_global_variables(program: Program) -> None:
     out = np.full(64, 77, np.int32)
     run(program.ptx, "switches", 1, 64, [code, x, out])
     table, scales = [3, 1, 4, 1, 5, 9, 2, 6], [1.5, -3.0]
-    functions = [
+    functions: list[Callable[[int], int]] = [
         lambda v: v + 1, lambda v: v * v, lambda v: v << 3, lambda v: -v, lambda v: table[v & 7],
         lambda v: int((v ^ 0x5555) / 7), lambda v: int(v / 7), lambda v: v - 7 * int(v / 7),
         lambda v: (20, 30)[v & 1], lambda v: int(v * scales[v & 1]), lambda v: 77,

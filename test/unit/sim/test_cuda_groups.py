@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.sim.cuda_programs import Program, program
 
 from tirx.sim import SimError, run
-from unit.sim.cuda_programs import Program, program
 
 _SEEDS = (None, 1, 2)
 

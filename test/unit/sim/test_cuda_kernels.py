@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -36,7 +38,7 @@ def test_shared_memory_that_is_too_small(program: Program) -> None:
 
 @program("reduce")
 @pytest.mark.parametrize(("name", "dtype"), [("f32", np.float32), ("f64", np.float64), ("s64", np.int64)])
-def test_sum_by_shuffles(program: Program, name: str, dtype: type) -> None:
+def test_sum_by_shuffles(program: Program, name: str, dtype: Any) -> None:
     x = (_rng().integers(-(2**20), 2**20, (2, 300)) * (2**30 if name == "s64" else 1)).astype(dtype)
     out = np.zeros(2, dtype)
     run(program.ptx, f"reduce_shuffle_{name}", 2, 128, [x, out, 300])
@@ -84,7 +86,7 @@ def test_last_block_adds(program: Program, seed: int | None) -> None:
     ("name", "dtype"),
     [("u8", np.uint8), ("s16", np.int16), ("f32", np.float32), ("f64", np.float64), ("c64", np.complex64)],
 )
-def test_transpose(program: Program, name: str, dtype: type) -> None:
+def test_transpose(program: Program, name: str, dtype: Any) -> None:
     x = _rng().integers(0, 256, (40, 70)).astype(dtype)
     out = np.zeros((70, 40), dtype)
     run(program.ptx, f"transpose_{name}", (3, 2), (32, 8), [x, out, 40, 70])
@@ -186,7 +188,7 @@ def test_atomics(program: Program) -> None:
     assert u[:2].tolist() == [raw.min(), raw.max()]
     assert u[2:5].tolist() == [0, (1 << 29) - 1, np.bitwise_xor.reduce(raw)]
     assert u[5:].tolist() == [count % 10, -count % 12]
-    xors = np.bitwise_xor.reduce((t.astype(np.uint64) * np.uint64(0x123456789ABCDEF)))
+    xors = np.bitwise_xor.reduce(t.astype(np.uint64) * np.uint64(0x123456789ABCDEF))
     assert longs.tolist() == [int(x.sum()) % 2**64, (count - 1) << 40, int(xors)]
     assert f[0] == x.sum() and d[0] == x.sum() / 8
     assert h.tolist() == [count, (t % 3).sum()] and b.tolist() == [count // 2, count]

@@ -7,11 +7,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-
-from tirx.sim import run
 from unit.sim.cuda_programs import Program, program
 
-Array = np.ndarray
+from tirx.sim import run
 
 # Kernel: M, N of a tile, types of A (and B), of C; whether A and B are row-major.
 _WMMA: dict[str, tuple[int, int, Any, Any, bool, bool]] = {

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 import pytest
 from unit.sim.cuda_programs import Program, program
 
 from tirx.sim import run
 
-Array = np.ndarray
+Array: TypeAlias = npt.NDArray[Any]
 
 
 def _rng() -> np.random.Generator:
@@ -234,7 +235,19 @@ def test_fast_functions(program: Program) -> None:
 
 def _special(dtype: Any, count: int) -> Array:
     info = np.finfo(dtype)
-    special = [0.0, -0.0, 1.0, -1.0, info.max, -info.max, info.smallest_normal, info.smallest_subnormal, 3.0, np.inf, np.nan]
+    special = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        info.max,
+        -info.max,
+        info.smallest_normal,
+        info.smallest_subnormal,
+        3.0,
+        np.inf,
+        np.nan,
+    ]
     scale = np.ldexp(_rng().standard_normal(count - len(special)), _rng().integers(-20, 20, count - len(special)))
     return np.concatenate([np.array(special), scale]).astype(dtype)
 
@@ -269,7 +282,7 @@ _MODES = ("rn", "rz", "ru", "rd")
 
 @program("math")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_directed_rounding(program: Program, dtype: type) -> None:
+def test_directed_rounding(program: Program, dtype: Any) -> None:
     name, inverts = ("rounded_f32", True) if dtype is np.float32 else ("rounded_f64", False)
     a, b = _special(dtype, 48), np.roll(_special(dtype, 48), 5)
     rows = 24
@@ -305,10 +318,10 @@ def test_directed_rounding(program: Program, dtype: type) -> None:
 _INTEGER_MODES: dict[str, Callable[[Array], Array]] = {"rn": np.rint, "rz": np.trunc, "ru": np.ceil, "rd": np.floor}
 # The columns of to_integers: from f32, rounding, type.
 _TO_INTEGERS = [
-    (False, "rn", "i4"), (False, "rz", "i4"), (False, "ru", "i4"), (False, "rd", "i4"), (False, "rn", "u4"), (False, "rz", "u4"),
-    (False, "rn", "i8"), (False, "rz", "i8"), (False, "ru", "i8"), (False, "rd", "i8"), (False, "rn", "u8"), (False, "rz", "u8"),
-    (True, "rn", "i4"), (True, "rz", "i4"), (True, "ru", "i4"), (True, "rd", "i4"), (True, "rn", "u4"), (True, "rz", "i8"),
-    (True, "ru", "u8"),
+    (False, "rn", "i4"), (False, "rz", "i4"), (False, "ru", "i4"), (False, "rd", "i4"), (False, "rn", "u4"),
+    (False, "rz", "u4"), (False, "rn", "i8"), (False, "rz", "i8"), (False, "ru", "i8"), (False, "rd", "i8"),
+    (False, "rn", "u8"), (False, "rz", "u8"), (True, "rn", "i4"), (True, "rz", "i4"), (True, "ru", "i4"),
+    (True, "rd", "i4"), (True, "rn", "u4"), (True, "rz", "i8"), (True, "ru", "u8"),
 ]  # fmt: skip
 
 
@@ -323,7 +336,12 @@ def _clamped_integer(x: float, narrow: bool, dtype: str) -> int:
 @program("math")
 def test_floats_to_integers(program: Program) -> None:
     large = np.ldexp(_rng().standard_normal(40), _rng().integers(-2, 70, 40))
-    x = np.concatenate([[0.0, -0.0, 0.5, 1.5, -2.5, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, 2.0**64, np.inf, -np.inf, np.nan, -0.5], large])
+    x = np.concatenate(
+        [
+            [0.0, -0.0, 0.5, 1.5, -2.5, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, 2.0**64, np.inf, -np.inf, np.nan, -0.5],
+            large,
+        ]
+    )
     out = np.zeros((25, len(x)), np.int64)
     run(program.ptx, "to_integers", 1, 64, [x, out, len(x)])
     single = x.astype(np.float32)
@@ -347,7 +365,13 @@ def test_integers_to_floats(program: Program) -> None:
     int32, uint32, uint64 = x.astype(np.int32), x.astype(np.uint32), x.astype(np.uint64)
     singles = [(int32, mode) for mode in ("rn", "rz", "ru", "rd")] + [(uint32, "rn"), (uint32, "rz")]
     singles += [(x, mode) for mode in ("rn", "rz", "ru", "rd")] + [(uint64, "rn"), (uint64, "rz")]
-    doubles = [(int32, "rn"), (uint32, "rn"), *((x, mode) for mode in ("rn", "rz", "ru", "rd")), (uint64, "rn"), (uint64, "rd")]
+    doubles = [
+        (int32, "rn"),
+        (uint32, "rn"),
+        *((x, mode) for mode in ("rn", "rz", "ru", "rd")),
+        (uint64, "rn"),
+        (uint64, "rd"),
+    ]
     for out, rows in ((f, singles), (d, doubles)):
         for row, (source, mode) in zip(out, rows, strict=False):
             for value, found in zip(source.tolist(), row, strict=True):
@@ -359,7 +383,9 @@ def test_integers_to_floats(program: Program) -> None:
 
 
 def _half_values(dtype: Any, count: int) -> Array:
-    special = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 6e-8, 1e-5, 60000.0, -60000.0, 0.1]).astype(dtype)
+    special = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 6e-8, 1e-5, 60000.0, -60000.0, 0.1]).astype(
+        dtype
+    )
     rest = np.ldexp(_rng().standard_normal(count - len(special)), _rng().integers(-14, 12, count - len(special)))
     return np.concatenate([special, rest.astype(dtype)])
 
@@ -399,11 +425,23 @@ def test_half_arithmetic(program: Program, name: str) -> None:
     nan_or_max = np.where(np.isnan(x) | np.isnan(y), np.nan, np.maximum(x, y))
     exact = [x + y, x - y, x * y, None, fused, -x, np.abs(x), np.fmin(x, y), np.fmax(x, y), nan_or_max]
     exact += [relu(other, 0), x + y, fused, other, relu(fused, 0), relu(other, 0), np.fmax(x, y), np.sqrt(np.abs(y))]
-    exact += [np.rint(x), np.floor(x), np.trunc(y), np.where(x < y, x, y), np.where(~(x < y), x, y), np.where(x == x, x, y)]
+    exact += [
+        np.rint(x),
+        np.floor(x),
+        np.trunc(y),
+        np.where(x < y, x, y),
+        np.where(~(x < y), x, y),
+        np.where(x == x, x, y),
+    ]
     for index, (row, wanted) in enumerate(zip(out, exact, strict=True)):
         if wanted is None:
             # __hdiv multiplies by an approximate reciprocal and corrects it.
-            np.testing.assert_allclose(row.astype(np.float64), quotient.astype(dtype).astype(np.float64), rtol=1e-2 if name == "bf16" else 1e-3, err_msg="hdiv")
+            np.testing.assert_allclose(
+                row.astype(np.float64),
+                quotient.astype(dtype).astype(np.float64),
+                rtol=1e-2 if name == "bf16" else 1e-3,
+                err_msg="hdiv",
+            )
         elif name == "bf16" and index == 17:
             np.testing.assert_allclose(row.astype(np.float64), wanted, rtol=2**-8)
         else:
@@ -425,7 +463,9 @@ def test_half_saturation(program: Program) -> None:
 @program("halves")
 @pytest.mark.filterwarnings("ignore:invalid value|overflow:RuntimeWarning")
 def test_conversions_to_halves(program: Program) -> None:
-    x = np.concatenate([_half_values(np.float32, 60), np.array([65519.0, 65520.0, 1 + 2**-11, 1 + 3 * 2**-11])]).astype(np.float32)
+    x = np.concatenate([_half_values(np.float32, 60), np.array([65519.0, 65520.0, 1 + 2**-11, 1 + 3 * 2**-11])]).astype(
+        np.float32
+    )
     h, b = np.zeros((8, 64), np.float16), np.zeros((7, 64), ml_dtypes.bfloat16)
     back = np.zeros(64, np.float32)
     run(program.ptx, "to_halves", 1, 64, [x, h, b, back, 64])
@@ -448,8 +488,8 @@ def test_conversions_to_halves(program: Program) -> None:
 
 
 _NARROW = [
-    (ml_dtypes.float8_e4m3fn, 8), (ml_dtypes.float8_e5m2, 8), (ml_dtypes.float6_e2m3fn, 8), (ml_dtypes.float6_e3m2fn, 8),
-    (ml_dtypes.float4_e2m1fn, 4),
+    (ml_dtypes.float8_e4m3fn, 8), (ml_dtypes.float8_e5m2, 8), (ml_dtypes.float6_e2m3fn, 8),
+    (ml_dtypes.float6_e3m2fn, 8), (ml_dtypes.float4_e2m1fn, 4),
 ]  # fmt: skip
 
 
@@ -460,7 +500,7 @@ def test_conversions_to_8_6_and_4_bits(program: Program) -> None:
     codes, back = np.zeros((7, 64), np.uint16), np.zeros((5, 64, 2), np.float16)
     run(program.ptx, "to_narrow", 1, 64, [x, codes, back, 64])
     for row, (dtype, bits) in enumerate(_NARROW):
-        largest = float(ml_dtypes.finfo(dtype).max)
+        largest = float(cast(Any, ml_dtypes.finfo(dtype)).max)
         wanted = x.clip(-largest, largest).astype(dtype)
         raw = wanted.view(np.uint8).astype(np.uint16)
         np.testing.assert_array_equal(codes[row], raw[:, 0] | raw[:, 1] << bits, err_msg=str(dtype))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tirx.sim import TensorMap, run
@@ -29,7 +31,7 @@ def _kernel(name: str) -> str:
     return (_DATA / f"{name}.ptx").read_text()
 
 
-def _random(rng: np.random.Generator, shape: tuple[int, ...], exact: bool, dtype: type = np.float16) -> np.ndarray:
+def _random(rng: np.random.Generator, shape: tuple[int, ...], exact: bool, dtype: Any = np.float16) -> npt.NDArray[Any]:
     """Small integers, whose products and sums are exact, or normal numbers."""
     return (rng.integers(-4, 5, shape) if exact else rng.standard_normal(shape)).astype(dtype)
 

@@ -1,8 +1,8 @@
 """
 wgmma: products of the matrices of four warps, asynchronous (PTX ISA, section 9.7.15).
 
-A warp needs nothing of the others: it computes its 16 rows of D when it executes the instruction, from its rows of A and
-all of B. What the others of the warpgroup must not do meanwhile is the business of the monitor.
+A warp needs nothing of the others: it computes its 16 rows of D when it executes the instruction, from its rows of A
+and all of B. What the others of the warpgroup must not do meanwhile is the business of the monitor.
 """
 
 from __future__ import annotations
@@ -172,7 +172,9 @@ def _mma(decoder: Decoder) -> Step:
         cta.require_converged(strand, mask, "wgmma.mma_async")
         if strand.warps > 1 and (strand.warp % _WARPGROUP or strand.warps != _WARPGROUP):
             return Outcome.SPLIT
-        if cta.thread_count % (_WARPGROUP * WARP) and strand.warp // _WARPGROUP == cta.thread_count // (_WARPGROUP * WARP):
+        if cta.thread_count % (_WARPGROUP * WARP) and strand.warp // _WARPGROUP == cta.thread_count // (
+            _WARPGROUP * WARP
+        ):
             raise SimError("wgmma needs warpgroups of 128 threads; the last of the block is smaller")
         first = strand.warp % _WARPGROUP * _ROWS
         rows = first + np.arange(strand.warps * _ROWS)
@@ -198,9 +200,7 @@ def _mma(decoder: Decoder) -> Step:
     return step
 
 
-def _operand(
-    strand: Strand, bits: int, rows: Array, kind: _Kind, element: str, transposed: bool, what: str
-) -> Array:
+def _operand(strand: Strand, bits: int, rows: Array, kind: _Kind, element: str, transposed: bool, what: str) -> Array:
     """Rows of an operand in shared memory, as float64 (rows, K)."""
     cta = strand.cta
     descriptor = SharedDescriptor.of_wgmma(bits, what)

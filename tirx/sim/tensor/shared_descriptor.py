@@ -75,13 +75,12 @@ class SharedDescriptor:
 
     @classmethod
     def of_wgmma(cls, bits: int, what: str) -> SharedDescriptor:
-        """A descriptor of wgmma (section 9.7.15.5.1): the same layouts, but the mode is in bits 62-63, and no constant."""
+        """One of wgmma (section 9.7.15.5.1): the same layouts, but the mode is in bits 62-63, and no constant."""
         mode = _WGMMA_MODES[bits >> 62 & 3]
         for low, width in _WGMMA_RESERVED:
             if bits >> low & ((1 << width) - 1):
-                raise SimError(
-                    f"illegal shared memory descriptor {bits:#018x} of {what}: bits {low}-{low + width - 1} must be zero"
-                )
+                where = f"bits {low}-{low + width - 1}"
+                raise SimError(f"illegal shared memory descriptor {bits:#018x} of {what}: {where} must be zero")
         return cls(bits & ((1 << _MODE[0]) - 1) | 1 << _CONSTANT[0] | mode << _MODE[0], what)
 
     def _field(self, field: tuple[int, int]) -> int:

@@ -4,7 +4,7 @@ Compiles Triton kernels ahead of time for sm_90a and sm_100a, and writes their P
 Usage: TRITON_DISABLE_LINE_INFO=1 python compile_kernels.py (with triton 3.9 of PyPI).
 """
 
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
@@ -69,7 +69,12 @@ KERNELS = (
     ),
     (
         matmul_tma,
-        {"a": "tensordesc<fp16[128, 64]>", "b": "tensordesc<fp16[64, 64]>", "c": "tensordesc<fp32[128, 64]>", "k": "i32"},
+        {
+            "a": "tensordesc<fp16[128, 64]>",
+            "b": "tensordesc<fp16[64, 64]>",
+            "c": "tensordesc<fp32[128, 64]>",
+            "k": "i32",
+        },
         {"M": 128, "N": 64, "K": 64},
         (),
     ),
@@ -85,7 +90,16 @@ def main() -> None:
             target = Path(__file__).parent / f"{kernel.__name__}_sm{capability}.ptx"
             target.write_text(compiled.asm["ptx"])
             metadata = compiled.metadata
-            print(target.name, "shared", metadata.shared, "warps", metadata.num_warps, "scratch", metadata.global_scratch_size, getattr(metadata, "tensordesc_meta", None))
+            print(
+                target.name,
+                "shared",
+                metadata.shared,
+                "warps",
+                metadata.num_warps,
+                "scratch",
+                metadata.global_scratch_size,
+                getattr(metadata, "tensordesc_meta", None),
+            )
 
 
 if __name__ == "__main__":
