@@ -146,8 +146,8 @@ class Checker(Monitor):
         snapshot[Row.BULK_WRITTEN, thread] = self._clocks.now
         return snapshot
 
-    def bulk_read_done(self, thread: int) -> None:
-        self._clocks.own(Row.BULK_READ, np.array([thread]))
+    def bulk_reads_done(self, threads: Array, marks: Array) -> None:
+        self._clocks.own(Row.BULK_READ, threads, marks)
 
     def warpgroup_read(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         self._shared[rank].async_read(offsets, thread, what, Row.WARPGROUP_READ)

@@ -101,8 +101,8 @@ class Monitor:
         """What the mbarrier of a bulk copy issued now will give to those who wait for it."""
         return None
 
-    def bulk_read_done(self, thread: int) -> None:
-        """cp.async.bulk.wait_group(.read): the bulk copies issued by `thread` have read their sources."""
+    def bulk_reads_done(self, threads: Array, marks: Array) -> None:
+        """cp.async.bulk.wait_group(.read): the copies that thread i issued until mark i have read their sources."""
 
     def warpgroup_read(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         """Bytes are read by wgmma.mma_async of the warp of `thread`, its first."""

@@ -97,10 +97,12 @@ class FlatMemory:
                 raise SimError(f"store to {segment.name}, which is read-only")
             segment.scatter(offsets, values[which])
 
-    def bytes_at(self, address: int, size: int, what: str) -> Array:
-        """A view of `size` bytes at `address`."""
+    def bytes_at(self, address: int, size: int, what: str, *, writes: bool = False) -> Array:
+        """A view of `size` bytes at `address`; `writes`: to be written."""
         index = int(np.searchsorted(self._bases, np.uint64(address), "right")) - 1
         if index < 0 or address + size > self._segments[index].base + self._segments[index].size:
             raise SimError(f"out-of-bounds {self.space} {what} of {size} bytes at {address:#x}")
+        if writes and self._segments[index].read_only:
+            raise SimError(f"{what} to {self._segments[index].name}, which is read-only")
         offset = address - self._segments[index].base
         return self._segments[index].data[offset : offset + size]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,20 +24,43 @@ def load_box(tensor_map: TensorMap, coordinates: Sequence[int]) -> Array:
     box = np.zeros((*shape, array.itemsize), np.uint8)
     if tensor_map.oob_fill == "nan":
         box[:] = np.full((*shape, 1), np.nan).astype(array.dtype).view(np.uint8)
-    source: list[slice] = []
-    target: list[slice] = []
-    steps = tuple(reversed(tensor_map.element_strides))
-    for start, size, count, step in zip(reversed(coordinates), array.shape, shape, steps, strict=True):
+    slices = _overlap(tensor_map, coordinates)
+    if slices is not None:
+        in_tensor, in_box = slices
+        part = np.ascontiguousarray(array[in_tensor])
+        box[in_box] = part.view(np.uint8).reshape(*part.shape, array.itemsize)
+    return box.reshape(-1)
+
+
+def store_box(tensor_map: TensorMap, coordinates: Sequence[int], data: Array) -> None:
+    """Writes the bytes of a box, as `load_box` gives them; elements outside of the tensor are dropped."""
+    array = tensor_map.array
+    if not array.flags.writeable:
+        raise SimError("cp.async.bulk.tensor to a tensor that is read-only")
+    slices = _overlap(tensor_map, coordinates)
+    if slices is not None:
+        in_tensor, in_box = slices
+        box = np.ascontiguousarray(data).view(array.dtype).reshape(tensor_map.box_shape)
+        array[in_tensor] = box[in_box]
+
+
+_Slices: TypeAlias = tuple[slice, ...]
+
+
+def _overlap(tensor_map: TensorMap, coordinates: Sequence[int]) -> tuple[_Slices, _Slices] | None:
+    """Where the box at `coordinates` is in the tensor, and which part of the box that is; None if nowhere."""
+    in_tensor: list[slice] = []
+    in_box: list[slice] = []
+    sizes, counts, steps = tensor_map.array.shape, tensor_map.box_shape, tuple(reversed(tensor_map.element_strides))
+    for start, size, count, step in zip(reversed(coordinates), sizes, counts, steps, strict=True):
         # Element i of the box is element start + i * step of the tensor.
         first = max(0, -(start // step)) if start < 0 else 0
         last = min(count, -(-(size - start) // step))
         if first >= last:
-            return box.reshape(-1)
-        source.append(slice(start + first * step, start + (last - 1) * step + 1, step))
-        target.append(slice(first, last))
-    part = np.ascontiguousarray(array[tuple(source)])
-    box[tuple(target)] = part.view(np.uint8).reshape(*part.shape, array.itemsize)
-    return box.reshape(-1)
+            return None
+        in_tensor.append(slice(start + first * step, start + (last - 1) * step + 1, step))
+        in_box.append(slice(first, last))
+    return tuple(in_tensor), tuple(in_box)
 
 
 def shared_addresses(tensor_map: TensorMap, start: int) -> Array:

@@ -1,0 +1,190 @@
+"""cp.async.bulk of consecutive bytes, and waiting for groups of bulk copies (PTX ISA, section 9.7.9.25.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tirx.sim.core.cta import Cta
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import B64, U16, U32, Array, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.mbarriers import locate, use
+from tirx.sim.memory.addresses import RANK_SHIFT
+from tirx.sim.program.code import Step
+
+_SHARED = ("shared::cta", "shared::cluster")
+_COMPLETE = "mbarrier::complete_tx::bytes"
+_UNIT = 16
+_WHAT = "cp.async.bulk"
+
+
+def linear(decoder: Decoder) -> Step:
+    """cp.async.bulk.dst.src: `cp.async.bulk` has been taken."""
+    if decoder.flag("prefetch"):
+        return _prefetch(decoder)
+    target, source = decoder.modifiers[:2] if len(decoder.modifiers) > 1 else ("", "")
+    if source == "global" and target in _SHARED:
+        return _to_shared(decoder, from_global=True)
+    if (target, source) == ("shared::cluster", "shared::cta"):
+        return _to_shared(decoder, from_global=False)
+    if (target, source) == ("global", "shared::cta"):
+        return _to_global(decoder)
+    raise decoder.error(f"expected a copy between .global and .shared, found from .{source} to .{target}")
+
+
+def _prefetch(decoder: Decoder) -> Step:
+    decoder.need("L2")
+    decoder.need("global")
+    hint = decoder.flag("L2::cache_hint")
+    decoder.finish(2 + hint)
+    return lambda strand, mask: None
+
+
+def _check_unit(what: str, *values: int) -> None:
+    for value in values:
+        if value % _UNIT:
+            raise SimError(f"{_WHAT}: expected {what} that is a multiple of {_UNIT}, found {value:#x}")
+
+
+def copy_to_shared(
+    strand: Strand, thread: int, targets: list[tuple[Cta, Array]], barriers: list[int], read: Callable[[], Array]
+) -> None:
+    """
+    Some time from now writes what `read` gives to places in shared memory, and tells the mbarrier of each target.
+
+    `targets` are CTAs and the places of the bytes; `barriers` addresses of the shared window, one for each target.
+    """
+    cta = strand.cta
+    found = [use(strand, address, thread, asynchronous=True) for address in barriers]
+    for target, places in targets:
+        target.check_shared(places, 1, _WHAT)
+        cta.monitor.async_write(target.rank, places, thread, _WHAT)
+    snapshot = cta.monitor.bulk_completed(thread)
+
+    def arrive() -> None:
+        data = read()
+        for (target, places), barrier in zip(targets, found, strict=True):
+            target.shared.data[places] = data
+            barrier.deliver(len(data), snapshot)
+
+    cta.cluster.after(arrive)
+
+
+def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
+    """[target], [source], size, [mbarrier] [, mask of CTAs] [, cache policy]"""
+    decoder.modifiers = decoder.modifiers[2:]
+    decoder.need(_COMPLETE)
+    multicast = from_global and decoder.flag("multicast::cluster")
+    hint = from_global and decoder.flag("L2::cache_hint")
+    decoder.finish(4 + multicast + hint)
+    targets, sources = decoder.address(0).values, decoder.address(1, bits=64 if from_global else None).values
+    sizes, barriers = decoder.source(2, U32), decoder.window_address(3, True)
+    masks = decoder.source(4, U16) if multicast else None
+
+    def step(strand: Strand, mask: Mask) -> None:
+        cta = strand.cta
+        for lane in np.flatnonzero(mask).tolist():
+            thread = int(strand.lanes[lane]) + cta.first_thread
+            target, source = int(targets(strand, mask)[lane]), int(sources(strand, mask)[lane])
+            size, barrier = int(sizes(strand, mask)[lane]), int(barriers(strand, mask)[lane])
+            _check_unit("an address", target, source)
+            _check_unit("a size", size)
+            chosen = None if masks is None else int(masks(strand, mask)[lane])
+            ranks = [target >> RANK_SHIFT] if chosen is None else ranks_of(cta, chosen)
+            told = [barrier] if chosen is None else [multicast_address(barrier, rank) for rank in ranks]
+            places = [(owner, offset + np.arange(size)) for owner, offset in _targets(strand, target, ranks)]
+            read = _global_reader(strand, source, size) if from_global else _shared_reader(strand, source, size, thread)
+            copy_to_shared(strand, thread, places, told, read)
+        cta.launch.made_progress()
+
+    return step
+
+
+def ranks_of(cta: Cta, chosen: int) -> list[int]:
+    """The CTAs of a multicast mask; SimError if the cluster has not all of them."""
+    count = len(cta.cluster.ctas)
+    if chosen >> count or not chosen:
+        raise SimError(f"expected a mask of the {count} CTAs of the cluster, found {chosen:#x}")
+    return [rank for rank in range(count) if chosen >> rank & 1]
+
+
+def multicast_address(address: int, rank: int) -> int:
+    """The same offset in the shared memory of another CTA."""
+    return address & ((1 << RANK_SHIFT) - 1) | rank << RANK_SHIFT
+
+
+def _targets(strand: Strand, address: int, ranks: list[int]) -> list[tuple[Cta, int]]:
+    return [locate(strand, multicast_address(address, rank)) for rank in ranks]
+
+
+def _global_reader(strand: Strand, address: int, size: int) -> Callable[[], Array]:
+    data = strand.cta.launch.global_memory.bytes_at(address, size, _WHAT)
+    return lambda: data.copy()
+
+
+def _shared_reader(strand: Strand, address: int, size: int, thread: int) -> Callable[[], Array]:
+    places = read_places(strand, address, np.arange(size), thread)
+    return lambda: strand.cta.shared.data[places]
+
+
+def read_places(strand: Strand, address: int, offsets: Array, thread: int) -> Array:
+    """The places `address + offsets` of the CTA's own shared memory, which a bulk copy will read."""
+    cta, start = locate(strand, address)
+    if cta is not strand.cta:
+        raise SimError(f"{_WHAT}: expected a source in the CTA's own shared memory, found that of CTA {cta.rank}")
+    places = start + offsets
+    cta.check_shared(places, 1, _WHAT)
+    cta.monitor.async_read(cta.rank, places, thread, _WHAT, bulk=True)
+    return places
+
+
+def _to_global(decoder: Decoder) -> Step:
+    """[target], [source], size [, cache policy] [, mask of bytes]: done at once, as it may be."""
+    decoder.modifiers = decoder.modifiers[2:]
+    decoder.need("bulk_group")
+    hint, masked = decoder.flag("L2::cache_hint"), decoder.flag("cp_mask")
+    decoder.finish(3 + hint + masked)
+    targets, sources = decoder.address(0, bits=64).values, decoder.address(1).values
+    sizes = decoder.source(2, U32)
+    if hint:
+        decoder.source(3, B64)
+    byte_masks = decoder.source(3 + hint, U16) if masked else None
+
+    def step(strand: Strand, mask: Mask) -> None:
+        cta = strand.cta
+        for lane in np.flatnonzero(mask).tolist():
+            thread = int(strand.lanes[lane]) + cta.first_thread
+            target, source = int(targets(strand, mask)[lane]), int(sources(strand, mask)[lane])
+            size = int(sizes(strand, mask)[lane])
+            _check_unit("an address", target, source)
+            _check_unit("a size", size)
+            kept = np.arange(size)
+            if byte_masks is not None:
+                kept = kept[(int(byte_masks(strand, mask)[lane]) >> kept % _UNIT & 1).astype(np.bool_)]
+            data = cta.shared.data[read_places(strand, source, kept, thread)]
+            cta.launch.global_memory.bytes_at(target, size, _WHAT, writes=True)[kept] = data
+            issued(strand, lane)
+
+    return step
+
+
+def issued(strand: Strand, lane: int) -> None:
+    """A bulk copy out of shared memory belongs to the next group of the thread."""
+    strand.cta.bulk_copies.issued(strand.lanes[lane : lane + 1], strand.cta.monitor.mark())
+
+
+def wait_group(decoder: Decoder) -> Step:
+    """cp.async.bulk.wait_group[.read] N"""
+    decoder.take("read")
+    decoder.finish(1)
+    pending = decoder.constant(0)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lanes = strand.lanes[mask]
+        marks = strand.cta.bulk_copies.wait(lanes, pending)
+        strand.cta.monitor.bulk_reads_done(lanes + strand.cta.first_thread, marks)
+
+    return step
