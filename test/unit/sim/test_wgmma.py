@@ -61,7 +61,7 @@ def _lay_out(matrix: Array, mode: int, major: str, size: int) -> tuple[Array, in
 
 
 def _kernel(shape: str, result: str, types: str, n: int, signs: str, *, a: str, accumulate: bool) -> str:
-    """One wgmma of 128 threads: shared memory comes from `image`, D from and to `d` (registers of a thread in a row)."""
+    """One wgmma of 128 threads: shared memory comes from `image`, D from and to `d` (a row for each thread)."""
     count = n // 2 if result != "f16" else n // 4
     names = [f"%c{index}" for index in range(count)]
     loads = "\n".join(f"  ld.global.b32 {name}, [%d+{4 * index}];" for index, name in enumerate(names))
@@ -186,6 +186,16 @@ def test_widths_and_signs(n: int, accumulate: bool) -> None:
 def test_errors(old: str, new: str, message: str) -> None:
     text = _kernel("m64n16k16", "f32", "f16.f16", 16, ", 1, 1, 0, 0", a="%x", accumulate=False)
     assert old in text
-    arguments = [np.zeros(2 * _A_BYTES, np.uint8), np.zeros((128, 8), np.float32), 8 << 32, 8 << 32]
+    d = np.zeros((128, 8), np.float32)
+    arguments = [np.zeros(2 * _A_BYTES, np.uint8), d, 8 << 32, 8 << 32]
     with pytest.raises(SimError, match=message):
         run(text.replace(old, new), "k", 1, 128, [*arguments, np.zeros((128, 4), np.uint32)])
+
+
+def test_sums_are_never_negative_zero() -> None:
+    """As an H200 does it: the negated product of zeros is +0."""
+    text = _kernel("m64n16k16", "f32", "f16.f16", 16, ", -1, 1, 0, 0", a="%x", accumulate=False)
+    d = np.ones((128, 8), np.float32)
+    arguments = [np.zeros(2 * _A_BYTES, np.uint8), d, 8 << 32, 8 << 32, np.zeros((128, 4), np.uint32)]
+    run(text, "k", 1, 128, arguments)
+    assert not d.view(np.uint32).any()

@@ -186,7 +186,8 @@ def _mma(decoder: Decoder) -> Step:
             left = to_matrices(fragment_a, read_a(strand, mask), 1, _ROWS, kind.depth).reshape(-1, kind.depth)
         b_bits = uniform(b_source(strand, mask), mask, "the descriptor of B")
         right = _operand(strand, b_bits, np.arange(form.n), kind, form.types[1], transpose_b, "wgmma B")
-        total = sign * product(left, right).reshape(strand.warps, 1, _ROWS, form.n)
+        # Sums start at +0: they are never -0.
+        total = (product(sign * left, right) + 0.0).reshape(strand.warps, 1, _ROWS, form.n)
         if uniform(scale(strand, mask), mask, "scale-d"):
             words = np.stack([each.read(strand, mask) for each in accumulators])
             old = elements_of(words, form.result).reshape(form.elements, -1, WARP)
