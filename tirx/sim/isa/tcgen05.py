@@ -300,16 +300,19 @@ def _cp(decoder: Decoder, operation: str) -> Step:
 def _mma(decoder: Decoder, operation: str) -> Step:
     weight_stationary = decoder.flag("ws")
     what = "tcgen05.mma.ws" if weight_stationary else "tcgen05.mma"
-    if decoder.flag("sp"):
-        raise decoder.error(f"sparse {what} is not simulated")
+    sparse = decoder.flag("sp")
     _one_cta(decoder)
     kind = decoder.need(*(f"kind::{name}" for name in KINDS))[len("kind::") :]
     if kind in BLOCKS and weight_stationary:
         raise decoder.error(f"there is no tcgen05.mma.ws of kind::{kind}")
+    if sparse and (weight_stationary or kind in BLOCKS):
+        raise decoder.error(f"sparse {what} of kind::{kind} is not simulated")
     block = _block(decoder, kind) if kind in BLOCKS else 0
     decoder.take(*_COLLECTORS[weight_stationary])
-    decoder.finish(*((7,) if block else (5, 6, 7)))
+    counts = (7,) if block else (5, 6, 7)
+    decoder.finish(*(count + sparse for count in counts))
     operands = list(decoder.operands)
+    metadata = decoder.address(operands.pop(3), bits=32).values if sparse else None
     d = decoder.address(operands[0], bits=32).values
     in_tensor = isinstance(operands[1], Address)
     a = decoder.address(operands[1], bits=32).values if in_tensor else decoder.source(operands[1], B64)
@@ -349,6 +352,7 @@ def _mma(decoder: Decoder, operation: str) -> Step:
             scale_factors=(_value(factors[0], strand, mask, lane), _value(factors[1], strand, mask, lane))
             if factors
             else None,
+            metadata=None if metadata is None else _value(metadata, strand, mask, lane),
         )
         thread = int(strand.lanes[lane]) + strand.cta.first_thread
         tensor_mma(strand.cta, thread, kind, weight_stationary, operands)

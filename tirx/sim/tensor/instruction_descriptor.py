@@ -41,6 +41,7 @@ KINDS = {
     "mxf4nvf4": Kind("mxf4nvf4", 64, 0, {1: "e2m1"}, {}, {0: "ue4m3", 1: "ue8m0"}),
 }
 NARROW = ("e2m3", "e3m2", "e2m1")  # types of less than 8 bits
+_SELECTING = ("f16", "tf32")  # kinds with a sparsity selector
 # Reserved fields: lowest bit and width. Bit 31 of block-scaled kinds is K = 96, which sm_100a does not have.
 _RESERVED = ((6, 1), (23, 1), (29, 1))
 _RESERVED_SCALED = ((3, 1), (6, 1), (24, 3), (31, 1))
@@ -56,6 +57,7 @@ class InstructionDescriptor:
     The decoded fields; `transpose` means MN-major.
 
     `scale` is the type of the scale factors, and `scale_ids` (A, B) are the bytes of a word where they start.
+    `selector` is the column of the metadata of a `sparse` A.
     """
 
     kind: Kind
@@ -72,11 +74,20 @@ class InstructionDescriptor:
     max_shift: int
     scale: str | None = None
     scale_ids: tuple[int, int] = (0, 0)
+    sparse: bool = False
+    selector: int = 0
+
+    @property
+    def b_depth(self) -> int:
+        """K of B, of which a sparse A stores half."""
+        return self.kind.depth * 2 if self.sparse else self.kind.depth
 
 
-def decode_instruction_descriptor(bits: int, kind_name: str, weight_stationary: bool) -> InstructionDescriptor:
+def decode_instruction_descriptor(
+    bits: int, kind_name: str, weight_stationary: bool, sparse: bool
+) -> InstructionDescriptor:
     """
-    The fields of a 32-bit descriptor for a dense instruction with cta_group::1.
+    The fields of a 32-bit descriptor for an instruction with cta_group::1, which is `sparse` if its opcode says so.
 
     Raises SimError for fields that are reserved, types that the kind does not have, and shapes that do not exist.
     """
@@ -88,8 +99,10 @@ def decode_instruction_descriptor(bits: int, kind_name: str, weight_stationary: 
         raise SimError(f"illegal instruction descriptor {bits:#010x} for kind::{kind_name}: {message}")
 
     kind = KINDS[kind_name]
-    if bits_at(0, 3):
-        illegal("the sparsity bits 0-2 are set, but the instruction is dense")
+    if bool(bits_at(2, 1)) != sparse:
+        illegal(f"bit 2 is {bits_at(2, 1)}, but the instruction is {'sparse' if sparse else 'dense'}")
+    if bits_at(0, 2) and not (sparse and kind_name in _SELECTING):
+        illegal(f"sparsity selector {bits_at(0, 2)} (bits 0-1), which is for sparse {' and '.join(_SELECTING)} only")
     for low, width in _RESERVED_SCALED if kind.scales else _RESERVED:
         if bits_at(low, width):
             illegal(f"bits {low}-{low + width - 1} must be zero")
@@ -118,6 +131,8 @@ def decode_instruction_descriptor(bits: int, kind_name: str, weight_stationary: 
         max_shift=0 if kind.scales else _MAX_SHIFTS[bits_at(30, 2)],
         scale=kind.scales[bits_at(23, 1)] if kind.scales else None,
         scale_ids=(bits_at(29, 2), bits_at(4, 2)) if kind.scales else (0, 0),
+        sparse=sparse,
+        selector=bits_at(0, 2),
     )
     problem = _problem(decoded, weight_stationary)
     if problem:

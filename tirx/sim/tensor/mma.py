@@ -20,6 +20,7 @@ from tirx.sim.tensor.instruction_descriptor import (
 )
 from tirx.sim.tensor.scale_factors import scale_factors
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
+from tirx.sim.tensor.sparsity import expand_sparse
 from tirx.sim.tensor.zero_mask import expand_zero_mask
 
 _KIND_NUMBERS = {name: number for number, name in enumerate(KINDS)}
@@ -30,7 +31,8 @@ class MmaOperands:
     """
     The run-time values of an instruction: `d`, `a` (if `a_in_tensor_memory`) are tensor memory addresses.
 
-    `scale_factors` are those of A and of B, each for `block` elements along K.
+    `scale_factors` are those of A and of B, each for `block` elements along K; `metadata` makes A sparse. All of them
+    are in tensor memory.
     """
 
     d: int
@@ -44,6 +46,7 @@ class MmaOperands:
     scale: int | None = None
     block: int = 0
     scale_factors: tuple[int, int] | None = None
+    metadata: int | None = None
 
 
 def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operands: MmaOperands) -> None:
@@ -53,7 +56,7 @@ def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operan
     `thread` is the issuing one (index in the cluster).
     """
     what = "tcgen05.mma.ws" if weight_stationary else "tcgen05.mma"
-    fields = decode_instruction_descriptor(operands.descriptor, kind, weight_stationary)
+    fields = decode_instruction_descriptor(operands.descriptor, kind, weight_stationary, operands.metadata is not None)
     base_lane, base_column = operands.d >> 16, operands.d & 0xFFFF
     lanes, columns, letter = accumulator_cells(fields.m, fields.n, weight_stationary, base_lane)
     columns = columns + base_column
@@ -64,10 +67,14 @@ def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operan
     if operands.a_in_tensor_memory:
         a = _tensor_operand(cta, thread, operands.a, fields, letter, base_lane, what)
     else:
-        a = _shared_operand(cta, thread, operands.a, rows, None, fields, fields.a, fields.transpose_a, f"{what} A")
+        depth, name = fields.kind.depth, f"{what} A"
+        a = _shared_operand(cta, thread, operands.a, rows, None, fields, depth, fields.a, fields.transpose_a, name)
+    if operands.metadata is not None:
+        a = expand_sparse(cta, thread, a, operands.metadata, fields, letter, base_lane)
     used = ~zero
     b_rows = shift + np.arange(fields.n)
-    b = _shared_operand(cta, thread, operands.b, b_rows, used, fields, fields.b, fields.transpose_b, f"{what} B")
+    depth, name = fields.b_depth, f"{what} B"
+    b = _shared_operand(cta, thread, operands.b, b_rows, used, fields, depth, fields.b, fields.transpose_b, name)
     b[zero] = 0.0
     if operands.scale_factors is not None:
         for operand, address, first, name in zip((a, b), operands.scale_factors, fields.scale_ids, "AB", strict=True):
@@ -137,15 +144,16 @@ def _shared_operand(
     rows: Array,
     used_rows: Mask | None,
     fields: InstructionDescriptor,
+    depth: int,
     element: str,
     transposed: bool,
     what: str,
 ) -> Array:
-    """The operand as float64 (rows, K)."""
+    """The operand as float64 (rows, `depth`)."""
     descriptor = SharedDescriptor(bits, what)
-    size = fields.kind.row_bytes
+    size = fields.kind.row_bytes * depth // fields.kind.depth
     if transposed:
-        addresses = descriptor.mn_major(rows, fields.kind.depth, fields.kind.element)
+        addresses = descriptor.mn_major(rows, depth, fields.kind.element)
         used = np.ones(addresses.shape, np.bool_)
     else:
         addresses = descriptor.k_major(rows, size)
