@@ -139,6 +139,32 @@ def _block_scaled(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return Launch([pack_e2m1(a), pack_e2m1(b), *factors, _result((m, n))], outputs)
 
 
+def _sparse(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """Of four elements of a row of A two are stored, and their places are a code of 4 bits; two codes in a byte."""
+    m, n, k = 256, 256, 512
+    b = random(rng, numbers, (n, k), np.float16)
+    stored = random(rng, numbers, (m, k // 4, 2), np.float16)
+    places = np.sort(rng.permuted(np.tile(np.arange(4), (m, k // 4, 1)), axis=2)[:, :, :2], axis=2)
+    a = np.zeros((m, k // 4, 4), np.float16)
+    np.put_along_axis(a, places, stored, axis=2)
+    codes = (places[:, :, 0] | places[:, :, 1] << 2).astype(np.uint8)
+    expected, magnitude = product(a.reshape(m, k), b)
+    packed = codes[:, 0::2] | codes[:, 1::2] << 4
+    outputs = [Output(3, expected, bound(magnitude, k, np.float32))]
+    return Launch([stored.reshape(m, k // 2), packed, b, _result((m, n))], outputs)
+
+
+def _two_products(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """The sums of the first product are f16: those of small integers are exact, others a part of the error."""
+    m, n, k = 128, 128, 64
+    a, b, c = (random(rng, numbers, shape, np.float16) for shape in ((m, k), (64, k), (n, 64)))
+    inner, inner_magnitude = product(a, b)
+    expected, magnitude = product(inner, c)
+    inner_error = bound(inner_magnitude, k, np.float16)
+    tolerance = inner_error @ np.abs(c.astype(np.float64)).T + bound(magnitude, 64, np.float32)
+    return Launch([a, b, c, _result((m, n))], [Output(3, expected, tolerance)])
+
+
 def _memories(rng: np.random.Generator, numbers: Numbers) -> Launch:
     x, s = random(rng, numbers, (8, 64), np.float16), random(rng, numbers, (32, 4), np.float32)
     y, d = np.full((8, 64), _UNTOUCHED, np.float16), _result((2, 128, 112))
@@ -161,6 +187,7 @@ _TABLE = (
     Example("layouts", "registers", _registers, block=352),
     Example("mma_m8n8k4_f16_gemm", "hgemm", _gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
     Example("mma_m8n8k4_f64_gemm", "dgemm", _gemm(256, 192, 128, float, float, float), some=(2, 2), tile=(64, 64)),
+    Example("tcgen05_a_in_tensor_memory", "two_products", _two_products),
     Example("tcgen05_conv_zero_columns", "conv", _convolution, some=(2, 1), tile=(64, 128)),
     Example("tcgen05_fp8_gemm", "fp8_gemm", _gemm(256, 512, 512, _E4M3, _E5M2), some=(2, 2), tile=(128, 128)),
     Example("tcgen05_gemm", "gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 2), tile=(128, 256)),
@@ -177,6 +204,7 @@ _TABLE = (
         "tcgen05_i8_gemm", "i8_gemm", _gemm(256, 256, 512, np.int8, np.int8, np.int32), some=(2, 2), tile=(128, 128)
     ),
     Example("tcgen05_nvfp4_block_scaled_gemm", "nvfp4_gemm", _block_scaled, some=(2, 2), tile=(128, 256)),
+    Example("tcgen05_sparse_gemm", "sparse_gemm", _sparse, some=(2, 2), tile=(128, 128)),
     Example("tcgen05_tf32_mn_major_gemm", "tf32_mn_major", _tf32_mn_major, some=(2, 1), tile=(128, 128)),
     Example("tcgen05_ws_zero_columns", "ws_zero_columns", _zero_columns),
 )
