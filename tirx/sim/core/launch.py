@@ -203,7 +203,8 @@ class Launch:
                     lines.append(f"{gone} threads of CTA {cta.index} have exited")
         shown = "".join(f"\n    {line}" for line in lines[:16])
         more = f"\n    and {len(lines) - 16} more" if len(lines) > 16 else ""
-        return SimError(reason + shown + more, None if first is None else first.line)
+        message = reason + shown + more
+        return SimError(message) if first is None else SimError(message, first.line, first.text)
 
 
 def _strands(running: Sequence[Cluster]) -> list[Strand]:
