@@ -14,7 +14,7 @@ _PREFIX = """
 """
 _DECLARATIONS = """
   .shared .align 1024 .b8 s[8192]; .shared .align 1024 .b8 other[4096];
-  .shared .align 8 .b64 bar; .shared .align 8 .b64 bar2; .shared .align 4 .b32 slot;
+  .shared .align 8 .b64 bar; .shared .align 8 .b64 bar2; .shared .align 8 .b64 bar3; .shared .align 4 .b32 slot;
 """
 # A and B: 128 and 16 rows of 32 bytes without a swizzle, all of it zeros; D: 128 lanes, 16 columns.
 _ALLOCATE = """
@@ -22,6 +22,7 @@ _ALLOCATE = """
   tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r8], 32;
 ALLOCATED:
   @%p0 mbarrier.init.shared::cta.b64 [%r9], 1;
+  @%p0 fence.mbarrier_init.release.cluster;
   tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;
   ld.shared.b32 %r10, [%r8]; and.b32 %r11, %r0, 96; shl.b32 %r11, %r11, 16; add.u32 %r11, %r10, %r11;
 """
@@ -129,6 +130,40 @@ _DSMEM = """
   barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
   ld.shared.b32 %r6, [%r2];
 """
+# Thread 32 copies two tiles of 128 x 16 to one place, one after the other; thread 0 multiplies each by its first rows.
+_RING = f"""
+  mov.b32 %r7, bar2; mov.b32 %r16, bar3; mov.b64 %d2, map; cvta.param.u64 %d2, %d2; mov.u32 %r17, 0;
+  @%p0 mbarrier.init.shared::cta.b64 [%r7], 1; @%p0 mbarrier.init.shared::cta.b64 [%r16], 1;
+{_ALLOCATE}
+  setp.eq.u32 %p5, %r0, 32; @!%p5 bra CONSUME;
+PRODUCE:
+  and.b32 %r18, %r17, 1; xor.b32 %r18, %r18, 1;
+EMPTY:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r7], %r18; @!%p2 bra EMPTY;
+  shl.b32 %r19, %r17, 4; mov.u32 %r20, 0;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r16], 4096;
+  cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r3], [%d2, {{%r19, %r20}}], [%r16];
+  add.u32 %r17, %r17, 1; setp.lt.u32 %p3, %r17, 2; @%p3 bra PRODUCE; bra DONE;
+CONSUME:
+  @!%p0 bra DONE;
+  shr.u32 %r12, %r3, 4; cvt.u64.u32 %d4, %r12; or.b64 %d4, %d4, 0xC000401000010000; mov.b32 %r13, 0x08040010;
+NEXT:
+  and.b32 %r18, %r17, 1; setp.ne.u32 %p4, %r17, 0;
+FULL:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r16], %r18; @!%p2 bra FULL;
+  tcgen05.mma.cta_group::1.kind::f16 [%r10], %d4, %d4, %r13, %p4;
+  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r7];
+  add.u32 %r17, %r17, 1; setp.lt.u32 %p3, %r17, 2; @%p3 bra NEXT;
+  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];
+DONE:
+  bar.warp.sync 0xffffffff;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r9], 0; @!%p2 bra WAIT;
+  tcgen05.fence::after_thread_sync;
+  tcgen05.ld.sync.aligned.32x32b.x4.b32 {{%r21, %r22, %r23, %r24}}, [%r11];
+  tcgen05.wait::ld.sync.aligned;
+  st.global.v4.b32 [%d1], {{%r21, %r22, %r23, %r24}};
+{_FREE}"""
 
 _BODIES = {
     "product": _PRODUCT,
@@ -141,8 +176,12 @@ _BODIES = {
     "copy": _COPY,
     "two mbarriers": _TWO_MBARRIERS,
     "cluster": _DSMEM,
+    "ring": _RING,
 }
-KERNELS = {name: entry(_PREFIX + body, ("out",), _DECLARATIONS) for name, body in _BODIES.items()}
+KERNELS = {
+    name: entry(_PREFIX + body, ("out",), _DECLARATIONS).replace("u64 out)", "u64 out, .param .align 64 .b8 map[128])")
+    for name, body in _BODIES.items()
+}
 
 
 @dataclass(frozen=True)
@@ -364,6 +403,54 @@ HAZARDS = (
         "@%p0 st.shared.b32 [%r3], %r0;\n" + _WAIT,
         "while tcgen05 may still read it",
         "@%p0 st.",
+    ),
+    Hazard(
+        "the next copy does not wait for the product",
+        "ring",
+        "@!%p2 bra EMPTY;",
+        "",
+        "while tcgen05 may still|before the bulk copy that thread 32 issued|arrivals",
+        "",
+    ),
+    Hazard("the wait for an empty place is a phase behind", "ring", "xor.b32 %r18, %r18, 1;", "", "deadlock"),
+    Hazard(
+        "the product does not wait for the copy",
+        "ring",
+        "@!%p2 bra FULL;",
+        "",
+        "bulk copy that thread 32 issued|never written",
+        "tcgen05.mma",
+    ),
+    Hazard(
+        "half of the bytes are expected",
+        "ring",
+        "4096;",
+        "2048;",
+        r"deadlock(.|\n)*-2048 bytes pending",
+        "",
+    ),
+    Hazard(
+        "no byte is expected",
+        "ring",
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r16], 4096;",
+        "mbarrier.arrive.shared::cta.b64 _, [%r16];",
+        "before the bulk copy that thread 32 issued",
+        "tcgen05.mma",
+    ),
+    Hazard(
+        "the place is free before the product",
+        "ring",
+        "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r7];",
+        "mbarrier.arrive.shared::cta.b64 _, [%r7];",
+        "while tcgen05 may still",
+        "cp.",
+    ),
+    Hazard(
+        "mbarriers without a fence",
+        "ring",
+        "@%p0 fence.mbarrier_init.release.cluster;",
+        "",
+        "has not executed fence.mbarrier_init",
     ),
     # Shared memory: races
     Hazard("read before the write", "pass on", "bar.sync 0;", "", "data race|never written", "ld."),

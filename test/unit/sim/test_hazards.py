@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from unit.sim.hazards import HARMLESS, HAZARDS, KERNELS, Hazard
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError, TensorMap, run
 
 _SEEDS = (None, 1, 2)
 
 
 def _run(kernel: str, text: str, seed: int | None) -> None:
     cluster = 2 if kernel == "cluster" else 1
-    run(text, "k", cluster, 128, [np.zeros((128, 4), np.uint32)], cluster=cluster, seed=seed, max_instructions=100_000)
+    tiles = TensorMap(np.arange(128 * 32, dtype=np.float16).reshape(128, 32) % 7, box=(16, 128), swizzle="32B")
+    arguments = [np.zeros((128, 4), np.uint32), tiles]
+    run(text, "k", cluster, 128, arguments, cluster=cluster, seed=seed, max_instructions=100_000)
 
 
 @pytest.mark.parametrize("seed", _SEEDS)
