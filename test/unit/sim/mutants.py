@@ -139,7 +139,7 @@ MUTANTS = (
     Mutant("B is K-major", "mn-major", "0x04218490", "0x04208490", r"out-of-bounds shared tcgen05.mma\S* [AB]", 2),
     Mutant("A is negated", "k-major", "0x08100010", "0x08102010", WRONG, 4),
     Mutant("B is negated in one product", "k-major", "0x08100010", "0x08104010", WRONG, 4, 3),
-    Mutant("sparse", "k-major", "0x08100010", "0x08100014", "sparsity bits", 4),
+    Mutant("sparse", "k-major", "0x08100010", "0x08100014", "but the instruction is dense", 4),
     Mutant("saturate", "k-major", "0x08100010", "0x08100018", r"saturate .bit 3.", 4),
     Mutant("max shift without .ws", "k-major", "0x08100010", "0x48100010", r"the maximum shift .bits 30-31.", 4),
     Mutant("no max shift", "zero columns", "0x42100010", "0x02100010", "shift 2 is more than 0", 4),
@@ -511,7 +511,7 @@ MUTANTS = (
     Mutant("M of block scaling is 256", "block scaled", "0x08100480", "0x10100480", "there is no shape", 2),
     Mutant("A is of another type", "block scaled", "0x08100480", "0x08100400", "type code 0 of A", 2),
     Mutant("blocks of 32 with 4 factors", "block scaled", r"block16", "block32", "expected factors of type ue8m0", 2),
-    Mutant("K = 96", "block scaled", "0x08100480", "0x88100480", "bits 31-31 must be zero", 2),
+    Mutant("K = 96", "block scaled", "0x08100480", "0x88100480", "bit 31 must be zero", 2),
     Mutant(
         "factors of the first K twice",
         "block scaled",

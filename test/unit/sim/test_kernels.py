@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.sim.kernels import DATA, integers
 
-import tirx
-from tirx.diagnostics import diagnostic_handler
 from tirx.sim import SimError, TensorMap, run
 
 _SEEDS = [None, 1, 2]
@@ -147,93 +143,3 @@ def test_wrong_constants_are_noticed(name: str, old: str, new: str):
 
 
 # Examples: kernel, grid, block, arguments with the result last, and what the result is.
-_Check = Callable[[], tuple[_Arrays, Callable[[_Arrays], bool]]]
-
-
-def _gemm(
-    m: int,
-    n: int,
-    k: int,
-    dtype: Any = np.float16,
-    mn_major: bool = False,
-    b_dtype: Any = None,
-    d_dtype: Any = np.float32,
-) -> _Check:
-    def make() -> tuple[_Arrays, Callable[[_Arrays], bool]]:
-        rng = np.random.default_rng(0)
-        a, b = integers(rng, (m, k), dtype), integers(rng, (n, k), b_dtype or dtype)
-        expected = _product(a, b)
-        stored = [np.ascontiguousarray(each.T) if mn_major else each for each in (a, b)]
-        return [*stored, np.full((m, n), 7, d_dtype)], lambda arguments: np.array_equal(arguments[2], expected)
-
-    return make
-
-
-def _dgemm() -> tuple[_Arrays, Callable[[_Arrays], bool]]:
-    rng = np.random.default_rng(0)
-    a, b = rng.standard_normal((256, 128)), rng.standard_normal((192, 128))
-    return [a, b, np.full((256, 192), 7.0)], lambda arguments: bool(np.allclose(arguments[2], a @ b.T, atol=1e-12))
-
-
-def _zero_columns() -> tuple[_Arrays, Callable[[_Arrays], bool]]:
-    rng = np.random.default_rng(0)
-    a, b = integers(rng, (32, 64)), integers(rng, (66, 64))
-    zero = np.array([column % 7 < 3 for column in range(64)])
-    expected = _product(a, np.where(zero[:, None], 0, b[2:]))
-    return [a, b, np.full((32, 64), 7, np.float32)], lambda arguments: np.array_equal(arguments[2], expected)
-
-
-def _convolution() -> tuple[_Arrays, Callable[[_Arrays], bool]]:
-    """3x3, 64 channels, on 8 rows of 32 pixels; a row of zeros above and below, and one more pixel at either end."""
-    rng = np.random.default_rng(0)
-    weights, pixels = integers(rng, (3, 3, 64, 64)), integers(rng, (8, 32, 64))
-    image = np.zeros((322, 64), np.float16)
-    image[33:289] = pixels.reshape(256, 64)
-    padded = np.pad(pixels.astype(np.float64), ((1, 1), (1, 1), (0, 0)))
-    expected = sum(
-        np.einsum("oc,yxc->oyx", weights[r, s].astype(np.float64), padded[r : r + 8, s : s + 32])
-        for r in range(3)
-        for s in range(3)
-    )
-    out = np.full((64, 256), 7, np.float32)
-    return [image, weights, out], lambda arguments: np.array_equal(arguments[2], np.reshape(expected, (64, 256)))
-
-
-def _registers() -> tuple[_Arrays, Callable[[_Arrays], bool]]:
-    x = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
-    return [x, np.zeros((8, 16), np.float32)], lambda arguments: np.array_equal(arguments[1], x)
-
-
-_RUNS: dict[str, tuple[str, tuple[int, int], int, _Check]] = {
-    "tcgen05_gemm_explicit": ("gemm_explicit", (1, 1), 128, _gemm(128, 256, 256)),
-    "tcgen05_gemm": ("gemm", (4, 4), 128, _gemm(512, 1024, 256)),
-    "tcgen05_gemm_mn_major": ("gemm_mn_major", (1, 4), 128, _gemm(256, 128, 128, ml_dtypes.bfloat16, mn_major=True)),
-    "tcgen05_fp8_gemm": (
-        "fp8_gemm",
-        (4, 2),
-        128,
-        _gemm(256, 512, 512, ml_dtypes.float8_e4m3fn, b_dtype=ml_dtypes.float8_e5m2),
-    ),
-    "tcgen05_i8_gemm": ("i8_gemm", (2, 2), 128, _gemm(256, 256, 512, np.int8, d_dtype=np.int32)),
-    "tcgen05_tf32_mn_major_gemm": ("tf32_mn_major", (2, 1), 128, _gemm(128, 256, 64, np.float32, mn_major=True)),
-    "tcgen05_conv_zero_columns": ("conv", (2, 1), 128, _convolution),
-    "tcgen05_ws_zero_columns": ("ws_zero_columns", (1, 1), 128, _zero_columns),
-    "mma_m8n8k4_f16_gemm": ("hgemm", (2, 2), 128, _gemm(128, 128, 64)),
-    "mma_m8n8k4_f64_gemm": ("dgemm", (3, 4), 128, _dgemm),
-    "layouts": ("registers", (1, 1), 352, _registers),
-}
-
-
-# The larger ones only in the fast order.
-_LARGE = ("tcgen05_gemm", "tcgen05_fp8_gemm", "tcgen05_i8_gemm")
-_EXAMPLE_RUNS = [(name, None) for name in _RUNS] + [(name, 1) for name in _RUNS if name not in _LARGE]
-
-
-@pytest.mark.parametrize(("name", "seed"), _EXAMPLE_RUNS)
-def test_examples_equal_numpy(name: str, seed: int | None):
-    entry, grid, block, make = _RUNS[name]
-    with diagnostic_handler(lambda _: None):
-        text = tirx.compile((_EXAMPLES / f"{name}.mlir").read_text())
-    arguments, check = make()
-    run(text, entry, grid, block, arguments, seed=seed)
-    assert check(arguments)

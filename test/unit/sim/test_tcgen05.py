@@ -329,7 +329,7 @@ _SMALL = _Product("f16", "f16", "f16", "f32", 128, 32, 32, swizzle="64B")
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        ("proxy", "expected fence.proxy.async in that thread"),
+        ("proxy", "and fence.proxy.async before or after that"),
         ("barrier", "data race|no mbarrier|not ordered"),
         ("alloc", "never written|allocated columns are none"),
         ("commit", "deadlock.*waits for phase 0"),
@@ -378,7 +378,7 @@ def _small_kernel() -> tuple[str, list[npt.NDArray[Any]], npt.NDArray[np.float64
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8080050;", "bits 6, 23 and 29 must be zero"),
+        ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8080050;", "bit 6 must be zero"),
         ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x80c0010;", "out-of-bounds shared tcgen05.mma B"),
         ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8020010;", "there is no shape M=128, N=8"),
         ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8080410;", "A is f16 and B is bf16"),

@@ -105,7 +105,7 @@ def decode_instruction_descriptor(
         illegal(f"sparsity selector {bits_at(0, 2)} (bits 0-1), which is for sparse {' and '.join(_SELECTING)} only")
     for low, width in _RESERVED_SCALED if kind.scales else _RESERVED:
         if bits_at(low, width):
-            illegal(f"bits {low}-{low + width - 1} must be zero")
+            illegal(f"bit {low} must be zero" if width == 1 else f"bits {low}-{low + width - 1} must be zero")
     types: list[str] = []
     for name, low in (("A", 7), ("B", 10)):
         if bits_at(low, 3) not in kind.types:
