@@ -226,7 +226,7 @@ def test_without_the_frameworks(module: str, monkeypatch: pytest.MonkeyPatch) ->
         if module == "jax"
         else (lambda: to_dtensor(layout, (2,), (2,)), lambda: from_dtensor((None,), (2,), (2,)))
     ):
-        with pytest.raises(ModuleNotFoundError, match=rf"needs {module}: pip install 'tirx\[mesh\]'"):
+        with pytest.raises(ModuleNotFoundError, match=rf"needs {module}: pip install 'tirx\[{module}\]'"):
             call()
 
 
