@@ -8,7 +8,7 @@ from tirx.layout.compose import ComposeLayout
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter
-from tirx.layout.parse import Layout, parse_layout, resolve
+from tirx.layout.parse import Layout, concrete, parse_layout, resolve
 from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
 from tirx.layout.tile import TileLayout
 
@@ -60,6 +60,7 @@ __all__ = [
     "bank_of",
     "bank_table",
     "banks_of",
+    "concrete",
     "conflict_degree",
     "cute_shape",
     "element_type",

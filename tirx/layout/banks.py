@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import index
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -64,7 +65,7 @@ def bank_of(address: int | NDArray[np.int64], element_bits: int) -> BankLine | B
 
     An element of 64 bits starts there and takes the next bank too; see `banks_of`.
     """
-    word = address * element_bits // WORD_BITS
+    word = address * _storage_bits(element_bits) // WORD_BITS
     if isinstance(word, np.ndarray):
         return BankLines(word % BANKS, word // BANKS)
     return BankLine(word % BANKS, word // BANKS)
@@ -72,7 +73,7 @@ def bank_of(address: int | NDArray[np.int64], element_bits: int) -> BankLine | B
 
 def _words(addresses: NDArray[np.int64], element_bits: int, vector: int) -> NDArray[np.int64]:
     """The words that accesses of `vector` elements touch, in a last dimension of their own."""
-    count = max(1, element_bits * vector // WORD_BITS)
+    count = max(1, _storage_bits(element_bits) * vector // WORD_BITS)
     return addresses[..., None] * element_bits // WORD_BITS + np.arange(count, dtype=np.int64)
 
 
@@ -93,8 +94,10 @@ def bank_table(layout: TileLayout | ComposeLayout, shape: Shape, element_bits: i
 def conflict_degree(addresses: NDArray[np.int64], element_bits: int) -> int:
     """How many words the busiest bank has to serve when the elements at `addresses` are accessed at once.
 
-    1 means conflict-free. Accesses to one word count once, because the hardware broadcasts it.
+    1 means conflict-free. Accesses to one word count once, because the hardware broadcasts it. LayoutError for none.
     """
+    if not addresses.size:
+        raise LayoutError("expected at least one address")
     words = np.unique(_words(addresses, element_bits, 1))
     return int(np.bincount(words % BANKS).max())
 
@@ -172,7 +175,10 @@ def _count(number: int, noun: str) -> str:
 
 
 def _storage_bits(element: str | int) -> int:
-    return element_type(element).storage_bits if isinstance(element, str) else element
+    bits = element_type(element).storage_bits if isinstance(element, str) else index(element)
+    if bits < 1:
+        raise LayoutError(f"expected elements of 1 bit or more, found {bits}")
+    return bits
 
 
 def _threads_of(register: TileLayout) -> int:
@@ -186,7 +192,10 @@ def _pattern(pattern: TileLayout | ArrayLike, shape: Shape, size: int) -> NDArra
     """Flat indices of the elements of every thread, (threads, elements), -1 for none; whole warps of threads."""
     if isinstance(pattern, TileLayout):
         return held_elements(pattern, shape, _threads_of(pattern))
-    found = np.asarray(pattern)
+    try:
+        found = np.asarray(pattern)
+    except ValueError as error:
+        raise LayoutError(f"expected an access pattern with as many elements for every thread: {error}") from None
     if found.dtype.kind not in "iu" or found.ndim != 2 or not found.size:
         raise LayoutError(
             "expected an access pattern of integers of (threads, elements per thread), "

@@ -168,6 +168,10 @@ class ComposeLayout:
         """Whether no address holds two different elements. The swizzle is a permutation, so the tile decides."""
         return self.tile.is_injective()
 
+    def is_swizzle(self) -> bool:
+        """Whether this is the swizzle itself on row-major addresses from 0 on: its tile is trivial."""
+        return self.tile.is_trivial()
+
     def is_surjective(self, box: Mapping[str, int | tuple[int, int]]) -> bool:
         """Whether every place of a box holds some copy of some element; see TileLayout.is_surjective.
 

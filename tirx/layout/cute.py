@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters
@@ -286,6 +286,8 @@ def print_composed(
     Only "layout" can say an offset of the tile, and only it needs no element width. Raises LayoutError for what the
     form cannot say.
     """
+    if form not in get_args(CuteForm):
+        raise LayoutError(f"expected a form of CuTe text {', '.join(get_args(CuteForm))}, found {form!r}")
     shift = swizzle.atom_len if swizzle.swizzle_inner else -swizzle.atom_len
     if form == "layout":
         offsets = dict(tile.offset)

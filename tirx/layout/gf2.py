@@ -67,6 +67,8 @@ class BitMatrix:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(index(column) for column in self.columns))
         object.__setattr__(self, "rows", index(self.rows))
+        if self.rows < 0:
+            raise LayoutError(f"expected 0 or more rows of a matrix, found {self.rows}")
         for i, column in enumerate(self.columns):
             if column < 0 or column >> self.rows:
                 raise LayoutError(f"column {i} must have at most {self.rows} bits, found {column:#b}")

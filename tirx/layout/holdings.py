@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout.axis import axis
-from tirx.layout.domain import Shape, check_shape
+from tirx.layout.domain import Shape, check_entries, check_shape
 from tirx.layout.errors import LayoutError
 from tirx.layout.tile import TileLayout
 
@@ -81,6 +81,7 @@ def held_elements(layout: TileLayout, shape: Shape, threads: int) -> NDArray[np.
     slot = places("m")
     reject(slot < 0, "m", slot, "registers counted from 0")
     registers = int(slot.max()) + 1
+    check_entries(keys * registers, layout)
     held = np.full(keys * registers, -1, dtype=np.int64)
     place = element_key * registers + slot
     elements = np.broadcast_to(np.arange(layout.size(), dtype=np.int64)[:, None], place.shape)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import index
 from typing import Literal
 
 import numpy as np
@@ -70,12 +71,13 @@ class LinearLayout:
         out_dims: Mapping[str, int] | OutDims | None = None,
     ):
         rows = bases.items() if isinstance(bases, Mapping) else bases
-        found = tuple((name, tuple(tuple(image) for image in images)) for name, images in rows)
+        found = tuple([(name, tuple([tuple(map(index, image)) for image in images])) for name, images in rows])
         images = [image for _, of_dim in found for image in of_dim]
         if out_dims is None:
             most = [max(column) for column in zip(*images, strict=False)]
             out_dims = tuple((f"dim{d}", 1 << size.bit_length()) for d, size in enumerate(most))
-        sizes = tuple(out_dims.items()) if isinstance(out_dims, Mapping) else tuple(out_dims)
+        named = out_dims.items() if isinstance(out_dims, Mapping) else out_dims
+        sizes = tuple([(name, index(size)) for name, size in named])
         for name, size in sizes:
             if _bits(size) is None:
                 raise LayoutError(f"the size of output dimension {name} must be a power of two, found {size}")

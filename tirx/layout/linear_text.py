@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from tirx.layout.errors import LayoutError
+from tirx.layout.scanner import to_integer
 
 Basis = tuple[int, ...]
 Bases = tuple[tuple[str, tuple[Basis, ...]], ...]
@@ -76,11 +77,11 @@ class _Reader:
         return token
 
     def integer(self) -> int:
-        token = self.peek()
-        if token is None or not token.isdecimal():
+        token, at = self.peek(), self.at()
+        if token is None or not (token.isascii() and token.isdecimal()):
             raise self.fail("an integer of 0 or more")
         self.take(token)
-        return int(token)
+        return to_integer(token, at)
 
     def listed(self, opening: str, item: Callable[[], T], closing: str) -> tuple[T, ...]:
         self.expect(opening)

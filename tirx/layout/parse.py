@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tirx.layout.compose import ComposeLayout
 from tirx.layout.domain import Shape
+from tirx.layout.errors import LayoutError
 from tirx.layout.notation import ComposeParts, TileParts, read_layout
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
 
+if TYPE_CHECKING:
+    from tirx.layout.symbolic import SymbolicTileLayout
+
 Layout: TypeAlias = TileLayout | SwizzleLayout | ComposeLayout
 
 
-def parse_layout(text: str) -> Layout:
-    """Reads a tile, swizzle or compose layout; LayoutError carries the character offset of the mistake."""
-    parts = read_layout(text)
+def parse_layout(text: str) -> Layout | SymbolicTileLayout:
+    """Reads a tile, swizzle or compose layout, or a tile whose outermost extent is a symbol: S[(n, 64) : (64, 1)].
+
+    LayoutError carries the character offset of the mistake.
+    """
+    try:
+        parts = read_layout(text)
+    except LayoutError:
+        # Only what is no other layout can be symbolic, so that reading the others does not load the module.
+        from tirx.layout.symbolic import SymbolicTileLayout
+
+        if SymbolicTileLayout.is_symbolic(text):
+            return SymbolicTileLayout.parse(text)
+        raise
     if isinstance(parts, TileParts):
         return TileLayout.from_parts(parts)
     if isinstance(parts, ComposeParts):
@@ -23,8 +38,19 @@ def parse_layout(text: str) -> Layout:
     return SwizzleLayout.from_parts(parts)
 
 
-def resolve(layout: Layout, shape: Shape) -> TileLayout | ComposeLayout:
-    """The layout of a tensor of that shape: a bare swizzle permutes its row-major addresses."""
+def concrete(layout: Layout | SymbolicTileLayout) -> Layout:
+    """The layout itself; LayoutError when its outermost extent is a symbol."""
+    if not isinstance(layout, TileLayout | SwizzleLayout | ComposeLayout):
+        raise LayoutError(f"expected a layout with numbers as extents, found {layout}; bind makes one")
+    return layout
+
+
+def resolve(layout: Layout | SymbolicTileLayout, shape: Shape) -> TileLayout | ComposeLayout:
+    """The layout of a tensor of that shape: a bare swizzle permutes its row-major addresses.
+
+    LayoutError when the outermost extent is a symbol.
+    """
+    layout = concrete(layout)
     if isinstance(layout, SwizzleLayout):
         return ComposeLayout(layout, TileLayout.row_major(shape))
     return layout

@@ -22,13 +22,13 @@ from tirx.layout.domain import Coordinate, Shape, check_count, check_shape
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, accumulate, size_of
 from tirx.layout.replica import replica_offsets
-from tirx.layout.tile import TileLayout
+from tirx.layout.tile import TileLayout, check_tile
 
 SymbolicShape: TypeAlias = tuple[int | None, ...]
 """A shape whose dimension 0 is None, the symbolic one, and no other."""
 
 _OUTERMOST = re.compile(
-    r"\s*(?:(?:TileLayout|#tirx\.tile_layout)\s*[(<]\s*)?S\s*\[\s*\(?\s*"
+    r"\s*(?:(?:(?:T\.)?TileLayout|#tirx\.tile_layout)\s*[(<]\s*)?(?:T\.)?S\s*\[\s*\(?\s*"
     r"(?P<extent>(?P<symbol>[A-Za-z_]\w*)(?:\s*\*\s*(?P<factor>[0-9]+))?)\s*[,:)\]]"
 )
 
@@ -48,6 +48,7 @@ class SymbolicTileLayout:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stride", index(self.stride))
+        check_tile(self.tile)
         if not self.symbol.isidentifier():
             raise LayoutError(f"expected an identifier for a symbolic extent, found {self.symbol!r}")
         axis(self.axis)
@@ -157,6 +158,8 @@ class SymbolicTileLayout:
 
     def equivalent(self, other: SymbolicTileLayout) -> bool:
         """Whether both are the same map for every n. Layouts with different symbols are not."""
+        if not isinstance(other, SymbolicTileLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"expected a SymbolicTileLayout, found {other!r}")
         mine, theirs = self.canonicalize(), other.canonicalize()
         same = (mine.symbol, mine.stride, mine.axis) == (theirs.symbol, theirs.stride, theirs.axis)
         return same and mine.tile.equivalent(theirs.tile)

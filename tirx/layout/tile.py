@@ -304,6 +304,12 @@ class TileLayout:
 
         return places.is_injective(self)
 
+    def is_trivial(self) -> bool:
+        """Whether element x is at coordinate x of one memory axis: a compact row-major tile, without copies."""
+        layout = self.canonicalize()
+        compact = all(it.stride == 1 and axis(it.axis).kind == "memory" for it in layout.shard)
+        return compact and len(layout.shard) < 2 and not layout.replica and not layout.offset
+
     def is_surjective(self, box: Mapping[str, int | tuple[int, int]]) -> bool:
         """Whether every place of a box holds some copy of some element.
 

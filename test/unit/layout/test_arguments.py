@@ -3,9 +3,28 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
+from tirx.layout import (
+    BitMatrix,
+    ComposeLayout,
+    Iter,
+    LayoutError,
+    LinearLayout,
+    Mesh,
+    SwizzleLayout,
+    SymbolicTileLayout,
+    TileLayout,
+    analyse_access,
+    bank_of,
+    concrete,
+    conflict_degree,
+    mesh,
+    parse_layout,
+    resolve,
+    to_tvm,
+)
 
 LAYOUT: Any = TileLayout.parse("S[(8, 4) : (1, 8@laneid)]")
 PLAIN: Any = TileLayout.parse("S[(8, 4) : (4, 1)]")
@@ -13,6 +32,9 @@ SWIZZLED: Any = ComposeLayout(SwizzleLayout(0, 1, 1), PLAIN)
 AnyType: Any = TileLayout
 AnyIter: Any = Iter
 AnyCompose: Any = ComposeLayout
+AnyLinear: Any = LinearLayout
+AnySymbolic: Any = SymbolicTileLayout
+REGISTERS = TileLayout.parse("S[(32, 4) : (1@laneid, 1)]")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +61,10 @@ AnyCompose: Any = ComposeLayout
         lambda: LAYOUT.compose(SWIZZLED),
         lambda: LAYOUT.inverse({"m": 1.5}),
         lambda: SwizzleLayout.for_bits(AnyType, "32B"),
+        lambda: AnyLinear({"register": [(1.0,)]}),
+        lambda: AnyLinear({"register": [(1,)]}, {"dim0": 2.0}),
+        lambda: AnySymbolic("n", None, 1),
+        lambda: SymbolicTileLayout("n", TileLayout(), 1).equivalent(PLAIN),
     ],
 )
 def test_wrong_types(call: Callable[[], object]) -> None:
@@ -101,3 +127,74 @@ def test_a_tile_is_compared_with_a_swizzled_one() -> None:
     assert PLAIN.equivalent(ComposeLayout(SwizzleLayout(0, 0, 0), PLAIN))
     assert PLAIN.overlaps(SWIZZLED)
     assert not PLAIN.with_offset(m=32).overlaps(SWIZZLED)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: LinearLayout.parse(f" - lane=1 -> ({'9' * 6000})"), "an integer of at most 1000 digits"),
+        (lambda: LinearLayout.parse(" - lane=1 -> (\u0663)"), "an integer of 0 or more"),
+        (lambda: BitMatrix((), -1), "0 or more rows"),
+        (lambda: SWIZZLED.to_cute((8, 4), 16, "ISA"), "a form of CuTe text isa, layout, pointer, found 'ISA'"),
+        (lambda: to_tvm(PLAIN, AnyType), "a form of TVM text sum, iters"),
+        (lambda: conflict_degree(np.array([], dtype=np.int64), 16), "at least one address"),
+        (lambda: bank_of(4, 0), "elements of 1 bit or more"),
+        (lambda: analyse_access(PLAIN, (8, 4), [[1], [1, 2]], 16), "as many elements for every thread"),
+        (
+            lambda: analyse_access(PLAIN, (32,), TileLayout.parse("S[(16, 2) : (1@laneid, 1099511627776)]"), 16),
+            "at most 67108864 elements in a table",
+        ),
+        (
+            lambda: mesh.to_placements(mesh.from_placements([None], Mesh((2**60,)), (4,)), (4,), Mesh((2**60,))),
+            "at most 1048576 copies of a shard",
+        ),
+    ],
+)
+def test_values_without_meaning(call: Callable[[], object], expected: str) -> None:
+    with pytest.raises(LayoutError, match=f"expected .*{expected}"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("text", "trivial"),
+    [
+        ("S[]", True),
+        ("S[(8, 1, 4) : (4, 9, 1)]", True),
+        ("S[32 : 1@TCol] + R[1 : 8]", True),
+        ("S[(8, 4) : (1, 8)]", False),
+        ("S[8 : 1@laneid]", False),
+        ("S[8 : 1] + 1", False),
+        ("S[8 : 1] + R[2 : 8]", False),
+        ("S[8 : 2]", False),
+    ],
+)
+def test_trivial_tiles(text: str, trivial: bool) -> None:
+    layout = TileLayout.parse(text)
+    assert layout.is_trivial() is trivial
+    if layout.axes in ((), ("m",)):
+        assert ComposeLayout(SwizzleLayout(3, 3, 3), layout).is_swizzle() is trivial
+
+
+@pytest.mark.parametrize(
+    "text", ["S[(n, 64) : (64, 1)]", "S[n*4 : 2] + 3@laneid", "#tirx.tile_layout<S[(n, 4) : (4, 1)]>"]
+)
+def test_any_layout_may_be_symbolic(text: str) -> None:
+    found = parse_layout(text)
+    assert found == SymbolicTileLayout.parse(text)
+    assert parse_layout(str(found)) == found
+    assert parse_layout("T.TileLayout(T.S[(n, 4):(4, 1)])") == parse_layout("S[(n, 4) : (4, 1)]")
+
+
+def test_a_symbolic_layout_where_numbers_are_needed() -> None:
+    found = parse_layout("S[(n, 64) : (64, 1)]")
+    for call in (lambda: resolve(found, (4, 64)), lambda: to_tvm(found), lambda: concrete(found)):
+        with pytest.raises(LayoutError, match=r"expected a layout with numbers as extents, found S\[\(n, 64\)"):
+            call()
+    assert concrete(PLAIN) is PLAIN
+
+
+@pytest.mark.parametrize(("text", "position"), [("S[(4, n) : (n, 1)]", 6), ("S[(n, 4) : (4, x)]", 15), ("s[4 : 1]", 0)])
+def test_a_wrong_text_says_where(text: str, position: int) -> None:
+    with pytest.raises(LayoutError, match="expected") as caught:
+        parse_layout(text)
+    assert caught.value.position == position

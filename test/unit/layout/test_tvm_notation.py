@@ -108,7 +108,7 @@ def test_reads_what_users_write(text: str, printed: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "at"),
     [
-        ("T.TileLayout(T.S[(n, 4):(4, 1)])", "expected an extent (a positive integer), found 'n'", "n,"),
+        ("T.TileLayout(T.S[(4, n):(4, 1)])", "expected an extent (a positive integer), found 'n'", "n)"),
         ("T.TileLayout(T.S[8:1 @ Axis.lane])", "unknown axis 'lane'; did you mean 'laneid'?", "lane]"),
         ('S[8 : 4@"lane"]', "unknown axis 'lane'", 'lane"'),
         ("S[8 : 4@'laneid]", "expected an axis name", "'laneid"),
