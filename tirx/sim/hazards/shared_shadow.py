@@ -199,5 +199,5 @@ class SharedShadow:
             )
         raise SimError(
             f"{what} shared address {byte:#x}, which thread {writer} has written through the generic proxy: "
-            "expected a synchronisation with it, and fence.proxy.async before or after that"
+            "expected fence.proxy.async in that thread before it synchronises with this one, or here after that"
         )
