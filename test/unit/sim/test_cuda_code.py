@@ -86,7 +86,7 @@ def test_switch_constants_and_global_variables(program: Program) -> None:
     # Case 5 goes on into case 6, which starts anew from x.
     functions[5] = functions[6]
     pairs = zip(code.tolist(), x.tolist(), strict=True)
-    wanted = [functions[c](v) if c < 11 else 12345 for c, v in pairs]
+    wanted: list[int] = [functions[c](v) if c < 11 else 12345 for c, v in pairs]
     assert out.tolist() == wanted
 
 

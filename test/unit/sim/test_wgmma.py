@@ -39,13 +39,13 @@ def _lay_out(matrix: Array, mode: int, major: str, size: int) -> tuple[Array, in
     raw = np.ascontiguousarray(matrix).view(np.uint8).reshape(rows, depth, -1)
     width, span = raw.shape[2], _ROWS[mode]
     image = np.zeros(size, np.uint8)
+    per_row = span // width
+    chunk = span * depth
     if major == "K":
         # 8 rows of `span` bytes after each other; without a swizzle the two 16-byte columns are `leading` apart.
         leading, stride = (rows * 16, 128) if mode == 0 else (16, 8 * span)
     else:
         # 8 k of `span` bytes; then the next 8 k, and the next `span` bytes along M or N.
-        per_row = span // width
-        chunk = span * depth
         leading, stride = (128, 16 * depth) if mode == 0 else (chunk, 8 * span)
     for row in range(rows):
         for k in range(depth):
