@@ -23,16 +23,19 @@ _QUICK = ("transpose", "integers")
 @lru_cache(maxsize=1)
 def find_nvcc() -> str | None:
     """
-    That of the PyPI package nvidia-cuda-nvcc, if its headers are there, or one on the PATH.
+    That of the PyPI packages nvidia-cuda-nvcc, nvidia-cuda-runtime and nvidia-cuda-cccl, or one on the PATH.
 
-    All the programs need nvidia-cuda-nvcc, nvidia-cuda-runtime and nvidia-cuda-cccl (for <cuda/barrier>), no flags.
+    Without nvidia-cuda-cccl only programs that include neither <cuda_fp16.h> nor <cuda/barrier> compile.
     """
     package = importlib.util.find_spec("nvidia")
+    incomplete: str | None = None
     for location in (package.submodule_search_locations or []) if package else []:
         for root in sorted(Path(location).glob("cu*"), reverse=True):
             if (root / "bin" / "nvcc").exists() and (root / "include" / "cuda_runtime.h").exists():
-                return str(root / "bin" / "nvcc")
-    return shutil.which("nvcc")
+                incomplete = str(root / "bin" / "nvcc")
+                if (root / "include" / "cccl" / "nv" / "target").exists():
+                    return incomplete
+    return shutil.which("nvcc") or incomplete
 
 
 @lru_cache(maxsize=64)
