@@ -15,11 +15,27 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string
-from tirx.tcgen05 import LegalityError
-from tirx.tcgen05.check_memory import Alloc, Cp, check_memory
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string, width
+from tirx.dialects.ptx.core import ConstantOp
+from tirx.tcgen05 import LegalityError, TmemOperand
+from tirx.tcgen05.check import Instruction, check_instruction
+from tirx.tcgen05.check_memory import Alloc, Cp, Shift
+from tirx.tcgen05.tmem import CTA_GROUPS
 
 Value = SSAValue | Operation
+
+
+def immediate(value: SSAValue | None) -> int | None:
+    """The bits of an operand that is a `ptx.constant`, None for what is not known before the kernel runs."""
+    if value is not None and isinstance(op := value.owner, ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data & (1 << width(value.type)) - 1
+    return None
+
+
+def tmem_operand(address: SSAValue, offset: int = 0) -> TmemOperand:
+    """Lane and column of an address in tensor memory that is an immediate."""
+    value = immediate(address)
+    return TmemOperand() if value is None else TmemOperand(value + offset & 0xFFFF, value + offset >> 16)
 
 
 def require(check: Callable[[], None]) -> None:
@@ -31,14 +47,22 @@ def require(check: Callable[[], None]) -> None:
 
 
 class Tcgen05Op(PTXInstruction, abc.ABC):
-    """An instruction of the targets that have tensor memory."""
+    """An instruction of the targets that have tensor memory.
+
+    The rules of `tirx.tcgen05.check` hold for it; those about targets are for the printer, which knows the target.
+    """
 
     def features(self) -> tuple[str, ...]:
         return ("tcgen05",)
 
+    @property
+    def description(self) -> Instruction | None:
+        """The instruction as plain data, with the bits of immediates; None where there are no rules for it."""
+        return None
 
-CTA_GROUPS = (1, 2)
-"""Values of `.cta_group::`: the CTA itself, or it and its peer."""
+    def verify_(self) -> None:
+        if (description := self.description) is not None:
+            require(lambda: check_instruction(description))
 
 
 class CtaGroupOp(Tcgen05Op, abc.ABC):
@@ -48,6 +72,7 @@ class CtaGroupOp(Tcgen05Op, abc.ABC):
 
     def verify_(self) -> None:
         expect_choice("cta_group", self.cta_group.value.data, CTA_GROUPS)
+        super().verify_()
 
     @property
     def group(self) -> str:
@@ -59,8 +84,11 @@ def _check_columns(op: CtaGroupOp, columns: IntegerAttr[I32] | None, register: S
     if (columns is None) == (register is None):
         found = "none" if columns is None else "both"
         raise VerifyException(f"{op.name}: expected one of columns and columns_in, got {found}")
-    count = None if columns is None else columns.value.data
-    require(lambda: check_memory(Alloc(count, op.cta_group.value.data)))
+
+
+def _allocation(op: Tcgen05AllocOp | Tcgen05DeallocOp) -> Alloc:
+    columns = immediate(op.columns_register) if op.columns is None else op.columns.value.data
+    return Alloc(columns, op.cta_group.value.data)
 
 
 def _columns(reg: Names, columns: IntegerAttr[I32] | None, register: SSAValue | None) -> str:
@@ -94,9 +122,13 @@ class Tcgen05AllocOp(CtaGroupOp):
         register = None if isinstance(columns, int) else columns
         super().__init__(operands=[dst, register], properties={"columns": int32(count), "cta_group": int32(cta_group)})
 
+    @property
+    def description(self) -> Alloc:
+        return _allocation(self)
+
     def verify_(self) -> None:
-        super().verify_()
         _check_columns(self, self.columns, self.columns_register)
+        super().verify_()
 
     def emit(self, reg: Names) -> str:
         columns = _columns(reg, self.columns, self.columns_register)
@@ -126,9 +158,13 @@ class Tcgen05DeallocOp(CtaGroupOp):
             operands=[taddr, register], properties={"columns": int32(count), "cta_group": int32(cta_group)}
         )
 
+    @property
+    def description(self) -> Alloc:
+        return _allocation(self)
+
     def verify_(self) -> None:
-        super().verify_()
         _check_columns(self, self.columns, self.columns_register)
+        super().verify_()
 
     def emit(self, reg: Names) -> str:
         columns = _columns(reg, self.columns, self.columns_register)
@@ -220,11 +256,18 @@ class Tcgen05CpOp(CtaGroupOp):
             },
         )
 
-    def verify_(self) -> None:
-        super().verify_()
-        multicast = None if self.multicast is None else self.multicast.data
-        source = None if self.decompress is None else self.decompress.data
-        require(lambda: check_memory(Cp(self.shape.data, multicast, source, self.cta_group.value.data)))
+    @property
+    def description(self) -> Cp:
+        place = tmem_operand(self.taddr)
+        return Cp(
+            self.shape.data,
+            None if self.multicast is None else self.multicast.data,
+            None if self.decompress is None else self.decompress.data,
+            self.cta_group.value.data,
+            place.lane,
+            place.column,
+            descriptor=immediate(self.source),
+        )
 
     def emit(self, reg: Names) -> str:
         multicast = "" if self.multicast is None else f".{self.multicast.data}"
@@ -251,6 +294,11 @@ class Tcgen05ShiftOp(CtaGroupOp):
 
     def features(self) -> tuple[str, ...]:
         return ("tcgen05", "tcgen05.shift")
+
+    @property
+    def description(self) -> Shift:
+        place = tmem_operand(self.taddr)
+        return Shift(place.lane, place.column, cta_group=self.cta_group.value.data)
 
     def emit(self, reg: Names) -> str:
         return f"tcgen05.shift.{self.group}.down {address(reg, self.taddr)}"

@@ -6,6 +6,7 @@ See PTX ISA, "Tensor Memory Data Movement Instructions". Addresses as in `tirx.d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, f32, i32
 from xdsl.dialects.utils import EnumAttribute
@@ -33,25 +34,30 @@ from tirx.dialects.ptx.base import (
     values,
     vector,
 )
-from tirx.dialects.ptx.tcgen05 import Tcgen05Op, require
+from tirx.dialects.ptx.tcgen05 import Tcgen05Op, tmem_operand
 from tirx.tcgen05 import LD_SHAPES
-from tirx.tcgen05.check_memory import LdSt, check_memory
-from tirx.tcgen05.tmem import COLUMNS
+from tirx.tcgen05.check_memory import LdSt
 
 Value = SSAValue | Operation
 
 
-def _check_ld_st(op: PTXInstruction, access: LdSt, types: Sequence[Attribute]) -> None:
-    require(lambda: check_memory(access))
-    if access.split is not None and not 0 <= access.split < COLUMNS:
-        raise VerifyException(f"expected half_split_offset from 0 to {COLUMNS - 1} columns, got {access.split}")
+def _check_registers(op: PTXInstruction, types: Sequence[Attribute]) -> None:
     for type_ in types:
         if type_ not in (i32, f32):
             raise VerifyException(f"{op.name}: expected registers of type i32 or f32, got {type_}")
 
 
-def _value(attribute: IntegerAttr[I32] | None) -> int | None:
-    return None if attribute is None else attribute.value.data
+def _access(op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, registers: int) -> LdSt:
+    """What loads and stores have in common."""
+    place = tmem_operand(op.taddr, op.offset.value.data)
+    return LdSt(
+        op.shape.data,
+        op.num.value.data,
+        registers,
+        split=None if op.half_split_offset is None else op.half_split_offset.value.data,
+        lane=place.lane,
+        column=place.column,
+    )
 
 
 def _registers(shape: str, num: int) -> int:
@@ -106,15 +112,13 @@ class Tcgen05LdOp(Tcgen05Op):
             result_types=[[result_type] * _registers(shape, num)],
         )
 
+    @property
+    def description(self) -> LdSt:
+        return replace(_access(self, len(self.res)), packed=self.pack is not None)
+
     def verify_(self) -> None:
-        access = LdSt(
-            self.shape.data,
-            self.num.value.data,
-            len(self.res),
-            packed=self.pack is not None,
-            split=_value(self.half_split_offset),
-        )
-        _check_ld_st(self, access, self.res.types)
+        super().verify_()
+        _check_registers(self, self.res.types)
 
     def emit(self, reg: Names) -> str:
         pack = "" if self.pack is None else ".pack::16b"
@@ -202,17 +206,18 @@ class Tcgen05LdRedOp(Tcgen05Op):
             result_types=[REDUCTION_TYPES.get(type, i32), [result_type] * _registers(shape, num)],
         )
 
-    def verify_(self) -> None:
-        access = LdSt(
-            self.shape.data,
-            self.num.value.data,
-            len(self.res),
-            split=_value(self.half_split_offset),
+    @property
+    def description(self) -> LdSt:
+        return replace(
+            _access(self, len(self.res)),
             reduce=self.reduction.data.value,
             type=self.type.data,
             modified=self.abs is not None or self.nan is not None,
         )
-        _check_ld_st(self, access, self.res.types)
+
+    def verify_(self) -> None:
+        super().verify_()
+        _check_registers(self, self.res.types)
         if (expected := REDUCTION_TYPES[self.type.data]) != self.reduced.type:
             raise VerifyException(
                 f"expected the reduction of {self.type.data} in a register {expected}, got {self.reduced.type}"
@@ -274,15 +279,13 @@ class Tcgen05StOp(Tcgen05Op):
             },
         )
 
+    @property
+    def description(self) -> LdSt:
+        return replace(_access(self, len(self.data)), packed=self.unpack is not None)
+
     def verify_(self) -> None:
-        access = LdSt(
-            self.shape.data,
-            self.num.value.data,
-            len(self.data),
-            packed=self.unpack is not None,
-            split=_value(self.half_split_offset),
-        )
-        _check_ld_st(self, access, self.data.types)
+        super().verify_()
+        _check_registers(self, self.data.types)
 
     def emit(self, reg: Names) -> str:
         unpack = "" if self.unpack is None else ".unpack::16b"

@@ -34,11 +34,9 @@ from tirx.dialects.ptx.base import (
     unit,
     values,
     vector,
-    width,
 )
-from tirx.dialects.ptx.core import ConstantOp
-from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op, require
-from tirx.tcgen05 import KINDS, Mma, SmemOperand, TmemOperand, check_mma
+from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op, immediate, tmem_operand
+from tirx.tcgen05 import KINDS, Mma, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_facts import MmaFacts
 
 Value = SSAValue | Operation
@@ -99,15 +97,8 @@ def _a_text(reg: Names, a: SSAValue) -> str:
     return f"[{reg(a)}]" if a.type == i32 else reg.imm(a)
 
 
-def _bits(value: SSAValue) -> int | None:
-    """The bits of a `ptx.constant`, None for what is not known before the kernel runs."""
-    if isinstance(op := value.owner, ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data & (1 << width(value.type)) - 1
-    return None
-
-
 def _operand(a: SSAValue) -> SmemOperand | TmemOperand:
-    return TmemOperand() if a.type == i32 else SmemOperand(_bits(a))
+    return tmem_operand(a) if a.type == i32 else SmemOperand(immediate(a))
 
 
 def _check_kind(op: PTXInstruction, kind: MmaKind, choices: Sequence[MmaKind]) -> None:
@@ -174,10 +165,9 @@ class Tcgen05MmaOp(CtaGroupOp):
         )
 
     def verify_(self) -> None:
-        super().verify_()
         _check_a(self, self.a)
         _check_kind(self, self.kind.data, PLAIN_KINDS)
-        require(lambda: check_mma(self.description))
+        super().verify_()
 
     @property
     def description(self) -> Mma:
@@ -187,8 +177,9 @@ class Tcgen05MmaOp(CtaGroupOp):
             self.cta_group.value.data,
             sparse=self.sparse_metadata is not None,
             a=_operand(self.a),
-            b=SmemOperand(_bits(self.b)),
-            descriptor=_bits(self.idesc),
+            b=SmemOperand(immediate(self.b)),
+            d=tmem_operand(self.d),
+            descriptor=immediate(self.idesc),
             collector_buffer=None if self.collector is None else "a",
             collector_usage=None if self.collector is None else self.collector.data.value,
             ashift=self.ashift is not None,
@@ -273,10 +264,9 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
         )
 
     def verify_(self) -> None:
-        super().verify_()
         _check_a(self, self.a)
         _check_kind(self, self.kind.data, SCALED_KINDS)
-        require(lambda: check_mma(self.description))
+        super().verify_()
 
     @property
     def description(self) -> Mma:
@@ -287,8 +277,9 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
             sparse=self.sparse_metadata is not None,
             scale_vector=None if self.scale_vector is None else self.scale_vector.data,
             a=_operand(self.a),
-            b=SmemOperand(_bits(self.b)),
-            descriptor=_bits(self.idesc),
+            b=SmemOperand(immediate(self.b)),
+            d=tmem_operand(self.d),
+            descriptor=immediate(self.idesc),
             collector_buffer=None if self.collector is None else "a",
             collector_usage=None if self.collector is None else self.collector.data.value,
         )
@@ -370,7 +361,7 @@ class Tcgen05MmaWsOp(Tcgen05Op):
         _check_kind(self, self.kind.data, PLAIN_KINDS)
         if (self.buffer is None) != (self.collector is None):
             raise VerifyException("expected both or neither of buffer and collector, got one")
-        require(lambda: check_mma(self.description))
+        super().verify_()
 
     @property
     def description(self) -> Mma:
@@ -381,10 +372,11 @@ class Tcgen05MmaWsOp(Tcgen05Op):
             ws=True,
             sparse=self.sparse_metadata is not None,
             a=_operand(self.a),
-            b=SmemOperand(_bits(self.b)),
-            descriptor=_bits(self.idesc),
+            b=SmemOperand(immediate(self.b)),
+            d=tmem_operand(self.d),
+            descriptor=immediate(self.idesc),
             masked=mask is not None,
-            mask=None if mask is None else _bits(mask),
+            mask=immediate(mask),
             collector_buffer=None if self.buffer is None else self.buffer.data,
             collector_usage=None if self.collector is None else self.collector.data.value,
         )

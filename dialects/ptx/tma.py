@@ -24,7 +24,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string, unit, values, vector
-from tirx.dialects.ptx.tcgen05 import CTA_GROUPS
+from tirx.tcgen05.tmem import CTA_GROUPS
 
 Value = SSAValue | Operation
 

@@ -16,14 +16,11 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.ptx.tcgen05 import require
 from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tile, last_column
 from tirx.dialects.tirx import Scope, TileType
-from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS
-
-
-def _check_columns(columns: int) -> None:
-    if columns not in ALLOCATION_SIZES:
-        raise VerifyException(f"expected a power of two of columns from 32 to 512, found {columns}")
+from tirx.tcgen05.check_memory import Alloc, check_memory
+from tirx.tcgen05.tmem import COLUMNS
 
 
 @irdl_op_definition
@@ -52,8 +49,7 @@ class AllocOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        _check_columns(self.columns.value.data)
-        check_cta_group(self.cta_group)
+        require(lambda: check_memory(Alloc(self.columns.value.data, self.cta_group.value.data)))
 
 
 @irdl_op_definition
@@ -96,8 +92,7 @@ class DeallocOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        _check_columns(self.columns.value.data)
-        check_cta_group(self.cta_group)
+        require(lambda: check_memory(Alloc(self.columns.value.data, self.cta_group.value.data)))
 
 
 @irdl_op_definition

@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tirx import Scope, TileType
 from tirx.layout import LayoutError, TileLayout
+from tirx.tcgen05.tmem import CTA_GROUPS
 
 COLUMN_BITS = 32
 """Bits of one lane of one column of tensor memory."""
@@ -18,9 +19,6 @@ EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
 
 ONE_CTA = IntegerAttr(1, i32)
 """The default of `cta_group`, which is not printed."""
-
-CTA_GROUPS = (1, 2)
-"""Values of `cta_group`: the CTA itself, or it and its peer."""
 
 Value = SSAValue | Operation
 

@@ -14,8 +14,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.core import ConstantOp, EntryOp
+from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.ptx.tcgen05 import require
-from tirx.dialects.tcgen05.allocation import TileOp
+from tirx.dialects.tcgen05.allocation import AllocOp, TileOp
 from tirx.dialects.tcgen05.common import first_cell
 from tirx.dialects.tcgen05.descriptors import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import KernelOp, TileType, owner_root
@@ -56,13 +57,20 @@ def tensor_operand(tile: SSAValue) -> TmemOperand:
     """Where a tile in tensor memory is, counted from its allocation, and what lies there."""
     type_ = TileType.of(tile)
     lane, column = first_cell(type_)
+    layout = type_.placement if isinstance(type_.placement, TileLayout) else None
     root = owner_root(tile).owner
-    return TmemOperand(
-        root.column.value.data + column if isinstance(root, TileOp) else None,
-        lane,
-        dtype=type_.dtype.name,
-        layout=type_.placement if isinstance(type_.placement, TileLayout) else None,
-    )
+    if not isinstance(root, TileOp):
+        return TmemOperand(None, lane, dtype=type_.dtype.name, layout=layout)
+    return TmemOperand(root.column.value.data + column, lane, _allocated(root.base), type_.dtype.name, layout)
+
+
+def _allocated(base: SSAValue) -> int | None:
+    """Columns of the allocation at `base`, where that is read from the slot that one allocation writes."""
+    load = base.owner
+    if not isinstance(load, LdOp) or load.offset.value.data:
+        return None
+    writers = [use.operation for use in load.address.uses if isinstance(use.operation, AllocOp)]
+    return writers[0].columns.value.data if len(writers) == 1 else None
 
 
 @cache
@@ -96,7 +104,8 @@ def shared_operand(value: SSAValue) -> SmemOperand:
     if part is None:
         return known
     layout = part.canonical
-    descriptor = SmemDescriptor(start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle)
+    # Tiles start where the pattern of their swizzle does, so that the offset decides about the place in the pattern.
+    descriptor = SmemDescriptor(part.offset_bytes, layout.lbo, layout.sbo, layout.swizzle)
     return replace(known, descriptor=descriptor, major=layout.major)
 
 

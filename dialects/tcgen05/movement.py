@@ -28,7 +28,7 @@ from tirx.dialects.tcgen05.common import (
     text,
     unit,
 )
-from tirx.dialects.tcgen05.facts import target_of, tensor_operand
+from tirx.dialects.tcgen05.facts import shared_operand, target_of, tensor_operand
 from tirx.dialects.tirx import Scope, TileType
 from tirx.layout import TileLayout
 from tirx.tcgen05 import LD_SHAPES, LegalityError, TmemAccessPlan, plan_tmem_access
@@ -283,7 +283,9 @@ class CpOp(IRDLOperation):
             self.cta_group.value.data,
             place.lane,
             place.column,
+            place.allocated,
             target=target_of(self),
+            descriptor=shared_operand(self.source).descriptor,
         )
         require(lambda: check_memory(instruction))
 
@@ -312,5 +314,5 @@ class ShiftOp(IRDLOperation):
     def verify_(self) -> None:
         expect_tensor_tile(self.tile, "a tile")
         place = tensor_operand(self.tile)
-        instruction = Shift(place.lane, place.column, cta_group=self.cta_group.value.data, target=target_of(self))
+        instruction = Shift(place.lane, place.column, place.allocated, self.cta_group.value.data, target_of(self))
         require(lambda: check_memory(instruction))

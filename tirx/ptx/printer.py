@@ -15,8 +15,7 @@ from xdsl.utils.target import Target as XdslTarget
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal, memory_type, register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp
-from tirx.dialects.ptx.tcgen05 import CtaGroupOp
-from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaWsOp
+from tirx.ptx.entry_checks import check_entry
 from tirx.ptx.features import UnsupportedFeature, required_version
 from tirx.ptx.targets import PtxVersion, Target, format_version
 
@@ -107,7 +106,7 @@ def _feature_version(op: Operation, feature: str, target: Target) -> PtxVersion:
 def _print_entry(entry: EntryOp, target: Target) -> str:
     if not entry.body.blocks:
         raise LocatedError(entry, f"expected a body for @{entry.sym_name.data}, got none")
-    _check_cta_groups(entry)
+    check_entry(entry, target)
     shared = _shared_declarations(entry, target)
     # Two rounds: the first finds which constants are asked for as registers; the others need no `mov`.
     probe = _Names()
@@ -125,29 +124,6 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
     declarations = [f"{_INDENT}{line};" for line in (*names.declarations(), *shared)]
     gap = [""] if declarations else []
     return "\n".join([signature, *directives, "{", *declarations, *gap, *lines, "}", ""])
-
-
-def _check_cta_groups(entry: EntryOp) -> None:
-    """
-    `ptxas` 13.0 and later rejects a kernel that mixes `.cta_group::1` and `.cta_group::2`; 12.9 accepts it. No release
-    looks at the cluster, whose CTAs form pairs (PTX ISA, "CTA Pair").
-    """
-    first: CtaGroupOp | Tcgen05MmaWsOp | None = None
-    for op in entry.body.walk():
-        if not isinstance(op, CtaGroupOp | Tcgen05MmaWsOp):
-            continue
-        if first is None:
-            first = op
-        elif op.group != first.group:
-            raise LocatedError(
-                op, f"expected {first.group} as in '{first.name}', got {op.group}: a kernel uses one cta_group"
-            )
-    if first is not None and first.group == "cta_group::2" and entry.cluster is not None and entry.cluster_size % 2:
-        raise LocatedError(
-            first,
-            f"expected a cluster of pairs of CTAs for {first.group}, got {entry.cluster_size} "
-            f"{'CTA' if entry.cluster_size == 1 else 'CTAs'} in a cluster of @{entry.sym_name.data}",
-        )
 
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:

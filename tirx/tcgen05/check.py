@@ -7,6 +7,9 @@ are the rows of `MMA_RULES`; `tirx.tcgen05.check_memory` has those of the instru
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tirx.tcgen05.check_memory import Alloc, Cp, LdSt, Shift, find_memory_violations
 from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.mma_facts import Mma, MmaFacts, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_rules import MMA_RULES
@@ -27,4 +30,24 @@ def check_mma(mma: Mma) -> None:
     raise_first(find_violations(mma))
 
 
-__all__ = ["MMA_RULES", "Finding", "Mma", "SmemOperand", "TmemOperand", "check_mma", "find_violations"]
+Instruction = Mma | Alloc | LdSt | Cp | Shift
+"""One tcgen05 instruction as plain data."""
+
+
+def check_instruction(instruction: Instruction, target: str | None = None) -> None:
+    """Raises LegalityError for the first rule that the instruction breaks, on `target` if one is given."""
+    known = instruction if target is None else replace(instruction, target=target)
+    raise_first(find_violations(known) if isinstance(known, Mma) else find_memory_violations(known))
+
+
+__all__ = [
+    "MMA_RULES",
+    "Finding",
+    "Instruction",
+    "Mma",
+    "SmemOperand",
+    "TmemOperand",
+    "check_instruction",
+    "check_mma",
+    "find_violations",
+]

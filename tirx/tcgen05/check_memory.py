@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tirx.ptx.targets import PtxVersion
-from tirx.tcgen05.rules import Finding, Rule, all_findings, choices, raise_first, unsupported
+from tirx.tcgen05.rules import Finding, Rule, all_findings, bad_bits, choices, raise_first, unsupported
+from tirx.tcgen05.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, LANES
 from tirx.tcgen05.tmem_access import LD_SHAPES, THREADS, LdShape
 
@@ -86,6 +87,10 @@ class LdSt:
         return choices(self.lanes)
 
     @property
+    def whose(self) -> str:
+        return "any warp" if self.warp is None else f"warp {self.warp}"
+
+    @property
     def limit(self) -> int:
         return COLUMNS if self.allocated is None else self.allocated
 
@@ -125,7 +130,8 @@ CP_SOURCES = ("b6x16_p32", "b4x16_p64")
 @dataclass(frozen=True)
 class Cp:
     """tcgen05.cp from shared memory. `multicast` and `source` (a format that is widened): None when left out; `lane`
-    and `column`: of the address, the column counted from the start of an allocation of `allocated` columns."""
+    and `column`: of the address, the column counted from the start of an allocation of `allocated` columns;
+    `descriptor`: the K-major matrix descriptor, or its 64 bits."""
 
     shape: str
     multicast: str | None = None
@@ -136,6 +142,7 @@ class Cp:
     allocated: int | None = None
     target: str | None = None
     ptx: PtxVersion | None = None
+    descriptor: SmemDescriptor | int | None = None
 
     @property
     def row(self) -> CpShape | None:
@@ -179,6 +186,7 @@ _LD = "tcgen05.ld, tcgen05.st"
 _LD_RED = "tcgen05.ld.red"
 _CP = "tcgen05.cp"
 _SHIFT = "tcgen05.shift"
+_SMEM = "Shared memory descriptor"
 _TARGET = "Target ISA Notes"
 _OTHER_TARGET = "compile for a target and PTX version that have it"
 
@@ -242,7 +250,7 @@ LD_ST_RULES: tuple[Rule[LdSt], ...] = (
         "ld-lane",
         _LD,
         lambda i: i.row is not None and i.lane is not None and i.lane not in i.lanes,
-        "expected an address at lane {i.lane_choices} for .{i.shape} of warp {i.warp}, got {i.lane}",
+        "expected an address at lane {i.lane_choices} for .{i.shape} of {i.whose}, got {i.lane}",
         "a warp reaches the 32 lanes from 32 * (warp % 4) on",
     ),
     Rule[LdSt](
@@ -306,6 +314,13 @@ CP_RULES: tuple[Rule[Cp], ...] = (
         lambda i: i.source is not None and i.source not in CP_SOURCES,
         "expected a source format out of " + ", ".join(CP_SOURCES) + ", got {i.source}",
         "leave it out where nothing is widened",
+    ),
+    Rule[Cp](
+        "cp-descriptor-bits",
+        _SMEM,
+        lambda i: bad_bits(i.descriptor, SmemDescriptor.decode),
+        "descriptor: {reason}",
+        "encode it with SmemDescriptor",
     ),
     Rule[Cp](
         "cp-lane",

@@ -107,10 +107,6 @@ def _decoded(value: ValueT | int | None, decode: Callable[[int], ValueT]) -> Val
     return result(lambda: decode(value)) if isinstance(value, int) else value
 
 
-def bad_bits(value: object, decode: Callable[[int], object]) -> str | None:
-    return reason(lambda: decode(value)) if isinstance(value, int) else None
-
-
 class MmaFacts:
     """What follows from the description; None where it does not follow."""
 

@@ -98,6 +98,11 @@ def result(make: Callable[[], ResultT]) -> ResultT | None:
         return None
 
 
+def bad_bits(value: object, decode: Callable[[int], object]) -> str | None:
+    """Why what may be the bits of a descriptor has no meaning; None when it has, or is no integer."""
+    return reason(lambda: decode(value)) if isinstance(value, int) else None
+
+
 def choices(values: Iterable[object]) -> str:
     """Legal values in a message."""
     return " or ".join("none" if value is None else str(value) for value in values)

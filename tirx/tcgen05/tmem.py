@@ -30,6 +30,9 @@ COLUMN_BITS = 32
 ACCUMULATOR_DTYPES = tuple(sorted({name for kind in KINDS.values() for name, _ in kind.accumulators}))
 """Element types that D can have."""
 
+CTA_GROUPS = (1, 2)
+"""Values of `.cta_group`: the CTA itself, or it and its peer."""
+
 DataPathLetter = Literal["A", "B", "C", "D", "E", "F", "G"]
 CTA_AXIS = "cbx"
 """Axis that says which CTA of a pair holds a row of D."""

@@ -3,7 +3,7 @@
 // Allocation of tensor memory.
 
 func.func @f(%slot: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 33}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 33; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, 33 : i32
   func.return
 }
@@ -11,7 +11,7 @@ func.func @f(%slot: i32) {
 // -----
 
 func.func @f(%slot: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 0}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 0; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, 0 : i32
   func.return
 }
@@ -19,7 +19,7 @@ func.func @f(%slot: i32) {
 // -----
 
 func.func @f(%slot: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found -32}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got -32; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, -32 : i32
   func.return
 }
@@ -27,7 +27,7 @@ func.func @f(%slot: i32) {
 // -----
 
 func.func @f(%slot: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 1024}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 1024; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, 1024 : i32
   func.return
 }
@@ -59,7 +59,7 @@ func.func @f(%slot: i64) {
 // -----
 
 func.func @f(%base: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 16}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 16; round up with allocation_columns [alloc-columns]}}
   tcgen05.dealloc %base, 16 : i32
   func.return
 }

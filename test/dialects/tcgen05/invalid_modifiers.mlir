@@ -3,7 +3,7 @@
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%i: i32) {
-  // expected-error@+1 {{expected cta_group 1 or 2, found 4}}
+  // expected-error@+1 {{expected cta_group 1 or 2, got 4; use 1, or 2 for a pair of CTAs [alloc-cta-group]}}
   tcgen05.alloc %i, 32 cta_group 4 : i32
   func.return
 }
@@ -23,7 +23,7 @@ func.func @f() {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%i: i32) {
-  // expected-error@+1 {{expected cta_group 1 or 2, found 3}}
+  // expected-error@+1 {{expected cta_group 1 or 2, got 3; use 1, or 2 for a pair of CTAs [alloc-cta-group]}}
   tcgen05.dealloc %i, 32 cta_group 3 : i32
   func.return
 }

@@ -174,3 +174,57 @@ ptx.entry @arith() target("sm_80") {
 func.func @f() {
   func.return
 }
+
+// -----
+
+ptx.entry @late_allocation(s : u32) target("sm_100a") {
+  %s = ptx.ld.param @s : i32
+  ptx.tcgen05.relinquish_alloc_permit cta_group 1
+  // expected-error@+1 {{expected no allocation after tcgen05.relinquish_alloc_permit, got one; allocate first}}
+  ptx.tcgen05.alloc %s columns 32 cta_group 1
+  ptx.tcgen05.dealloc %s columns 32 cta_group 1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @never_freed(s : u32) target("sm_100a") {
+  %s = ptx.ld.param @s : i32
+  // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated before the kernel ends, got none}}
+  ptx.tcgen05.alloc %s columns 32 cta_group 1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @freed_in_part(s : u32) target("sm_100a") {
+  %s = ptx.ld.param @s : i32
+  ptx.tcgen05.alloc %s columns 64 cta_group 1
+  %t = ptx.ld shared %s : i32 -> i32
+  // expected-error@+1 {{expected the 64 columns that were allocated there, got 32; give back all of them}}
+  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @no_wait(t : u32, d : u64 ptr) target("sm_100a") {
+  %t = ptx.ld.param @t : i32
+  %d = ptx.ld.param @d : i64
+  %0 = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the use of its registers, got none}}
+  ptx.st global %d, %0 : i64, i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @k96(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %i = ptx.constant -2002779008 : i32
+  %yes = ptx.constant true
+  // expected-error@+1 {{expected K = 64 on sm_100a, got 96 in the instruction descriptor; compile for sm_103a [k96-target]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %d, %yes cta_group 1 : i64
+  ptx.ret
+}

@@ -136,6 +136,7 @@ def _memory(group: int) -> Iterator[Case]:
     yield Case(
         '%h = tcgen05.ld "32x32b" %low pack : !low -> !halves', "tcgen05.ld.sync.aligned.32x32b.x16.pack::16b.b32"
     )
+    yield Case("tcgen05.wait ld", "tcgen05.wait::ld.sync.aligned")
     yield Case(
         'tcgen05.st "32x32b" %h, %low unpack : !halves, !low', "tcgen05.st.sync.aligned.32x32b.x16.unpack::16b.b32"
     )

@@ -121,6 +121,10 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
         [(replace(CP, source="b4x16"), "expected a source format out of b6x16_p32, b4x16_p64, got b4x16")],
         [replace(CP, source="b4x16_p64"), replace(CP, source="b6x16_p32")],
     ),
+    "cp-descriptor-bits": (
+        [(Cp("128x256b", descriptor=0), "descriptor: bits 46-48: expected 0b001, got 0b000")],
+        [Cp("128x256b", descriptor=0x4000404000010000)],
+    ),
     "cp-lane": (
         [
             (replace(CP, lane=32), "expected an address from lane 0 to 0 with .128x256b, got lane 32"),
