@@ -62,7 +62,7 @@ def test_attribute_bodies() -> None:
         ("S[8 : 1", "expected ']', found the end of the text", ""),
         ("S[8 : 1] x", "expected the end of the layout, found 'x'", "x"),
         ("S[8 : ]", "expected a stride", "]"),
-        ("S[a : 1]", "expected an extent", "a"),
+        ("S[(8, a) : (1, 1)]", "expected an extent", "a)"),
         ("S[(8, 0) : (1, 1)]", "an extent must be positive, found 0", "0)"),
         ("S[-8 : 1]", "an extent must be positive, found -8", "-8"),
         ("S[(8, 2) : (4@laneid)]", "expected 2 strides for 2 extents, found 1", "(4@"),

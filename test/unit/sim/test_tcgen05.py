@@ -329,7 +329,7 @@ _SMALL = _Product("f16", "f16", "f16", "f32", 128, 32, 32, swizzle="64B")
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        ("proxy", "and fence.proxy.async before or after that"),
+        ("proxy", "expected fence.proxy.async in that thread before"),
         ("barrier", "data race|no mbarrier|not ordered"),
         ("alloc", "never written|allocated columns are none"),
         ("commit", "deadlock.*waits for phase 0"),
