@@ -29,6 +29,7 @@ from tirx.layout.gf2 import BitMatrix, reduce_by, reduced_basis, span_table
 from tirx.layout.holdings import describe_element
 from tirx.layout.iters import Iter, size_of
 from tirx.layout.linear_text import Bases, OutDims, print_attribute, print_list, read_linear
+from tirx.layout.parse import Layout, resolve
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
 
@@ -195,7 +196,7 @@ def _tile_places(layout: TileLayout) -> tuple[tuple[str, ...], dict[str, NDArray
     return names, places
 
 
-def to_linear(layout: TileLayout | ComposeLayout, shape: Shape) -> LinearLayout:
+def to_linear(layout: Layout, shape: Shape) -> LinearLayout:
     """The linear layout of a tensor of `shape` that is laid out so, with output dimensions dim0, dim1, ...
 
     Layouts on thread axes become register, lane, warp and block (axes m, laneid or part of a thread index, the rest of
@@ -206,6 +207,7 @@ def to_linear(layout: TileLayout | ComposeLayout, shape: Shape) -> LinearLayout:
     when some place up to the largest coordinate holds no element: a linear layout has an element in every place. Also
     for more than 2**24 copies of elements, which are looked at one by one.
     """
+    layout = resolve(layout, shape)
     dims = check_shape(shape, layout.size())
     for d, size in enumerate(dims):
         if _bits(size) is None:

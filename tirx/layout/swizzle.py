@@ -200,6 +200,8 @@ class SwizzleLayout:
 
     def compose(self, inner: SwizzleLayout) -> SwizzleLayout | BitMatrix:
         """The map that applies `inner` first: a swizzle where one is that map, else the matrix of it."""
+        if not isinstance(inner, SwizzleLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"expected a SwizzleLayout, found {inner!r}; ComposeLayout is a swizzle after a tile")
         bits = max(self.address_bits, inner.address_bits)
         product = self.matrix(bits) @ inner.matrix(bits)
         try:

@@ -23,6 +23,7 @@ from tirx.layout import (
     mesh,
     parse_layout,
     resolve,
+    to_linear,
     to_tvm,
 )
 
@@ -61,6 +62,7 @@ REGISTERS = TileLayout.parse("S[(32, 4) : (1@laneid, 1)]")
         lambda: LAYOUT.compose(SWIZZLED),
         lambda: LAYOUT.inverse({"m": 1.5}),
         lambda: SwizzleLayout.for_bits(AnyType, "32B"),
+        lambda: SWIZZLED.swizzle.compose(PLAIN),
         lambda: AnyLinear({"register": [(1.0,)]}),
         lambda: AnyLinear({"register": [(1,)]}, {"dim0": 2.0}),
         lambda: AnySymbolic("n", None, 1),
@@ -153,6 +155,11 @@ def test_a_tile_is_compared_with_a_swizzled_one() -> None:
 def test_values_without_meaning(call: Callable[[], object], expected: str) -> None:
     with pytest.raises(LayoutError, match=f"expected .*{expected}"):
         call()
+
+
+def test_a_bare_swizzle_is_linear_too() -> None:
+    swizzle = SwizzleLayout(1, 1, 1)
+    assert to_linear(swizzle, (4, 2)) == to_linear(ComposeLayout(swizzle, TileLayout.row_major((4, 2))), (4, 2))
 
 
 @pytest.mark.parametrize(
