@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tirx.passes.tirx_pick_layouts import TirxPickLayoutsPass
     from tirx.passes.tirx_promote_registers import TirxPromoteRegistersPass
     from tirx.passes.tirx_set_target import TirxSetTargetPass
+    from tirx.passes.tirx_split_pairs import TirxSplitPairsPass
 
 __all__ = [
     "PASS_SUMMARIES",
@@ -48,6 +49,7 @@ __all__ = [
     "TirxPickLayoutsPass",
     "TirxPromoteRegistersPass",
     "TirxSetTargetPass",
+    "TirxSplitPairsPass",
     "get_all_passes",
     "lower_to_ptx_passes",
     "lower_to_ptx_pipeline",
@@ -56,6 +58,7 @@ __all__ = [
 PASS_SUMMARIES = {
     "tirx-set-target": "set the GPU that every kernel is compiled for",
     "tirx-check-layouts": "check that every layout is legal for the hardware that reads or writes it",
+    "tirx-split-pairs": "turn what a pair of blocks does into what each of them does",
     "tirx-pick-layouts": "choose a layout for every tile that has none",
     "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",

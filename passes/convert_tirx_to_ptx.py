@@ -40,12 +40,14 @@ from tirx.dialects.ptx.core import (
 )
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
 from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
-from tirx.dialects.ptx.sync import BarSyncOp, ElectSyncOp
+from tirx.dialects.ptx.sync import BarrierClusterArriveOp, BarrierClusterWaitOp, BarSyncOp, ElectSyncOp
 from tirx.dialects.tirx import (
     AddressOp,
     AllocOp,
     BarrierOp,
     BlockIdOp,
+    CtaRankOp,
+    GridAxis,
     KernelOp,
     LeaderOp,
     LoadOp,
@@ -60,6 +62,7 @@ from tirx.dialects.tirx import (
     ViewOp,
     WordsOp,
 )
+from tirx.dialects.tirx.kernel import PAIR
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import VARIANTS
 from tirx.passes.lowering.emitter import Emitter
@@ -108,6 +111,8 @@ class _KernelLowering:
             raise LocatedError(
                 kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
             )
+        if kernel.is_whole_pair:
+            raise LocatedError(kernel, "expected what one block of a pair does; run tirx-split-pairs first")
         try:
             check_identifier("the name of a kernel", kernel.sym_name.data)
         except VerifyException as e:
@@ -128,7 +133,9 @@ class _KernelLowering:
             block.erase_arg(argument)
         self._erase_dead_casts()
         body = kernel.detach_region(kernel.body)
-        entry = EntryOp(kernel.sym_name.data, parameters, kernel.target.data, body, (kernel.num_threads, 1, 1))
+        cluster = (PAIR, 1, 1) if kernel.of_pairs else None
+        threads = (kernel.num_threads, 1, 1)
+        entry = EntryOp(kernel.sym_name.data, parameters, kernel.target.data, body, threads, cluster)
         Emitter.before(kernel)(entry)
         kernel.detach()
         kernel.erase()
@@ -244,13 +251,26 @@ def _return(lowering: _KernelLowering, op: ReturnOp, emit: Emitter) -> Sequence[
 @_lowering(BlockIdOp)
 def _block_id(lowering: _KernelLowering, op: BlockIdOp, emit: Emitter) -> Sequence[SSAValue]:
     special = emit(ReadSpecialOp(f"ctaid.{op.axis.data}")).result
+    if lowering.kernel.of_pairs and op.axis.data is GridAxis.X:
+        special = emit.div(special, PAIR)
     return [emit(arith.IndexCastOp(special, IndexType())).result]
 
 
 @_lowering(BarrierOp)
 def _barrier(lowering: _KernelLowering, op: BarrierOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(BarSyncOp())
+    if lowering.kernel.of_pairs:
+        # Both blocks, since one may read from global memory what the other wrote.
+        emit(BarrierClusterArriveOp(aligned=True))
+        emit(BarrierClusterWaitOp(aligned=True))
+    else:
+        emit(BarSyncOp())
     return ()
+
+
+@_lowering(CtaRankOp)
+def _cta_rank(lowering: _KernelLowering, op: CtaRankOp, emit: Emitter) -> Sequence[SSAValue]:
+    special = emit(ReadSpecialOp("cluster_ctarank")).result
+    return [emit(arith.IndexCastOp(special, IndexType())).result]
 
 
 @_lowering(LeaderOp)

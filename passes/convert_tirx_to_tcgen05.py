@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import ModuleOp, i1, i32
+from xdsl.dialects.builtin import ModuleOp, i1, i16, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -49,6 +49,10 @@ ALL_WARPS = 0b1111
 """The warps of a warpgroup, which together reach all lanes."""
 
 
+ALL_CTAS = 0b11
+"""The blocks of a pair."""
+
+
 class _KernelLowering:
     """Lowers the tensor-memory operations of one kernel in place."""
 
@@ -59,6 +63,8 @@ class _KernelLowering:
         self.phase: SSAValue
         self.mbarrier: SSAValue
         self.leader: SSAValue
+        self.issuer: SSAValue
+        self.group = 2 if kernel.of_pairs else 1
 
     def run(self) -> None:
         try:
@@ -92,7 +98,14 @@ class _KernelLowering:
         slot = emit(SharedAllocOp("tmem_slot", 4, 4)).result
         self.mbarrier = emit(SharedAllocOp("mbarrier", 8, 8)).result
         self.leader = emit(LeaderOp()).result
-        self._if(emit, is_first_warp, [tcgen05.AllocOp(slot, columns), tcgen05.RelinquishAllocPermitOp()])
+        self.issuer = self.leader
+        if self.kernel.of_pairs:
+            # One thread of the pair issues for both.
+            rank = emit(ReadSpecialOp("cluster_ctarank")).result
+            in_first = emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result
+            self.issuer = emit(arith.AndIOp(self.leader, in_first)).result
+        allocation = [tcgen05.AllocOp(slot, columns, self.group), tcgen05.RelinquishAllocPermitOp(self.group)]
+        self._if(emit, is_first_warp, allocation)
         self._if(emit, self.leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
         self._barrier(emit)
         base = emit(LdOp("shared", slot, [i32])).results[0]
@@ -117,7 +130,8 @@ class _KernelLowering:
 
     @staticmethod
     def _barrier(emit: Emitter) -> None:
-        """A barrier that also orders the asynchronous tcgen05 work of one thread with that of the others."""
+        """A barrier, of both blocks of a pair, that also orders the asynchronous tcgen05 work of one thread with that
+        of the others."""
         emit(tcgen05.FenceOp(FencePosition.BEFORE))
         emit(BarrierOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
@@ -128,7 +142,7 @@ class _KernelLowering:
         except (LegalityError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
         shape = product.shape
-        if not portable(shape.kind, shape.m, shape.n, ws=shape.weight_stationary, sparse=shape.sparse):
+        if not portable(shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse):
             remark(
                 mma,
                 f"M = {shape.m} with N = {shape.n} is in the PTX ISA's table, but other sources ask for larger steps "
@@ -153,8 +167,11 @@ class _KernelLowering:
         self._barrier(emit)
 
     def _issue(self, emit: Emitter, issued: Sequence[Operation]) -> None:
-        """The leader issues asynchronous operations; all threads wait for their end."""
-        self._if(emit, self.leader, [*issued, tcgen05.CommitOp(self.mbarrier)])
+        """One thread issues asynchronous operations; all threads wait for their end, each at the mbarrier of its own
+        block."""
+        both = emit.constant(ALL_CTAS, i16) if self.kernel.of_pairs else None
+        commit = tcgen05.CommitOp(self.mbarrier, multicast=both, cta_group=self.group)
+        self._if(emit, self.issuer, [*issued, commit])
         phase = emit(memref.LoadOp.get(self.phase, [])).results[0]
         emit(MbarrierWaitParityOp(self.mbarrier, phase))
         emit(memref.StoreOp.get(emit.xor(phase, 1), self.phase, []))
@@ -230,7 +247,7 @@ class _KernelLowering:
             elif shape.weight_stationary:
                 issued.append(tcgen05.MmaWsOp(*operands, mask, sparse_metadata=metadata))
             else:
-                issued.append(tcgen05.MmaOp(*operands, sparse_metadata=metadata))
+                issued.append(tcgen05.MmaOp(*operands, sparse_metadata=metadata, cta_group=self.group))
         return issued
 
     def _copy(self, copy: CopyOp) -> None:
@@ -323,7 +340,7 @@ class _KernelLowering:
             raise LocatedError(self.kernel, "expected the kernel to end in 'tirx.return'")
         emit = Emitter.before(last)
         self._barrier(emit)
-        self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns)])
+        self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns, self.group)])
 
 
 def _columns_of(emit: Emitter, tile: SSAValue, first: int, count: int) -> SSAValue:

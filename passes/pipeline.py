@@ -8,6 +8,7 @@ from tirx.ptx.targets import Target
 
 _LOWER_TO_PTX = (
     "tirx-check-layouts",
+    "tirx-split-pairs",
     "tirx-pick-layouts",
     # What was picked has to pass the same check as what was written.
     "tirx-check-layouts",

@@ -33,13 +33,19 @@ from tirx.passes.lowering.emitter import constant_value
 from tirx.passes.lowering.index_analysis import ancestors, index_fact, never_runs
 from tirx.passes.lowering.mma_product import plan_register_product
 from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment, shared_tile_bytes
-from tirx.passes.lowering.tcgen05_product import check_operands, check_threads, plan_product, product_shape
+from tirx.passes.lowering.tcgen05_product import (
+    ProductShape,
+    check_operands,
+    check_threads,
+    plan_product,
+    product_shape,
+)
 from tirx.passes.lowering.tcgen05_scales import plan_scale_copy
 from tirx.passes.lowering.tensor_allocation import allocate_tensor_memory
 from tirx.ptx.features import FEATURES, UnsupportedFeature, required_version
 from tirx.ptx.targets import Target, TargetError
 from tirx.tcgen05 import LegalityError
-from tirx.tcgen05.tmem import COLUMN_BITS
+from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
 
 
 def _target(kernel: KernelOp) -> Target:
@@ -51,13 +57,6 @@ def _target(kernel: KernelOp) -> Target:
         raise LocatedError(kernel, str(e)) from e
 
 
-def _require(mma: MmaOp, feature: str, target: Target) -> None:
-    try:
-        required_version(feature, target)
-    except UnsupportedFeature as e:
-        raise LocatedError(mma, str(e)) from e
-
-
 class _Checker:
     """Checks one kernel, in the order of its text."""
 
@@ -67,6 +66,11 @@ class _Checker:
         self.shared_bytes = 0
 
     def run(self) -> None:
+        if self.kernel.of_pairs:
+            self._require(self.kernel, "cluster")
+        if self.kernel.is_whole_pair:
+            self._pair()
+            return
         for op in self.kernel.walk():
             self._packed(op)
             match op:
@@ -103,8 +107,25 @@ class _Checker:
                 except LegalityError as e:
                     raise LocatedError(op, str(e)) from e
 
+    def _pair(self) -> None:
+        """What can be said before the tiles are shared out; the rest is checked after `tirx-split-pairs`."""
+        for op in self.kernel.walk():
+            match op:
+                case ViewOp():
+                    self._view(op)
+                case scf.ForOp():
+                    self._loop(op)
+                case MmaOp() if op.on_tensor_memory:
+                    self._tensor_product(op)
+                case _:
+                    pass
+
     def _alloc(self, op: AllocOp) -> None:
         type_ = op.result.type
+        if type_.placement is not None and CTA_AXIS in type_.placement.axes:
+            raise LocatedError(
+                op, f"expected a kernel with cluster(2) for a layout with axis {CTA_AXIS}, found {type_.placement}"
+            )
         match type_.memory:
             case Scope.SHARED:
                 self._shared(op, type_)
@@ -234,19 +255,33 @@ class _Checker:
         if not op.on_tensor_memory:
             if placed:
                 for step in plan_register_product(op, self.kernel.num_threads, self.target):
-                    _require(op, step.variant.feature, self.target)
+                    self._require(op, step.variant.feature)
             return
-        _require(op, "tcgen05", self.target)
+        shape = self._tensor_product(op)
         try:
-            shape = product_shape(op)
-            if shape.scaling is not None:
-                _require(op, shape.scaling.vector.feature, self.target)
-            if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
-                _require(op, feature, self.target)
             check_operands(op, shape)
             if placed and (op.metadata is None or TileType.of(op.metadata).placement is not None):
                 plan_product(op)
         except (LegalityError, LayoutError) as e:
+            raise LocatedError(op, str(e)) from e
+
+    def _tensor_product(self, op: MmaOp) -> ProductShape:
+        """What the types and shapes of a product ask for, and the target has."""
+        self._require(op, "tcgen05")
+        try:
+            shape = product_shape(op)
+        except (LegalityError, LayoutError) as e:
+            raise LocatedError(op, str(e)) from e
+        if shape.scaling is not None:
+            self._require(op, shape.scaling.vector.feature)
+        if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
+            self._require(op, feature)
+        return shape
+
+    def _require(self, op: Operation, feature: str) -> None:
+        try:
+            required_version(feature, self.target)
+        except UnsupportedFeature as e:
             raise LocatedError(op, str(e)) from e
 
 
@@ -257,7 +292,8 @@ class TirxCheckLayoutsPass(ModulePass):
     their operands (shared-memory descriptors, data paths, fragments), the room in shared and tensor memory, the
     threads that register tiles name, and the bounds of views where they are known.
 
-    Tiles without a layout are left to `tirx-pick-layouts`.
+    Tiles without a layout are left to `tirx-pick-layouts`. What a pair of blocks does is checked as far as types and
+    shapes go, and in full once `tirx-split-pairs` has shared it out.
     """
 
     name = "tirx-check-layouts"

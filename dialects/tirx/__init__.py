@@ -22,7 +22,7 @@ from tirx.dialects.tirx.attributes import (
     ZeroColumnsAttr,
     layout_attr,
 )
-from tirx.dialects.tirx.kernel import BlockIdOp, GridAxis, GridAxisAttr, KernelOp, ReturnOp
+from tirx.dialects.tirx.kernel import BlockIdOp, CtaRankOp, GridAxis, GridAxisAttr, KernelOp, ReturnOp
 from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, ViewOp, strided_layout
 from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, WordsOp, owner_root, parts_in_use
 from tirx.dialects.tirx.product import MmaOp
@@ -34,6 +34,7 @@ TIRX = Dialect(
         AllocOp,
         BlockIdOp,
         CopyOp,
+        CtaRankOp,
         FillOp,
         KernelOp,
         MmaOp,
@@ -71,6 +72,7 @@ __all__ = [
     "ColumnRuns",
     "ComposeLayoutAttr",
     "CopyOp",
+    "CtaRankOp",
     "FillOp",
     "GridAxis",
     "GridAxisAttr",

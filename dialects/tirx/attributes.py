@@ -164,11 +164,11 @@ class ScopeAttr(EnumAttribute[Scope], SpacedOpaqueSyntaxAttribute):
 
 _MEMORY_AXES: dict[Scope, frozenset[str]] = {
     Scope.GLOBAL: frozenset({"m"}),
-    Scope.SHARED: frozenset({"m"}),
-    Scope.TENSOR: frozenset({"TLane", "TCol"}),
+    Scope.SHARED: frozenset({"m", "cbx"}),
+    Scope.TENSOR: frozenset({"TLane", "TCol", "cbx"}),
     Scope.REGISTER: frozenset({"m"}),
 }
-"""Memory axes that a tile of each scope may use. Register tiles also use thread axes."""
+"""Axes that a tile of each scope may use, `cbx` for the block of a pair. Register tiles also use thread axes."""
 
 
 def _shape_problem(dims: Sequence[int]) -> str | None:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     SymbolNameConstraint,
+    UnitAttr,
     i32,
 )
 from xdsl.dialects.utils import EnumAttribute
@@ -73,6 +74,14 @@ def _grid_problem(dims: Sequence[int]) -> str | None:
     )
 
 
+PAIR = 2
+"""Blocks in a cluster: what a product of `.cta_group::2` spans."""
+
+
+def _cluster_problem(found: int) -> str:
+    return f"expected cluster({PAIR}), a pair of blocks, or no cluster, found cluster({found})"
+
+
 @irdl_op_definition
 class KernelOp(IRDLOperation):
     """
@@ -86,6 +95,13 @@ class KernelOp(IRDLOperation):
 
     Arguments are memrefs in global memory (16-byte aligned, not overlapping) and scalars. `grid` is
     optional: with it, views are checked against the bounds of their memref.
+
+    With `cluster(2)` the body says what a *pair* of blocks does together (PTX ISA, "CTA Pair"): `threads` are those of
+    each block, but `grid` and `tirx.block_id` count pairs, and a launch has twice as many blocks along x. Products on
+    tensor memory are those of `.cta_group::2`. A tile whose layout has the axis `cbx`, and every operand and
+    accumulator of such a product, is distributed: each block holds half of its rows in its own memory, the lower half
+    in rank 0. Of every other tile each block has a copy. `tirx-split-pairs` turns this into what one block does, which
+    `cluster(2) per_cta` marks; see `tirx.cta_rank`.
     """
 
     name = "tirx.kernel"
@@ -95,6 +111,8 @@ class KernelOp(IRDLOperation):
     target = opt_prop_def(StringAttr)
     grid = opt_prop_def(ArrayAttr[IntegerAttr[I32]])
     threads = prop_def(IntegerAttr[I32])
+    cluster = opt_prop_def(IntegerAttr[I32])
+    per_cta = opt_prop_def(UnitAttr)
     body = region_def("single_block")
 
     traits = traits_def(HasParent(ModuleOp), IsolatedFromAbove(), SymbolOpInterface())
@@ -107,6 +125,8 @@ class KernelOp(IRDLOperation):
         body: Region | None = None,
         target: str | None = None,
         grid: Sequence[int] | None = None,
+        cluster: int | None = None,
+        per_cta: bool = False,
     ):
         super().__init__(
             regions=[Region(Block(arg_types=arguments)) if body is None else body],
@@ -116,12 +136,24 @@ class KernelOp(IRDLOperation):
                 "target": None if target is None else StringAttr(target),
                 "grid": None if grid is None else ArrayAttr([IntegerAttr(n, i32) for n in grid]),
                 "threads": IntegerAttr(threads, i32),
+                "cluster": None if cluster is None else IntegerAttr(cluster, i32),
+                "per_cta": UnitAttr() if per_cta else None,
             },
         )
 
     @property
+    def of_pairs(self) -> bool:
+        """Whether the blocks of the kernel form pairs."""
+        return self.cluster is not None
+
+    @property
+    def is_whole_pair(self) -> bool:
+        """Whether the body still says what a pair does, and not what each block of it does."""
+        return self.of_pairs and self.per_cta is None
+
+    @property
     def grid_dims(self) -> tuple[int, int, int] | None:
-        """Blocks along x, y and z; None when the grid is not known."""
+        """Blocks (pairs of them with `cluster(2)`) along x, y and z; None when the grid is not known."""
         if self.grid is None:
             return None
         dims = [n.value.data for n in self.grid]
@@ -149,6 +181,12 @@ class KernelOp(IRDLOperation):
             raise VerifyException(problem)
         if not 1 <= self.num_threads <= 1024:
             raise VerifyException(f"expected 1 to 1024 threads, found {self.num_threads}")
+        if self.cluster is not None and (found := self.cluster.value.data) != PAIR:
+            raise VerifyException(_cluster_problem(found))
+        if self.of_pairs and (dims := self.grid_dims) is not None and PAIR * dims[0] > GRID_LIMITS[0]:
+            raise VerifyException(f"expected at most {GRID_LIMITS[0] // PAIR} pairs of blocks along x, found {dims[0]}")
+        if self.per_cta is not None and not self.of_pairs:
+            raise VerifyException("expected cluster(2) with per_cta, found no cluster")
         if not isinstance(self.body.block.last_op, ReturnOp):
             raise VerifyException("expected the kernel to end in 'tirx.return'")
 
@@ -159,6 +197,8 @@ class KernelOp(IRDLOperation):
         target: StringAttr | None = None
         grid: ArrayAttr[IntegerAttr[I32]] | None = None
         threads: int | None = None
+        cluster: IntegerAttr[I32] | None = None
+        per_cta = False
         while True:  # the clauses, in any order
             if target is None and parser.parse_optional_keyword("target") is not None:
                 with parser.in_parens():
@@ -175,6 +215,13 @@ class KernelOp(IRDLOperation):
                     threads = parse_integer(parser)
                     if not 1 <= threads <= 1024:
                         parser.raise_error(f"expected 1 to 1024 threads, found {threads}", start, parser.pos)
+            elif cluster is None and parser.parse_optional_keyword("cluster") is not None:
+                with parser.in_parens():
+                    start = parser.pos
+                    if (size := parse_integer(parser)) != PAIR:
+                        parser.raise_error(_cluster_problem(size), start, parser.pos)
+                    cluster = IntegerAttr(size, i32)
+                per_cta = parser.parse_optional_keyword("per_cta") is not None
             else:
                 break
         if threads is None:
@@ -193,6 +240,8 @@ class KernelOp(IRDLOperation):
         )
         kernel.target = target
         kernel.grid = grid
+        kernel.cluster = cluster
+        kernel.per_cta = UnitAttr() if per_cta else None
         return kernel
 
     def print(self, printer: Printer) -> None:
@@ -208,6 +257,8 @@ class KernelOp(IRDLOperation):
             printer.print_string(" grid")
             with printer.in_parens():
                 printer.print_list(self.grid, lambda n: printer.print_int(n.value.data))
+        if self.cluster is not None:
+            printer.print_string(f" cluster({self.cluster.value.data}){'' if self.per_cta is None else ' per_cta'}")
         printer.print_string(f" threads({self.num_threads}) ")
         if self.attributes:
             printer.print_string("attributes ")
@@ -229,7 +280,7 @@ class ReturnOp(IRDLOperation):
 
 @irdl_op_definition
 class BlockIdOp(IRDLOperation):
-    """`%i = tirx.block_id y`: the position of this block in the grid."""
+    """`%i = tirx.block_id y`: the position of this block in the grid, with `cluster(2)` that of its pair."""
 
     name = "tirx.block_id"
 
@@ -251,3 +302,26 @@ class BlockIdOp(IRDLOperation):
         printer.print_string(f" {self.axis.data}")
         if self.attributes:
             printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class CtaRankOp(IRDLOperation):
+    """`%r = tirx.cta_rank`: which block of its pair this is, 0 or 1, in a kernel with `cluster(2) per_cta`."""
+
+    name = "tirx.cta_rank"
+
+    result = result_def(IndexType())
+
+    assembly_format = "attr-dict"
+
+    traits = traits_def(Pure())
+
+    def __init__(self):
+        super().__init__(result_types=[IndexType()])
+
+    def verify_(self) -> None:
+        around = self.parent_op()
+        while around is not None and not isinstance(around, KernelOp):
+            around = around.parent_op()
+        if around is not None and around.per_cta is None:
+            raise VerifyException("expected a kernel with cluster(2) per_cta around, found one without")

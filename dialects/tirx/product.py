@@ -26,7 +26,7 @@ from tirx.mma import VARIANTS
 SCALE_ROWS = 128
 """Scale factors are copied to tensor memory in blocks of so many rows."""
 
-FLAGS = ("negate_a", "negate_b", "saturate")
+FLAGS = ("pair", "negate_a", "negate_b", "saturate")
 """Clauses without arguments that follow the others, in order."""
 
 
@@ -46,6 +46,8 @@ class MmaOp(IRDLOperation):
       memory, says which they are,
     - `weight_stationary`: `tcgen05.mma.ws`, which keeps B in the tensor core,
     - `zero_columns(...)`: these columns of B count as zero (implies `weight_stationary`), see `#tirx.zero_columns`,
+    - `pair`: both blocks of a pair multiply together; the tiles are those of one, which holds half of the rows of A
+      and of the accumulator, and half of the rows of B, N/2 (only with `cluster(2) per_cta`),
     - `negate_a`, `negate_b`: the operand is negated,
     - `saturate`: integer sums stay at the ends of their range instead of wrapping,
     - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to,
@@ -66,6 +68,7 @@ class MmaOp(IRDLOperation):
     accumulate = opt_operand_def(I1)
     weight_stationary = opt_prop_def(UnitAttr)
     zero_columns = opt_prop_def(ZeroColumnsAttr)
+    pair = opt_prop_def(UnitAttr)
     negate_a = opt_prop_def(UnitAttr)
     negate_b = opt_prop_def(UnitAttr)
     saturate = opt_prop_def(UnitAttr)
@@ -86,6 +89,7 @@ class MmaOp(IRDLOperation):
         metadata: SSAValue | None = None,
         weight_stationary: bool = False,
         zero_columns: ZeroColumnsAttr | None = None,
+        pair: bool = False,
         negate_a: bool = False,
         negate_b: bool = False,
         saturate: bool = False,
@@ -98,6 +102,7 @@ class MmaOp(IRDLOperation):
             properties={
                 "weight_stationary": UnitAttr() if weight_stationary else None,
                 "zero_columns": zero_columns,
+                "pair": UnitAttr() if pair else None,
                 "negate_a": UnitAttr() if negate_a else None,
                 "negate_b": UnitAttr() if negate_b else None,
                 "saturate": UnitAttr() if saturate else None,
@@ -118,6 +123,7 @@ class MmaOp(IRDLOperation):
             metadata=self.metadata,
             weight_stationary=self.weight_stationary is not None,
             zero_columns=self.zero_columns,
+            pair=self.pair is not None,
             negate_a=self.negate_a is not None,
             negate_b=self.negate_b is not None,
             saturate=self.saturate is not None,
@@ -208,10 +214,12 @@ class MmaOp(IRDLOperation):
         stored = "xK/2, the stored half," if self.is_sparse else "xK"
         if a.dims[:-1] != (*batch, m):
             raise VerifyException(f"expected A as {'x'.join(map(str, (*batch, m)))}{stored}, found {shape_text(a)}")
-        if b.dims != (*batch, n + shift, k):
-            shifted = f" (N = {n} plus a shift of {shift})" if shift else ""
+        rows = n + shift if self.pair is None else n // 2
+        if b.dims != (*batch, rows, k):
+            of_pair = f" (half of N = {n})" if self.pair is not None else ""
+            shifted = f" (N = {n} plus a shift of {shift})" if shift else of_pair
             raise VerifyException(
-                f"expected B as {'x'.join(map(str, (*batch, n + shift, k)))}{shifted}, found {shape_text(b)}"
+                f"expected B as {'x'.join(map(str, (*batch, rows, k)))}{shifted}, found {shape_text(b)}"
             )
         if (self.scale_a is None) != (self.scale_b is None):
             raise VerifyException("expected scale factors of both A and B, or of neither")
@@ -233,6 +241,7 @@ class MmaOp(IRDLOperation):
             ("metadata", self.metadata),
             ("weight_stationary", self.weight_stationary),
             ("zero_columns", self.zero_columns),
+            ("pair", self.pair),
             ("negate_a", self.negate_a),
             ("negate_b", self.negate_b),
             ("saturate", self.saturate),
@@ -270,7 +279,7 @@ class MmaOp(IRDLOperation):
         if parser.parse_optional_keyword("zero_columns") is not None:
             with parser.in_parens():
                 zero_columns = ZeroColumnsAttr(ZeroColumnsAttr.parse_body(parser))
-        negate_a, negate_b, saturate = (parser.parse_optional_keyword(name) is not None for name in FLAGS)
+        pair, negate_a, negate_b, saturate = (parser.parse_optional_keyword(name) is not None for name in FLAGS)
         accumulate: SSAValue | None = None
         if parser.parse_optional_keyword("accumulate") is not None:
             with parser.in_parens():
@@ -293,6 +302,7 @@ class MmaOp(IRDLOperation):
             metadata=more[scales] if metadata else None,
             weight_stationary=weight_stationary,
             zero_columns=zero_columns,
+            pair=pair,
             negate_a=negate_a,
             negate_b=negate_b,
             saturate=saturate,

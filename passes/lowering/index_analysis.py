@@ -9,7 +9,7 @@ from math import gcd
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.dialects.tirx import BlockIdOp, GridAxis, KernelOp
+from tirx.dialects.tirx import BlockIdOp, CtaRankOp, GridAxis, KernelOp
 from tirx.passes.lowering.emitter import constant_value
 
 
@@ -80,6 +80,8 @@ class _Facts:
         match value.owner:
             case Block() as block:
                 return self._block_argument(value, block)
+            case CtaRankOp():
+                return IndexFact(0, 1)
             case arith.AddiOp() as op:
                 return self.of(op.lhs) + self.of(op.rhs)
             case arith.SubiOp() as op:

@@ -79,7 +79,8 @@ class _Use:
             mine = part_layout(self.tile, root, layout)
             parts = stored_slices(mine, (mn, k), type_.dtype, self.k, padded=self.padded)
             if self.index == 1 and parts[0].canonical.major == "MN":
-                check_transposed_b(type_.dtype, mn)
+                group = 1 if self.mma.pair is None else 2
+                check_transposed_b(type_.dtype, mn * group, group)
         except (LegalityError, LayoutError) as e:
             return str(e)
         return None

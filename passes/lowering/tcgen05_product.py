@@ -16,8 +16,8 @@ from tirx.tcgen05 import (
     InstructionDescriptor,
     LegalityError,
     ZeroColumnMask,
-    accumulator_layout,
     check_shape,
+    data_path,
     operand_a_layout,
     sparse_metadata_layout,
 )
@@ -37,7 +37,8 @@ class ProductShape:
     """
     What a product asks of the instruction before any layout is known.
 
-    `k`: elements along K of one instruction, stored or not; `sparse`: whether A holds half of them.
+    `k`: elements along K of one instruction, stored or not; `sparse`: whether A holds half of them. `m` and `n` are
+    those of the instruction: of both blocks with `cta_group` 2.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class ProductShape:
     weight_stationary: bool = False
     sparse: bool = False
     scaling: BlockScaling | None = None
+    cta_group: int = 1
 
     def operand_k(self, index: int) -> int:
         """Elements along K of operand 0 (A) or 1 (B) that one instruction reads."""
@@ -105,6 +107,11 @@ def product_shape(mma: MmaOp) -> ProductShape:
     if len(acc.dims) != 2:
         raise LegalityError(f"expected tiles of rank 2 for tcgen05.mma, found rank {len(acc.dims)}")
     m, n = acc.dims
+    group = cta_group(mma)
+    if mma.pair is not None:
+        m *= group  # the tiles are those of one block
+    if group == 2:
+        _check_pair(mma)
     scaling = block_scaling(mma)
     if scaling is not None and mma.is_sparse:
         raise LegalityError("expected a product without scales or without metadata: both together are not lowered yet")
@@ -119,7 +126,7 @@ def product_shape(mma: MmaOp) -> ProductShape:
         raise LegalityError(
             f"kind {kind}: expected an accumulator of {' or '.join(accumulators)}, found {acc.dtype.name}"
         )
-    _, _, k = check_shape(kind, m, n, ws=mma.is_weight_stationary, sparse=mma.is_sparse)
+    _, _, k = check_shape(kind, m, n, group, mma.is_weight_stationary, mma.is_sparse)
     if mma.k % k:
         nearest = max(k, round(mma.k / k) * k)
         raise LegalityError(f"kind {kind}: expected K in multiples of {k}, found {mma.k}; the nearest is {nearest}")
@@ -129,10 +136,35 @@ def product_shape(mma: MmaOp) -> ProductShape:
     if mma.zero_columns is not None:
         mask = mma.zero_columns.data.mask(m, n)
         mask.verify(m, n)
-    shape = ProductShape(kind, m, n, k, mask, mma.is_weight_stationary, mma.is_sparse, scaling)
+    shape = ProductShape(kind, m, n, k, mask, mma.is_weight_stationary, mma.is_sparse, scaling, group)
     if mma.metadata is not None:
         _check_metadata_type(shape, mma.k // k, TileType.of(mma.metadata))
     return shape
+
+
+def cta_group(mma: MmaOp) -> int:
+    """How many blocks multiply together: 2 in a kernel of pairs. LegalityError for a product of the wrong kernel."""
+    around = mma.parent_op()
+    while around is not None and not isinstance(around, KernelOp):
+        around = around.parent_op()
+    per_cta = around is not None and around.per_cta is not None
+    if per_cta != (mma.pair is not None):
+        raise LegalityError(
+            "expected 'pair' on every product on tensor memory in a kernel with cluster(2) per_cta, and only there, "
+            f"found one {'without' if per_cta else 'with'} it: all of a kernel is of one cta_group"
+        )
+    return 2 if around is not None and around.of_pairs else 1
+
+
+def _check_pair(mma: MmaOp) -> None:
+    for clause, given in (
+        ("weight_stationary or zero_columns, which .cta_group::2 does not have", mma.is_weight_stationary),
+        ("scales, which is lowered for one block only", bool(mma.scales)),
+        ("metadata, which is lowered for one block only", mma.is_sparse),
+        ("A in tensor memory, which is lowered for one block only", mma.a_type.memory is Scope.TENSOR),
+    ):
+        if given:
+            raise LegalityError(f"expected a product of a pair of blocks without {clause}")
 
 
 def _check_metadata_type(shape: ProductShape, instructions: int, metadata: TileType) -> None:
@@ -154,7 +186,8 @@ def required_layout(mma: MmaOp, tile: SSAValue, shape: ProductShape) -> TileLayo
     ws, sparse = shape.weight_stationary, shape.sparse
     type_ = TileType.of(tile)
     if tile is mma.accumulator:
-        return accumulator_layout(shape.m, shape.n, ws=ws, sparse=sparse, dtype=type_.dtype)
+        path = data_path(shape.m, shape.cta_group, ws, sparse)
+        return path.layout(shape.n, dtype=type_.dtype, rows=path.rows if mma.pair is None else path.cta_rows)
     if tile is mma.metadata:
         return sparse_metadata_layout(shape.kind, shape.m, mma.k, ws=ws)
     if tile is mma.a and type_.memory is Scope.TENSOR:
@@ -251,7 +284,7 @@ def plan_product(mma: MmaOp) -> Product:
         max_shift=next(s for s in MAX_SHIFTS if s >= shift),
         scale=None if shape.scaling is None else shape.scaling.type,
     )
-    descriptor.verify(cta_group=1, ws=shape.weight_stationary)
+    descriptor.verify(shape.cta_group, shape.weight_stationary)
     return Product(shape, tuple(_of_step(descriptor, shape, step) for step in range(mma.k // shape.k)))
 
 

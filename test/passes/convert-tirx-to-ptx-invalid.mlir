@@ -127,3 +127,10 @@ tirx.kernel @replicas() target("sm_80") threads(32) {
   %v = tirx.load %s : !tirx.tile<32xf32, shared, #twice> -> !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
   tirx.return
 }
+
+// -----
+
+// expected-error@+1 {{expected what one block of a pair does; run tirx-split-pairs first}}
+tirx.kernel @whole_pair() target("sm_100a") cluster(2) threads(32) {
+  tirx.return
+}

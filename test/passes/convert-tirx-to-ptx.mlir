@@ -345,3 +345,26 @@ tirx.kernel @nibbles(%x: memref<4x64xf4E2M1FN>, %y: memref<64xf4E2M1FN>) target(
   tirx.store %v, %h : !tirx.tile<64xf4E2M1FN, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>, !tirx.tile<64xf4E2M1FN, global, #tirx.tile_layout<S[64 : 1]>>
   tirx.return
 }
+
+// A pair of blocks: block_id counts pairs, a barrier is one of both blocks.
+
+// CHECK-LABEL: ptx.entry @pairs(out : u64 ptr align 16) target("sm_100a") reqntid(32, 1, 1) cluster(2, 1, 1) {
+// CHECK-NEXT:    %0 = ptx.read_special tid.x
+// CHECK-NEXT:    %1 = ptx.read_special cluster_ctarank
+// CHECK-NEXT:    %r = arith.index_cast %1 : i32 to index
+// CHECK-NEXT:    %2 = ptx.read_special ctaid.x
+// CHECK-NEXT:    %3 = arith.constant 1 : i32
+// CHECK-NEXT:    %4 = arith.shrui %2, %3 : i32
+// CHECK-NEXT:    %x = arith.index_cast %4 : i32 to index
+// CHECK-NEXT:    %5 = ptx.read_special ctaid.y
+// CHECK-NEXT:    %y = arith.index_cast %5 : i32 to index
+// CHECK-NEXT:    ptx.barrier.cluster.arrive aligned
+// CHECK-NEXT:    ptx.barrier.cluster.wait aligned
+// CHECK-NEXT:    ptx.ret
+tirx.kernel @pairs(%out: memref<64xf32>) target("sm_100a") cluster(2) per_cta threads(32) {
+  %r = tirx.cta_rank
+  %x = tirx.block_id x
+  %y = tirx.block_id y
+  tirx.barrier
+  tirx.return
+}

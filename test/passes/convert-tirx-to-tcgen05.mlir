@@ -189,3 +189,45 @@ tirx.kernel @zero_columns() target("sm_100a") threads(128) {
 tirx.kernel @untouched() target("sm_80") threads(64) {
   tirx.return
 }
+
+// A pair of blocks, M = 128 in data path B: both allocate, one thread of the first block issues, and the commit arrives
+// at the mbarriers of both. The barriers become those of the pair.
+
+#pair = #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(64, 16) : (16, 1)]>>
+#path_b = #tirx.tile_layout<S[(64, 2, 64) : (1@TLane, 64@TLane, 1@TCol)]>
+!pair_operand = !tirx.tile<64x16xf16, shared, #pair>
+!path_b = !tirx.tile<64x128xf32, tensor, #path_b>
+
+// CHECK-LABEL: tirx.kernel @pair
+// CHECK:         %[[LEADER:[0-9]+]] = tirx.leader
+// CHECK-NEXT:    %[[RANK:[0-9]+]] = ptx.read_special cluster_ctarank
+// CHECK-NEXT:    %[[ZERO:[0-9]+]] = arith.constant 0 : i32
+// CHECK-NEXT:    %[[FIRST:[0-9]+]] = arith.cmpi eq, %[[RANK]], %[[ZERO]] : i32
+// CHECK-NEXT:    %[[ISSUER:[0-9]+]] = arith.andi %[[LEADER]], %[[FIRST]] : i1
+// CHECK:           tcgen05.alloc %{{.*}}, 64 cta_group 2 : i32
+// CHECK-NEXT:      tcgen05.relinquish_alloc_permit cta_group 2
+// CHECK:         scf.if %[[LEADER]] {
+// CHECK-NEXT:      ptx.mbarrier.init
+// CHECK:         tcgen05.fence before_thread_sync
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tcgen05.fence after_thread_sync
+// CHECK:         ptx.fence.proxy.async
+// CHECK-NEXT:    tcgen05.fence before_thread_sync
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tcgen05.fence after_thread_sync
+// CHECK:         %[[BOTH:[0-9]+]] = arith.constant 3 : i16
+// CHECK-NEXT:    scf.if %[[ISSUER]] {
+// CHECK-NEXT:      tcgen05.mma kind "f16" %{{.*}} cta_group 2 :
+// CHECK-NEXT:      tcgen05.commit %{{.*}} multicast %[[BOTH]] cta_group 2 : i32
+// CHECK-NEXT:    }
+// CHECK:         ptx.mbarrier.wait_parity
+// CHECK:         tcgen05.fence before_thread_sync
+// CHECK-NEXT:    tirx.barrier
+// CHECK:           tcgen05.dealloc %{{.*}}, 64 cta_group 2 : i32
+tirx.kernel @pair() target("sm_100a") cluster(2) per_cta threads(128) {
+  %a = tirx.alloc : !pair_operand
+  %b = tirx.alloc : !pair_operand
+  %acc = tirx.alloc : !path_b
+  tirx.mma %a, %b, %acc pair : !pair_operand, !pair_operand, !path_b
+  tirx.return
+}

@@ -120,6 +120,7 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
     if entry.reqntid is not None:
         directives.append(f".reqntid {', '.join(str(n.data) for n in entry.reqntid)}")
     if entry.cluster is not None:
+        directives.append(".explicitcluster")
         directives.append(f".reqnctapercluster {', '.join(str(n.data) for n in entry.cluster)}")
     declarations = [f"{_INDENT}{line};" for line in (*names.declarations(), *shared)]
     gap = [""] if declarations else []

@@ -80,7 +80,7 @@ tirx.kernel @shape(%base: i32, %a: i64) target("sm_100a") threads(128) {
   %p = arith.constant true
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected an accumulator of 128x64, as in the instruction descriptor, found !tirx.tile<128x128xf32, tensor, }}
+  // expected-error@+1 {{expected an accumulator of 128x64, as in the instruction descriptor, found !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>}}
   tcgen05.mma kind "f16" %d, %a, %a, %i, %p : !d
   tirx.return
 }

@@ -384,7 +384,7 @@
 
 // -----
 
-// expected-error@+1 {{expected axes of shared memory (m), found axis laneid}}
+// expected-error@+1 {{expected axes of shared memory (cbx, m), found axis laneid}}
 "test.op"() {a = !tirx.tile<4x4xf16, shared, #tirx.tile_layout<S[(4, 4) : (4@laneid, 1)]>>} : () -> ()
 
 // -----
@@ -394,7 +394,7 @@
 
 // -----
 
-// expected-error@+1 {{expected axes of tensor memory (TCol, TLane), found axis m}}
+// expected-error@+1 {{expected axes of tensor memory (TCol, TLane, cbx), found axis m}}
 "test.op"() {a = !tirx.tile<4x4xf16, tensor, #tirx.tile_layout<S[(4, 4) : (4, 1)]>>} : () -> ()
 
 // -----

@@ -27,6 +27,24 @@ tirx.kernel @grid_only() grid(3) threads(32) {
   tirx.return
 }
 
+// CHECK-LABEL: tirx.kernel @pairs() grid(4, 2) cluster(2) threads(128) {
+tirx.kernel @pairs() cluster(2) grid(4, 2) threads(128) {
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @per_cta() cluster(2) per_cta threads(128) {
+// CHECK-NEXT:    %r = tirx.cta_rank
+// CHECK:         tirx.mma %a, %b, %acc pair negate_a : !tirx.tile<64x16xf16, shared>, !tirx.tile<32x16xf16, shared>, !tirx.tile<64x64xf32, tensor>
+// CHECK-NEXT:    tirx.return
+tirx.kernel @per_cta() threads(128) cluster(2) per_cta {
+  %r = tirx.cta_rank
+  %a = tirx.alloc : !tirx.tile<64x16xf16, shared>
+  %b = tirx.alloc : !tirx.tile<32x16xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  tirx.mma %a, %b, %acc pair negate_a : !tirx.tile<64x16xf16, shared>, !tirx.tile<32x16xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
 // CHECK-LABEL: tirx.kernel @target_only() target("sm_70") threads(32) {
 tirx.kernel @target_only() target("sm_70") threads(32) {
   tirx.return

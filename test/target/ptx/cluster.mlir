@@ -37,6 +37,7 @@ ptx.entry @cluster() target("sm_90") reqntid(128) cluster(2) {
 
 // CHECK:      .visible .entry cluster()
 // CHECK-NEXT: .reqntid 128
+// CHECK-NEXT: .explicitcluster
 // CHECK-NEXT: .reqnctapercluster 2
 // CHECK-NEXT: {
 // CHECK-NEXT:   .reg .pred %p<4>;

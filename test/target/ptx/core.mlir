@@ -37,6 +37,7 @@ ptx.entry @core(a : u64 ptr align 16, n : u32, x : f32, y : f64, map : b8[128] a
 // CHECK-NEXT:   .param .align 64 .b8 map[128]
 // CHECK-NEXT: )
 // CHECK-NEXT: .reqntid 128
+// CHECK-NEXT: .explicitcluster
 // CHECK-NEXT: .reqnctapercluster 2, 1, 1
 // CHECK-NEXT: {
 // CHECK-NEXT:   .reg .b16 %h<2>;

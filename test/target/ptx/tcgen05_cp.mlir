@@ -27,6 +27,7 @@ ptx.entry @copies(t : u32, s : u64, n : u32) target("sm_100a") cluster(2) {
 // CHECK-NEXT:   .param .u64 s,
 // CHECK-NEXT:   .param .u32 n
 // CHECK-NEXT: )
+// CHECK-NEXT: .explicitcluster
 // CHECK-NEXT: .reqnctapercluster 2
 // CHECK-NEXT: {
 // CHECK-NEXT:   .reg .b32 %r<2>;

@@ -35,6 +35,7 @@ ptx.entry @tma(map : b8[128] align 64, x : s32, policy : u64) target("sm_100a") 
 // CHECK-NEXT:   .param .s32 x,
 // CHECK-NEXT:   .param .u64 policy
 // CHECK-NEXT: )
+// CHECK-NEXT: .explicitcluster
 // CHECK-NEXT: .reqnctapercluster 2
 // CHECK-NEXT: {
 // CHECK-NEXT:   .reg .b16 %h<1>;

@@ -171,7 +171,7 @@ def test_bytes_of_a_tile(element: Attribute, count: int, size: int) -> None:
         ((4,), i1, Scope.SHARED, None, "unknown element type 'i1'"),
         ((4, 64), f16, Scope.SHARED, ROWS, "expected a layout of 256 elements for a 4x64 tile, found one of 512"),
         ((8, 64), f16, Scope.GLOBAL, SWIZZLED, "found a swizzle, which only shared memory has"),
-        ((8, 64), f16, Scope.TENSOR, ROWS, r"expected axes of tensor memory \(TCol, TLane\), found axis m"),
+        ((8, 64), f16, Scope.TENSOR, ROWS, r"expected axes of tensor memory \(TCol, TLane, cbx\), found axis m"),
         ((64,), f16, Scope.REGISTER, TileLayout((Iter(64, 1, "laneid"),)), "axis 'laneid' must stay in 0..31"),
     ],
 )

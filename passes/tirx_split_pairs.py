@@ -1,0 +1,307 @@
+"""`tirx-split-pairs`: what a pair of blocks does becomes what each of the two does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    CtaRankOp,
+    FillOp,
+    KernelOp,
+    MmaOp,
+    ReshapeOp,
+    Scope,
+    SubviewOp,
+    TileType,
+    ViewOp,
+    owner_root,
+)
+from tirx.dialects.tirx.kernel import PAIR
+from tirx.dialects.tirx.syntax import shape_text
+from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.passes.lowering.emitter import Emitter
+from tirx.tcgen05.tmem import CTA_AXIS
+
+_ROWS = 0
+"""The dimension of operands and accumulators that is distributed."""
+
+
+def _written_split(alloc: AllocOp) -> int | None:
+    """The dimension that a written layout distributes over the pair, None for a copy in each block."""
+    type_ = alloc.result.type
+    layout = type_.placement
+    if not isinstance(layout, TileLayout) or CTA_AXIS not in layout.axes:
+        return None
+    try:
+        grouped, starts = layout.group(type_.dims)
+    except LayoutError as error:
+        raise LocatedError(alloc, str(error)) from error
+    for dimension, start in enumerate(starts[:-1]):
+        digits = grouped.shard[start : starts[dimension + 1]]
+        if digits and (digits[0].axis, digits[0].extent, digits[0].stride) == (CTA_AXIS, PAIR, 1):
+            others = (*grouped.shard[:start], *grouped.shard[start + 1 :], *grouped.replica)
+            if all(it.axis != CTA_AXIS for it in others) and CTA_AXIS not in grouped.offsets:
+                return dimension
+    raise LocatedError(
+        alloc,
+        f"expected axis {CTA_AXIS} once, as the outermost digit {PAIR} : 1@{CTA_AXIS} of one dimension: each block of "
+        f"the pair holds one half of it; found {layout}",
+    )
+
+
+def _without_cta(layout: TileLayout) -> TileLayout:
+    return TileLayout(tuple(it for it in layout.shard if it.axis != CTA_AXIS), layout.replica, layout.offsets)
+
+
+def _half(dims: tuple[int, ...], dimension: int) -> tuple[int, ...]:
+    return (*dims[:dimension], dims[dimension] // PAIR, *dims[dimension + 1 :])
+
+
+def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int | None:
+    """Which dimension of a reshaped tile is `dimension` of the original, where only extents of 1 come and go."""
+    if [n for n in dims if n != 1] != [n for n in to if n != 1] or dims[dimension] == 1:
+        return None
+    position = sum(n != 1 for n in dims[:dimension])
+    return [d for d, n in enumerate(to) if n != 1][position]
+
+
+def _erase_unused(view: SSAValue) -> None:
+    """Erases a view, and what it is a part of, once nothing uses it."""
+    while view.first_use is None and isinstance(op := view.owner, ViewOp | SubviewOp):
+        view = op.source
+        op.detach()
+        op.erase()
+
+
+@dataclass
+class _Splitter:
+    """Splits one kernel. `splits`: allocation -> the dimension that is distributed, where there is one."""
+
+    kernel: KernelOp
+
+    def __post_init__(self) -> None:
+        self.splits: dict[SSAValue, int] = {}
+        self.fixed: set[SSAValue] = set()
+        self.rank: SSAValue | None = None
+
+    def run(self) -> None:
+        allocs = [op for op in self.kernel.walk() if isinstance(op, AllocOp)]
+        for alloc in allocs:
+            if (dimension := _written_split(alloc)) is not None:
+                self.splits[alloc.result] = dimension
+            if alloc.result.type.placement is not None:
+                self.fixed.add(alloc.result)
+        products = [op for op in self.kernel.walk() if isinstance(op, MmaOp) and op.on_tensor_memory]
+        for mma in products:
+            for name, tile in (("A", mma.a), ("B", mma.b), ("the accumulator", mma.accumulator)):
+                self._distribute(mma, name, tile, _ROWS)
+        copies = [op for op in self.kernel.walk() if isinstance(op, CopyOp)]
+        while any(self._spread(copy) for copy in copies):
+            pass  # until nothing more follows from it
+        for op in list(self.kernel.walk()):
+            self._check(op)
+        for copy in copies:
+            self._views(copy)
+        for alloc in allocs:
+            self._retype(alloc)
+        for mma in products:
+            mma.pair = UnitAttr()
+        self.kernel.per_cta = UnitAttr()
+
+    # Which tiles are distributed.
+
+    def _of(self, tile: SSAValue) -> int | None:
+        """The distributed dimension of a tile or of a part of one."""
+        match tile.owner:
+            case SubviewOp() as op:
+                return self._of(op.source)
+            case ReshapeOp() as op:
+                dimension = self._of(op.source)
+                if dimension is None:
+                    return None
+                found = _reshaped(TileType.of(op.source).dims, op.result.type.dims, dimension)
+                if found is None:
+                    raise LocatedError(
+                        op,
+                        f"expected a reshape that keeps dimension {dimension}, which the blocks of the pair share out, "
+                        f"found {shape_text(TileType.of(op.source))} to {shape_text(op.result.type)}",
+                    )
+                return found
+            case _:
+                return self.splits.get(tile)
+
+    def _root_dimension(self, tile: SSAValue, dimension: int) -> int | None:
+        """Which dimension of the allocation is this one of its part; None where there is none."""
+        match tile.owner:
+            case SubviewOp() as op:
+                return self._root_dimension(op.source, dimension)
+            case ReshapeOp() as op:
+                source = _reshaped(op.result.type.dims, TileType.of(op.source).dims, dimension)
+                return None if source is None else self._root_dimension(op.source, source)
+            case _:
+                return dimension
+
+    def _distribute(self, mma: MmaOp, name: str, tile: SSAValue, dimension: int) -> None:
+        root = owner_root(tile)
+        wanted = self._root_dimension(tile, dimension)
+        if wanted is not None and root not in self.splits and root not in self.fixed:
+            self.splits[root] = wanted
+        if wanted is None or self._of(tile) != dimension:
+            hint = ""
+            if isinstance(TileType.of(root).placement, ComposeLayout):
+                hint = "; a swizzle has no place for it: leave the layout out, or write the kernel with per_cta"
+            raise LocatedError(
+                mma,
+                f"expected each block of the pair to hold half of the rows of {name}, by {PAIR} : 1@{CTA_AXIS} in its "
+                f"layout or without one, found {TileType.of(root)}{hint}",
+            )
+
+    def _spread(self, copy: CopyOp) -> bool:
+        """Tiles without a layout are distributed as those that they are copied to or from. Whether anything changed."""
+        for tile, other in ((copy.source, copy.destination), (copy.destination, copy.source)):
+            root = owner_root(tile)
+            if TileType.of(tile).memory is Scope.GLOBAL or root in self.splits or root in self.fixed:
+                continue
+            if TileType.of(other).memory is Scope.GLOBAL or (dimension := self._of(other)) is None:
+                continue
+            if (wanted := self._root_dimension(tile, dimension)) is not None:
+                self.splits[root] = wanted
+                return True
+        return False
+
+    def _check(self, op: Operation) -> None:
+        used = [value for value in op.operands if isinstance(value.type, TileType) and self._of(value) is not None]
+        match op:
+            case SubviewOp() if used:
+                dimension = self.splits_of(op.source)
+                if op.result.type.dims[dimension] != TileType.of(op.source).dims[dimension]:
+                    raise LocatedError(
+                        op,
+                        f"expected a part with all of dimension {dimension}, which the blocks of the pair share out, "
+                        f"found {shape_text(op.result.type)} of {shape_text(TileType.of(op.source))}",
+                    )
+            case CopyOp():
+                ends = [tile for tile in (op.source, op.destination) if TileType.of(tile).memory is not Scope.GLOBAL]
+                if len({self._of(tile) for tile in ends}) > 1:
+                    raise LocatedError(
+                        op,
+                        "expected two tiles that are distributed over the pair in the same way, found "
+                        f"{op.source_type} and {op.destination_type}: a block does not read what the other one holds",
+                    )
+            case MmaOp() if used and not op.on_tensor_memory:
+                raise LocatedError(op, "expected a product of registers on tiles of one block, found distributed ones")
+            case SubviewOp() | ReshapeOp() | FillOp() | MmaOp():
+                pass
+            case _ if used:
+                raise LocatedError(op, f"expected no distributed tile on '{op.name}', found {used[0].type}")
+            case _:
+                pass
+        for value in used:
+            dims = TileType.of(value).dims
+            if (dimension := self._of(value)) is not None and dims[dimension] % PAIR:
+                raise LocatedError(
+                    op,
+                    f"expected an even extent for the two blocks to share out, found {shape_text(TileType.of(value))}",
+                )
+
+    def splits_of(self, tile: SSAValue) -> int:
+        """The distributed dimension of a tile that has one."""
+        dimension = self._of(tile)
+        if dimension is None:
+            raise LocatedError(self.kernel, f"expected a distributed tile, found {tile.type}")
+        return dimension
+
+    # What a block does.
+
+    def _views(self, copy: CopyOp) -> None:
+        """Views of global memory at the other end of a distributed tile become those of its half."""
+        for index, (tile, other) in enumerate(((copy.source, copy.destination), (copy.destination, copy.source))):
+            if TileType.of(tile).memory is not Scope.GLOBAL or TileType.of(other).memory is Scope.GLOBAL:
+                continue
+            if (dimension := self._of(other)) is not None:
+                copy.operands[index] = self._view_of_half(copy, tile, dimension)
+                _erase_unused(tile)
+
+    def _view_of_half(self, copy: CopyOp, tile: SSAValue, dimension: int) -> SSAValue:
+        view = tile.owner
+        starts = [0] * len(TileType.of(tile).dims)
+        while isinstance(view, SubviewOp):
+            starts = [a + b for a, b in zip(starts, view.start, strict=True)]
+            view = view.source.owner
+        if not isinstance(view, ViewOp):
+            raise LocatedError(copy, "expected a view of a memref, or a part of one, for a tile of the pair")
+        emit = Emitter.before(copy)
+        dims = _half(TileType.of(tile).dims, dimension)
+        outer = len(view.indices) - len(dims)
+        indices = [index if d < outer else emit.add(index, starts[d - outer]) for d, index in enumerate(view.indices)]
+        offset = emit.mul(self._rank(), dims[dimension])
+        indices[outer + dimension] = emit.add(indices[outer + dimension], offset)
+        type_ = TileType.get(dims, TileType.of(tile).element_type, Scope.GLOBAL)
+        return emit(ViewOp(view.source, indices, type_)).result
+
+    def _rank(self) -> SSAValue:
+        if self.rank is None:
+            first = self.kernel.body.block.first_op
+            if first is None:
+                raise LocatedError(self.kernel, "expected the kernel to end in 'tirx.return'")
+            self.rank = Emitter(InsertPoint.before(first), self.kernel.location)(CtaRankOp()).result
+        return self.rank
+
+    def _retype(self, alloc: AllocOp) -> None:
+        if (dimension := self.splits.get(alloc.result)) is None:
+            return
+        type_ = alloc.result.type
+        layout = _without_cta(type_.placement) if isinstance(type_.placement, TileLayout) else None
+        dims = _half(type_.dims, dimension)
+        self._replace(alloc.result, dimension, TileType.get(dims, type_.element_type, type_.memory, layout))
+
+    def _replace(self, tile: SSAValue, dimension: int, type_: TileType) -> None:
+        """Gives a tile its new type, and its parts theirs."""
+        before = TileType.of(tile).dims
+        new = Rewriter.replace_value_with_new_type(tile, type_)
+        for op in [use.operation for use in new.uses]:
+            match op:
+                case SubviewOp():
+                    dims = _half(op.result.type.dims, dimension)
+                    try:
+                        part = SubviewOp.type_of(type_, op.start, dims)
+                    except LayoutError as error:
+                        raise LocatedError(op, str(error)) from error
+                    self._replace(op.result, dimension, part)
+                case ReshapeOp():
+                    inner = _reshaped(before, op.result.type.dims, dimension)
+                    if inner is None:
+                        raise LocatedError(op, f"expected a reshape that keeps dimension {dimension}")
+                    dims = _half(op.result.type.dims, inner)
+                    self._replace(
+                        op.result, inner, TileType.get(dims, type_.element_type, type_.memory, type_.placement)
+                    )
+                case _:
+                    pass
+
+
+@dataclass(frozen=True)
+class TirxSplitPairsPass(ModulePass):
+    """
+    Kernels with `cluster(2)` say what a pair of blocks does; this makes of it what each block does, `per_cta`.
+
+    Distributed are tiles whose layout has the axis `cbx`, the operands and accumulators of products on tensor memory,
+    and what has no layout and is copied to or from such a tile: each block keeps its half of one dimension, and views
+    of global memory move to that half. Of other tiles both blocks keep a copy. Products get the clause `pair`.
+    """
+
+    name = "tirx-split-pairs"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in list(op.walk()):
+            if isinstance(kernel, KernelOp) and kernel.is_whole_pair:
+                _Splitter(kernel).run()

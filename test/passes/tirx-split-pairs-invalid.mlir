@@ -1,0 +1,59 @@
+// RUN: tirx-opt %s --tirx-split-pairs --split-input-file --verify-diagnostics
+
+tirx.kernel @inner_digit() cluster(2) threads(128) {
+  // expected-error@+1 {{expected axis cbx once, as the outermost digit 2 : 1@cbx of one dimension: each block of the pair holds one half of it; found S[(4, 2, 8) : (8, 1@cbx, 1)]}}
+  %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(4, 2, 8) : (8, 1@cbx, 1)]>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @offset() cluster(2) threads(128) {
+  // expected-error@+1 {{expected axis cbx once, as the outermost digit 2 : 1@cbx of one dimension}}
+  %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)] + 1@cbx>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @operand_in_both() cluster(2) threads(128) {
+  %a = tirx.alloc : !tirx.tile<256x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(256, 64) : (64, 1)]>>>
+  %acc = tirx.alloc : !tirx.tile<256x256xf32, tensor>
+  // expected-error@+1 {{expected each block of the pair to hold half of the rows of A, by 2 : 1@cbx in its layout or without one, found !tirx.tile<256x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(256, 64) : (64, 1)]>>>; a swizzle has no place for it: leave the layout out, or write the kernel with per_cta}}
+  tirx.mma %a, %a, %acc : !tirx.tile<256x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(256, 64) : (64, 1)]>>>, !tirx.tile<256x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(256, 64) : (64, 1)]>>>, !tirx.tile<256x256xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @two_ways() cluster(2) threads(128) {
+  %s = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+  %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>
+  // expected-error@+1 {{expected two tiles that are distributed over the pair in the same way, found !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>> and !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>: a block does not read what the other one holds}}
+  tirx.copy %s, %t : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>, !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+tirx.kernel @part_of_one_block() cluster(2) threads(128) {
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected a part with all of dimension 0, which the blocks of the pair share out, found 4x8 of 8x8}}
+  %p = tirx.subview %s[0, 0] : !s -> !tirx.tile<4x8xf32, shared, #tirx.tile_layout<S[(4, 8) : (8, 1)]>>
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+!r = !tirx.tile<64xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+tirx.kernel @reshape(%d: memref<64xf32>) cluster(2) threads(128) {
+  %c = arith.constant 0 : index
+  %s = tirx.alloc : !s
+  %g = tirx.view %d[%c] : memref<64xf32> -> !tirx.tile<64xf32, global>
+  // expected-error@+1 {{expected a reshape that keeps dimension 0, which the blocks of the pair share out, found 8x8 to 64}}
+  %r = tirx.reshape %s : !s -> !r
+  tirx.copy %r, %g : !r, !tirx.tile<64xf32, global>
+  tirx.return
+}

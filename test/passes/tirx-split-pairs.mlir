@@ -1,0 +1,109 @@
+// RUN: tirx-opt %s --tirx-split-pairs | filecheck %s
+
+// Of A, B and the accumulator, M = 256, every block keeps its half of the rows: 128 of A, N/2 = 64 of B. Views of global
+// memory start 128 rows further down in the second one.
+
+!a = !tirx.tile<256x64xf16, shared>
+!b = !tirx.tile<128x64xf16, shared>
+!acc = !tirx.tile<256x128xf32, tensor>
+
+// CHECK-LABEL: tirx.kernel @product
+// CHECK-SAME:  grid(4, 2) cluster(2) per_cta threads(128)
+// CHECK-NEXT:    %0 = tirx.cta_rank
+// CHECK-NEXT:    %i = tirx.block_id x
+// CHECK-NEXT:    %sa = tirx.alloc : !tirx.tile<128x64xf16, shared>
+// CHECK-NEXT:    %sb = tirx.alloc : !tirx.tile<64x64xf16, shared>
+// CHECK-NEXT:    %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+// CHECK-NEXT:    %1 = arith.constant 7 : index
+// CHECK-NEXT:    %2 = arith.shli %0, %1 : index
+// CHECK-NEXT:    %3 = arith.addi %i, %2 : index
+// CHECK-NEXT:    %4 = tirx.view %a[%3, %i] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>
+// CHECK-NEXT:    tirx.copy %4, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
+// CHECK:         tirx.copy %{{.*}}, %sb : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+// CHECK-NEXT:    tirx.mma %sa, %sb, %acc pair : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
+// CHECK-NEXT:    %r = tirx.alloc : !tirx.tile<128x128xf32, register>
+// CHECK-NEXT:    tirx.copy %acc, %r : !tirx.tile<128x128xf32, tensor>, !tirx.tile<128x128xf32, register>
+// CHECK-NEXT:    tirx.return
+tirx.kernel @product(%a: memref<512x256xf16>) target("sm_100a") grid(4, 2) cluster(2) threads(128) {
+  %i = tirx.block_id x
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  %ga = tirx.view %a[%i, %i] : memref<512x256xf16> -> !tirx.tile<256x64xf16, global>
+  tirx.copy %ga, %sa : !tirx.tile<256x64xf16, global>, !a
+  %gb = tirx.view %a[%i, %i] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>
+  tirx.copy %gb, %sb : !tirx.tile<128x64xf16, global>, !b
+  tirx.mma %sa, %sb, %acc : !a, !b, !acc
+  %r = tirx.alloc : !tirx.tile<256x128xf32, register>
+  tirx.copy %acc, %r : !acc, !tirx.tile<256x128xf32, register>
+  tirx.return
+}
+
+// Written layouts: cbx goes, the rest is the layout of one block's part, here of data path B. A tile without it is kept by
+// both blocks, and what is copied to it is copied by both. Other dimensions than the first may be shared out, too.
+
+!b_path = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(2, 64, 2, 32) : (1@cbx, 1@TLane, 64@TLane, 1@TCol)]>>
+!columns = !tirx.tile<8x64xf32, shared, #tirx.tile_layout<S[(8, 2, 32) : (32, 1@cbx, 1)]>>
+!both = !tirx.tile<8x64xf32, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
+
+// CHECK-LABEL: tirx.kernel @written
+// CHECK:         %t = tirx.alloc : !tirx.tile<64x64xf32, tensor, #tirx.tile_layout<S[(64, 2, 32) : (1@TLane, 64@TLane, 1@TCol)]>>
+// CHECK-NEXT:    %c = tirx.alloc : !tirx.tile<8x32xf32, shared, #tirx.tile_layout<S[(8, 32) : (32, 1)]>>
+// CHECK-NEXT:    %s = tirx.alloc : !tirx.tile<8x64xf32, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
+// CHECK-NEXT:    %g = tirx.view %d[%i, %i] : memref<64x64xf32> -> !tirx.tile<8x64xf32, global>
+// CHECK-NEXT:    %1 = arith.constant 5 : index
+// CHECK-NEXT:    %2 = arith.shli %0, %1 : index
+// CHECK-NEXT:    %3 = arith.addi %i, %2 : index
+// CHECK-NEXT:    %4 = tirx.view %d[%i, %3] : memref<64x64xf32> -> !tirx.tile<8x32xf32, global>
+// CHECK-NEXT:    tirx.copy %c, %4 : !tirx.tile<8x32xf32, shared, #tirx.tile_layout<S[(8, 32) : (32, 1)]>>, !tirx.tile<8x32xf32, global>
+// CHECK-NEXT:    tirx.copy %g, %s : !tirx.tile<8x64xf32, global>, !tirx.tile<8x64xf32, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
+tirx.kernel @written(%d: memref<64x64xf32>) target("sm_100a") cluster(2) threads(128) {
+  %i = tirx.block_id x
+  %t = tirx.alloc : !b_path
+  %c = tirx.alloc : !columns
+  %s = tirx.alloc : !both
+  %g = tirx.view %d[%i, %i] : memref<64x64xf32> -> !tirx.tile<8x64xf32, global>
+  tirx.copy %c, %g : !columns, !tirx.tile<8x64xf32, global>
+  tirx.copy %g, %s : !tirx.tile<8x64xf32, global>, !both
+  tirx.return
+}
+
+// Stages of an operand, and a part of a view.
+
+!stages = !tirx.tile<2x256x64xf16, shared>
+!stage = !tirx.tile<1x256x64xf16, shared>
+
+// CHECK-LABEL: tirx.kernel @parts
+// CHECK:         %st = tirx.alloc : !tirx.tile<2x128x64xf16, shared>
+// CHECK-NEXT:    %s1 = tirx.subview %st[1, 0, 0] : !tirx.tile<2x128x64xf16, shared> -> !tirx.tile<1x128x64xf16, shared>
+// CHECK-NEXT:    %sa = tirx.reshape %s1 : !tirx.tile<1x128x64xf16, shared> -> !tirx.tile<128x64xf16, shared>
+// CHECK:         %1 = arith.constant 64 : index
+// CHECK-NEXT:    %2 = arith.addi %i, %1 : index
+// CHECK-NEXT:    %3 = arith.constant 7 : index
+// CHECK-NEXT:    %4 = arith.shli %0, %3 : index
+// CHECK-NEXT:    %5 = arith.addi %i, %4 : index
+// CHECK-NEXT:    %6 = tirx.view %a[%5, %2] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>
+// CHECK-NEXT:    tirx.copy %6, %sa
+tirx.kernel @parts(%a: memref<512x256xf16>) target("sm_100a") cluster(2) threads(128) {
+  %i = tirx.block_id x
+  %st = tirx.alloc : !stages
+  %s1 = tirx.subview %st[1, 0, 0] : !stages -> !stage
+  %sa = tirx.reshape %s1 : !stage -> !a
+  %acc = tirx.alloc : !tirx.tile<256x256xf32, tensor>
+  %g = tirx.view %a[%i, %i] : memref<512x256xf16> -> !tirx.tile<256x128xf16, global>
+  %right = tirx.subview %g[0, 64] : !tirx.tile<256x128xf16, global> -> !tirx.tile<256x64xf16, global>
+  tirx.copy %right, %sa : !tirx.tile<256x64xf16, global>, !a
+  tirx.mma %sa, %sa, %acc : !a, !a, !tirx.tile<256x256xf32, tensor>
+  tirx.return
+}
+
+// A kernel of one block stays as it is, and so does one that says what each block does.
+
+// CHECK-LABEL: tirx.kernel @one() threads(32) {
+// CHECK-LABEL: tirx.kernel @each() cluster(2) per_cta threads(32) {
+tirx.kernel @one() threads(32) {
+  tirx.return
+}
+tirx.kernel @each() cluster(2) per_cta threads(32) {
+  tirx.return
+}

@@ -1,0 +1,74 @@
+"""Kernels of pairs of blocks, of every kind: the descriptor has the shape of both blocks, and they assemble."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import tirx
+from tirx.ptx.ptxas import assemble
+from tirx.tcgen05 import InstructionDescriptor
+
+
+def pair_kernel(m: int, n: int, k: int, dtype: str, acc: str, accumulator: str = "") -> str:
+    a, b, d = f"{m}x{k}x{dtype}", f"{n}x{k}x{dtype}", f"{m}x{n}x{acc}"
+    return f"""
+tirx.kernel @pair(%a: memref<{a}>, %b: memref<{b}>, %d: memref<{d}>)
+    target("sm_100a") grid(1) cluster(2) threads(128) {{
+  %c0 = arith.constant 0 : index
+  %never = arith.constant false
+  %sa = tirx.alloc : !tirx.tile<{a}, shared>
+  %sb = tirx.alloc : !tirx.tile<{b}, shared>
+  %acc = tirx.alloc : !tirx.tile<{d}, tensor{accumulator}>
+  %ga = tirx.view %a[%c0, %c0] : memref<{a}> -> !tirx.tile<{a}, global>
+  %gb = tirx.view %b[%c0, %c0] : memref<{b}> -> !tirx.tile<{b}, global>
+  tirx.copy %ga, %sa : !tirx.tile<{a}, global>, !tirx.tile<{a}, shared>
+  tirx.copy %gb, %sb : !tirx.tile<{b}, global>, !tirx.tile<{b}, shared>
+  tirx.mma %sa, %sb, %acc accumulate(%never)
+    : !tirx.tile<{a}, shared>, !tirx.tile<{b}, shared>, !tirx.tile<{d}, tensor{accumulator}>
+  %gd = tirx.view %d[%c0, %c0] : memref<{d}> -> !tirx.tile<{d}, global>
+  tirx.copy %acc, %gd : !tirx.tile<{d}, tensor{accumulator}>, !tirx.tile<{d}, global>
+  tirx.return
+}}
+"""
+
+
+def check(ptx: str, kind: str, m: int, n: int) -> None:
+    words = re.findall(rf"tcgen05\.mma\.cta_group::2\.kind::{kind} \[\S+\], \S+, \S+, (0x\w+),", ptx)
+    assert len(words) == 2
+    for word in words:
+        descriptor = InstructionDescriptor.decode(int(word, 16), kind)
+        assert (descriptor.m, descriptor.n) == (m, n)
+    result = assemble(ptx, "sm_100a")
+    assert result.ok, result.stderr
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "acc", "kind", "k"),
+    [
+        ("f16", "f32", "f16", 16),
+        ("f16", "f16", "f16", 16),
+        ("tf32", "f32", "tf32", 8),
+        ("f8E4M3FN", "f32", "f8f6f4", 32),
+        ("si8", "i32", "i8", 32),
+    ],
+)
+@pytest.mark.parametrize(("m", "n"), [(256, 256), (128, 64)])
+def test_kinds(dtype: str, acc: str, kind: str, k: int, m: int, n: int) -> None:
+    ptx = tirx.compile(pair_kernel(m, n, 2 * k, dtype, acc))
+    check(ptx, kind, m, n)
+    # Static shared memory is that of one block.
+    assert sum(map(int, re.findall(r"\.b8 s[ab]\[(\d+)\]", ptx))) == (m + n) // 2 * 64
+
+
+@pytest.mark.parametrize(
+    ("m", "layout"),
+    [
+        (256, "S[(2, 128, 64) : (1@cbx, 1@TLane, 1@TCol)]"),
+        (128, "S[(2, 64, 2, 32) : (1@cbx, 1@TLane, 64@TLane, 1@TCol)]"),
+    ],
+)
+def test_written_accumulator(m: int, layout: str) -> None:
+    check(tirx.compile(pair_kernel(m, 64, 32, "f16", "f32", f", #tirx.tile_layout<{layout}>")), "f16", m, 64)
