@@ -77,6 +77,14 @@ class Cta:
         else:
             self.strands.append(Strand(self, 0, count, 0, self.existing.copy()))
 
+    @property
+    def pair(self) -> tuple[Cta, Cta]:
+        """This CTA and the one whose rank differs in the last bit, the even one first."""
+        ctas, even = self.cluster.ctas, self.rank & ~1
+        if even + 1 >= len(ctas):
+            raise SimError(f"CTA {self.rank} of a cluster of {len(ctas)} has no peer for cta_group::2")
+        return ctas[even], ctas[even + 1]
+
     # Threads
 
     def threads(self, strand: Strand, mask: Mask) -> Array:

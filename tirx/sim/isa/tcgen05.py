@@ -44,10 +44,9 @@ def _warp_wide(decoder: Decoder) -> None:
     decoder.need("aligned")
 
 
-def _one_cta(decoder: Decoder) -> None:
-    if decoder.flag("cta_group::2"):
-        raise decoder.error("cta_group::2 is not simulated")
-    decoder.need("cta_group::1")
+def _group(decoder: Decoder) -> int:
+    """cta_group: 1, or 2 for a pair of CTAs."""
+    return int(decoder.need("cta_group::1", "cta_group::2")[-1])
 
 
 def _value(source: Source, strand: Strand, mask: Mask, lane: int) -> int:
@@ -58,7 +57,7 @@ def _value(source: Source, strand: Strand, mask: Mask, lane: int) -> int:
 
 
 def _alloc(decoder: Decoder, operation: str) -> Step:
-    _one_cta(decoder)
+    group = _group(decoder)
     _warp_wide(decoder)
     explicit = decoder.flag("shared::cta")
     decoder.type(B32)
@@ -72,7 +71,7 @@ def _alloc(decoder: Decoder, operation: str) -> Step:
         cta.require_converged(strand, mask, "tcgen05.alloc")
         address = uniform(addresses(strand, mask), mask, "the address")
         count = uniform(counts(strand, mask), mask, "the number of columns")
-        column = cta.tensor.allocate(count)
+        column = cta.tensor.allocate(count, group)
         if column is None:
             before = dict(cta.tensor.allocations)
             strand.wait = Wait(
@@ -89,7 +88,7 @@ def _alloc(decoder: Decoder, operation: str) -> Step:
 
 
 def _dealloc(decoder: Decoder, operation: str) -> Step:
-    _one_cta(decoder)
+    group = _group(decoder)
     _warp_wide(decoder)
     decoder.type(B32)
     decoder.finish(2)
@@ -102,7 +101,7 @@ def _dealloc(decoder: Decoder, operation: str) -> Step:
         cta.require_converged(strand, mask, "tcgen05.dealloc")
         address = uniform(addresses(strand, mask), mask, "the address")
         count = uniform(counts(strand, mask), mask, "the number of columns")
-        cta.tensor.free(address, count, strand.first + cta.first_thread)
+        cta.tensor.free(address, count, strand.first + cta.first_thread, group)
         cta.launch.made_progress()
         return None
 
@@ -110,7 +109,7 @@ def _dealloc(decoder: Decoder, operation: str) -> Step:
 
 
 def _relinquish(decoder: Decoder, operation: str) -> Step:
-    _one_cta(decoder)
+    _group(decoder)
     _warp_wide(decoder)
     decoder.finish(0)
 
@@ -251,7 +250,7 @@ def _fence(decoder: Decoder, operation: str) -> Step:
 
 
 def _commit(decoder: Decoder, operation: str) -> Step:
-    _one_cta(decoder)
+    _group(decoder)
     decoder.need("mbarrier::arrive::one")
     explicit = decoder.flag("shared::cluster")
     multicast = decoder.flag("multicast::cluster")
@@ -278,7 +277,7 @@ def _commit(decoder: Decoder, operation: str) -> Step:
 
 
 def _cp(decoder: Decoder, operation: str) -> Step:
-    _one_cta(decoder)
+    group = _group(decoder)
     shape = decoder.need(*COPY_SHAPES)
     multicast = decoder.take(*COPY_MULTICASTS)
     if any(modifier.startswith(("b8x16", "b6x16", "b4x16")) for modifier in decoder.modifiers):
@@ -292,7 +291,9 @@ def _cp(decoder: Decoder, operation: str) -> Step:
         lane = single(mask, "tcgen05.cp")
         thread = int(strand.lanes[lane]) + strand.cta.first_thread
         address = _value(addresses.values, strand, mask, lane)
-        tensor_copy(strand.cta, thread, address, _value(descriptors, strand, mask, lane), shape, multicast)
+        descriptor = _value(descriptors, strand, mask, lane)
+        for cta in strand.cta.pair if group == 2 else (strand.cta,):
+            tensor_copy(cta, thread, address, descriptor, shape, multicast)
 
     return step
 
@@ -301,12 +302,16 @@ def _mma(decoder: Decoder, operation: str) -> Step:
     weight_stationary = decoder.flag("ws")
     what = "tcgen05.mma.ws" if weight_stationary else "tcgen05.mma"
     sparse = decoder.flag("sp")
-    _one_cta(decoder)
+    group = _group(decoder)
     kind = decoder.need(*(f"kind::{name}" for name in KINDS))[len("kind::") :]
     if kind in BLOCKS and weight_stationary:
         raise decoder.error(f"there is no tcgen05.mma.ws of kind::{kind}")
     if sparse and (weight_stationary or kind in BLOCKS):
         raise decoder.error(f"sparse {what} of kind::{kind} is not simulated")
+    if group == 2 and weight_stationary:
+        raise decoder.error("there is no tcgen05.mma.ws of cta_group::2")
+    if group == 2 and (sparse or kind in BLOCKS):
+        raise decoder.error(f"sparse and block-scaled {what} of cta_group::2 are not simulated")
     block = _block(decoder, kind) if kind in BLOCKS else 0
     decoder.take(*_COLLECTORS[weight_stationary])
     counts = (7,) if block else (5, 6, 7)
@@ -324,8 +329,12 @@ def _mma(decoder: Decoder, operation: str) -> Step:
     disabled: list[Source] = []
     first = rest[0]
     if isinstance(first, Vector):
-        if weight_stationary or len(first.items) != 4 or not all(isinstance(item, Name) for item in first.items):
-            raise decoder.error("expected four registers of lanes to disable, and not with .ws")
+        if (
+            weight_stationary
+            or len(first.items) != 4 * group
+            or not all(isinstance(item, Name) for item in first.items)
+        ):
+            raise decoder.error("expected registers of lanes to disable, four for each CTA, and not with .ws")
         disabled = [decoder.source(item, U32) for item in first.items]
         del rest[0]
     if not 1 <= len(rest) <= 2:
@@ -352,6 +361,7 @@ def _mma(decoder: Decoder, operation: str) -> Step:
             scale_factors=(_value(factors[0], strand, mask, lane), _value(factors[1], strand, mask, lane))
             if factors
             else None,
+            pair=group == 2,
             metadata=None if metadata is None else _value(metadata, strand, mask, lane),
         )
         thread = int(strand.lanes[lane]) + strand.cta.first_thread

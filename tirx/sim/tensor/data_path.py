@@ -36,6 +36,12 @@ def accumulator_cells(m: int, n: int, weight_stationary: bool, base_lane: int) -
     return row + m * (column // width), column % width, _LETTERS[m]
 
 
+def pair_cells(m: int, n: int, base_lane: int) -> tuple[Array, Array, str]:
+    """The same for cta_group::2: the cells of the m / 2 rows that each of the two CTAs has, both (m / 2, n)."""
+    lanes, columns, _ = accumulator_cells(m // 2, n, True, base_lane)
+    return lanes, columns, {256: "A", 128: "B"}[m]
+
+
 def operand_lanes(m: int, letter: str, base_lane: int) -> list[Array]:
     """Lanes of the rows of A in tensor memory: one array for each copy that the data path needs."""
     row = np.arange(m)

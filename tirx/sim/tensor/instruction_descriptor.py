@@ -84,10 +84,10 @@ class InstructionDescriptor:
 
 
 def decode_instruction_descriptor(
-    bits: int, kind_name: str, weight_stationary: bool, sparse: bool
+    bits: int, kind_name: str, weight_stationary: bool, sparse: bool, pair: bool
 ) -> InstructionDescriptor:
     """
-    The fields of a 32-bit descriptor for an instruction with cta_group::1, which is `sparse` if its opcode says so.
+    The fields of a 32-bit descriptor for an instruction that is `sparse` and of a `pair` if its opcode says so.
 
     Raises SimError for fields that are reserved, types that the kind does not have, and shapes that do not exist.
     """
@@ -134,13 +134,13 @@ def decode_instruction_descriptor(
         sparse=sparse,
         selector=bits_at(0, 2),
     )
-    problem = _problem(decoded, weight_stationary)
+    problem = _problem(decoded, weight_stationary, pair)
     if problem:
         illegal(problem)
     return decoded
 
 
-def _problem(decoded: InstructionDescriptor, weight_stationary: bool) -> str:
+def _problem(decoded: InstructionDescriptor, weight_stationary: bool, pair: bool) -> str:
     """What is wrong with a combination of fields, or an empty string."""
     is_i8 = decoded.kind.name == "i8"
     if decoded.saturate and not is_i8:
@@ -156,9 +156,15 @@ def _problem(decoded: InstructionDescriptor, weight_stationary: bool) -> str:
             return f"{name} is {element}, which cannot be MN-major"
     if decoded.max_shift and not weight_stationary:
         return "the maximum shift (bits 30-31) is for tcgen05.mma.ws"
-    if not _shape_exists(decoded, weight_stationary):
-        return f"there is no shape M={decoded.m}, N={decoded.n}{' of .ws' if weight_stationary else ''}"
+    if not (_pair_shape_exists(decoded) if pair else _shape_exists(decoded, weight_stationary)):
+        form = " of .ws" if weight_stationary else " of cta_group::2" if pair else ""
+        return f"there is no shape M={decoded.m}, N={decoded.n}{form}"
     return ""
+
+
+def _pair_shape_exists(decoded: InstructionDescriptor) -> bool:
+    step = 32 if decoded.kind.name == "i8" or (decoded.transpose_b and decoded.kind.element == 1) else 16
+    return decoded.m in (128, 256) and step <= decoded.n <= 256 and decoded.n % step == 0
 
 
 def _shape_exists(decoded: InstructionDescriptor, weight_stationary: bool) -> bool:

@@ -13,11 +13,12 @@ _MIN_COLUMNS = 32
 
 
 class TensorMemory:
-    """`values[lane, column]`; `allocations` are column -> number of columns."""
+    """`values[lane, column]`; `allocations` are column -> number of columns, `groups` column -> cta_group."""
 
     def __init__(self, monitor: Monitor, rank: int):
         self.values: Array = np.zeros((LANES, COLUMNS), np.uint32)
         self.allocations: dict[int, int] = {}
+        self.groups: dict[int, int] = {}
         self._monitor = monitor
         self._rank = rank
         self._owner: Array = np.zeros(COLUMNS, np.int64)  # number of the allocation of each column, 0: none
@@ -29,7 +30,7 @@ class TensorMemory:
         if not _MIN_COLUMNS <= count <= COLUMNS or count & (count - 1):
             raise SimError(f"expected a power of two from {_MIN_COLUMNS} to {COLUMNS} columns, found {count}")
 
-    def allocate(self, count: int) -> int | None:
+    def allocate(self, count: int, group: int) -> int | None:
         """The first of `count` new columns; None if there are not that many free ones now."""
         self.check_count(count)
         if self._relinquished:
@@ -42,19 +43,21 @@ class TensorMemory:
                 self._count += 1
                 self._smallest = count
                 self._owner[column : column + count] = self._count
-                self.allocations[column] = count
+                self.allocations[column], self.groups[column] = count, group
                 self._monitor.tensor_allocated(self._rank, column, count)
                 return column
         return None
 
-    def free(self, address: int, count: int, thread: int) -> None:
+    def free(self, address: int, count: int, thread: int, group: int) -> None:
         self.check_count(count)
         column = address & 0xFFFF
+        if self.groups.get(column, group) != group:
+            raise SimError(f"tcgen05.dealloc with cta_group::{group} of columns of cta_group::{self.groups[column]}")
         if address >> 16 or self.allocations.get(column) != count:
             raise SimError(f"tcgen05.dealloc of {count} columns at {address:#x}, but {self.describe()}")
         self._monitor.tensor_freed(self._rank, column, count, thread)
         self._owner[column : column + count] = 0
-        del self.allocations[column]
+        del self.allocations[column], self.groups[column]
 
     def relinquish(self) -> None:
         self._relinquished = True

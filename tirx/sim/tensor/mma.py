@@ -1,4 +1,4 @@
-"""tcgen05.mma and tcgen05.cp (PTX ISA, section 9.7.16.10), cta_group::1."""
+"""tcgen05.mma and tcgen05.cp (PTX ISA, section 9.7.16.10)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.numerics.formats import bytes_used, decode_elements, unpack_groups
 from tirx.sim.numerics.products import product
-from tirx.sim.tensor.data_path import LANES, accumulator_cells, operand_lanes
+from tirx.sim.tensor.data_path import LANES, accumulator_cells, operand_lanes, pair_cells
 from tirx.sim.tensor.instruction_descriptor import (
     KINDS,
     NARROW,
@@ -32,7 +32,7 @@ class MmaOperands:
     The run-time values of an instruction: `d`, `a` (if `a_in_tensor_memory`) are tensor memory addresses.
 
     `scale_factors` are those of A and of B, each for `block` elements along K; `metadata` makes A sparse. All of them
-    are in tensor memory.
+    are in tensor memory. `pair` is cta_group::2: every address is of both CTAs.
     """
 
     d: int
@@ -47,6 +47,7 @@ class MmaOperands:
     block: int = 0
     scale_factors: tuple[int, int] | None = None
     metadata: int | None = None
+    pair: bool = False
 
 
 def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operands: MmaOperands) -> None:
@@ -56,25 +57,36 @@ def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operan
     `thread` is the issuing one (index in the cluster).
     """
     what = "tcgen05.mma.ws" if weight_stationary else "tcgen05.mma"
-    fields = decode_instruction_descriptor(operands.descriptor, kind, weight_stationary, operands.metadata is not None)
+    fields = decode_instruction_descriptor(
+        operands.descriptor, kind, weight_stationary, operands.metadata is not None, operands.pair
+    )  # fmt: skip
+    ctas = cta.pair if operands.pair else (cta,)
+    if ctas[0] is not cta:
+        raise SimError(f"{what} with cta_group::2: expected the CTA of even rank to issue it, not CTA {cta.rank}")
     base_lane, base_column = operands.d >> 16, operands.d & 0xFFFF
-    lanes, columns, letter = accumulator_cells(fields.m, fields.n, weight_stationary, base_lane)
+    if operands.pair:
+        lanes, columns, letter = pair_cells(fields.m, fields.n, base_lane)
+    else:
+        lanes, columns, letter = accumulator_cells(fields.m, fields.n, weight_stationary, base_lane)
     columns = columns + base_column
     zero, shift = np.zeros(fields.n, np.bool_), 0
     if operands.zero_mask is not None:
         zero, shift = expand_zero_mask(operands.zero_mask, fields.m, fields.n, fields.max_shift)
-    rows = np.arange(fields.m)
-    if operands.a_in_tensor_memory:
-        a = _tensor_operand(cta, thread, operands.a, fields, letter, base_lane, what)
-    else:
-        depth, name = fields.kind.depth, f"{what} A"
-        a = _shared_operand(cta, thread, operands.a, rows, None, fields, depth, fields.a, fields.transpose_a, name)
+    rows, depth, name = np.arange(len(lanes)), fields.kind.depth, f"{what} A"
+    a = np.concatenate([
+        _tensor_operand(each, thread, operands.a, len(rows), fields, letter, base_lane, what)
+        if operands.a_in_tensor_memory
+        else _shared_operand(each, thread, operands.a, rows, None, fields, depth, fields.a, fields.transpose_a, name)
+        for each in ctas
+    ])  # fmt: skip
     if operands.metadata is not None:
         a = expand_sparse(cta, thread, a, operands.metadata, fields, letter, base_lane)
     used = ~zero
-    b_rows = shift + np.arange(fields.n)
-    depth, name = fields.b_depth, f"{what} B"
-    b = _shared_operand(cta, thread, operands.b, b_rows, used, fields, depth, fields.b, fields.transpose_b, name)
+    b_rows, depth, name = shift + np.arange(fields.n // len(ctas)), fields.b_depth, f"{what} B"
+    b = np.concatenate([
+        _shared_operand(each, thread, operands.b, b_rows, own, fields, depth, fields.b, fields.transpose_b, name)
+        for each, own in zip(ctas, np.split(used, len(ctas)), strict=True)
+    ])  # fmt: skip
     b[zero] = 0.0
     if operands.scale_factors is not None:
         for operand, address, first, name in zip((a, b), operands.scale_factors, fields.scale_ids, "AB", strict=True):
@@ -87,24 +99,26 @@ def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operan
     a = -a if fields.negate_a else a
     b = -b if fields.negate_b else b
 
-    tensor = cta.tensor
-    tensor.check_cells(lanes, columns, f"{what} D")
-    written = _written(operands.disabled_lanes, lanes)
-    out_lanes, out_columns = lanes[written], columns[written]
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[kind]) << 1 | int(weight_stationary)
-    if out_lanes.size:
-        if operands.accumulate:
-            cta.monitor.tensor_async_read(cta.rank, out_lanes, out_columns, thread, f"{what} D", shape)
-        cta.monitor.tensor_async_write(cta.rank, out_lanes, out_columns, thread, "mma", f"{what} D", shape)
-    old = tensor.values[lanes, columns] if operands.accumulate else None
-    result = _accumulate(product(a, b), old, fields, operands.scale)
-    tensor.values[out_lanes, out_columns] = result[written]
+    fresh = np.split(product(a, b), len(ctas))
+    words = operands.disabled_lanes or (0,) * (4 * len(ctas))
+    for number, each in enumerate(ctas):
+        each.tensor.check_cells(lanes, columns, f"{what} D")
+        written = _written(words[4 * number : 4 * number + 4], lanes)
+        out_lanes, out_columns = lanes[written], columns[written]
+        if out_lanes.size:
+            if operands.accumulate:
+                cta.monitor.tensor_async_read(each.rank, out_lanes, out_columns, thread, f"{what} D", shape)
+            cta.monitor.tensor_async_write(each.rank, out_lanes, out_columns, thread, "mma", f"{what} D", shape)
+        old = each.tensor.values[lanes, columns] if operands.accumulate else None
+        result = _accumulate(fresh[number], old, fields, operands.scale)
+        each.tensor.values[out_lanes, out_columns] = result[written]
     cta.launch.made_progress()
 
 
-def _written(disabled: tuple[int, ...] | None, lanes: Array) -> Mask:
+def _written(disabled: tuple[int, ...], lanes: Array) -> Mask:
     off = np.zeros(LANES, np.bool_)
-    for index, word in enumerate(disabled or ()):
+    for index, word in enumerate(disabled):
         off[32 * index : 32 * index + 32] = (word >> np.arange(32) & 1).astype(np.bool_)
     return ~off[lanes]
 
@@ -173,9 +187,16 @@ def _decode(raw: Array, element: str, fields: InstructionDescriptor) -> Array:
 
 
 def _tensor_operand(
-    cta: Cta, thread: int, address: int, fields: InstructionDescriptor, letter: str, base_lane: int, what: str
+    cta: Cta,
+    thread: int,
+    address: int,
+    rows: int,
+    fields: InstructionDescriptor,
+    letter: str,
+    base_lane: int,
+    what: str,
 ) -> Array:
-    """A from tensor memory, as float64 (M, K)."""
+    """`rows` rows of A from tensor memory, as float64 (rows, K)."""
     if fields.transpose_a:
         raise SimError(f"{what}: A in tensor memory cannot be MN-major")
     lane = address >> 16
@@ -184,16 +205,16 @@ def _tensor_operand(
         raise SimError(f"{what}: expected A at lane {expected}, like D, found lane {lane}")
     columns = (address & 0xFFFF) + np.arange(fields.kind.row_bytes // 4)[None, :]
     first: Array | None = None
-    for copy in operand_lanes(fields.m, letter, base_lane):
+    for copy in operand_lanes(rows, letter, base_lane):
         lanes, each = np.broadcast_arrays(copy[:, None], columns)
         cta.tensor.check_cells(lanes, each, f"{what} A")
         cta.monitor.tensor_async_read(cta.rank, lanes, each, thread, f"{what} A")
         words = cta.tensor.values[lanes, each]
         if first is not None and not np.array_equal(words, first):
-            raise SimError(f"{what}: layout {letter} needs A in every group of {fields.m} lanes, but the copies differ")
+            raise SimError(f"{what}: layout {letter} needs A in every group of {rows} lanes, but the copies differ")
         first = words
     assert first is not None, "there is at least one copy"
-    raw = np.ascontiguousarray(first).view(np.uint8).reshape(fields.m, -1)
+    raw = np.ascontiguousarray(first).view(np.uint8).reshape(rows, -1)
     if fields.kind.element == 0:
         return _decode(raw, fields.a, fields)
     # Narrow elements are in bytes; e2m1 in bits 2-5.
