@@ -7,7 +7,7 @@
 //
 //   tirx-opt --lower-to-ptx tcgen05_2cta_gemm.mlir
 
-tirx.kernel @gemm(%a: memref<512x256xf16>, %b: memref<1024x256xf16>, %d: memref<512x1024xf32>)
+tirx.kernel @pair_gemm(%a: memref<512x256xf16>, %b: memref<1024x256xf16>, %d: memref<512x1024xf32>)
     target("sm_100a") grid(4, 2) cluster(2) threads(128) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index

@@ -1,13 +1,17 @@
-"""Kernels of pairs of blocks, of every kind: the descriptor has the shape of both blocks, and they assemble."""
+"""Kernels of pairs of blocks, of every kind: the descriptor has the shape of both, they assemble and equal numpy."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import ml_dtypes
+import numpy as np
 import pytest
 
 import tirx
 from tirx.ptx.ptxas import assemble
+from tirx.sim import SimError, run
 from tirx.tcgen05 import InstructionDescriptor
 
 
@@ -32,6 +36,25 @@ tirx.kernel @pair(%a: memref<{a}>, %b: memref<{b}>, %d: memref<{d}>)
   tirx.return
 }}
 """
+
+
+NUMPY: dict[str, Any] = {
+    "f16": np.float16,
+    "tf32": np.float32,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "si8": np.int8,
+    "f32": np.float32,
+    "i32": np.int32,
+}
+
+
+def simulate(ptx: str, m: int, n: int, k: int, dtype: str, acc: str, seed: int | None = None) -> None:
+    """Small integers: all sums are exact."""
+    rng = np.random.default_rng(m + n)
+    a, b = (rng.integers(-2, 3, (rows, k)).astype(NUMPY[dtype]) for rows in (m, n))
+    d = np.full((m, n), 7, NUMPY[acc])
+    run(ptx, "pair", 2, 128, [a, b, d], cluster=(2, 1, 1), seed=seed)
+    assert np.array_equal(d.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64).T)
 
 
 def check(ptx: str, kind: str, m: int, n: int) -> None:
@@ -59,6 +82,7 @@ def check(ptx: str, kind: str, m: int, n: int) -> None:
 def test_kinds(dtype: str, acc: str, kind: str, k: int, m: int, n: int) -> None:
     ptx = tirx.compile(pair_kernel(m, n, 2 * k, dtype, acc))
     check(ptx, kind, m, n)
+    simulate(ptx, m, n, 2 * k, dtype, acc)
     # Static shared memory is that of one block.
     assert sum(map(int, re.findall(r"\.b8 s[ab]\[(\d+)\]", ptx))) == (m + n) // 2 * 64
 
@@ -71,4 +95,28 @@ def test_kinds(dtype: str, acc: str, kind: str, k: int, m: int, n: int) -> None:
     ],
 )
 def test_written_accumulator(m: int, layout: str) -> None:
-    check(tirx.compile(pair_kernel(m, 64, 32, "f16", "f32", f", #tirx.tile_layout<{layout}>")), "f16", m, 64)
+    ptx = tirx.compile(pair_kernel(m, 64, 32, "f16", "f32", f", #tirx.tile_layout<{layout}>"))
+    check(ptx, "f16", m, 64)
+    simulate(ptx, m, 64, 32, "f16", "f32", seed=1)
+
+
+CLUSTER_BARRIER = "barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wait.acquire.aligned;"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (CLUSTER_BARRIER, "bar.sync 0;", "of CTA 1 reads shared address"),
+        (".multicast::cluster.b64 [%r3], %h0", ".b64 [%r3]", "deadlock"),
+        ("fence.proxy.async.shared::cta;", "", "of CTA 0 reads shared address"),
+    ],
+)
+def test_synchronisation_is_needed(old: str, new: str, message: str) -> None:
+    """The last of the two barriers before the product, the arrival at both blocks, and the proxy fence."""
+    ptx = tirx.compile(pair_kernel(256, 64, 16, "f16", "f32"))
+    before, after = ptx.split("fence.proxy.async.shared::cta;")
+    end = after.replace(old, new, 1)
+    mutant = before + ("" if old.startswith("fence") else "fence.proxy.async.shared::cta;") + end
+    assert mutant != ptx
+    with pytest.raises(SimError, match=message):
+        simulate(mutant, 256, 64, 16, "f16", "f32")

@@ -49,7 +49,8 @@ class Example:
     Kernel `entry` of an example file; `make` gives its arguments.
 
     `one` and `some` are grids: that of the checked run, and that of the run with random normals. A block computes a
-    `tile` of the last argument: x counts tiles along the columns, y along the rows; None if the grid is one block.
+    `tile` of the last argument: x counts tiles along the columns, y along the rows; None if the grid is one block. With
+    a `cluster` of more than 1 that is what so many blocks compute together, and a grid counts clusters.
     """
 
     file: str
@@ -59,6 +60,7 @@ class Example:
     one: tuple[int, int] = (1, 1)
     some: tuple[int, int] = (1, 1)
     tile: tuple[int, int] | None = None
+    cluster: int = 1
 
 
 def _gemm(
@@ -187,6 +189,9 @@ _TABLE = (
     Example("layouts", "registers", _registers, block=352),
     Example("mma_m8n8k4_f16_gemm", "hgemm", _gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
     Example("mma_m8n8k4_f64_gemm", "dgemm", _gemm(256, 192, 128, float, float, float), some=(2, 2), tile=(64, 64)),
+    Example(
+        "tcgen05_2cta_gemm", "pair_gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 1), tile=(256, 256), cluster=2
+    ),
     Example("tcgen05_a_in_tensor_memory", "two_products", _two_products),
     Example("tcgen05_conv_zero_columns", "conv", _convolution, some=(2, 1), tile=(64, 128)),
     Example("tcgen05_fp8_gemm", "fp8_gemm", _gemm(256, 512, 512, _E4M3, _E5M2), some=(2, 2), tile=(128, 128)),
@@ -226,7 +231,13 @@ def _lowered(file: str) -> str:
 
 def _check(example: Example, numbers: Numbers, grid: tuple[int, int], *, seed: int | None, check: bool) -> None:
     launch = example.make(np.random.default_rng(len(example.entry)), numbers)
-    run(_lowered(example.file), example.entry, grid, example.block, launch.arguments, seed=seed, check=check)
+    blocks, cluster = (grid[0] * example.cluster, grid[1]), (example.cluster, 1, 1)
+    run(
+        *(_lowered(example.file), example.entry, blocks, example.block, launch.arguments),
+        cluster=cluster,
+        seed=seed,
+        check=check,
+    )
     for output in launch.outputs:
         result = launch.arguments[output.index].astype(np.float64)
         written = np.zeros(result.shape, np.bool_)
