@@ -10,7 +10,8 @@ with tables of its own. Faults of the program raise `SimError` with the line, th
 How it works: `reader` parses text; `program` links an entry with what it calls and decodes every instruction once to a
 *step*, a closure over register rows; `core` runs steps for *strands*, which are lanes that execute together (registers
 are numpy arrays with an element for each lane); `memory` are the state spaces; `tensor` is tcgen05; `hazards` checks
-synchronisation by vector clocks, behind the interface `hazards.monitor.Monitor`.
+synchronisation by vector clocks, behind the interface `hazards.monitor.Monitor`. `run(observer=...)` takes a `Profile`
+(counts), a `Trace` (a line for each instruction) or another `Observer`; the command `tirx-sim` does all of this.
 
 To add an instruction, write a decoder in the module of its family in `isa/` and register it by the first part of its
 opcode. It takes every modifier it knows from the `Decoder` (what is left is an error), asks it for sources and
@@ -25,8 +26,11 @@ destinations, and returns the step, which gets the strand and the mask of the la
 
 from __future__ import annotations
 
-from tirx.sim.api import run
+from tirx.sim.api import entries, run
+from tirx.sim.core.observer import Observer, Observers
 from tirx.sim.errors import SimError
+from tirx.sim.profile import Profile
 from tirx.sim.tensor_map import TensorMap
+from tirx.sim.trace import Trace
 
-__all__ = ["SimError", "TensorMap", "run"]
+__all__ = ["Observer", "Observers", "Profile", "SimError", "TensorMap", "Trace", "entries", "run"]

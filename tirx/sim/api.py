@@ -24,6 +24,12 @@ def _parsed(text: str) -> Module:
     return parse(text)
 
 
+def entries(ptx_text: str) -> tuple[str, ...]:
+    """The names of the kernels that a PTX module defines, in their order. Raises SimError for what cannot be read."""
+    functions = _parsed(ptx_text).functions
+    return tuple(name for name, function in functions.items() if function.is_entry and function.defined)
+
+
 def run(
     ptx_text: str,
     entry: str,
@@ -36,6 +42,7 @@ def run(
     seed: int | None = None,
     check: bool = True,
     observer: Callable[[Strand, Op], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     max_instructions: int | None = None,
     max_resident: int = 64,
 ) -> None:
@@ -48,8 +55,9 @@ def run(
 
     `seed`: None is a fixed order; an int chooses a random but reproducible interleaving of the warps, so that races
     show. `check`: report data races, missing fences and reads of what was never written. `observer` is called before
-    every instruction. `max_instructions` ends a run that does not end. `max_resident`: how many clusters may be on the
-    GPU at once, if they wait for each other.
+    every instruction; an `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of CTAs
+    that have ended, and of all, whenever some end. `max_instructions` ends a run that does not end. `max_resident`: how
+    many clusters may be on the GPU at once, if they wait for each other.
     """
     program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, check=check)
     grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
@@ -72,6 +80,7 @@ def run(
         seed=seed,
         new_monitor=new_monitor,
         observer=observer,
+        progress=progress,
         max_instructions=max_instructions,
         max_resident=max_resident,
     )

@@ -20,31 +20,37 @@ def read_input(path: str) -> bytes:
         raise FileError(f"cannot read '{path}': {error.strerror}") from error
 
 
-def write_output(path: str, text: str) -> None:
+def write_output(path: str, content: str | bytes) -> None:
     """
-    Writes `text` to the file `path`, or to standard output for `-`. Raises FileError.
+    Writes `content` (text in UTF-8) to the file `path`, or to standard output for `-`. Raises FileError.
 
     A reader of the file sees either its old content or all of the new one, never a part.
     """
     if path == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        if isinstance(content, str):
+            sys.stdout.write(content)
+            sys.stdout.flush()
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
         return
+    data = content.encode() if isinstance(content, str) else content
     try:
         target = Path(path).resolve()
         if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8")  # a device or a pipe, which a rename would destroy
+            target.write_bytes(data)  # a device or a pipe, which a rename would destroy
         else:
-            _replace(target, text)
+            _replace(target, data)
     except OSError as error:
         raise FileError(f"cannot write '{path}': {error.strerror}") from error
 
 
-def _replace(target: Path, text: str) -> None:
+def _replace(target: Path, data: bytes) -> None:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with temporary.open("xb") as file:
+            file.write(data)
         if target.exists():
             shutil.copymode(target, temporary)
         temporary.replace(target)

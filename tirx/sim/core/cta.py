@@ -121,7 +121,12 @@ class Cta:
         states[states == RegisterState.PENDING] = RegisterState.DEFINED
 
     def split(self, strand: Strand, runs: list[tuple[int, int]]) -> None:
-        """Replaces a strand of several warps by one for each of the runs of lanes (first, last)."""
+        """
+        Replaces a strand of several warps by one for each of the runs of lanes (first, last).
+
+        They execute the strand's present instruction again, each for itself.
+        """
+        self.launch.observed.undone(strand, self.launch.program.code[strand.pc])
         self.strands.remove(strand)
         for first, last in runs:
             own = slice(first - strand.first, last - strand.first)

@@ -60,7 +60,9 @@ def run_strand(strand: Strand, limit: int) -> int:
             if outcome is Outcome.SPLIT:
                 strand.cta.split_into_warps(strand)
                 return executed
-            if outcome is not Outcome.RETRY:
+            if outcome is Outcome.RETRY:
+                launch.observed.undone(strand, op)
+            else:
                 strand.pc += 1
             return executed
     except SimError as error:

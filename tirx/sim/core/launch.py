@@ -11,6 +11,7 @@ import numpy as np
 from tirx.sim.core.cluster import Cluster
 from tirx.sim.core.cta import Cta
 from tirx.sim.core.execute import merge_splits, run_strand
+from tirx.sim.core.observer import Observer
 from tirx.sim.core.strand import Strand
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
@@ -36,7 +37,8 @@ class Launch:
     The state of one `run`.
 
     `random` is None for the fast deterministic order; otherwise it decides which strand runs when and for how long,
-    which lane elect.sync elects, and when asynchronous operations finish. `observer` hears of every instruction.
+    which lane elect.sync elects, and when asynchronous operations finish. `observer` hears of every instruction; if it
+    is an `Observer`, `observed` is the same one. `progress` hears how many CTAs have ended, and of how many.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Launch:
         seed: int | None,
         new_monitor: Callable[[int, int], Monitor],
         observer: Callable[[Strand, Op], None] | None,
+        progress: Callable[[int, int], None] | None,
         max_instructions: int | None,
         max_resident: int,
     ):
@@ -68,6 +71,8 @@ class Launch:
         self.elected = 0 if self.random is None else self.random.randrange(32)
         self.new_monitor = new_monitor
         self.observer = observer
+        self.observed = observer if isinstance(observer, Observer) else Observer()
+        self._progress = progress
         self.executed = 0
         self.progress = 0
         self._max_instructions = max_instructions
@@ -100,6 +105,7 @@ class Launch:
         x, y, z = (self.grid[axis] // self.cluster[axis] for axis in range(3))
         waiting = ((i, j, k) for k in range(z) for j in range(y) for i in range(x))
         running: list[Cluster] = []
+        ended, total = 0, self.grid[0] * self.grid[1] * self.grid[2]
         with np.errstate(all="ignore"):
             while True:
                 if not running or self._stalled(running):
@@ -112,6 +118,9 @@ class Launch:
                 for cluster in [each for each in running if not each.running]:
                     cluster.finish()
                     running.remove(cluster)
+                    ended += len(cluster.ctas)
+                    if self._progress is not None:
+                        self._progress(ended, total)
 
     # Scheduling
 

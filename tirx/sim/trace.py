@@ -1,0 +1,37 @@
+"""A line for every instruction that a warp executes."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from tirx.sim.core.observer import Observer
+from tirx.sim.core.strand import Strand
+from tirx.sim.program.code import Op
+
+
+class Trace(Observer):
+    """
+    Writes `cta (x, y, z) warp w line l: text` for every warp and instruction, in the order of execution.
+
+    An instruction that waits is written once, when it goes on. Call `finish` after the run, also when it failed: the
+    last line is then the instruction that failed.
+    """
+
+    def __init__(self, output: TextIO):
+        self._output = output
+        self._pending = ""
+
+    def __call__(self, strand: Strand, op: Op) -> None:
+        self.finish()
+        self._pending = "".join(
+            f"cta {strand.cta.index} warp {warp} line {op.line}: {op.text}\n"
+            for warp in range(strand.warp, strand.warp + strand.warps)
+        )
+
+    def undone(self, strand: Strand, op: Op) -> None:
+        self._pending = ""
+
+    def finish(self) -> None:
+        """Writes what is still held back."""
+        self._output.write(self._pending)
+        self._pending = ""

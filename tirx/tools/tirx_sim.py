@@ -1,0 +1,296 @@
+"""
+`tirx-sim`: runs a kernel of a PTX file on the CPU, with arrays from .npy files.
+
+Exit code 0 is success and 1 an error in the kernel or on the command line; no file is written then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from tirx.sim import Observers, Profile, SimError, Trace, entries, run
+from tirx.tools.files import FileError, read_input, write_output
+
+_Array = npt.NDArray[Any]
+
+# The names of types in `--out file:type:shape`: those of PTX. Types that NumPy lacks are kept as their bit patterns.
+_TYPES: dict[str, np.dtype[Any]] = {
+    "f16": np.dtype(np.float16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    **{f"s{bits}": np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)},
+    **{f"{letter}{bits}": np.dtype(f"u{bits // 8}") for letter in "ub" for bits in (8, 16, 32, 64)},
+    "bf16": np.dtype(np.uint16),
+    "e4m3": np.dtype(np.uint8),
+    "e5m2": np.dtype(np.uint8),
+}
+
+_EPILOG = """\
+The kernel's parameters are the --arg and --out options, in their order on the command line:
+
+  --arg a.npy             a pointer to the array in this file; what the kernel writes to it is dropped
+  --arg 5, --arg 1.5      a number; negative ones as --arg=-5
+  --out d.npy             a pointer to the array in this file, which is written back after the run
+  --out d.npy:f32:64x32   a pointer to a new array of zeros, which is written to the file after the run
+
+Arrays are row-major. bf16, fp8 and packed types are arrays of uint16 or uint8 with their bit patterns. A file that is
+given several times is one array, as when a kernel gets the same pointer twice.
+
+  tirx-opt --lower-to-ptx examples/tcgen05_gemm.mlir -o gemm.ptx
+  tirx-sim gemm.ptx --grid 4,4 --block 128 --arg a.npy --arg b.npy --out d.npy:f32:512x1024 --profile
+"""
+
+
+class UsageError(Exception):
+    """The command line makes no sense; the message says why."""
+
+
+class _ArgumentParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+@dataclass(frozen=True)
+class SimFlags:
+    """What one run of `tirx-sim` was asked to do; `parameters` are (is it --out, its text)."""
+
+    input_path: str
+    entry: str | None
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    cluster: tuple[int, ...]
+    parameters: tuple[tuple[bool, str], ...]
+    dynamic_shared: int
+    seed: int | None
+    check: bool
+    trace: bool
+    profile: bool
+
+
+def _dimensions(text: str) -> tuple[int, ...]:
+    values = tuple(int(part) if part.strip().isdecimal() else 0 for part in text.split(","))
+    if not 1 <= len(values) <= 3 or 0 in values:
+        raise argparse.ArgumentTypeError(f"expected one to three positive numbers, as 4 or 4,2,1, found '{text}'")
+    return values
+
+
+def _bytes(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of bytes, found '{text}'")
+    return int(text)
+
+
+def parse_flags(argv: Sequence[str]) -> SimFlags:
+    """Raises UsageError."""
+    parser = _ArgumentParser(
+        prog="tirx-sim",
+        description="Run a kernel of a PTX file on the CPU, and check its synchronisation.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    one = (1,)
+    parser.add_argument("input", help="the PTX file, or - for standard input")
+    parser.add_argument("--entry", help="the kernel; not needed if the module has only one")
+    parser.add_argument("--grid", type=_dimensions, default=one, metavar="X[,Y[,Z]]", help="CTAs (default: 1)")
+    parser.add_argument("--block", type=_dimensions, required=True, metavar="X[,Y[,Z]]", help="threads of a CTA")
+    parser.add_argument("--cluster", type=_dimensions, default=one, metavar="X[,Y[,Z]]", help="CTAs of a cluster")
+    for name, is_output, text in (
+        ("--arg", False, "the next parameter: a number, or a .npy file"),
+        ("--out", True, "the next parameter: an array to write after the run"),
+    ):
+        parser.add_argument(
+            name,
+            dest="parameters",
+            action="append",
+            default=[],
+            type=lambda value, is_output=is_output: (is_output, value),
+            metavar="VALUE" if not is_output else "FILE[:TYPE:SHAPE]",
+            help=text,
+        )
+    parser.add_argument("--dynamic-shared", type=_bytes, default=0, metavar="BYTES", help="dynamic shared memory")
+    parser.add_argument("--seed", type=int, help="interleave the warps at random, reproducibly")
+    parser.add_argument(
+        "--check",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="report data races, missing fences and reads of what was never written (default: yes)",
+    )
+    parser.add_argument("--trace", action="store_true", help="print every instruction that a warp executes")
+    parser.add_argument("--profile", action="store_true", help="print counts of instructions, bytes and conflicts")
+    found = parser.parse_args(argv)
+    return SimFlags(
+        found.input,
+        found.entry,
+        found.grid,
+        found.block,
+        found.cluster,
+        tuple(found.parameters),
+        found.dynamic_shared,
+        found.seed,
+        found.check,
+        found.trace,
+        found.profile,
+    )
+
+
+class _Parameters:
+    """The arguments of the launch; `outputs` are the arrays to write, by file."""
+
+    def __init__(self, parameters: Sequence[tuple[bool, str]]):
+        self.arguments: list[_Array | int | float] = []
+        self.outputs: dict[str, _Array] = {}
+        self._arrays: dict[str, _Array] = {}
+        for is_output, text in parameters:
+            self.arguments.append(self._output(text) if is_output else self._argument(text))
+
+    def _argument(self, text: str) -> _Array | int | float:
+        if text.endswith(".npy"):
+            return self._array(text)
+        for convert in (lambda: int(text, 0), lambda: float(text)):
+            try:
+                return convert()
+            except ValueError:
+                continue
+        raise UsageError(f"--arg: expected a number or a .npy file, found '{text}'")
+
+    def _output(self, text: str) -> _Array:
+        if text.endswith(".npy"):
+            path, array = text, self._array(text)
+        else:
+            path, array = _new_array(text)
+            if path in self._arrays:
+                raise UsageError(f"--out: '{path}' is given already, and cannot be a new array")
+            self._arrays[path] = array
+        if not Path(path).resolve().parent.is_dir():
+            raise FileError(f"cannot write '{path}': No such file or directory")
+        self.outputs[path] = array
+        return array
+
+    def _array(self, path: str) -> _Array:
+        found = self._arrays.get(path)
+        if found is None:
+            found = self._arrays[path] = _read_array(path)
+        return found
+
+
+def _read_array(path: str) -> _Array:
+    data = read_input(path)
+    try:
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise FileError(f"cannot read '{path}': it is no .npy file of numbers") from error
+    if not isinstance(array, np.ndarray):
+        raise FileError(f"cannot read '{path}': expected a .npy file, found an archive of them")
+    return np.array(array, order="C", ndmin=1)
+
+
+def _new_array(text: str) -> tuple[str, _Array]:
+    path, *rest = text.rsplit(":", 2)
+    if len(rest) != 2 or not path.endswith(".npy"):
+        raise UsageError(f"--out: expected file.npy or file.npy:type:shape, found '{text}'")
+    dtype = _TYPES.get(rest[0])
+    if dtype is None:
+        raise UsageError(f"--out: expected a type of {', '.join(_TYPES)}, found '{rest[0]}'")
+    shape = [int(part) if part.isdecimal() else 0 for part in rest[1].split("x")]
+    if 0 in shape:
+        raise UsageError(f"--out: expected a shape as 128x64, found '{rest[1]}'")
+    try:
+        return path, np.zeros(shape, dtype)
+    except (ValueError, MemoryError) as error:
+        raise UsageError(f"--out: an array of shape {rest[1]} is too large") from error
+
+
+def _entry(text: str, wanted: str | None) -> str:
+    if wanted is not None:
+        return wanted
+    names = entries(text)
+    if len(names) != 1:
+        raise UsageError(f"expected --entry with a name of {', '.join(names)}" if names else "the module has no entry")
+    return names[0]
+
+
+def _progress_line() -> Callable[[int, int], None] | None:
+    """Shows progress on a terminal; None where there is none."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(ended: int, total: int) -> None:
+        end = "\n" if ended == total else ""
+        print(f"\r{ended} of {total} CTAs", end=end, file=sys.stderr, flush=True)
+
+    return show
+
+
+def _run(flags: SimFlags) -> None:
+    try:
+        text = read_input(flags.input_path).decode()
+    except UnicodeDecodeError as error:
+        raise FileError(f"cannot read '{flags.input_path}': it is not text in UTF-8") from error
+    parameters = _Parameters(flags.parameters)
+    profile, trace = Profile() if flags.profile else None, Trace(sys.stdout) if flags.trace else None
+    watching = [each for each in (profile, trace) if each is not None]
+    try:
+        run(
+            text,
+            _entry(text, flags.entry),
+            flags.grid,
+            flags.block,
+            parameters.arguments,
+            flags.dynamic_shared,
+            flags.cluster,
+            seed=flags.seed,
+            check=flags.check,
+            observer=Observers(*watching) if watching else None,
+            progress=_progress_line(),
+        )
+    finally:
+        if trace is not None:
+            trace.finish()
+    for path, array in parameters.outputs.items():
+        content = io.BytesIO()
+        np.save(content, array)
+        write_output(path, content.getvalue())
+    if profile is not None:
+        print(profile.table(), end="")
+
+
+def _show(path: str, error: SimError) -> str:
+    name = "<stdin>" if path == "-" else path
+    if error.line is None:
+        return f"error: {error}"
+    rest = "".join(f"\n    {line}" for line in (error.text, f"in {error.where}" if error.where else "") if line)
+    return f"{name}:{error.line}: error: {error.message}{rest}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs `tirx-sim` with the arguments `argv` (those of the process by default) and returns its exit code."""
+    flags = None
+    try:
+        flags = parse_flags(sys.argv[1:] if argv is None else argv)
+        _run(flags)
+    except SimError as error:
+        print(_show(flags.input_path if flags else "", error), file=sys.stderr)
+        return 1
+    except (UsageError, FileError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader of our output is gone; the flush at exit must not complain about it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
