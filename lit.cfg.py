@@ -34,7 +34,8 @@ config.environment["PYTHONPATH"] = str(root)
 if lit_config.params.get("shell"):
     config.test_format = lit.formats.ShTest()
     python = sys.executable
-    for name, command in {"tirx-opt": "-m tirx.tools.tirx_opt", "filecheck": "-m filecheck"}.items():
-        config.substitutions.append((rf"(?<![\w/.-]){name}(?![\w/.-])", f"{python} {command}"))
+    modules = {"tirx-opt": "tirx.tools.tirx_opt", "tirx-sim": "tirx.tools.tirx_sim", "filecheck": "filecheck"}
+    for name, module in modules.items():
+        config.substitutions.append((rf"(?<![\w/.-]){name}(?![\w/.-])", f"{python} -m {module}"))
 else:
     config.test_format = InProcessShTest()

@@ -27,7 +27,7 @@ class Profile(Observer):
     `requests` are the loads, stores and atomic updates of shared memory by a warp, `wavefronts` the passes over its 32
     banks of 4 bytes that they take, and `conflicts` the wavefronts that no pattern of addresses would need: an access
     of 8 or 16 bytes for each thread is made for 16 or 8 threads at a time. Asynchronous copies and the reads of tensor
-    cores are in `bytes` only.
+    cores are in `bytes` only: a box of a tensor map whole, the operands of an MMA by their distinct bytes.
 
     `tensor_operations` are 2 M N K for every product on a tensor core, also when the operands are sparse (K of the
     instruction) or integers.

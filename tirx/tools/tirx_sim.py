@@ -186,12 +186,12 @@ class _Parameters:
 
 def _read_array(path: str) -> _Array:
     data = read_input(path)
+    if not data.startswith(np.lib.format.MAGIC_PREFIX):
+        raise FileError(f"cannot read '{path}': it is not a .npy file")
     try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise FileError(f"cannot read '{path}': it is no .npy file of numbers") from error
-    if not isinstance(array, np.ndarray):
-        raise FileError(f"cannot read '{path}': expected a .npy file, found an archive of them")
+        array: _Array = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise FileError(f"cannot read '{path}': it is not a .npy file of numbers") from error
     return np.array(array, order="C", ndmin=1)
 
 

@@ -61,7 +61,7 @@ class Cta:
         local = -(-program.local_bytes // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT
         self.local = Segment(np.zeros(local * count, np.uint8), "local memory")
         self.local_bytes = self.local.data.reshape(count, local)
-        self.tensor = TensorMemory(self.monitor, rank)
+        self.tensor = TensorMemory(self.monitor, rank, launch.observed)
         self.barriers = CtaBarriers(self.thread_count, self.monitor, launch.made_progress)
         self.warp_barriers = [WarpBarriers(self.monitor, launch.made_progress) for _ in range(warps)]
         self.mbarriers: dict[int, Mbarrier] = {}

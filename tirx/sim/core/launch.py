@@ -72,6 +72,7 @@ class Launch:
         self.new_monitor = new_monitor
         self.observer = observer
         self.observed = observer if isinstance(observer, Observer) else Observer()
+        self.global_memory.observed = self.observed
         self._progress = progress
         self.executed = 0
         self.progress = 0

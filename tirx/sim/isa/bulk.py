@@ -65,6 +65,9 @@ def _tensor(decoder: Decoder) -> Step:
         cta.monitor.async_write(cta.rank, places, thread, "cp.async.bulk.tensor")
         snapshot = cta.monitor.bulk_completed(thread)
 
+        cta.launch.observed.moved("global", "read", tensor_map.box_bytes)
+        cta.launch.observed.moved("shared", "written", tensor_map.box_bytes)
+
         def arrive() -> None:
             cta.shared.data[places] = load_box(tensor_map, at)
             barrier.deliver(tensor_map.box_bytes, snapshot)
@@ -91,6 +94,7 @@ def _tensor_store(decoder: Decoder, rank: int) -> Step:
             source = int(sources(strand, mask)[lane])
             places = read_places(strand, source, shared_addresses(tensor_map, source) - source, thread)
             at = [int(each(strand, mask)[lane]) for each in coordinates]
+            strand.cta.launch.observed.moved("global", "written", tensor_map.box_bytes)
             store_box(tensor_map, at, strand.cta.shared.data[places])
             issued(strand, lane)
 

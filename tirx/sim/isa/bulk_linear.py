@@ -62,6 +62,7 @@ def copy_to_shared(
     for target, places in targets:
         target.check_shared(places, 1, _WHAT)
         cta.monitor.async_write(target.rank, places, thread, _WHAT)
+        cta.launch.observed.moved("shared", "written", len(places))
     snapshot = cta.monitor.bulk_completed(thread)
 
     def arrive() -> None:
@@ -122,6 +123,7 @@ def _targets(strand: Strand, address: int, ranks: list[int]) -> list[tuple[Cta, 
 
 def _global_reader(strand: Strand, address: int, size: int) -> Callable[[], Array]:
     data = strand.cta.launch.global_memory.bytes_at(address, size, _WHAT)
+    strand.cta.launch.observed.moved("global", "read", size)
     return lambda: data.copy()
 
 
@@ -138,6 +140,7 @@ def read_places(strand: Strand, address: int, offsets: Array, thread: int) -> Ar
     places = start + offsets
     cta.check_shared(places, 1, _WHAT)
     cta.monitor.async_read(cta.rank, places, thread, _WHAT, bulk=True)
+    cta.launch.observed.moved("shared", "read", places.size)
     return places
 
 
@@ -166,6 +169,7 @@ def _to_global(decoder: Decoder) -> Step:
                 kept = kept[(int(byte_masks(strand, mask)[lane]) >> kept % _UNIT & 1).astype(np.bool_)]
             data = cta.shared.data[read_places(strand, source, kept, thread)]
             cta.launch.global_memory.bytes_at(target, size, _WHAT, writes=True)[kept] = data
+            cta.launch.observed.moved("global", "written", len(kept))
             issued(strand, lane)
 
     return step

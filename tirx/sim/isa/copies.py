@@ -77,10 +77,12 @@ def _copy(decoder: Decoder) -> Step:
             data[whole] = _global_bytes(strand, addresses[whole], size)
         for index in np.flatnonzero(~whole & (used > 0)).tolist():
             count = int(used[index])
+            cta.launch.observed.moved("global", "read", count)
             data[index, :count] = cta.launch.global_memory.bytes_at(int(addresses[index]), count, "cp.async")
         for rank, which, offsets in spaces.shared_targets(strand, target(strand, mask)[lanes]):
             spaces.check_shared(strand, rank, offsets, size, "cp.async")
             cta.monitor.copy_async(rank, offsets, size, strand.lanes[lanes[which]] + cta.first_thread)
+            cta.launch.observed.moved("shared", "written", len(offsets) * size)
             cta.cluster.ctas[rank].shared.scatter(offsets, data[which])
         cta.copies.issued(strand.lanes[lanes], cta.monitor.mark())
         cta.launch.made_progress()

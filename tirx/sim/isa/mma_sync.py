@@ -134,6 +134,7 @@ def _mma(decoder: Decoder) -> Step:
         left = to_matrices(a, read_a(strand, mask), count, form.m, form.k)
         right = to_matrices(b, read_b(strand, mask), count, 8, form.k)
         old = to_matrices(c, read_c(strand, mask), count, form.m, 8)
+        strand.cta.launch.observed.multiplied(left, right)
         total = multiply(left, right, old)
         write(strand, mask, from_matrices(d, total), saturate)
 

@@ -177,7 +177,7 @@ def _ld(decoder: Decoder, operation: str) -> Step:
         for lanes, columns in cells(strand, address, what):
             threads = np.broadcast_to(strand.lanes + cta.first_thread, lanes.shape)
             cta.monitor.tensor_load(cta.rank, lanes, columns, threads, what)
-            values.append(cta.tensor.values[lanes, columns])
+            values.append(cta.tensor.read(lanes, columns))
         loaded = values[0]
         if packed:
             loaded = (loaded & np.uint32(0xFFFF)) | values[1] << np.uint32(16)
@@ -211,7 +211,7 @@ def _st(decoder: Decoder, operation: str) -> Step:
         for (lanes, columns), half in zip(cells(strand, address, what), halves, strict=True):
             threads = np.broadcast_to(strand.lanes + cta.first_thread, lanes.shape)
             cta.monitor.tensor_store(cta.rank, lanes, columns, threads, what)
-            cta.tensor.values[lanes, columns] = half
+            cta.tensor.write(lanes, columns, half)
         cta.launch.made_progress()
         return None
 

@@ -181,11 +181,16 @@ def _mma(decoder: Decoder) -> Step:
         if read_a is None:
             assert a_source is not None
             a_bits = uniform(a_source(strand, mask), mask, "the descriptor of A")
+            cta.launch.observed.moved("shared", "read", len(rows) * kind.depth * kind.size)
             left = _operand(strand, a_bits, rows, kind, form.types[0], transpose_a, "wgmma A")
         else:
             left = to_matrices(fragment_a, read_a(strand, mask), 1, _ROWS, kind.depth).reshape(-1, kind.depth)
         b_bits = uniform(b_source(strand, mask), mask, "the descriptor of B")
+        # B is read once for all four warps.
+        bytes_of_b = form.n * kind.depth * kind.size
+        cta.launch.observed.moved("shared", "read", bytes_of_b * strand.warps // _WARPGROUP)
         right = _operand(strand, b_bits, np.arange(form.n), kind, form.types[1], transpose_b, "wgmma B")
+        cta.launch.observed.multiplied(left, right)
         # Sums start at +0: they are never -0.
         total = (product(sign * left, right) + 0.0).reshape(strand.warps, 1, _ROWS, form.n)
         if uniform(scale(strand, mask), mask, "scale-d"):

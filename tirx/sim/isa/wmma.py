@@ -194,6 +194,7 @@ def _multiply(decoder: Decoder) -> Step:
             to_matrices(fragments[index], read(strand, mask), 1, matrices[index].rows, matrices[index].columns)
             for index, read in enumerate(readers, 1)
         )
+        strand.cta.launch.observed.multiplied(a, b)
         write(strand, mask, from_matrices(fragments[0], product(a, b) + c), saturate)
 
     return step

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tirx.sim.core.observer import Observer
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.memory.segment import Segment
@@ -16,10 +17,11 @@ _ALIGNMENT = 256
 
 
 class FlatMemory:
-    """Buffers at increasing addresses from `base`; `space` is for messages."""
+    """Buffers at increasing addresses from `base`; `space` is for messages, `observed` hears of global memory."""
 
     def __init__(self, space: str, base: int):
         self.space = space
+        self.observed = Observer()
         self._next = base
         self._segments: list[Segment] = []
         self._bases: Array = np.zeros(0, np.uint64)
@@ -79,6 +81,7 @@ class FlatMemory:
 
     def load(self, addresses: Array, unit: np.dtype[Any], count: int) -> Array:
         """(lanes, count) elements of `unit`"""
+        self.observed.moved("global", "read", len(addresses) * count * unit.itemsize)
         result: Array | None = None
         for segment, which, offsets in self.locate(addresses, unit.itemsize * count, "load"):
             values = segment.gather(offsets, unit, count)
@@ -92,6 +95,7 @@ class FlatMemory:
 
     def store(self, addresses: Array, values: Array) -> None:
         """Writes (lanes, count) elements."""
+        self.observed.moved("global", "written", values.nbytes)
         for segment, which, offsets in self.locate(addresses, values.dtype.itemsize * values.shape[1], "store"):
             if segment.read_only:
                 raise SimError(f"store to {segment.name}, which is read-only")

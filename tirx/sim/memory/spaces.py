@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tirx.sim.core.observer import Direction
 from tirx.sim.core.strand import Strand
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
@@ -141,6 +142,7 @@ def _load_shared(
         check_shared(strand, rank, offsets, width, "load")
         threads = strand.lanes[lanes[which]] + strand.cta.first_thread
         strand.cta.monitor.shared_load(rank, offsets, width, threads, strong)
+        _observe_shared(strand, lanes[which], offsets, width, "read")
         result[which] = strand.cta.cluster.ctas[rank].shared.gather(offsets, unit, count)
     return result
 
@@ -152,7 +154,15 @@ def _store_shared(strand: Strand, lanes: Array, addresses: Array, values: Array,
         own = values[which]
         threads = strand.lanes[lanes[which]] + strand.cta.first_thread
         strand.cta.monitor.shared_store(rank, offsets, own, threads, strong)
+        _observe_shared(strand, lanes[which], offsets, width, "written")
         strand.cta.cluster.ctas[rank].shared.scatter(offsets, own)
+
+
+def _observe_shared(strand: Strand, lanes: Array, offsets: Array, width: int, *directions: Direction) -> None:
+    observed = strand.cta.launch.observed
+    for direction in directions:
+        observed.moved("shared", direction, len(offsets) * width)
+    observed.shared_request(lanes, offsets, width)
 
 
 # Atomic updates: old values and the operands of some lanes to new values.
@@ -195,6 +205,8 @@ def _segments(
         for segment, _, _ in found:
             if segment.read_only:
                 raise SimError(f"atomic access to {segment.name}, which is read-only")
+        for direction in ("read", "written"):
+            memory.observed.moved("global", direction, len(addresses) * width)
         return found
     if space == "local":
         return [(strand.cta.local, everything, _local(strand, lanes, addresses, width, "atomic"))]
@@ -205,6 +217,7 @@ def _segments(
         check_shared(strand, rank, offsets, width, "atomic access")
         threads = strand.lanes[lanes[which]] + strand.cta.first_thread
         strand.cta.monitor.shared_atomic(rank, offsets, width, threads)
+        _observe_shared(strand, lanes[which], offsets, width, "read", "written")
         shared.append((strand.cta.cluster.ctas[rank].shared, everything[which], offsets))
     return shared
 

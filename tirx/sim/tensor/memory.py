@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tirx.sim.core.observer import Observer
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.monitor import Monitor
@@ -15,16 +16,28 @@ _MIN_COLUMNS = 32
 class TensorMemory:
     """`values[lane, column]`; `allocations` are column -> number of columns, `groups` column -> cta_group."""
 
-    def __init__(self, monitor: Monitor, rank: int):
+    def __init__(self, monitor: Monitor, rank: int, observed: Observer):
         self.values: Array = np.zeros((LANES, COLUMNS), np.uint32)
         self.allocations: dict[int, int] = {}
         self.groups: dict[int, int] = {}
         self._monitor = monitor
         self._rank = rank
+        self._observed = observed
         self._owner: Array = np.zeros(COLUMNS, np.int64)  # number of the allocation of each column, 0: none
         self._count = 0
         self._smallest = COLUMNS
         self._relinquished = False
+
+    def read(self, lanes: Array, columns: Array) -> Array:
+        """Cells that `check_cells` has found to be there."""
+        values = self.values[lanes, columns]
+        self._observed.moved("tensor", "read", values.nbytes)
+        return values
+
+    def write(self, lanes: Array, columns: Array, values: Array) -> None:
+        """The same, to write."""
+        self._observed.moved("tensor", "written", values.nbytes)
+        self.values[lanes, columns] = values
 
     def check_count(self, count: int) -> None:
         if not _MIN_COLUMNS <= count <= COLUMNS or count & (count - 1):

@@ -100,6 +100,7 @@ def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operan
     b = -b if fields.negate_b else b
 
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[kind]) << 1 | int(weight_stationary)
+    cta.launch.observed.multiplied(a, b)
     fresh = np.split(product(a, b), len(ctas))
     words = operands.disabled_lanes or (0,) * (4 * len(ctas))
     for number, each in enumerate(ctas):
@@ -110,9 +111,9 @@ def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operan
             if operands.accumulate:
                 cta.monitor.tensor_async_read(each.rank, out_lanes, out_columns, thread, f"{what} D", shape)
             cta.monitor.tensor_async_write(each.rank, out_lanes, out_columns, thread, "mma", f"{what} D", shape)
-        old = each.tensor.values[lanes, columns] if operands.accumulate else None
+        old = each.tensor.read(lanes, columns) if operands.accumulate else None
         result = _accumulate(fresh[number], old, fields, operands.scale)
-        each.tensor.values[out_lanes, out_columns] = result[written]
+        each.tensor.write(out_lanes, out_columns, result[written])
     cta.launch.made_progress()
 
 
@@ -147,6 +148,7 @@ def read_async(cta: Cta, thread: int, addresses: Array, what: str, used: Array |
     if len(wanted):
         cta.check_shared(wanted, 1, what)
         cta.monitor.async_read(cta.rank, wanted, thread, what)
+        cta.launch.observed.moved("shared", "read", len(wanted))
     # What does not matter may lie anywhere; the field of 18 bits wraps around.
     return cta.shared.data[np.minimum(addresses, cta.shared.size - 1)]
 
@@ -209,7 +211,7 @@ def _tensor_operand(
         lanes, each = np.broadcast_arrays(copy[:, None], columns)
         cta.tensor.check_cells(lanes, each, f"{what} A")
         cta.monitor.tensor_async_read(cta.rank, lanes, each, thread, f"{what} A")
-        words = cta.tensor.values[lanes, each]
+        words = cta.tensor.read(lanes, each)
         if first is not None and not np.array_equal(words, first):
             raise SimError(f"{what}: layout {letter} needs A in every group of {rows} lanes, but the copies differ")
         first = words
@@ -262,5 +264,5 @@ def tensor_copy(cta: Cta, thread: int, address: int, bits: int, shape: str, mult
         lanes, each = np.broadcast_arrays(copy[:, None], columns[None, :])
         cta.tensor.check_cells(lanes, each, what)
         cta.monitor.tensor_async_write(cta.rank, lanes, each, thread, "cp", what)
-        cta.tensor.values[lanes, each] = words
+        cta.tensor.write(lanes, each, words)
     cta.launch.made_progress()

@@ -44,7 +44,7 @@ def scale_factors(
         lanes, columns = group + row % _GROUP, (address & 0xFFFF) + row // _GROUP
         cta.tensor.check_cells(lanes, columns, what)
         cta.monitor.tensor_async_read(cta.rank, lanes, columns, thread, what)
-        words = np.ascontiguousarray(cta.tensor.values[lanes, columns])
+        words = np.ascontiguousarray(cta.tensor.read(lanes, columns))
         copies.append(words.view(np.uint8).reshape(rows, 4)[:, first : first + count])
     if not all(np.array_equal(copies[0], copy) for copy in copies):
         raise SimError(f"{what}: expected the same factors in every group of {_GROUP} lanes")

@@ -46,7 +46,7 @@ def expand_sparse(
     columns = columns + column
     cta.tensor.check_cells(lanes, columns, what)
     cta.monitor.tensor_async_read(cta.rank, lanes, columns, thread, what)
-    codes = cta.tensor.values[lanes, columns] >> (_CODE_BITS * number).astype(np.uint32) & np.uint32(0xF)
+    codes = cta.tensor.read(lanes, columns) >> (_CODE_BITS * number).astype(np.uint32) & np.uint32(0xF)
     result = np.zeros((fields.m, chunks, 2 * kept))
     matched = np.zeros(codes.shape, np.bool_)
     for code, positions in places.items():

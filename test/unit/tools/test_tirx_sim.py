@@ -1,0 +1,182 @@
+"""`tirx-sim`: what its options mean, what it writes, and what it says about wrong ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tirx.tools.tirx_sim import main
+
+_SCALE = str(Path(__file__).parents[2] / "tools" / "Inputs" / "scale.ptx")
+_ENTRY = ".visible .entry {}() {{ ret; }}\n"
+_HEADER = ".version 8.6\n.target sm_100a\n.address_size 64\n"
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with x.npy: 64 numbers of f32."""
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.arange(64, dtype=np.float32))
+    return tmp_path
+
+
+@pytest.fixture
+def errors(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs a command line that must fail; returns what it says."""
+
+    def fail(*argv: str) -> str:
+        assert main(argv) == 1
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        return shown.err
+
+    return fail
+
+
+def test_new_output(directory: Path):
+    options = ["--entry", "scale", "--grid", "2", "--block", "32,1"]
+    assert main([_SCALE, *options, "--arg", "x.npy", "--arg", "1.5", "--out", "y.npy:f32:8x8"]) == 0
+    found = np.load("y.npy")
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, (1.5 * np.arange(64)).reshape(8, 8))
+
+
+def test_existing_output_keeps_what_is_not_written(directory: Path):
+    np.save("y.npy", np.full(64, -1, np.float32))
+    assert main([_SCALE, "--block", "32", "--arg", "x.npy", "--arg", "2", "--out", "y.npy"]) == 0
+    np.testing.assert_array_equal(np.load("y.npy"), [*range(0, 64, 2), *[-1] * 32])
+
+
+def test_arguments_are_not_written(directory: Path):
+    before = Path("x.npy").read_bytes()
+    assert main([_SCALE, "--block", "32", "--arg", "x.npy", "--arg=-2", "--arg", "x.npy"]) == 0
+    assert Path("x.npy").read_bytes() == before
+
+
+def test_a_file_given_twice_is_one_array(directory: Path):
+    assert main([_SCALE, "--block", "64", "--arg", "x.npy", "--arg", "0x3", "--out", "x.npy"]) == 0
+    np.testing.assert_array_equal(np.load("x.npy"), 3 * np.arange(64))
+
+
+def test_column_major_files_are_passed_row_major(directory: Path):
+    rows = np.arange(64, dtype=np.float32).reshape(8, 8)
+    np.save("x.npy", np.asfortranarray(rows))
+    assert main([_SCALE, "--block", "64", "--arg", "x.npy", "--arg", "1", "--out", "y.npy:f32:8x8"]) == 0
+    np.testing.assert_array_equal(np.load("y.npy"), rows)
+
+
+def test_types_of_new_outputs(directory: Path):
+    for name, dtype in (("bf16", np.uint16), ("e4m3", np.uint8), ("s64", np.int64), ("f16", np.float16)):
+        size = 256 // np.dtype(dtype).itemsize
+        assert main([_SCALE, "--block", "64", "--arg", "x.npy", "--arg", "1", "--out", f"y.npy:{name}:{size}"]) == 0
+        assert np.load("y.npy").dtype == dtype
+        np.testing.assert_array_equal(np.load("y.npy").view(np.float32), np.arange(64))
+
+
+_USUAL = ("--block", "32", "--arg", "x.npy", "--arg", "1")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--arg", "x.npy"), "the following arguments are required: --block"),
+        (("--block", "32", "--grid", "1,2,3,4"), "argument --grid: expected one to three positive numbers"),
+        (("--block", "32", "--cluster", "a"), "argument --cluster: expected one to three positive numbers"),
+        (("--block", "32", "--dynamic-shared", "-1"), "argument --dynamic-shared: expected a number of bytes"),
+        (("--block", "2048", *_USUAL[2:], "--arg", "0"), "expected at most 1024 threads in a block, found 2048"),
+        (("--block", "32", "--arg", "y.npz"), "--arg: expected a number or a .npy file, found 'y.npz'"),
+        (("--block", "32", "--arg", "y.npy"), "cannot read 'y.npy': No such file or directory"),
+        (("--block", "32", "--arg", "x.npy"), "expected 3 arguments for scale (x, a, y), found 1"),
+        ((*_USUAL, "--entry", "scales", "--arg", "0"), "expected the name of an entry of the module (scale)"),
+        ((*_USUAL, "--out", "y.npy"), "cannot read 'y.npy': No such file or directory"),
+        ((*_USUAL, "--out", "y.raw:f32:4"), "--out: expected file.npy or file.npy:type:shape, found 'y.raw:f32:4'"),
+        ((*_USUAL, "--out", "y.npy:f32"), "--out: expected file.npy or file.npy:type:shape, found 'y.npy:f32'"),
+        ((*_USUAL, "--out", "y.npy:float:4"), "--out: expected a type of f16, f32,"),
+        ((*_USUAL, "--out", "y.npy:f32:4x0"), "--out: expected a shape as 128x64, found '4x0'"),
+        ((*_USUAL, "--out", "y.npy:f32:999999999999x999999999999"), "--out: an array of shape"),
+        ((*_USUAL, "--out", "x.npy:f32:64"), "--out: 'x.npy' is given already"),
+        ((*_USUAL, "--out", "no/y.npy:f32:64"), "cannot write 'no/y.npy': No such file or directory"),
+    ],
+)
+def test_wrong_options_are_errors_of_one_line(
+    directory: Path, errors: Callable[..., str], options: tuple[str, ...], message: str
+):
+    shown = errors(_SCALE, *options)
+    assert shown.startswith(f"error: {message}")
+    assert shown.count("\n") == 1
+    assert [each.name for each in directory.iterdir()] == ["x.npy"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no array", b"\x93NUMPY\x01\x00", b"PK\x03\x04"])
+def test_broken_arrays(directory: Path, errors: Callable[..., str], content: bytes):
+    Path("x.npy").write_bytes(content)
+    assert "error: cannot read 'x.npy': it is not a .npy file" in errors(_SCALE, *_USUAL, "--out", "y.npy:f32:64")
+
+
+def test_arrays_of_objects_are_not_read(directory: Path, errors: Callable[..., str]):
+    np.save("x.npy", np.array([{}], object), allow_pickle=True)
+    shown = errors(_SCALE, *_USUAL, "--out", "y.npy:f32:64")
+    assert shown == "error: cannot read 'x.npy': it is not a .npy file of numbers\n"
+
+
+def test_faults_say_where_and_nothing_is_written(directory: Path, errors: Callable[..., str]):
+    shown = errors(_SCALE, "--block", "64", "--arg", "x.npy", "--arg", "1", "--out", "y.npy:f32:63")
+    line = 1 + Path(_SCALE).read_text().splitlines().index("  st.global.f32 [%d1], %f1;")
+    assert shown.startswith(
+        f"{_SCALE}:{line}: error: out-of-bounds global store of 4 bytes at offset 252 of argument y"
+    )
+    assert shown.splitlines()[1] == "    st.global.f32 [%d1], %f1;"
+    assert not Path("y.npy").exists()
+
+
+def test_the_entry_may_be_left_out_only_if_there_is_one(directory: Path, errors: Callable[..., str]):
+    Path("none.ptx").write_text(_HEADER)
+    assert errors("none.ptx", "--block", "1") == "error: the module has no entry\n"
+    Path("two.ptx").write_text(_HEADER + _ENTRY.format("f") + _ENTRY.format("g"))
+    assert errors("two.ptx", "--block", "1") == "error: expected --entry with a name of f, g\n"
+    assert main(["two.ptx", "--block", "1", "--entry", "g"]) == 0
+
+
+def test_text_that_is_no_ptx(directory: Path, errors: Callable[..., str]):
+    Path("bad.ptx").write_text(_HEADER + "nonsense\n")
+    assert errors("bad.ptx", "--block", "1").startswith("bad.ptx:4: error: ")
+    Path("bad.ptx").write_bytes(b"\xff\xfe")
+    assert errors("bad.ptx", "--block", "1") == "error: cannot read 'bad.ptx': it is not text in UTF-8\n"
+
+
+def test_trace_has_every_instruction_of_every_warp(directory: Path, capsys: pytest.CaptureFixture[str]):
+    options = ["--grid", "2", "--block", "64", "--trace"]
+    np.save("x.npy", np.zeros(128, np.float32))
+    assert main([_SCALE, *options, "--arg", "x.npy", "--arg", "1", "--arg", "x.npy"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    code = [(n, each.strip()) for n, each in enumerate(Path(_SCALE).read_text().splitlines(), 1)]
+    body = [(n, each) for n, each in code if each.endswith(";") and not each.startswith(".")]
+    wanted = [
+        f"cta ({cta}, 0, 0) warp {warp} line {n}: {text}" for cta in (0, 1) for n, text in body for warp in (0, 1)
+    ]
+    assert lines == wanted
+
+
+def test_trace_ends_with_the_instruction_that_fails(directory: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([_SCALE, "--block", "32", "--trace", *_USUAL[2:], "--out", "y.npy:f32:31"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].endswith(": st.global.f32 [%d1], %f1;")
+
+
+def test_check(directory: Path, errors: Callable[..., str]):
+    Path("race.ptx").write_text(
+        _HEADER
+        + ".visible .entry f() {\n.reg .b32 %r<2>; .shared .b32 s;\n"
+        + "mov.u32 %r0, %tid.x;\nst.shared.b32 [s], %r0;\nret;\n}\n"
+    )
+    assert errors("race.ptx", "--block", "64").startswith("race.ptx:7: error: ")
+    assert main(["race.ptx", "--block", "64", "--no-check"]) == 0
+
+
+def test_progress_on_a_terminal(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main([_SCALE, "--grid", "2", *_USUAL, "--arg", "x.npy"]) == 0
+    assert capsys.readouterr().err == "\r1 of 2 CTAs\r2 of 2 CTAs\n"
