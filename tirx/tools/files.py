@@ -20,22 +20,21 @@ def read_input(path: str) -> bytes:
         raise FileError(f"cannot read '{path}': {error.strerror}") from error
 
 
-def write_output(path: str, content: str | bytes) -> None:
+def write_output(path: str, text: str) -> None:
+    """Writes `text` to the file `path` as `write_file` does, or to standard output for `-`. Raises FileError."""
+    if path == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write_file(path, text.encode())
+
+
+def write_file(path: str, data: bytes) -> None:
     """
-    Writes `content` (text in UTF-8) to the file `path`, or to standard output for `-`. Raises FileError.
+    Writes `data` to the file `path`. Raises FileError.
 
     A reader of the file sees either its old content or all of the new one, never a part.
     """
-    if path == "-":
-        if isinstance(content, str):
-            sys.stdout.write(content)
-            sys.stdout.flush()
-        else:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(content)
-            sys.stdout.buffer.flush()
-        return
-    data = content.encode() if isinstance(content, str) else content
     try:
         target = Path(path).resolve()
         if target.exists() and not target.is_file():

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx.sim import Observers, Profile, SimError, Trace, entries, run
-from tirx.tools.files import FileError, read_input, write_output
+from tirx.tools.files import FileError, read_input, write_file
 
 _Array = npt.NDArray[Any]
 
@@ -226,8 +226,9 @@ def _progress_line() -> Callable[[int, int], None] | None:
         return None
 
     def show(ended: int, total: int) -> None:
-        end = "\n" if ended == total else ""
-        print(f"\r{ended} of {total} CTAs", end=end, file=sys.stderr, flush=True)
+        # The cursor goes back to the start of the line, where an error message may follow.
+        end = "\n" if ended == total else "\r"
+        print(f"{ended} of {total} CTAs", end=end, file=sys.stderr, flush=True)
 
     return show
 
@@ -260,7 +261,7 @@ def _run(flags: SimFlags) -> None:
     for path, array in parameters.outputs.items():
         content = io.BytesIO()
         np.save(content, array)
-        write_output(path, content.getvalue())
+        write_file(path, content.getvalue())
     if profile is not None:
         print(profile.table(), end="")
 
