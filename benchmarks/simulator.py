@@ -4,7 +4,7 @@ How fast the simulator is: one CTA of a tcgen05 product, and how its time grows 
     python benchmarks/simulator.py
 
 The kernel computes tiles of 128x128 with K = 64 (f16, f32 accumulation): tirx lowers it, the simulator runs it, and
-numpy checks the result. Times are the best of several runs, and are of runs alone: the text is parsed once before.
+numpy checks the result. Times are the best of several runs: decoding is in them, parsing only in the first one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ COUNTS = (1, 4, 16, 64)
 LIMIT = 1.0  # seconds for one CTA
 
 KERNEL = """
+!operand = !tirx.tile<128x64xf16, shared>
+!accumulator = !tirx.tile<128x128xf32, tensor>
+
 tirx.kernel @gemm(%a: memref<{rows}x64xf16>, %b: memref<128x64xf16>, %d: memref<{rows}x128xf32>)
     target("sm_100a") grid({count}) threads(128) {{
   %c0 = arith.constant 0 : index
@@ -29,17 +32,17 @@ tirx.kernel @gemm(%a: memref<{rows}x64xf16>, %b: memref<128x64xf16>, %d: memref<
   %zero = arith.constant 0.0 : f32
   %i = tirx.block_id x
   %m = arith.muli %i, %c128 : index
-  %sa = tirx.alloc : !tirx.tile<128x64xf16, shared>
-  %sb = tirx.alloc : !tirx.tile<128x64xf16, shared>
-  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
-  tirx.fill %acc, %zero : f32, !tirx.tile<128x128xf32, tensor>
+  %sa = tirx.alloc : !operand
+  %sb = tirx.alloc : !operand
+  %acc = tirx.alloc : !accumulator
+  tirx.fill %acc, %zero : f32, !accumulator
   %ga = tirx.view %a[%m, %c0] : memref<{rows}x64xf16> -> !tirx.tile<128x64xf16, global>
   %gb = tirx.view %b[%c0, %c0] : memref<128x64xf16> -> !tirx.tile<128x64xf16, global>
-  tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
-  tirx.copy %gb, %sb : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
-  tirx.mma %sa, %sb, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !operand
+  tirx.copy %gb, %sb : !tirx.tile<128x64xf16, global>, !operand
+  tirx.mma %sa, %sb, %acc : !operand, !operand, !accumulator
   %gd = tirx.view %d[%m, %c0] : memref<{rows}x128xf32> -> !tirx.tile<128x128xf32, global>
-  tirx.copy %acc, %gd : !tirx.tile<128x128xf32, tensor>, !tirx.tile<128x128xf32, global>
+  tirx.copy %acc, %gd : !accumulator, !tirx.tile<128x128xf32, global>
   tirx.return
 }}
 """

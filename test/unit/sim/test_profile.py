@@ -11,12 +11,10 @@ from unit.sim.kernels import entry
 from tirx.sim import Observers, Profile, run
 
 
-def _profile(
-    body: str, outputs: int = 1024, *, block: int = 32, seed: int | None = None, shared: int = 8192
-) -> Profile:
+def _profile(body: str, outputs: int = 1024, *, block: int = 32, seed: int | None = None) -> Profile:
     profile = Profile()
     prologue = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [out]; mov.u32 %r1, s;\n"
-    text = entry(prologue + body, declarations=f".shared .align 16 .b8 s[{shared}];")
+    text = entry(prologue + body, declarations=".shared .align 16 .b8 s[8192];")
     run(text, "k", 1, block, [np.zeros(outputs, np.uint32)], observer=profile, check=False, seed=seed)
     return profile
 
@@ -116,5 +114,9 @@ def test_table_has_the_numbers():
 
 def test_progress():
     heard: list[tuple[int, int]] = []
-    run(entry(""), "k", (2, 3), 32, [np.zeros(1)], cluster=2, progress=lambda *counts: heard.append(counts))
+
+    def progress(ended: int, total: int) -> None:
+        heard.append((ended, total))
+
+    run(entry(""), "k", (2, 3), 32, [np.zeros(1)], cluster=2, progress=progress)
     assert heard == [(2, 6), (4, 6), (6, 6)]

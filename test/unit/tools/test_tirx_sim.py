@@ -179,4 +179,4 @@ def test_check(directory: Path, errors: Callable[..., str]):
 def test_progress_on_a_terminal(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main([_SCALE, "--grid", "2", *_USUAL, "--arg", "x.npy"]) == 0
-    assert capsys.readouterr().err == "\r1 of 2 CTAs\r2 of 2 CTAs\n"
+    assert capsys.readouterr().err == "1 of 2 CTAs\r2 of 2 CTAs\n"
