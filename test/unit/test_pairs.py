@@ -106,9 +106,9 @@ CLUSTER_BARRIER = "barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wa
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (CLUSTER_BARRIER, "bar.sync 0;", "of CTA 1 reads shared address"),
+        (CLUSTER_BARRIER, "bar.sync 0;", "reads shared address"),
         (".multicast::cluster.b64 [%r3], %h0", ".b64 [%r3]", "deadlock"),
-        ("fence.proxy.async.shared::cta;", "", "of CTA 0 reads shared address"),
+        ("fence.proxy.async.shared::cta;", "", "reads shared address"),
     ],
 )
 def test_synchronisation_is_needed(old: str, new: str, message: str) -> None:
