@@ -27,14 +27,16 @@ from tirx.dialects.tirx import (
     parts_in_use,
     strided_layout,
 )
+from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.distribute import Memory, copy_distribution
 from tirx.mma import FragmentError, pick_fragments
 from tirx.passes.lowering.mma_product import product_variants
 from tirx.passes.lowering.operand_layouts import choose_operand_layout, operand_roots
-from tirx.passes.lowering.tcgen05_product import product_shape, required_layout, tensor_operands
+from tirx.passes.lowering.tcgen05_product import product_shape
 from tirx.passes.lowering.tcgen05_scales import scale_smem_layout, scale_tmem_layout
+from tirx.passes.lowering.tensor_layouts import choose_tensor_layout, tensor_roots
 from tirx.passes.lowering.tensor_tiles import TensorTile
 from tirx.ptx.targets import Target
 from tirx.tcgen05 import LegalityError
@@ -109,8 +111,10 @@ class _Picker:
                 self._view(op)
         mmas = [op for op in self.kernel.walk() if isinstance(op, MmaOp)]
         products = [mma for mma in mmas if mma.on_tensor_memory]
+        for root, uses in list(tensor_roots(products)):
+            what = f"data path of a {shape_text(TileType.of(root))} {uses[0].name}"
+            self._picked(root, choose_tensor_layout(root, uses), what)
         for mma in products:
-            self._tensor_operands(mma)
             self._scales(mma)
         for root, uses in list(operand_roots(products)):
             choice = choose_operand_layout(root, uses, self.kernel.num_threads)
@@ -141,19 +145,6 @@ class _Picker:
             )
         _place(tile, layout)
         remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
-
-    def _tensor_operands(self, mma: MmaOp) -> None:
-        for name, tile in tensor_operands(mma):
-            type_ = TileType.of(tile)
-            if type_.placement is not None:
-                continue
-            try:
-                layout = required_layout(mma, tile, product_shape(mma))
-            except (LegalityError, LayoutError) as e:
-                raise LocatedError(mma, str(e)) from e
-            if layout is not None:
-                dims = "x".join(map(str, type_.dims))
-                self._picked(tile, layout, f"data path of a {dims} {name}")
 
     def _scales(self, mma: MmaOp) -> None:
         """Scale factors in tensor memory where the product reads them, and in shared memory as `tcgen05.cp` does."""

@@ -177,9 +177,10 @@ def _check_metadata_type(shape: ProductShape, instructions: int, metadata: TileT
         )
 
 
-def required_layout(mma: MmaOp, tile: SSAValue, shape: ProductShape) -> TileLayout | None:
+def required_layout(mma: MmaOp, tile: SSAValue, shape: ProductShape, columns: int) -> TileLayout:
     """
-    Where the hardware has a tile of a product in tensor memory, up to its first column; None for a tile elsewhere.
+    Where the hardware has a tile of a product in tensor memory, up to its first column, were its rows of so many
+    elements.
 
     Raises LegalityError for a shape that has no data path.
     """
@@ -187,12 +188,11 @@ def required_layout(mma: MmaOp, tile: SSAValue, shape: ProductShape) -> TileLayo
     type_ = TileType.of(tile)
     if tile is mma.accumulator:
         path = data_path(shape.m, shape.cta_group, ws, sparse)
-        return path.layout(shape.n, dtype=type_.dtype, rows=path.rows if mma.pair is None else path.cta_rows)
+        return path.layout(columns, dtype=type_.dtype, rows=path.rows if mma.pair is None else path.cta_rows)
     if tile is mma.metadata:
-        return sparse_metadata_layout(shape.kind, shape.m, mma.k, ws=ws)
-    if tile is mma.a and type_.memory is Scope.TENSOR:
-        return operand_a_layout(shape.m, type_.dims[1], type_.dtype, ws=ws, sparse=sparse)
-    return None
+        k = columns * SPARSE_METADATA[shape.kind].elements
+        return sparse_metadata_layout(shape.kind, shape.m, k, ws=ws)
+    return operand_a_layout(shape.m, columns, type_.dtype, ws=ws, sparse=sparse)
 
 
 def tensor_operands(mma: MmaOp) -> Iterator[tuple[str, SSAValue]]:
@@ -204,16 +204,14 @@ def tensor_operands(mma: MmaOp) -> Iterator[tuple[str, SSAValue]]:
         yield "tile of sparsity metadata", mma.metadata
 
 
-def _check_tensor_operand(mma: MmaOp, name: str, tile: SSAValue, shape: ProductShape) -> None:
-    """LegalityError unless a placed tile in tensor memory is where the instructions read or write it."""
-    found = TensorTile.of(TileType.of(tile))
-    expected = required_layout(mma, tile, shape)
-    if expected is None:
-        return
+def check_tensor_operand(mma: MmaOp, name: str, tile: SSAValue, type_: TileType, shape: ProductShape) -> None:
+    """LegalityError unless a tile in tensor memory, of this placed type, is where the instructions use it."""
+    found = TensorTile.of(type_)
+    dims = shape_text(type_)
+    expected = required_layout(mma, tile, shape, found.dims[-1])
     offset = found.layout.offsets.get("TCol", 0)
-    variant = "tcgen05.mma.ws" if shape.weight_stationary else "tcgen05.mma"
-    dims = "x".join(map(str, found.dims))
     if not found.layout.equivalent(TileLayout(expected.shard, expected.replica, {**expected.offsets, "TCol": offset})):
+        variant = "tcgen05.mma.ws" if shape.weight_stationary else "tcgen05.mma"
         does = "writes" if tile is mma.accumulator else "reads"
         raise LegalityError(
             f"expected the {dims} {name} where {variant} {does} it, {expected} (plus any column offset), "
@@ -234,8 +232,8 @@ def check_operands(mma: MmaOp, shape: ProductShape) -> list[Major]:
     Raises LegalityError, saying what is legal, for one that the instructions do not read.
     """
     for name, tile in tensor_operands(mma):
-        if TileType.of(tile).placement is not None:
-            _check_tensor_operand(mma, name, tile, shape)
+        if (type_ := TileType.of(tile)).placement is not None:
+            check_tensor_operand(mma, name, tile, type_, shape)
     majors: list[Major] = []
     for index, (name, type_) in enumerate((("A", mma.a_type), ("B", mma.b_type))):
         if type_.placement is None:
