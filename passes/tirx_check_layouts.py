@@ -259,6 +259,7 @@ class _Checker:
             return
         shape = self._tensor_product(op)
         try:
+            self._apart(op)
             check_operands(op, shape)
             if placed and (op.metadata is None or TileType.of(op.metadata).placement is not None):
                 plan_product(op)
@@ -283,6 +284,13 @@ class _Checker:
             required_version(feature, self.target)
         except UnsupportedFeature as e:
             raise LocatedError(op, str(e)) from e
+
+    @staticmethod
+    def _apart(op: MmaOp) -> None:
+        """LegalityError for a product that overwrites the A that it still reads."""
+        a, accumulator = op.a, op.accumulator
+        if owner_root(a) is owner_root(accumulator) and overlap(a, accumulator) is Overlap.YES:
+            raise LegalityError("expected A in other columns than the accumulator, found two tiles that share columns")
 
 
 @dataclass(frozen=True)

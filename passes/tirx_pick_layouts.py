@@ -112,7 +112,7 @@ class _Picker:
         mmas = [op for op in self.kernel.walk() if isinstance(op, MmaOp)]
         products = [mma for mma in mmas if mma.on_tensor_memory]
         for root, uses in list(tensor_roots(products)):
-            what = f"data path of a {shape_text(TileType.of(root))} {uses[0].name}"
+            what = f"data path of a {shape_text(TileType.of(root))} {uses[0].operand}"
             self._picked(root, choose_tensor_layout(root, uses), what)
         for mma in products:
             self._scales(mma)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from xdsl.ir import SSAValue
 
@@ -30,6 +31,14 @@ from tirx.tcgen05.tmem import LANES
 
 SELECTABLE_COLUMNS = 2
 """Columns of sparsity metadata that one address stands for where the descriptor selects one: the address is even."""
+
+
+class TensorOperand(StrEnum):
+    """What a tile in tensor memory is to a product, as messages call it."""
+
+    ACCUMULATOR = "accumulator"
+    A = "A"
+    METADATA = "tile of sparsity metadata"
 
 
 @dataclass(frozen=True)
@@ -177,50 +186,53 @@ def _check_metadata_type(shape: ProductShape, instructions: int, metadata: TileT
         )
 
 
-def required_layout(mma: MmaOp, tile: SSAValue, shape: ProductShape, columns: int) -> TileLayout:
+def tensor_operands(mma: MmaOp) -> Iterator[tuple[TensorOperand, SSAValue]]:
+    """The tiles of a product that are in tensor memory, but for scale factors."""
+    yield TensorOperand.ACCUMULATOR, mma.accumulator
+    if mma.a_type.memory is Scope.TENSOR:
+        yield TensorOperand.A, mma.a
+    if mma.metadata is not None:
+        yield TensorOperand.METADATA, mma.metadata
+
+
+def required_layout(operand: TensorOperand, type_: TileType, shape: ProductShape, columns: int) -> TileLayout:
     """
-    Where the hardware has a tile of a product in tensor memory, up to its first column, were its rows of so many
+    Where the hardware has an operand of this type in tensor memory, up to its first column, were its rows of so many
     elements.
 
     Raises LegalityError for a shape that has no data path.
     """
     ws, sparse = shape.weight_stationary, shape.sparse
-    type_ = TileType.of(tile)
-    if tile is mma.accumulator:
-        path = data_path(shape.m, shape.cta_group, ws, sparse)
-        return path.layout(columns, dtype=type_.dtype, rows=path.rows if mma.pair is None else path.cta_rows)
-    if tile is mma.metadata:
-        k = columns * SPARSE_METADATA[shape.kind].elements
-        return sparse_metadata_layout(shape.kind, shape.m, k, ws=ws)
-    return operand_a_layout(shape.m, columns, type_.dtype, ws=ws, sparse=sparse)
+    match operand:
+        case TensorOperand.ACCUMULATOR:
+            path = data_path(shape.m, shape.cta_group, ws, sparse)
+            # Each CTA of a pair has its own rows.
+            rows = path.rows if type_.dims[-2] == shape.m else path.cta_rows
+            return path.layout(columns, dtype=type_.dtype, rows=rows)
+        case TensorOperand.A:
+            return operand_a_layout(shape.m, columns, type_.dtype, ws=ws, sparse=sparse)
+        case TensorOperand.METADATA:
+            k = columns * SPARSE_METADATA[shape.kind].elements
+            return sparse_metadata_layout(shape.kind, shape.m, k, ws=ws)
 
 
-def tensor_operands(mma: MmaOp) -> Iterator[tuple[str, SSAValue]]:
-    """The tiles of a product that are in tensor memory, with what they are."""
-    yield "accumulator", mma.accumulator
-    if mma.a_type.memory is Scope.TENSOR:
-        yield "A", mma.a
-    if mma.metadata is not None:
-        yield "tile of sparsity metadata", mma.metadata
-
-
-def check_tensor_operand(mma: MmaOp, name: str, tile: SSAValue, type_: TileType, shape: ProductShape) -> None:
-    """LegalityError unless a tile in tensor memory, of this placed type, is where the instructions use it."""
+def check_tensor_operand(operand: TensorOperand, type_: TileType, shape: ProductShape) -> None:
+    """LegalityError unless an operand in tensor memory, of this placed type, is where the instructions use it."""
     found = TensorTile.of(type_)
     dims = shape_text(type_)
-    expected = required_layout(mma, tile, shape, found.dims[-1])
+    expected = required_layout(operand, type_, shape, found.dims[-1])
     offset = found.layout.offsets.get("TCol", 0)
     if not found.layout.equivalent(TileLayout(expected.shard, expected.replica, {**expected.offsets, "TCol": offset})):
         variant = "tcgen05.mma.ws" if shape.weight_stationary else "tcgen05.mma"
-        does = "writes" if tile is mma.accumulator else "reads"
+        does = "writes" if operand is TensorOperand.ACCUMULATOR else "reads"
         raise LegalityError(
-            f"expected the {dims} {name} where {variant} {does} it, {expected} (plus any column offset), "
+            f"expected the {dims} {operand} where {variant} {does} it, {expected} (plus any column offset), "
             f"found {found.layout}"
         )
-    step = SELECTABLE_COLUMNS if tile is mma.metadata and shape.selects_metadata else 1
+    step = SELECTABLE_COLUMNS if operand is TensorOperand.METADATA and shape.selects_metadata else 1
     if offset % (step * found.per_column):
         raise LegalityError(
-            f"expected the {dims} {name} to start at {'an even' if step > 1 else 'a whole'} column, in steps of "
+            f"expected the {dims} {operand} to start at {'an even' if step > 1 else 'a whole'} column, in steps of "
             f"{step * found.per_column} elements, found a TCol offset of {offset}"
         )
 
@@ -231,9 +243,9 @@ def check_operands(mma: MmaOp, shape: ProductShape) -> list[Major]:
 
     Raises LegalityError, saying what is legal, for one that the instructions do not read.
     """
-    for name, tile in tensor_operands(mma):
+    for operand, tile in tensor_operands(mma):
         if (type_ := TileType.of(tile)).placement is not None:
-            check_tensor_operand(mma, name, tile, type_, shape)
+            check_tensor_operand(operand, type_, shape)
     majors: list[Major] = []
     for index, (name, type_) in enumerate((("A", mma.a_type), ("B", mma.b_type))):
         if type_.placement is None:

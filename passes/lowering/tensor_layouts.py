@@ -16,6 +16,7 @@ from tirx.passes.lowering.operand_layouts import part_layout
 from tirx.passes.lowering.tcgen05_product import (
     SELECTABLE_COLUMNS,
     ProductShape,
+    TensorOperand,
     check_tensor_operand,
     product_shape,
     required_layout,
@@ -27,10 +28,10 @@ from tirx.tcgen05.tmem import COLUMN_BITS
 
 @dataclass(frozen=True)
 class TensorUse:
-    """The product that uses a tile in tensor memory, or a part of it, as its accumulator, A or metadata (`name`)."""
+    """The product that uses a tile in tensor memory, or a part of it, as this operand."""
 
     mma: MmaOp
-    name: str
+    operand: TensorOperand
     tile: SSAValue
     shape: ProductShape
 
@@ -38,7 +39,7 @@ class TensorUse:
         """Whether the product has its operand in place if the allocation has this layout."""
         try:
             type_ = TileType.of(self.tile).with_layout(part_layout(self.tile, root, layout))
-            check_tensor_operand(self.mma, self.name, self.tile, type_, self.shape)
+            check_tensor_operand(self.operand, type_, self.shape)
         except (LegalityError, LayoutError):
             return False
         return True
@@ -51,13 +52,13 @@ def tensor_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[TensorU
     """
     uses: dict[SSAValue, list[TensorUse]] = {}
     for mma in mmas:
-        for name, tile in tensor_operands(mma):
+        for operand, tile in tensor_operands(mma):
             if TileType.of(tile).placement is None:
                 try:
                     shape = product_shape(mma)
                 except (LegalityError, LayoutError) as e:
                     raise LocatedError(mma, str(e)) from e
-                uses.setdefault(owner_root(tile), []).append(TensorUse(mma, name, tile, shape))
+                uses.setdefault(owner_root(tile), []).append(TensorUse(mma, operand, tile, shape))
     yield from uses.items()
 
 
@@ -78,8 +79,8 @@ def choose_tensor_layout(root: SSAValue, uses: Sequence[TensorUse]) -> TileLayou
     if not candidates:
         raise LocatedError(
             first.mma,
-            f"expected the {first.name} to be neighbouring columns of all rows of its tile, or a layout on the tile, "
-            f"found {shape_text(TileType.of(first.tile))} of {shape_text(TileType.of(root))}",
+            f"expected the {first.operand} to be neighbouring columns of all rows of its tile, or a layout on the "
+            f"tile, found {shape_text(TileType.of(first.tile))} of {shape_text(TileType.of(root))}",
         )
     return next((layout for layout in candidates if all(use.fits(root, layout) for use in uses)), candidates[0])
 
@@ -95,9 +96,9 @@ def _candidates(root: SSAValue, use: TensorUse) -> Iterator[TileLayout]:
         return
     *outer, rows, columns = type_.dims
     part = used.dims[-1]
-    yield _repeated(required_layout(use.mma, use.tile, use.shape, columns), type_, outer)
+    yield _repeated(required_layout(use.operand, type_, use.shape, columns), type_, outer)
     if part < columns and columns % part == 0:
-        grouped, starts = required_layout(use.mma, use.tile, use.shape, part).group((rows, part))
+        grouped, starts = required_layout(use.operand, type_, use.shape, part).group((rows, part))
         parts = Iter(columns // part, _span(grouped, type_), "TCol")
         shard = (*grouped.shard[: starts[1]], parts, *grouped.shard[starts[1] :])
         yield _repeated(TileLayout(shard, grouped.replica, grouped.offsets), type_, outer)

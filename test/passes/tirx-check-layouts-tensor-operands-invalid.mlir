@@ -131,3 +131,41 @@ tirx.kernel @odd_column() target("sm_100a") threads(128) {
   tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x16xi4, tensor, #e>
   tirx.return
 }
+
+// -----
+
+// A product reads all of A for every instruction, and has overwritten a part of it after the first one.
+
+!whole = !tirx.tile<128x128xf16, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!a = !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
+!b = !tirx.tile<64x16xf16, shared>
+!pairs = !tirx.tile<128x64x2xf16, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!low = !tirx.tile<128x64x1xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 2@TCol)]>>
+!acc = !tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 2@TCol)]>>
+
+tirx.kernel @a_in_the_accumulator() target("sm_100a") threads(128) {
+  %whole = tirx.alloc : !whole
+  %b = tirx.alloc : !b
+  %a = tirx.subview %whole[0, 0] : !whole -> !a
+  %pairs = tirx.reshape %whole : !whole -> !pairs
+  %low = tirx.subview %pairs[0, 0, 0] : !pairs -> !low
+  %acc = tirx.reshape %low : !low -> !acc
+  // expected-error@+1 {{expected A in other columns than the accumulator, found two tiles that share columns}}
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.return
+}
+
+// -----
+
+// One tile has one layout, and an f16 accumulator has another one than A.
+
+!t = !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 2@TCol)]>>
+!b = !tirx.tile<16x16xf16, shared>
+
+tirx.kernel @a_is_the_accumulator() target("sm_100a") threads(128) {
+  %t = tirx.alloc : !t
+  %b = tirx.alloc : !b
+  // expected-error@+1 {{expected A in other columns than the accumulator, found two tiles that share columns}}
+  tirx.mma %t, %b, %t : !t, !b, !t
+  tirx.return
+}

@@ -79,3 +79,17 @@ tirx.kernel @rows() target("sm_100a") threads(128) {
   tirx.mma %a, %a, %lower : !a, !a, !tirx.tile<64x64xf32, tensor>
   tirx.return
 }
+
+// -----
+
+// The layout suits the first use of a tile; the check says what is wrong with the other.
+
+// CHECK-LABEL: tirx.kernel @a_is_the_accumulator
+tirx.kernel @a_is_the_accumulator() target("sm_100a") threads(128) {
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(128, 16) : (1@TLane, 2@TCol)]>: data path of a 128x16 accumulator}}
+  %t = tirx.alloc : !tirx.tile<128x16xf16, tensor>
+  // expected-remark@+1 {{K-major operand}}
+  %b = tirx.alloc : !tirx.tile<16x16xf16, shared>
+  tirx.mma %t, %b, %t : !tirx.tile<128x16xf16, tensor>, !tirx.tile<16x16xf16, shared>, !tirx.tile<128x16xf16, tensor>
+  tirx.return
+}
