@@ -64,6 +64,7 @@ class _Checker:
         self.kernel = kernel
         self.target = _target(kernel)
         self.shared_bytes = 0
+        self.position = {op: i for i, op in enumerate(kernel.walk())}
 
     def run(self) -> None:
         if self.kernel.of_pairs:
@@ -134,27 +135,34 @@ class _Checker:
             case _:
                 self._register(op, type_)
 
-    @staticmethod
-    def _contents(alloc: AllocOp) -> None:
-        """A tile that is read has to be written somewhere. Registers are followed in order, by a later pass."""
+    def _contents(self, alloc: AllocOp) -> None:
+        """
+        A tile that is read has to be written before, or after it in a loop around both. Registers are followed in
+        order, by a later pass.
+        """
         if alloc.result.type.memory is Scope.REGISTER:
             return
-        reader: Operation | None = None
+        reads: list[Operation] = []
+        writes: list[Operation] = []
         for op, tile in parts_in_use(alloc.result):
             match op:
                 case CopyOp() if tile is op.destination:
-                    return
+                    writes.append(op)
                 case FillOp() | StoreOp():
-                    return
+                    writes.append(op)
                 case MmaOp() if tile is op.accumulator and op.accumulate is not None:
-                    return
+                    writes.append(op)
                 case CopyOp() | MmaOp() | LoadOp():
-                    reader = op  # uses come last first: this ends as the first one
+                    reads.append(op)
                 case _:
                     return  # somebody else's operation may write it
-        if reader is not None:
+        if not reads:
+            return
+        reader = min(reads, key=self.position.__getitem__)
+        loops = {op for op in ancestors(reader) if isinstance(op, scf.ForOp)}
+        if not any(self.position[op] < self.position[reader] or loops & set(ancestors(op)) for op in writes):
             raise LocatedError(
-                reader, f"expected a tile that is written somewhere, found only reads of {alloc.result.type}"
+                reader, f"expected a tile that is written before it is read, found no write of {alloc.result.type}"
             )
 
     def _shared(self, op: AllocOp, type_: TileType) -> None:

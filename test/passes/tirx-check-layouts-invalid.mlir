@@ -554,7 +554,7 @@ tirx.kernel @nothing_in_the_accumulator(%x: f16) target("sm_100a") threads(128) 
   %a = tirx.alloc : !tirx.tile<128x16xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
   tirx.fill %a, %x : f16, !tirx.tile<128x16xf16, shared>
-  // expected-error@+1 {{expected a tile that is written somewhere, found only reads of !tirx.tile<128x128xf32, tensor>}}
+  // expected-error@+1 {{expected a tile that is written before it is read, found no write of !tirx.tile<128x128xf32, tensor>}}
   tirx.mma %a, %a, %acc : !tirx.tile<128x16xf16, shared>, !tirx.tile<128x16xf16, shared>, !tirx.tile<128x128xf32, tensor>
   tirx.return
 }
@@ -565,7 +565,7 @@ tirx.kernel @nothing_in_shared_memory(%d: memref<8x8xf32>) target("sm_80") threa
   %c0 = arith.constant 0 : index
   %s = tirx.alloc : !tirx.tile<8x8xf32, shared>
   %g = tirx.view %d[%c0, %c0] : memref<8x8xf32> -> !tirx.tile<8x8xf32, global>
-  // expected-error@+1 {{expected a tile that is written somewhere, found only reads of !tirx.tile<8x8xf32, shared>}}
+  // expected-error@+1 {{expected a tile that is written before it is read, found no write of !tirx.tile<8x8xf32, shared>}}
   tirx.copy %s, %g : !tirx.tile<8x8xf32, shared>, !tirx.tile<8x8xf32, global>
   tirx.return
 }
@@ -711,5 +711,28 @@ tirx.kernel @pair_path() target("sm_100a") cluster(2) per_cta threads(128) {
 tirx.kernel @axis() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected a kernel with cluster(2) for a layout with axis cbx, found S[(2, 4, 8) : (1@cbx, 8, 1)]}}
   %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+
+// -----
+
+// A write that comes too late, and a loop whose second time round reads what the first one wrote.
+
+!acc = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+!out = !tirx.tile<128x64xf32, global>
+
+tirx.kernel @write_after_read(%d: memref<128x64xf32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %out = tirx.view %d[%c0, %c0] : memref<128x64xf32> -> !out
+  %carried = tirx.alloc : !acc
+  scf.for %i = %c0 to %c4 step %c1 {
+    tirx.copy %carried, %out : !acc, !out
+    tirx.fill %carried, %zero : f32, !acc
+  }
+  %late = tirx.alloc : !acc
+  // expected-error@+1 {{expected a tile that is written before it is read, found no write of !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>}}
+  tirx.copy %late, %out : !acc, !out
+  tirx.fill %late, %zero : f32, !acc
   tirx.return
 }
