@@ -87,8 +87,8 @@ def choose_tensor_layout(root: SSAValue, uses: Sequence[TensorUse]) -> TileLayou
 
 def _candidates(root: SSAValue, use: TensorUse) -> Iterator[TileLayout]:
     """
-    The layout that the hardware has for all columns of the tile, and that of the part that a product uses, repeated:
-    where a data path folds columns onto lanes, or parts have to start at even columns. Leading dimensions are stages.
+    The layout that the hardware has for all columns of the tile, and, for data paths that fold columns onto lanes, that
+    of the part that a product uses, repeated. Leading dimensions are stages, repeated as well.
     """
     type_, used = TileType.of(root), TileType.of(use.tile)
     # Not M: of a pair's product a CTA has its own rows only.
@@ -99,19 +99,19 @@ def _candidates(root: SSAValue, use: TensorUse) -> Iterator[TileLayout]:
     yield _repeated(required_layout(use.operand, type_, use.shape, columns), type_, outer)
     if part < columns and columns % part == 0:
         grouped, starts = required_layout(use.operand, type_, use.shape, part).group((rows, part))
-        parts = Iter(columns // part, _span(grouped, type_), "TCol")
+        parts = Iter(columns // part, _span(grouped, type_, 1), "TCol")
         shard = (*grouped.shard[: starts[1]], parts, *grouped.shard[starts[1] :])
         yield _repeated(TileLayout(shard, grouped.replica, grouped.offsets), type_, outer)
 
 
 def _repeated(layout: TileLayout, type_: TileType, outer: Sequence[int]) -> TileLayout:
-    """The layout, repeated for the leading dimensions of a tile."""
-    span = _span(layout, type_)
+    """The layout, repeated for the leading dimensions of a tile, from columns on where metadata may start."""
+    span = _span(layout, type_, SELECTABLE_COLUMNS)
     stages = (Iter(extent, prod(outer[i + 1 :]) * span, "TCol") for i, extent in enumerate(outer))
     return TileLayout((*stages, *layout.shard), layout.replica, layout.offsets)
 
 
-def _span(layout: TileLayout, type_: TileType) -> int:
-    """Elements on `TCol` from one part or stage to the next: whole columns, and an even number of them."""
-    unit = SELECTABLE_COLUMNS * COLUMN_BITS // type_.dtype.storage_bits
+def _span(layout: TileLayout, type_: TileType, step: int) -> int:
+    """Elements on `TCol` from one part or stage to the next, in steps of so many columns."""
+    unit = step * COLUMN_BITS // type_.dtype.storage_bits
     return -(-(layout.footprint()["TCol"][1] + 1) // unit) * unit

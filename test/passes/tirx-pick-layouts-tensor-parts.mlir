@@ -44,26 +44,26 @@ tirx.kernel @folded() target("sm_100a") threads(128) {
 
 // -----
 
-// One column of sparsity metadata each, and the address of both is even: a column between them stays free.
+// Stages of one column of sparsity metadata each: the addresses are even, so a column between them stays free.
 
 !a = !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
 !b = !tirx.tile<128x32xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(128, 32) : (32, 1)]>>>
 !acc = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!codes = !tirx.tile<128x16xi4, tensor>
-!half = !tirx.tile<128x8xi4, tensor>
+!codes = !tirx.tile<2x128x8xi4, tensor>
+!stage = !tirx.tile<1x128x8xi4, tensor>
+!one = !tirx.tile<128x8xi4, tensor>
 
 // CHECK-LABEL: tirx.kernel @metadata
-// CHECK:         %second = {{.*}} + 16@TCol>>
+// CHECK:         %second = {{.*}} -> !tirx.tile<128x8xi4, tensor, {{.*}} + 16@TCol>>
 tirx.kernel @metadata() target("sm_100a") threads(128) {
   %a = tirx.alloc : !a
   %b = tirx.alloc : !b
   %acc = tirx.alloc : !acc
-  // expected-remark@+1 {{data path of a 128x16 tile of sparsity metadata}}
+  // expected-remark@+1 {{data path of a 2x128x8 tile of sparsity metadata}}
   %codes = tirx.alloc : !codes
-  %first = tirx.subview %codes[0, 0] : !codes -> !half
-  %second = tirx.subview %codes[0, 8] : !codes -> !half
-  tirx.mma %a, %b, %acc metadata(%first) : !a, !b, !acc, !half
-  tirx.mma %a, %b, %acc metadata(%second) : !a, !b, !acc, !half
+  %0 = tirx.subview %codes[1, 0, 0] : !codes -> !stage
+  %second = tirx.reshape %0 : !stage -> !one
+  tirx.mma %a, %b, %acc metadata(%second) : !a, !b, !acc, !one
   tirx.return
 }
 
