@@ -711,6 +711,8 @@ tirx.kernel @pair_path() target("sm_100a") cluster(2) per_cta threads(128) {
 tirx.kernel @axis() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected a kernel with cluster(2) for a layout with axis cbx, found S[(2, 4, 8) : (1@cbx, 8, 1)]}}
   %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+  tirx.return
+}
 
 // -----
 
