@@ -126,8 +126,8 @@ def _mma(decoder: Decoder) -> Step:
     )
     write = writer(decoder, d.elements, form.types[0])
     count = 4 if form.is_quads else 1
-    chained = form.types[0] in _CHAINED and (form.is_quads or form.types[0] == "f64")
-    multiply = _CHAINED[form.types[0]] if chained else _multiply_and_add(binary)
+    chained = form.is_quads or form.types[1] == "f64"
+    multiply = _CHAINED[form.types[1]] if chained else _multiply_and_add(binary)
 
     def step(strand: Strand, mask: Mask) -> None:
         strand.cta.require_converged(strand, mask, "mma.sync")
@@ -157,10 +157,14 @@ def _multiply_and_add(binary: str | None) -> _Multiply:
 
 
 def _chained_f32(a: Array, b: Array, c: Array) -> Array:
-    total = c
+    total = np.zeros(c.shape)
     for k in range(a.shape[-1]):
-        total = odd_sum(a[..., :, None, k] * b[..., None, :, k], total).astype(np.float32).astype(np.float64)
-    return total
+        total = _round_f32(odd_sum(a[..., :, None, k] * b[..., None, :, k], total))
+    return _round_f32(odd_sum(total, c))
+
+
+def _round_f32(values: Array) -> Array:
+    return values.astype(np.float32).astype(np.float64)
 
 
 def _chained_f64(a: Array, b: Array, c: Array) -> Array:
@@ -171,9 +175,10 @@ def _chained_f64(a: Array, b: Array, c: Array) -> Array:
     return total
 
 
-# f64, and the four products of f16 m8n8k4 (which are emulated), add the products one after another, each fused: an H200
-# gives the same bits. Others are added exactly here and rounded once.
-_CHAINED: dict[str, _Multiply] = {"f32": _chained_f32, "f64": _chained_f64}
+# f64 adds the products to C one after another, each fused. The four products of f16 m8n8k4 are emulated from sm_80 on:
+# such a chain in f32 that begins with zero, then C. An H100 gives the same bits. Others are added exactly here and
+# rounded once.
+_CHAINED: dict[str, _Multiply] = {"f16": _chained_f32, "f64": _chained_f64}
 
 
 # The elements of an operand, as float64 (elements, warps, 32).
