@@ -90,7 +90,7 @@ class Operand:
         mode = SWIZZLE_MODES[name]
         found = mode.on_bits.inverse(self.address)
         walk = Walk.of(major, mode, self.shape, self.container_bits)
-        start = _start(int(found[0, 0]), mode)
+        start = _start(int(found[0, 0]), mode, major)
         problems: tuple[str, ...] = ()
         if template is None:
             raw_mn = _raw_stride(found[:, 0] - start, walk.outer_mn)
@@ -138,7 +138,7 @@ class Operand:
         mode = SWIZZLE_MODES[template.swizzle]
         found = mode.on_bits.inverse(self.address)
         walk = Walk.of(template.major, mode, self.shape, self.container_bits)
-        start = _start(int(found[0, 0]), mode)
+        start = _start(int(found[0, 0]), mode, template.major)
         past = walk.past_row(start)
         if not past.any():
             return None
@@ -214,13 +214,10 @@ def _encodable(bits: int, atom_bytes: int) -> int:
     return min(max(round(bits / unit), 0) * unit, ADDRESS_BYTES * 8 - unit)
 
 
-def _start(bits: int, mode: SwizzleMode) -> int:
-    """The nearest start address of a walk, in bits: a whole atom, and in row 0 of the swizzle pattern.
-
-    Starting in another row would need a matrix base offset, which tirx always leaves 0.
-    """
+def _start(bits: int, mode: SwizzleMode, major: Major) -> int:
+    """The nearest start address of a walk, in bits: a whole atom, and where `SwizzleMode.start_bytes` allows it."""
     start = _encodable(bits, mode.atom_bytes)
-    return start - start % (mode.period_bytes * 8) + start % (mode.row_bytes * 8)
+    return start - start % (mode.period_bytes * 8) + start % (mode.start_bytes(major) * 8)
 
 
 def byte_count(bits: int) -> float:

@@ -93,7 +93,8 @@ class SmemDescriptor:
 
         - the element type does not have this swizzle in this major-ness;
         - the matrix base offset is not 0: tirx aligns the swizzle pattern instead;
-        - the start is in another row of the pattern than the first, which only a base offset could express;
+        - the start is in another row of the pattern than the first, which only a base offset could express, or inside
+          a row of an MN-major operand;
         - what is read of K passes the end of the row of a K-major swizzled operand, in relative mode;
         - the absolute LBO mode is used for an MN-major operand, another K than 48 bytes, a second chunk that is not
           aligned, or a target that lacks it.
@@ -111,9 +112,10 @@ class SmemDescriptor:
             raise LegalityError(
                 f"matrix base offset: expected 0, got {self.base_offset}; align the tile to {mode.base_alignment} bytes"
             )
-        if mode.swizzled and self.start % mode.period_bytes >= mode.row_bytes:
+        if mode.swizzled and self.start % mode.period_bytes >= mode.start_bytes(major):
+            where = f"the first {mode.row_bytes} bytes" if major == "K" else f"the start ({major}-major)"
             raise LegalityError(
-                f"start address: expected the first {mode.row_bytes} bytes of a {mode.period_bytes}-byte pattern of "
+                f"start address: expected {where} of a {mode.period_bytes}-byte pattern of "
                 f"swizzle {self.swizzle}, got {self.start}; nearest is "
                 f"{round(self.start / mode.period_bytes) * mode.period_bytes}"
             )

@@ -58,6 +58,14 @@ class SwizzleMode:
         """Bytes after which the XOR pattern repeats; adding a multiple commutes with the swizzle."""
         return self.row_bytes * self.rows if self.swizzled else self.atom_bytes
 
+    def start_bytes(self, major: Major) -> int:
+        """Bytes from the start of the pattern on in which a start address may be: K steps go along the first row.
+
+        Along MN the pattern is stepped over as a whole: no source says what an MN-major walk from inside a row reads
+        (PTX ISA "Canonical layouts" and "Strides" have atoms only). Another row would need a matrix base offset.
+        """
+        return self.row_bytes if major == "K" or not self.swizzled else self.atom_bytes
+
     @property
     def cute(self) -> str:
         """The swizzle as CuTe writes it over byte addresses, as in the ISA's table of canonical layouts."""

@@ -83,6 +83,23 @@ def test_start_in_another_row_of_the_pattern_is_refused():
         canonical_layout(moved, (128, 64))
 
 
+def test_an_mn_major_slice_starts_with_an_atom():
+    """Along MN the swizzle pattern is stepped over as a whole; K-major slices start inside of its first row."""
+    layout = pick_operand_layout((128, 64), "f16", "MN")
+    assert canonical_layout(layout, (128, 64)).swizzle == "128B"  # atoms of 64 rows
+    assert operand_slices(layout, (128, 64), "f16", 16, rows=(64, 128))[0].offset_bytes == 64 * 64 * 2
+    with pytest.raises(LegalityError, match="is not canonical: .*nearest canonical layout is MN-major, swizzle 128B"):
+        operand_slices(layout, (128, 64), "f16", 16, rows=(16, 64))
+    tile, swizzle = TileLayout.parse("S[(48, 64) : (1, 64)]"), SwizzleLayout(3, 3, 3)
+    assert canonical_layout(ComposeLayout(swizzle, tile), (48, 64)).major == "MN"
+    with pytest.raises(LegalityError, match="is not canonical"):
+        canonical_layout(ComposeLayout(swizzle, tile.with_offset(m=16)), (48, 64))
+    k_major = pick_operand_layout((128, 64), "f16", "K")
+    assert [part.offset_bytes for part in operand_slices(k_major, (128, 64), "f16", 16)] == [0, 32, 64, 96]
+    plain = TileLayout.parse("S[(16, 8, 8, 8) : (64, 1, 1024, 8)]")  # no swizzle: every 8 rows are an atom
+    assert operand_slices(plain, (128, 64), "f16", 16, rows=(16, 64))[0].offset_bytes == 256
+
+
 def test_row_major_misses_only_its_swizzle():
     with pytest.raises(LegalityError, match="of which only the swizzle is missing") as caught:
         canonical_layout(TileLayout.parse("S[(128, 64) : (64, 1)]"), (128, 64))

@@ -219,6 +219,15 @@ def test_words_that_are_no_descriptor(word: int, message: str):
             "1024-byte .* got 1152; nearest is 1024",
         ),
         (SmemDescriptor(960, 16, 512, "64B"), "f16", "MN", 32, None, "512-byte pattern .* got 960; nearest is 1024"),
+        (
+            SmemDescriptor(1056, 0, 512, "64B"),
+            "s8",
+            "MN",
+            32,
+            None,
+            "the start .MN-major. .* got 1056; nearest is 1024",
+        ),
+        (SmemDescriptor(32, 0, 512, "128B_base32B"), "tf32", "MN", 32, None, "the start .* got 32; nearest is 0"),
         (SmemDescriptor(224, 16, 256, "32B"), "f16", "K", 32, None, "256-byte pattern .* got 224; nearest is 256"),
         (SmemDescriptor(640, 16, 0, "128B_base32B"), "tf32", "MN", 32, None, "512-byte pattern .* nearest is 512"),
         # One descriptor stays within a row of the pattern.
@@ -235,7 +244,7 @@ def test_words_that_are_no_descriptor(word: int, message: str):
             "expected target sm_103a, got",
         ),
         (
-            SmemDescriptor(96, 1024, 0, "128B", 0, True),
+            SmemDescriptor(0, 1024, 0, "128B", 0, True),
             "f16",
             "MN",
             48,
@@ -265,7 +274,9 @@ def test_descriptors_that_the_hardware_reads():
     SmemDescriptor(96, None, 1024, "128B").verify("f16", "K", k_bytes=32)
     SmemDescriptor(96, None, 1024, "128B").verify("f16", "K")
     SmemDescriptor(80, 160, 320, "none").verify("e2m3", "K", k_bytes=32, target="sm_100a")
-    SmemDescriptor(1024 + 32, 2048, 512, "64B").verify("s8", "MN", k_bytes=32)
+    SmemDescriptor(1024 + 32, None, 512, "64B").verify("s8", "K", k_bytes=32)
+    SmemDescriptor(1024 + 512, 2048, 512, "64B").verify("s8", "MN", k_bytes=32)
+    SmemDescriptor(1024 + 48, 2048, 512, "none").verify("s8", "MN", k_bytes=32)
     SmemDescriptor(96, 2048, 1024, "128B", lbo_absolute=True).verify("e2m1", "K", k_bytes=48, target="sm_103a")
 
 
