@@ -1,0 +1,125 @@
+"""The rules of tcgen05.mma on operands in tensor memory, as cases."""
+
+from unit.tcgen05.mma_instructions import HALF, Cases, from_tmem, idesc, mma, pair, ws
+
+from tirx.layout import TileLayout
+from tirx.tcgen05 import accumulator_layout
+from tirx.tcgen05.check import TmemOperand
+
+TMEM_CASES: Cases = {
+    "a-tmem-major": (
+        [(from_tmem(idesc(a_major="MN")), "expected K-major A in tensor memory, got MN-major")],
+        [from_tmem(), from_tmem(idesc(b_major="MN"), b=None)],
+    ),
+    "a-tmem-lane": (
+        [
+            (
+                from_tmem(HALF, a=TmemOperand(0, 16)),
+                "path F: expected A in the lanes of D, .* got 16 with D at 0",
+            ),
+            (from_tmem(a=TmemOperand(0, 16)), "data path D: expected A in the lanes of D, from lane 0 on"),
+            (from_tmem(HALF, a=TmemOperand(0, 8), d=None), "got 8 with D at none"),
+        ],
+        [from_tmem(HALF, a=TmemOperand(0, 16), d=TmemOperand(0, 16)), from_tmem(HALF, d=None)],
+    ),
+    "a-tmem-columns": (
+        [
+            (from_tmem(a=TmemOperand(121, 0, 128)), "got 8 columns from column 121 on, of 128 allocated"),
+            (from_tmem(a=TmemOperand(505)), "got 8 columns from column 505 on, of 512 of tensor memory"),
+            (
+                from_tmem(idesc("mxf4", k96=True), kind="mxf4", target="sm_103a"),
+                "got 12 columns from column 120 on, of 128 allocated",
+            ),
+        ],
+        [
+            from_tmem(a=TmemOperand(504)),
+            from_tmem(idesc(sparse=True), sparse=True),
+            from_tmem(idesc("tf32"), kind="tf32"),
+        ],
+    ),
+    "d-lane": (
+        [
+            (mma(d=TmemOperand(lane=16)), r"data path D: expected D from lane 0 on, got 16"),
+            (
+                mma(descriptor=HALF, d=TmemOperand(lane=32)),
+                r"path F: expected D from lane 0 or 16 on, got 32",
+            ),
+            (pair(m=128, d=TmemOperand(lane=16)), r"data path B: expected D from lane 0 on, got 16"),
+        ],
+        [
+            mma(descriptor=HALF, d=TmemOperand(lane=16)),
+            pair(m=128, descriptor=idesc(m=128, n=256, sparse=True), sparse=True, d=TmemOperand(lane=16)),
+        ],
+    ),
+    "d-type": (
+        [(mma(d=TmemOperand(0, 0, 128, dtype="f16")), "expected D of f32, as in the instruction descriptor, got f16")],
+        [mma(d=TmemOperand(0, 0, 128, dtype="f32")), mma("i8", d=TmemOperand(0, 0, 128, dtype="s32"))],
+    ),
+    "d-layout": (
+        [
+            (
+                mma(d=TmemOperand(0, 0, 128, layout=accumulator_layout(128, 64))),
+                "expected the 128x128 D where tcgen05.mma.cta_group::1 writes it, .*, got S.*64.* give D the layout",
+            ),
+            (
+                mma("f16", HALF, d=TmemOperand(0, 0, 128, layout=accumulator_layout(64, 128, ws=True))),
+                "expected the 64x128 D where tcgen05.mma.cta_group::1 writes it",
+            ),
+        ],
+        [
+            mma(d=TmemOperand(64, 0, 256, layout=TileLayout.parse("S[(128, 128) : (1@TLane, 1@TCol)] + 64@TCol"))),
+            mma("f16", HALF, d=TmemOperand(0, 16, 128, layout=accumulator_layout(64, 128, base_lane=16))),
+            pair(d=TmemOperand(0, 0, 256, layout=accumulator_layout(256, 256, 2))),
+        ],
+    ),
+    "d-columns": (
+        [
+            (
+                mma(d=TmemOperand(1, 0, 128)),
+                "D inside its allocation, got 128 columns from column 1 on, of 128",
+            ),
+            (mma(d=TmemOperand(400)), "got 128 columns from column 400 on, of 512 of tensor memory"),
+            (mma(d=TmemOperand(-1)), "got 128 columns from column -1 on"),
+            (ws(d=TmemOperand(17, 0, 32)), "got 16 columns from column 17 on, of 32"),
+        ],
+        [
+            mma(d=TmemOperand(384)),
+            ws(d=TmemOperand(16, 0, 32)),  # data path G: a quarter of N
+            pair(m=128, n=256, d=TmemOperand(0, 0, 128)),  # data path B: half of N
+        ],
+    ),
+    "metadata-lane": (
+        [
+            (
+                mma(descriptor=idesc(m=64, sparse=True), sparse=True, sparse_metadata=TmemOperand(lane=16)),
+                "data path F: expected sparsity metadata in the lanes of D, .* got 16 with D at 0",
+            )
+        ],
+        [
+            mma(descriptor=idesc(sparse=True), sparse=True, sparse_metadata=TmemOperand(lane=0)),
+            mma(
+                descriptor=idesc(m=64, sparse=True),
+                sparse=True,
+                sparse_metadata=TmemOperand(lane=16),
+                d=TmemOperand(lane=16),
+            ),
+        ],
+    ),
+    "scale-a-columns": (
+        [(mma("mxf4", scale_a=TmemOperand(29, 0, 32)), "scale factors of A .* got 4 columns from column 29 on, of 32")],
+        [mma("mxf4", scale_a=TmemOperand(28, 0, 32)), mma("mxf4", scale_a=TmemOperand())],
+    ),
+    "scale-b-columns": (
+        [
+            (
+                mma("mxf4", scale_b=TmemOperand(29, 0, 32)),
+                "factors of B .* got 4 columns from column 29 on, of 32",
+            ),
+            (pair(kind="mxf4", scale_b=TmemOperand(25, 0, 32)), "got 8 columns from column 25 on, of 32"),
+        ],
+        [
+            mma("mxf4", idesc("mxf4", n=40), scale_b=TmemOperand(30, 0, 32)),
+            pair(m=128, kind="mxf4", scale_b=TmemOperand(28, 0, 32)),
+        ],
+    ),
+}
