@@ -15,9 +15,10 @@ from tirx.sim.memory import spaces
 from tirx.sim.memory.addresses import RANK_SHIFT
 from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address, Name, Vector
+from tirx.sim.tensor.copies import COPY_MULTICASTS, COPY_SHAPES, is_copy, tensor_copy
 from tirx.sim.tensor.data_path import MAX_REGISTERS, REGISTERS, check_warp_lanes, register_cells
 from tirx.sim.tensor.instruction_descriptor import KINDS
-from tirx.sim.tensor.mma import COPY_MULTICASTS, COPY_SHAPES, MmaOperands, is_copy, tensor_copy, tensor_mma
+from tirx.sim.tensor.mma import MmaOperands, tensor_mma
 from tirx.sim.tensor.scale_factors import BLOCKS
 
 _SCALED_KINDS = ("f16", "tf32")  # kinds with scale-input-d
@@ -299,19 +300,15 @@ def _cp(decoder: Decoder, operation: str) -> Step:
 
 
 def _mma(decoder: Decoder, operation: str) -> Step:
-    weight_stationary = decoder.flag("ws")
-    what = "tcgen05.mma.ws" if weight_stationary else "tcgen05.mma"
-    sparse = decoder.flag("sp")
+    weight_stationary = decoder.modifiers[:1] == ["ws"] and decoder.flag("ws")
+    sparse = decoder.modifiers[:1] == ["sp"] and decoder.flag("sp")
+    what = f"tcgen05.mma{'.ws' if weight_stationary else ''}{'.sp' if sparse else ''}"
     group = _group(decoder)
     kind = decoder.need(*(f"kind::{name}" for name in KINDS))[len("kind::") :]
     if kind in BLOCKS and weight_stationary:
         raise decoder.error(f"there is no tcgen05.mma.ws of kind::{kind}")
-    if sparse and (weight_stationary or kind in BLOCKS):
-        raise decoder.error(f"sparse {what} of kind::{kind} is not simulated")
     if group == 2 and weight_stationary:
         raise decoder.error("there is no tcgen05.mma.ws of cta_group::2")
-    if group == 2 and (sparse or kind in BLOCKS):
-        raise decoder.error(f"sparse and block-scaled {what} of cta_group::2 are not simulated")
     block = _block(decoder, kind) if kind in BLOCKS else 0
     decoder.take(*_COLLECTORS[weight_stationary])
     counts = (7,) if block else (5, 6, 7)

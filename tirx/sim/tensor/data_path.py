@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tirx.sim.core.types import Array
@@ -9,45 +11,58 @@ from tirx.sim.errors import SimError
 
 LANES = 128
 COLUMNS = 512
-_PARTS = {128: 1, 64: 2, 32: 4}
-_LETTERS = {128: "D", 64: "E", 32: "G"}
+_HALF = 16
 
 # Registers of a thread for each repetition, and the most repetitions.
 REGISTERS = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}
 MAX_REGISTERS = 128
 
 
-def accumulator_cells(m: int, n: int, weight_stationary: bool, base_lane: int) -> tuple[Array, Array, str]:
+@dataclass(frozen=True, slots=True)
+class DataPath:
     """
-    Lane and column (relative to the column of the address) of every element of D, both (m, n), and the layout's letter.
+    Layout `letter` of D: `rows` of it are in the tensor memory of each CTA.
 
-    `base_lane` is the lane of D's address. For cta_group::1.
+    `groups` of lanes have all these rows, each with its part of the columns of D; `half`: rows are in 16 of every 32
+    lanes. A in tensor memory, and the metadata of a sparse one, are in the same lanes, the same in every group.
     """
-    row, column = np.broadcast_arrays(np.arange(m)[:, None], np.arange(n)[None, :])
-    if not weight_stationary and m == 64:
-        if base_lane not in (0, 16):
-            raise SimError(f"expected D at lane 0 or 16 for M=64, found lane {base_lane}")
-        return 32 * (row // 16) + row % 16 + base_lane, column, "F"
-    if base_lane:
-        raise SimError(
-            f"expected D at lane 0 for M={m}{' of .ws' if weight_stationary else ''}, found lane {base_lane}"
-        )
-    width = n // _PARTS[m]
-    return row + m * (column // width), column % width, _LETTERS[m]
+
+    letter: str
+    rows: int
+    groups: int = 1
+    half: bool = False
+
+    def check_lane(self, lane: int) -> None:
+        """SimError for a lane of the address of D, at which row 0 must be."""
+        allowed = (0, _HALF) if self.half else (0,)
+        if lane not in allowed:
+            shown = " or ".join(map(str, allowed))
+            raise SimError(f"expected D at lane {shown} in layout {self.letter}, found lane {lane}")
+
+    def row_lanes(self, base_lane: int) -> Array:
+        """The lane of every row, for each group: (groups, rows)."""
+        row = np.arange(self.rows)
+        if self.half:
+            return (32 * (row // _HALF) + row % _HALF + base_lane)[None, :]
+        return row[None, :] + self.rows * np.arange(self.groups)[:, None]
+
+    def cells(self, n: int, base_lane: int) -> tuple[Array, Array]:
+        """Lane and column (from that of the address) of every element of a CTA's rows of D, both (rows, n)."""
+        width = n // self.groups
+        column = np.arange(n)
+        lanes = self.row_lanes(base_lane)[column // width].T
+        return lanes, np.broadcast_to(column % width, lanes.shape)
 
 
-def pair_cells(m: int, n: int, base_lane: int) -> tuple[Array, Array, str]:
-    """The same for cta_group::2: the cells of the m / 2 rows that each of the two CTAs has, both (m / 2, n)."""
-    lanes, columns, _ = accumulator_cells(m // 2, n, True, base_lane)
-    return lanes, columns, {256: "A", 128: "B"}[m]
-
-
-def operand_lanes(m: int, letter: str, base_lane: int) -> list[Array]:
-    """Lanes of the rows of A in tensor memory: one array for each copy that the data path needs."""
-    row = np.arange(m)
-    if letter == "F":
-        return [32 * (row // 16) + row % 16 + base_lane]
-    return [row + m * copy for copy in range(LANES // m)]
+def data_path(m: int, *, weight_stationary: bool, pair: bool, sparse: bool) -> DataPath:
+    """The layout of D for an M that exists; `pair` is cta_group::2."""
+    if pair:
+        if m == 256:
+            return DataPath("A", 128)
+        return DataPath("C", 64, half=True) if sparse else DataPath("B", 64, groups=2)
+    if weight_stationary:
+        return {128: DataPath("D", 128), 64: DataPath("E", 64, groups=2), 32: DataPath("G", 32, groups=4)}[m]
+    return {128: DataPath("D", 128), 64: DataPath("F", 64, half=True)}[m]
 
 
 def register_cells(shape: str, repetitions: int, split: int) -> tuple[Array, Array]:

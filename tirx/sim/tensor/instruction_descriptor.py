@@ -24,10 +24,9 @@ class Kind:
     results: dict[int, str]
     scales: dict[int, str] = field(default_factory=dict[int, str])
 
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of K that an instruction reads of each row."""
-        return self.depth * self.element or self.depth // 2
+    def bytes_of(self, depth: int) -> int:
+        """Bytes of `depth` elements along K."""
+        return depth * self.element or depth // 2
 
 
 _SMALL = {0: "e4m3", 1: "e5m2", 3: "e2m3", 4: "e3m2", 5: "e2m1"}
@@ -47,6 +46,7 @@ _RESERVED = ((6, 1), (23, 1), (29, 1))
 _RESERVED_SCALED = ((3, 1), (6, 1), (24, 3), (31, 1))
 _MAX_SHIFTS = (0, 8, 16, 32)
 _WEIGHT_STATIONARY = ((32, 64, 128), (64, 128, 256))
+_MAX_SPARSE_WEIGHT_STATIONARY = 128  # N
 # i8 has steps of 16 in N, and these below 32.
 _I8_SMALL_N = (8, 24)
 
@@ -78,9 +78,14 @@ class InstructionDescriptor:
     selector: int = 0
 
     @property
+    def depth(self) -> int:
+        """Elements of A along K that are stored: all, or of a sparse A half."""
+        return self.kind.depth
+
+    @property
     def b_depth(self) -> int:
-        """K of B, of which a sparse A stores half."""
-        return self.kind.depth * 2 if self.sparse else self.kind.depth
+        """K of B."""
+        return self.depth * 2 if self.sparse else self.depth
 
 
 def decode_instruction_descriptor(
@@ -157,25 +162,33 @@ def _problem(decoded: InstructionDescriptor, weight_stationary: bool, pair: bool
     if decoded.max_shift and not weight_stationary:
         return "the maximum shift (bits 30-31) is for tcgen05.mma.ws"
     if not (_pair_shape_exists(decoded) if pair else _shape_exists(decoded, weight_stationary)):
-        form = " of .ws" if weight_stationary else " of cta_group::2" if pair else ""
+        form = (" of .ws" if weight_stationary else " of cta_group::2" if pair else "") + (
+            " with a sparse A" if decoded.sparse else ""
+        )
         return f"there is no shape M={decoded.m}, N={decoded.n}{form}"
     return ""
 
 
 def _pair_shape_exists(decoded: InstructionDescriptor) -> bool:
+    # Block-scaled kinds with a sparse A have no M = 128.
+    if decoded.m not in ((256,) if decoded.kind.scales and decoded.sparse else (128, 256)):
+        return False
     step = 32 if decoded.kind.name == "i8" or (decoded.transpose_b and decoded.kind.element == 1) else 16
-    return decoded.m in (128, 256) and step <= decoded.n <= 256 and decoded.n % step == 0
+    return step <= decoded.n <= 256 and decoded.n % step == 0
 
 
 def _shape_exists(decoded: InstructionDescriptor, weight_stationary: bool) -> bool:
     m, n = decoded.m, decoded.n
     if weight_stationary:
-        return m in _WEIGHT_STATIONARY[0] and n in _WEIGHT_STATIONARY[1]
+        most = _MAX_SPARSE_WEIGHT_STATIONARY if decoded.sparse else 256
+        return m in _WEIGHT_STATIONARY[0] and n in _WEIGHT_STATIONARY[1] and n <= most
     if m not in ((128,) if decoded.kind.scales else (64, 128)) or not 8 <= n <= 256:
         return False
+    if decoded.transpose_b and decoded.kind.element == 1:
+        return n % 16 == 0
     if decoded.kind.scales:
         return True
-    if m == 128 or (decoded.transpose_b and decoded.kind.element == 1):
+    if m == 128:
         return n % 16 == 0
     if decoded.kind.name == "i8":
         return n in _I8_SMALL_N or n % 16 == 0

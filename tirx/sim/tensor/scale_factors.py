@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tirx.sim.core.cta import Cta
@@ -9,46 +11,67 @@ from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.tensor.data_path import LANES
+from tirx.sim.tensor.operands import read_tensor
 
 _GROUP = 32  # lanes that hold all factors; every group of 32 holds the same
+_GROUPS = LANES // _GROUP
+_WORD = 4
 
-# Elements along K that share a factor, for every kind and vector size; None is the default.
+# Elements of a dense A along K that share a factor, for every kind and vector size; None is the default. With a sparse
+# A it is twice as many: the number of factors is the same.
 BLOCKS: dict[str, dict[str | None, int]] = {
     "mxf8f6f4": {None: 32, "scale_vec::1X": 32, "block32": 32},
     "mxf4": {None: 32, "scale_vec::2X": 32, "block32": 32},
     "mxf4nvf4": {"scale_vec::2X": 32, "block32": 32, "scale_vec::4X": 16, "block16": 16},
 }
+# Types of the factors, by the elements of a dense A that share one.
 _TYPES = {32: ("ue8m0",), 16: ("ue4m3", "ue8m0")}
 
 
-def scale_factors(
-    cta: Cta, thread: int, address: int, rows: int, first: int, depth: int, block: int, element: str, what: str
-) -> Array:
+@dataclass(frozen=True, slots=True)
+class ScaleFactors:
     """
-    The factors of each of `rows` rows of an operand, one for `block` of its `depth` elements, as float64.
+    Where the factors of an operand are: bytes `first`, ... of the word at lane r % 32 and column r / 32 of `address`
+    are those of row r.
 
-    Those of row r are bytes `first`, ... of the word at lane r % 32 and column r / 32 of `address`.
+    `count` is how many of them a row has: the K of an instruction is in so many blocks, sparse or not (table
+    "scale_vectorsize"). With `halves` = 2 (layout B) the lower 64 lanes have the first half of the rows and the upper
+    64 the others.
     """
-    if element not in _TYPES[block]:
-        raise SimError(
-            f"{what}: expected factors of type {' or '.join(_TYPES[block])} for {block} elements, not {element}"
-        )
-    count = depth // block
-    if first % count or first + count > 4:
-        raise SimError(f"{what}: {count} factors cannot start at byte {first} of a word")
-    if address >> 16:
-        raise SimError(f"{what}: expected lane 0, found lane {address >> 16}")
-    row = np.arange(rows)
-    copies: list[Array] = []
-    for group in range(0, LANES, _GROUP):
-        lanes, columns = group + row % _GROUP, (address & 0xFFFF) + row // _GROUP
-        cta.tensor.check_cells(lanes, columns, what)
-        cta.monitor.tensor_async_read(cta.rank, lanes, columns, thread, what)
-        words = np.ascontiguousarray(cta.tensor.read(lanes, columns))
-        copies.append(words.view(np.uint8).reshape(rows, 4)[:, first : first + count])
-    if not all(np.array_equal(copies[0], copy) for copy in copies):
-        raise SimError(f"{what}: expected the same factors in every group of {_GROUP} lanes")
-    codes = copies[0]
-    if element == "ue4m3" and (codes >> 7).any():
-        raise SimError(f"{what}: a ue4m3 has no sign, but bit 7 is set")
-    return decode_elements(codes, element)
+
+    address: int
+    first: int
+    count: int
+    element: str
+    halves: int = 1
+
+    def check(self, block: int, what: str) -> None:
+        """SimError for what no instruction may have; `block`: elements of a dense A that share a factor."""
+        if self.element not in _TYPES[block]:
+            raise SimError(
+                f"{what}: expected factors of type {' or '.join(_TYPES[block])} for {block} elements, "
+                f"not {self.element}"
+            )
+        if self.first % self.count or self.first + self.count > _WORD:
+            raise SimError(f"{what}: {self.count} factors cannot start at byte {self.first} of a word")
+        if self.address >> 16:
+            raise SimError(f"{what}: expected lane 0, found lane {self.address >> 16}")
+
+    def read(self, cta: Cta, thread: int, rows: int, what: str) -> Array:
+        """The factors of `rows` rows as float64 (rows, count), from the tensor memory of a CTA."""
+        row = np.arange(rows // self.halves)
+        groups = _GROUPS // self.halves
+        parts: list[Array] = []
+        for half in range(self.halves):
+            copies: list[Array] = []
+            for group in range(half * groups, (half + 1) * groups):
+                lanes, columns = _GROUP * group + row % _GROUP, (self.address & 0xFFFF) + row // _GROUP
+                words = np.ascontiguousarray(read_tensor(cta, thread, lanes, columns, what))
+                copies.append(words.view(np.uint8).reshape(len(row), _WORD)[:, self.first : self.first + self.count])
+            if not all(np.array_equal(copies[0], copy) for copy in copies):
+                raise SimError(f"{what}: expected the same factors in every group of {_GROUP} lanes")
+            parts.append(copies[0])
+        codes = np.concatenate(parts)
+        if self.element == "ue4m3" and (codes >> 7).any():
+            raise SimError(f"{what}: a ue4m3 has no sign, but bit 7 is set")
+        return decode_elements(codes, self.element)

@@ -1,0 +1,251 @@
+"""Products by tcgen05.mma for tests: kernels with their inputs, and what numpy says about the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from unit.sim.tensor_kernels import Bytes, Words, run_tensor_kernel, tensor_kernel
+from unit.sim.tensor_operands import (
+    FOUR_BIT_KINDS,
+    SparseRows,
+    Values,
+    factor_codes,
+    is_half,
+    k_major,
+    lane_words,
+    numbers,
+    put_factors,
+    put_metadata,
+    result_rows,
+    row_bytes,
+    row_places,
+    sparse_rows,
+)
+
+_DEPTHS = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32, "mxf8f6f4": 32, "mxf4": 64, "mxf4nvf4": 64}
+_CODES = {
+    "f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5, "u8": 0, "s8": 1,
+}  # fmt: skip
+_RESULTS = {"f16": 0, "f32": 1, "s32": 2}
+_WIDE_KINDS = ("f16", "tf32")
+# Where things are in tensor memory.
+_A, _METADATA, _SFA, _SFB, _D = 0, 32, 48, 80, 256
+
+
+@dataclass(frozen=True)
+class Scales:
+    """`factors` of each row in an instruction, of type `element`; `name` is the modifier."""
+
+    name: str
+    factors: int
+    element: str = "ue8m0"
+
+
+@dataclass(frozen=True)
+class Product:
+    """D (m, n) of type `d` = A (m, K) * B (n, K)^T; K is `steps` instructions."""
+
+    kind: str
+    a: str
+    b: str
+    m: int
+    n: int
+    d: str = "f32"
+    steps: int = 2
+    sparse: bool = False
+    scales: Scales | None = None
+    ctas: int = 1
+    weight_stationary: bool = False
+    a_in_tensor_memory: bool = False
+    swizzled: bool = False
+    base_lane: int = 0
+    zero_mask: int | None = None
+    zero_columns: tuple[int, ...] = ()
+    disabled_lanes: tuple[int, ...] = ()
+    negate: int = 0
+    collectors: tuple[str, ...] = ()
+    target: str = "sm_100a"
+
+    @property
+    def depth(self) -> int:
+        """Elements of a row of A that are stored for an instruction."""
+        return _DEPTHS[self.kind]
+
+    def __str__(self) -> str:
+        words = [self.kind, f"{self.a}-{self.b}", f"{self.m}x{self.n}", self.d]
+        words += [name for name, used in (("sp", self.sparse), ("ws", self.weight_stationary)) if used]
+        words += [] if self.scales is None else [self.scales.name, self.scales.element]
+        words += ["tensor"] if self.a_in_tensor_memory else []
+        words += [f"lane{self.base_lane}"] if self.base_lane else []
+        return "-".join(words)
+
+
+@dataclass
+class Case:
+    """A kernel with its inputs, and the numbers (m, n) that it must compute."""
+
+    product: Product
+    text: str
+    shared: Bytes
+    words: Words
+    expected: Values
+    untouched: npt.NDArray[np.bool_] | None = field(default=None)
+
+    @property
+    def columns(self) -> int:
+        groups = len(row_places(self.product.m, self.product.ctas, *self._places)[0])
+        return self.product.n // groups
+
+    @property
+    def _places(self) -> tuple[bool, bool, int]:
+        return self.product.weight_stationary, self.product.sparse, self.product.base_lane
+
+    def run(self, text: str | None = None, seed: int | None = None) -> Values:
+        """D as the simulator computes it; NaN (or -1) where no thread has written it."""
+        dump = run_tensor_kernel(self.text if text is None else text, self.shared, self.words, self.columns, seed)
+        cells = result_rows(dump, self.product.m, self.product.n, *self._places)
+        if self.product.d == "f16":
+            return (cells & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float64)
+        return cells.view(np.float32 if self.product.d == "f32" else np.int32).astype(np.float64)
+
+
+def build(product: Product, seed: int = 0) -> Case:
+    """A case of random small integers (and factors), of which all sums are exact."""
+    rng = np.random.default_rng(seed)
+    depth, ctas, kind = product.depth, product.ctas, product.kind
+    b_depth = 2 * depth if product.sparse else depth
+    k = b_depth * product.steps
+    found = _a(rng, product, k)
+    b = numbers(rng, (product.n, k), product.b)
+    a_words, b_bytes = row_bytes(found.stored, product.a, kind), row_bytes(b, product.b, kind)
+    shared: list[Bytes] = []
+    rows, columns = product.m // ctas, product.n // ctas
+    images = None
+    for cta in range(ctas):
+        images = (
+            k_major(a_words[cta * rows : (cta + 1) * rows], product.swizzled),
+            k_major(b_bytes[cta * columns : (cta + 1) * columns], product.swizzled),
+        )
+        shared.append(np.concatenate([image.data for image in images]))
+    assert images is not None
+    words = np.zeros((ctas, 128, _D), np.uint32)
+    factors = _tensor_operands(rng, product, found, words)
+    start_b = images[0].data.size
+    bytes_of = depth // 2 if kind in FOUR_BIT_KINDS else depth * a_words.shape[1] // found.stored.shape[1]
+    issue: list[str] = []
+    for step in range(product.steps):
+        first_a, first_b = step * bytes_of, step * bytes_of * (2 if product.sparse else 1)
+        issue.append(f"add.s64 %y0, %desc, {images[0].descriptor(images[0].start(first_a)):#x};")
+        issue.append(f"add.s64 %y1, %desc, {images[1].descriptor(start_b + images[1].start(first_b)):#x};")
+        issue += _instruction(product, step)
+    expected = _expected(product, found.dense, b, factors)
+    used = words.any(axis=(0, 1)).nonzero()[0]
+    width = int(used[-1]) + 1 if len(used) else 0
+    case = Case(product, "", np.stack(shared), words[:, :, :width], expected)
+    half = product.base_lane if is_half(product.m, ctas, product.weight_stationary, product.sparse) else None
+    case.text = tensor_kernel(
+        shared[0].size, width, issue, (_D, case.columns), ctas=ctas, half=half, target=product.target
+    )
+    return case
+
+
+def _a(rng: np.random.Generator, product: Product, k: int) -> SparseRows:
+    if product.sparse:
+        return sparse_rows(rng, product.m, k, product.a, product.kind)
+    dense = numbers(rng, (product.m, k), product.a)
+    return SparseRows(dense, dense, np.zeros((product.m, 0), np.uint32))
+
+
+def _tensor_operands(rng: np.random.Generator, product: Product, a: SparseRows, words: Words) -> list[Values]:
+    """Puts A, metadata and factors into `words` (ctas, 128, columns); returns the factors of A and of B."""
+    ctas, rows = product.ctas, product.m // product.ctas
+    places = row_places(product.m, ctas, product.weight_stationary, product.sparse, product.base_lane)
+    stored = lane_words(a.stored, product.a, product.kind)
+    chunks = a.codes.shape[1] // product.steps
+    for cta in range(ctas):
+        own = slice(cta * rows, (cta + 1) * rows)
+        if product.a_in_tensor_memory:
+            for row, lanes in enumerate(places):
+                words[cta, lanes, _A : _A + stored.shape[1]] = stored[own][row]
+        for step in range(product.steps if product.sparse else 0):
+            column = step if product.kind in _WIDE_KINDS else 2 * step
+            codes = a.codes[own, step * chunks : (step + 1) * chunks]
+            put_metadata(words[cta], codes, places, _METADATA + column, product.kind)
+    if product.scales is None:
+        return []
+    found: list[Values] = []
+    count = product.scales.factors
+    for total, base in ((product.m, _SFA), (product.n, _SFB)):
+        values, codes = factor_codes(rng, (total, count * product.steps), product.scales.element)
+        found.append(values)
+        is_b = base == _SFB
+        for cta in range(ctas):
+            own = codes if is_b else codes[cta * rows : (cta + 1) * rows]
+            halves = 2 if is_b and ctas == 2 and product.m == 128 else 1
+            for step in range(product.steps):
+                column, first = factor_place(count, step)
+                put_factors(words[cta], own[:, step * count : (step + 1) * count], base + column, first, halves)
+    return found
+
+
+def factor_place(count: int, step: int) -> tuple[int, int]:
+    """Column and first byte of the factors of an instruction: the bytes of a word first, then the next 8 columns."""
+    return step * count // 4 * 8, step * count % 4
+
+
+def _instruction(product: Product, step: int) -> list[str]:
+    sp = ".sp" if product.sparse else ""
+    name = f"tcgen05.mma{'.ws' if product.weight_stationary else ''}{sp}.cta_group::{product.ctas}.kind::{product.kind}"
+    lines = [f"add.u32 %x0, %tm, {_D | product.base_lane << 16:#x};"]
+    operands = ["[%x0]"]
+    if product.a_in_tensor_memory:
+        lines.append(f"add.u32 %x1, %tm, {_A + 8 * step | product.base_lane << 16:#x};")
+        operands.append("[%x1]")
+    else:
+        operands.append("%y0")
+    operands.append("%y1")
+    if product.sparse:
+        column = step & ~1 if product.kind in _WIDE_KINDS else 2 * step
+        lines.append(f"add.u32 %x2, %tm, {_METADATA + column | product.base_lane << 16:#x};")
+        operands.append("[%x2]")
+    operands.append(f"{idesc(product, step):#010x}")
+    if product.scales is not None:
+        name += f".block_scale{'.' + product.scales.name if product.scales.name else ''}"
+        column, _ = factor_place(product.scales.factors, step)
+        lines.append(f"add.u32 %x3, %tm, {_SFA + column}; add.u32 %x4, %tm, {_SFB + column};")
+        operands += ["[%x3]", "[%x4]"]
+    if product.disabled_lanes:
+        names = [f"%x{8 + index}" for index in range(len(product.disabled_lanes))]
+        lines += [f"mov.b32 {name}, {word:#x};" for name, word in zip(names, product.disabled_lanes, strict=True)]
+        operands.append("{" + ", ".join(names) + "}")
+    operands.append(str(int(step > 0)))
+    if product.zero_mask is not None:
+        operands.append(f"{product.zero_mask:#x}")
+    if product.collectors:
+        name += f".collector::{product.collectors[step]}"
+    lines.append(f"{name} {', '.join(operands)};")
+    return lines
+
+
+def idesc(product: Product, step: int) -> int:
+    """The instruction descriptor, field by field (tables "Instruction descriptor format")."""
+    four_bit = product.kind in FOUR_BIT_KINDS
+    a, b = (1, 1) if four_bit else (_CODES[product.a], _CODES[product.b])
+    found = int(product.sparse) << 2 | a << 7 | b << 10 | product.negate << 13 | product.n >> 3 << 17
+    if product.scales is None:
+        selector = step & 1 if product.sparse and product.kind in _WIDE_KINDS else 0
+        return found | selector | _RESULTS[product.d] << 4 | product.m >> 4 << 24
+    _, first = factor_place(product.scales.factors, step)
+    found |= first << 4 | int(product.scales.element == "ue8m0") << 23 | product.m >> 7 << 27 | first << 29
+    return found
+
+
+def _expected(product: Product, a: Values, b: Values, factors: list[Values]) -> Values:
+    if factors:
+        a = a * np.repeat(factors[0], a.shape[1] // factors[0].shape[1], axis=1)
+        b = b * np.repeat(factors[1], b.shape[1] // factors[1].shape[1], axis=1)
+    b = b.copy()
+    b[list(product.zero_columns)] = 0
+    return (-1.0) ** (product.negate & 1) * (-1.0) ** (product.negate >> 1) * (a @ b.T)

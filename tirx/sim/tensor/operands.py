@@ -1,0 +1,109 @@
+"""Reading the operands of tcgen05.mma from shared and tensor memory (PTX ISA, sections 9.7.16.10.2 to .6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx.sim.core.cta import Cta
+from tirx.sim.core.types import Array, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.numerics.formats import bytes_used, decode_elements, unpack_groups
+from tirx.sim.tensor.data_path import DataPath
+from tirx.sim.tensor.instruction_descriptor import NARROW, InstructionDescriptor
+from tirx.sim.tensor.shared_descriptor import SharedDescriptor
+
+
+def read_async(cta: Cta, thread: int, addresses: Array, what: str, used: Array | None = None) -> Array:
+    """Bytes of shared memory at `addresses` (any shape), read through the async proxy; `used`: those that matter."""
+    wanted = np.unique(addresses if used is None else addresses[used])
+    if len(wanted):
+        cta.check_shared(wanted, 1, what)
+        cta.monitor.async_read(cta.rank, wanted, thread, what)
+        cta.launch.observed.moved("shared", "read", len(wanted))
+    # What does not matter may lie anywhere; the field of 18 bits wraps around.
+    return cta.shared.data[np.minimum(addresses, cta.shared.size - 1)]
+
+
+def read_tensor(cta: Cta, thread: int, lanes: Array, columns: Array, what: str) -> Array:
+    """Words of tensor memory at `lanes` and `columns` (which broadcast), read by an asynchronous operation."""
+    lanes, columns = np.broadcast_arrays(lanes, columns)
+    cta.tensor.check_cells(lanes, columns, what)
+    cta.monitor.tensor_async_read(cta.rank, lanes, columns, thread, what)
+    return cta.tensor.read(lanes, columns)
+
+
+def read_tensor_copies(cta: Cta, thread: int, path: DataPath, lanes: Array, columns: Array, what: str) -> Array:
+    """
+    The words at `lanes` (groups, rows, ...) and `columns` (rows, ...), which every group of lanes must hold.
+
+    Returns (rows, ...).
+    """
+    first: Array | None = None
+    for own in lanes:
+        words = read_tensor(cta, thread, own, columns, what)
+        if first is not None and not np.array_equal(words, first):
+            raise SimError(
+                f"{what}: layout {path.letter} needs the same in every group of {path.rows} lanes, but the copies "
+                "differ"
+            )
+        first = words
+    assert first is not None, "there is at least one group"
+    return first
+
+
+def shared_operand(
+    cta: Cta,
+    thread: int,
+    bits: int,
+    rows: Array,
+    used_rows: Mask | None,
+    fields: InstructionDescriptor,
+    depth: int,
+    element: str,
+    transposed: bool,
+    what: str,
+) -> Array:
+    """The operand as float64 (rows, `depth`)."""
+    descriptor = SharedDescriptor(bits, what)
+    if transposed:
+        addresses = descriptor.mn_major(rows, depth, fields.kind.element)
+        used = np.ones(addresses.shape, np.bool_)
+    else:
+        size = fields.kind.bytes_of(depth)
+        addresses = descriptor.k_major(rows, size)
+        padded = fields.kind.element == 1
+        used = np.broadcast_to(bytes_used(size, element if padded else "u8"), addresses.shape)
+    if used_rows is not None:
+        used = used & used_rows.reshape((-1,) + (1,) * (addresses.ndim - 1))
+    raw = read_async(cta, thread, addresses, what, None if used.all() else used).reshape(len(rows), -1)
+    return _decode(raw, element, fields)
+
+
+def _decode(raw: Array, element: str, fields: InstructionDescriptor) -> Array:
+    """Elements of rows of bytes of shared memory, as float64."""
+    if fields.kind.element == 0:
+        return decode_elements(np.stack((raw & 15, raw >> 4), axis=2).reshape(len(raw), -1), element)
+    return decode_elements(unpack_groups(raw, element) if element in NARROW else raw, element)
+
+
+def tensor_operand(
+    cta: Cta,
+    thread: int,
+    address: int,
+    fields: InstructionDescriptor,
+    path: DataPath,
+    base_lane: int,
+    what: str,
+) -> Array:
+    """The rows of A that are in the tensor memory of a CTA, as float64 (rows, K)."""
+    if fields.transpose_a:
+        raise SimError(f"{what}: A in tensor memory cannot be MN-major")
+    if address >> 16 != base_lane:
+        raise SimError(f"{what}: expected A at lane {base_lane}, like D, found lane {address >> 16}")
+    columns = (address & 0xFFFF) + np.arange(fields.kind.bytes_of(fields.depth) // 4)[None, :]
+    words = read_tensor_copies(cta, thread, path, path.row_lanes(base_lane)[:, :, None], columns, f"{what} A")
+    raw = np.ascontiguousarray(words).view(np.uint8).reshape(path.rows, -1)
+    if fields.kind.element == 0:
+        return _decode(raw, fields.a, fields)
+    # Narrow elements are in bytes; e2m1 in bits 2-5.
+    return decode_elements(raw >> 2 if fields.a == "e2m1" else raw, fields.a)
