@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from unit.sim.tensor_kernels import Bytes, Words, run_tensor_kernel, tensor_kernel
 from unit.sim.tensor_operands import (
     FOUR_BIT_KINDS,
@@ -91,7 +90,7 @@ class Case:
     shared: Bytes
     words: Words
     expected: Values
-    untouched: npt.NDArray[np.bool_] | None = field(default=None)
+    first: Values  # what the first step alone computes
 
     @property
     def columns(self) -> int:
@@ -141,9 +140,10 @@ def build(product: Product, seed: int = 0) -> Case:
         issue.append(f"add.s64 %y1, %desc, {images[1].descriptor(start_b + images[1].start(first_b)):#x};")
         issue += _instruction(product, step)
     expected = _expected(product, found.dense, b, factors)
+    first = _expected(product, found.dense[:, :b_depth], b[:, :b_depth], factors, 1)
     used = words.any(axis=(0, 1)).nonzero()[0]
     width = int(used[-1]) + 1 if len(used) else 0
-    case = Case(product, "", np.stack(shared), words[:, :, :width], expected)
+    case = Case(product, "", np.stack(shared), words[:, :, :width], expected, first)
     half = product.base_lane if is_half(product.m, ctas, product.weight_stationary, product.sparse) else None
     case.text = tensor_kernel(
         shared[0].size, width, issue, (_D, case.columns), ctas=ctas, half=half, target=product.target
@@ -216,7 +216,7 @@ def _instruction(product: Product, step: int) -> list[str]:
         column, _ = factor_place(product.scales.factors, step)
         lines.append(f"add.u32 %x3, %tm, {_SFA + column}; add.u32 %x4, %tm, {_SFB + column};")
         operands += ["[%x3]", "[%x4]"]
-    if product.disabled_lanes:
+    if product.disabled_lanes and step:
         names = [f"%x{8 + index}" for index in range(len(product.disabled_lanes))]
         lines += [f"mov.b32 {name}, {word:#x};" for name, word in zip(names, product.disabled_lanes, strict=True)]
         operands.append("{" + ", ".join(names) + "}")
@@ -242,10 +242,13 @@ def idesc(product: Product, step: int) -> int:
     return found
 
 
-def _expected(product: Product, a: Values, b: Values, factors: list[Values]) -> Values:
-    if factors:
-        a = a * np.repeat(factors[0], a.shape[1] // factors[0].shape[1], axis=1)
-        b = b * np.repeat(factors[1], b.shape[1] // factors[1].shape[1], axis=1)
+def _expected(product: Product, a: Values, b: Values, factors: list[Values], steps: int | None = None) -> Values:
+    if product.scales is not None:
+        count = product.scales.factors * (product.steps if steps is None else steps)
+        a, b = (
+            each * np.repeat(factor[:, :count], each.shape[1] // count, axis=1)
+            for each, factor in zip((a, b), factors, strict=True)
+        )
     b = b.copy()
     b[list(product.zero_columns)] = 0
     return (-1.0) ** (product.negate & 1) * (-1.0) ** (product.negate >> 1) * (a @ b.T)

@@ -9,6 +9,7 @@ import pytest
 from unit.sim.tensor_products import Product, Scales, build
 
 from tirx.ptx.ptxas import assemble
+from tirx.sim import SimError
 
 _1X, _2X = Scales("scale_vec::1X", 1), Scales("scale_vec::2X", 2)
 _B32 = Scales("block32", 2)
@@ -49,12 +50,131 @@ def test_block_scaled_sparse_swizzled_and_negated():
     _check(replace(_SCALED[6], sparse=True, swizzled=True, steps=4, negate=3))
 
 
-_FORMS = [
-    *(replace(product, sparse=True, n=64, steps=1) for product in _SCALED),
+_PAIRS = [
+    Product("f16", "f16", "f16", 256, 32, ctas=2),
+    Product("f16", "bf16", "bf16", 128, 48, ctas=2),
+    Product("f16", "f16", "f16", 128, 64, d="f16", ctas=2, sparse=True, base_lane=16),
+    Product("f16", "f16", "f16", 256, 16, ctas=2, sparse=True),
+    Product("tf32", "tf32", "tf32", 256, 32, ctas=2, sparse=True),
+    Product("tf32", "tf32", "tf32", 128, 16, ctas=2, sparse=True),
+    Product("f8f6f4", "e4m3", "e2m1", 128, 256, ctas=2, sparse=True),
+    Product("f8f6f4", "e3m2", "e5m2", 256, 80, ctas=2),
+    Product("i8", "s8", "u8", 256, 64, d="s32", ctas=2, sparse=True),
+    Product("i8", "u8", "s8", 128, 32, d="s32", ctas=2),
+]
+_SCALED_PAIRS = [
+    Product("mxf8f6f4", "e4m3", "e5m2", 256, 64, scales=_1X, steps=4, ctas=2),
+    Product("mxf8f6f4", "e5m2", "e2m3", 128, 176, scales=_1X, ctas=2),
+    Product("mxf4", "e2m1", "e2m1", 256, 16, scales=_2X, ctas=2),
+    Product("mxf4", "e2m1", "e2m1", 128, 128, scales=Scales("", 2), ctas=2),
+    Product("mxf4nvf4", "e2m1", "e2m1", 256, 256, scales=_B16, ctas=2),
+    Product("mxf4nvf4", "e2m1", "e2m1", 128, 96, scales=_4X, ctas=2),
 ]
 
 
-@pytest.mark.parametrize("product", _FORMS, ids=str)
+@pytest.mark.parametrize("in_tensor", [False, True], ids=["shared", "tensor"])
+@pytest.mark.parametrize("product", _PAIRS, ids=str)
+def test_pairs(product: Product, in_tensor: bool):
+    _check(replace(product, a_in_tensor_memory=in_tensor))
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("product", _SCALED_PAIRS, ids=str)
+def test_block_scaled_pairs(product: Product, sparse: bool):
+    product = replace(product, sparse=sparse)
+    if sparse and product.m == 128:
+        with pytest.raises(SimError, match="there is no shape M=128, N=.* of cta_group::2 with a sparse A"):
+            build(product).run()
+        return
+    _check(product)
+    _check(replace(product, a_in_tensor_memory=True), seed=1)
+
+
+@pytest.mark.parametrize("ctas", [1, 2])
+def test_disabled_lanes(ctas: int):
+    """The second step adds nothing to the rows of D in disabled lanes; words 4 to 7 are of the second CTA."""
+    words = (0x80000001, 0, 0xFFFF0000, 2, 0, 0x12345678, 0xFFFFFFFF, 4)[: 4 * ctas]
+    product = Product("f16", "f16", "f16", 128 * ctas, 32, ctas=ctas)
+    whole, masked = build(product), build(replace(product, disabled_lanes=words))
+    off = np.array([words[lane // 32] >> lane % 32 & 1 for lane in range(128 * ctas)], np.bool_)
+    assert np.array_equal(masked.run(), np.where(off[:, None], masked.first, whole.expected))
+    wrong = masked.text.replace("%x8, %x9", "%x9, %x8")
+    assert not np.array_equal(masked.run(wrong), masked.run())
+
+
+def test_disabled_lanes_of_a_layout_with_halves_of_columns():
+    """Layout B: lanes r and r + 64 have the halves of the columns of row r."""
+    words = (1, 0, 2, 0, 0, 0, 0, 4)
+    product = Product("f16", "f16", "f16", 128, 32, ctas=2)
+    masked = build(replace(product, disabled_lanes=words))
+    expected = masked.expected.copy()
+    expected[0, :16] = masked.first[0, :16]
+    expected[1, 16:] = masked.first[1, 16:]
+    expected[64 + 34, 16:] = masked.first[64 + 34, 16:]
+    assert np.array_equal(masked.run(), expected)
+
+
+@pytest.mark.parametrize(
+    ("product", "old", "new", "message"),
+    [
+        (Product("f16", "f16", "f16", 256, 32, ctas=2, disabled_lanes=(1,) * 8), ", %x15}", "}", "four for each CTA"),
+        (Product("f16", "f16", "f16", 128, 32, disabled_lanes=(1,) * 4), ", %x11}", ", %x11, %x12}", "for each CTA"),
+    ],
+)
+def test_number_of_disabled_lanes(product: Product, old: str, new: str, message: str):
+    case = build(product)
+    assert old in case.text
+    with pytest.raises(SimError, match=message):
+        case.run(case.text.replace(old, new))
+
+
+_WEIGHT_STATIONARY = [
+    Product("f16", "f16", "f16", 32, 128),
+    Product("f16", "bf16", "bf16", 64, 64),
+    Product("f16", "f16", "f16", 128, 128, d="f16"),
+    Product("tf32", "tf32", "tf32", 32, 64),
+    Product("tf32", "tf32", "tf32", 64, 128),
+    Product("f8f6f4", "e2m1", "e4m3", 64, 128),
+    Product("f8f6f4", "e5m2", "e2m3", 32, 64),
+    Product("i8", "s8", "u8", 32, 128, d="s32"),
+    Product("i8", "u8", "u8", 128, 64, d="s32"),
+]
+
+
+@pytest.mark.parametrize("in_tensor", [False, True], ids=["shared", "tensor"])
+@pytest.mark.parametrize("product", _WEIGHT_STATIONARY, ids=str)
+def test_weight_stationary_sparse(product: Product, in_tensor: bool):
+    _check(replace(product, weight_stationary=True, sparse=True, a_in_tensor_memory=in_tensor))
+
+
+@pytest.mark.parametrize("m", [32, 64, 128])
+def test_weight_stationary_sparse_with_zero_columns(m: int):
+    """Every sub-mask begins with two columns of B and then has three of every seven zero."""
+    mask = 1 << 39 | 2 << 40 | 3 << 48 | 0x02020202
+    # A sub-mask is of M columns, as N is 128.
+    zero = tuple(column for column in range(128) if (column % m + 2) % 7 >= 4)
+    product = Product("f16", "f16", "f16", m, 128, weight_stationary=True, sparse=True)
+    _check(replace(product, zero_mask=mask, zero_columns=zero))
+
+
+def test_weight_stationary_sparse_has_no_256_columns():
+    _check(Product("f16", "f16", "f16", 32, 256, weight_stationary=True, steps=1))
+    with pytest.raises(SimError, match="no shape M=32, N=256 of .ws with a sparse A"):
+        build(Product("f16", "f16", "f16", 32, 256, weight_stationary=True, sparse=True, steps=1)).run()
+
+
+_PTXAS = [
+    *(replace(product, sparse=True, n=64, steps=1) for product in _SCALED),
+    *(replace(product, steps=1) for product in _PAIRS),
+    replace(_SCALED_PAIRS[0], sparse=True),
+    replace(_SCALED_PAIRS[4], sparse=True, a_in_tensor_memory=True, n=64),
+    replace(_PAIRS[2], disabled_lanes=(1,) * 8),
+    replace(_WEIGHT_STATIONARY[0], weight_stationary=True, sparse=True, zero_mask=1 << 39),
+    replace(_WEIGHT_STATIONARY[3], weight_stationary=True, sparse=True, a_in_tensor_memory=True),
+]
+
+
+@pytest.mark.parametrize("product", _PTXAS, ids=str)
 def test_ptxas_accepts(product: Product):
     result = assemble(build(product).text, product.target)
     assert result.ok, result.stderr
