@@ -8,34 +8,69 @@ trait: unknown effects keep every pass from moving, merging or removing them.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string, width
-from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.arith import AddOp
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string
+from tirx.dialects.ptx.known_bits import known_bits
+from tirx.dialects.ptx.memory import LdOp, Space, StOp
 from tirx.tcgen05 import LegalityError, TmemOperand
 from tirx.tcgen05.check import Instruction, check_instruction
 from tirx.tcgen05.check_memory import Alloc, Cp, Shift
+from tirx.tcgen05.known_bits import KnownBits
 from tirx.tcgen05.tmem import CTA_GROUPS
 
 Value = SSAValue | Operation
 
+_MAX_TERMS = 64
+"""Sums that are looked through, one behind the other."""
+
 
 def immediate(value: SSAValue | None) -> int | None:
-    """The bits of an operand that is a `ptx.constant`, None for what is not known before the kernel runs."""
-    if value is not None and isinstance(op := value.owner, ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data & (1 << width(value.type)) - 1
-    return None
+    """The bits of an operand where all of them are known before the kernel runs."""
+    return None if value is None else known_bits(value).value
 
 
 def tmem_operand(address: SSAValue, offset: int = 0) -> TmemOperand:
-    """Lane and column of an address in tensor memory that is an immediate."""
-    value = immediate(address)
-    return TmemOperand() if value is None else TmemOperand(value + offset & 0xFFFF, value + offset >> 16)
+    """Lane and column of an address in tensor memory, as far as they are known.
+
+    The column counts from the start of an allocation where the address is a sum with what `tcgen05.alloc` wrote.
+    """
+    terms = list(_terms(address, _MAX_TERMS))
+    bases = [term for term in terms if allocation_of(term) is not None]
+    place = KnownBits.of(offset, 32)
+    for term in terms:
+        if term not in bases[:1]:
+            place += known_bits(term)
+    column, lane = place.extend(16, signed=False).value, place.shift_right(16, signed=False).value
+    allocation = allocation_of(bases[0]) if bases else None
+    return TmemOperand(column, lane, None if allocation is None else allocation.description.columns)
+
+
+def _terms(value: SSAValue, depth: int) -> Iterator[SSAValue]:
+    """The values that add up to a value."""
+    if isinstance(op := value.owner, AddOp) and depth:
+        yield from _terms(op.lhs, depth - 1)
+        yield from _terms(op.rhs, depth - 1)
+    else:
+        yield value
+
+
+def allocation_of(base: SSAValue) -> Tcgen05AllocOp | None:
+    """The allocation at `base`, where that is read from the slot that one allocation, and nothing else, writes."""
+    load = base.owner
+    if not isinstance(load, LdOp) or load.space.data is not Space.SHARED or load.offset.value.data:
+        return None
+    users = [use.operation for use in load.address.uses]
+    if any(isinstance(user, StOp) for user in users):
+        return None
+    writers = [user for user in users if isinstance(user, Tcgen05AllocOp)]
+    return writers[0] if len(writers) == 1 else None
 
 
 def require(check: Callable[[], None]) -> None:
@@ -266,7 +301,8 @@ class Tcgen05CpOp(CtaGroupOp):
             self.cta_group.value.data,
             place.lane,
             place.column,
-            descriptor=immediate(self.source),
+            place.allocated,
+            descriptor=known_bits(self.source),
         )
 
     def emit(self, reg: Names) -> str:
@@ -298,7 +334,7 @@ class Tcgen05ShiftOp(CtaGroupOp):
     @property
     def description(self) -> Shift:
         place = tmem_operand(self.taddr)
-        return Shift(place.lane, place.column, cta_group=self.cta_group.value.data)
+        return Shift(place.lane, place.column, place.allocated, cta_group=self.cta_group.value.data)
 
     def emit(self, reg: Names) -> str:
         return f"tcgen05.shift.{self.group}.down {address(reg, self.taddr)}"

@@ -57,6 +57,7 @@ def _access(op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, registers: int) -> L
         split=None if op.half_split_offset is None else op.half_split_offset.value.data,
         lane=place.lane,
         column=place.column,
+        allocated=place.allocated,
     )
 
 

@@ -1,7 +1,7 @@
 """`tcgen05.mma` and its variants. See PTX ISA, "TensorCore 5th Generation Matrix Multiply and Accumulate".
 
 Operands as in `tirx.dialects.ptx.tcgen05`. `ptxas` does not look at the values of descriptors and masks; the verifiers
-do where they are constants, by `tirx.tcgen05.check_mma`.
+do as far as their bits are known (`tirx.dialects.ptx.known_bits`), by `tirx.tcgen05.check_mma`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tirx.dialects.ptx.base import (
     values,
     vector,
 )
+from tirx.dialects.ptx.known_bits import known_bits
 from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op, immediate, tmem_operand
 from tirx.tcgen05 import KINDS, Mma, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_facts import MmaFacts
@@ -98,7 +99,7 @@ def _a_text(reg: Names, a: SSAValue) -> str:
 
 
 def _operand(a: SSAValue) -> SmemOperand | TmemOperand:
-    return tmem_operand(a) if a.type == i32 else SmemOperand(immediate(a))
+    return tmem_operand(a) if a.type == i32 else SmemOperand(known_bits(a))
 
 
 def _check_kind(op: PTXInstruction, kind: MmaKind, choices: Sequence[MmaKind]) -> None:
@@ -177,9 +178,10 @@ class Tcgen05MmaOp(CtaGroupOp):
             self.cta_group.value.data,
             sparse=self.sparse_metadata is not None,
             a=_operand(self.a),
-            b=SmemOperand(immediate(self.b)),
+            b=SmemOperand(known_bits(self.b)),
             d=tmem_operand(self.d),
             descriptor=immediate(self.idesc),
+            sparse_metadata=None if self.sparse_metadata is None else tmem_operand(self.sparse_metadata),
             collector_buffer=None if self.collector is None else "a",
             collector_usage=None if self.collector is None else self.collector.data.value,
             ashift=self.ashift is not None,
@@ -277,9 +279,12 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
             sparse=self.sparse_metadata is not None,
             scale_vector=None if self.scale_vector is None else self.scale_vector.data,
             a=_operand(self.a),
-            b=SmemOperand(immediate(self.b)),
+            b=SmemOperand(known_bits(self.b)),
             d=tmem_operand(self.d),
             descriptor=immediate(self.idesc),
+            sparse_metadata=None if self.sparse_metadata is None else tmem_operand(self.sparse_metadata),
+            scale_a=tmem_operand(self.scale_a),
+            scale_b=tmem_operand(self.scale_b),
             collector_buffer=None if self.collector is None else "a",
             collector_usage=None if self.collector is None else self.collector.data.value,
         )
@@ -372,11 +377,12 @@ class Tcgen05MmaWsOp(Tcgen05Op):
             ws=True,
             sparse=self.sparse_metadata is not None,
             a=_operand(self.a),
-            b=SmemOperand(immediate(self.b)),
+            b=SmemOperand(known_bits(self.b)),
             d=tmem_operand(self.d),
             descriptor=immediate(self.idesc),
             masked=mask is not None,
             mask=immediate(mask),
+            sparse_metadata=None if self.sparse_metadata is None else tmem_operand(self.sparse_metadata),
             collector_buffer=None if self.buffer is None else self.buffer.data,
             collector_usage=None if self.collector is None else self.collector.data.value,
         )

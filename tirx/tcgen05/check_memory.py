@@ -10,8 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tirx.ptx.targets import PtxVersion
-from tirx.tcgen05.rules import Finding, Rule, all_findings, bad_bits, choices, raise_first, unsupported
-from tirx.tcgen05.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.known_bits import KnownBits
+from tirx.tcgen05.rules import (
+    Finding,
+    Rule,
+    all_findings,
+    choices,
+    raise_first,
+    reason,
+    unless_one_is_legal,
+    unsupported,
+)
+from tirx.tcgen05.smem_descriptor import SmemDescriptor, meaningless, possible_descriptors
 from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, LANES
 from tirx.tcgen05.tmem_access import LD_SHAPES, THREADS, LdShape
 
@@ -106,6 +116,11 @@ class CpShape:
     last_lane: int = 0
 
     @property
+    def row_bytes(self) -> int:
+        """Bytes of one row, in shared memory as well: what is widened is padded there."""
+        return self.columns * 4
+
+    @property
     def multicast_choices(self) -> str:
         return choices(self.multicasts)
 
@@ -131,7 +146,7 @@ CP_SOURCES = ("b6x16_p32", "b4x16_p64")
 class Cp:
     """tcgen05.cp from shared memory. `multicast` and `source` (a format that is widened): None when left out; `lane`
     and `column`: of the address, the column counted from the start of an allocation of `allocated` columns;
-    `descriptor`: the K-major matrix descriptor, or its 64 bits."""
+    `descriptor`: the K-major matrix descriptor, or its 64 bits, as far as they are known."""
 
     shape: str
     multicast: str | None = None
@@ -142,11 +157,22 @@ class Cp:
     allocated: int | None = None
     target: str | None = None
     ptx: PtxVersion | None = None
-    descriptor: SmemDescriptor | int | None = None
+    descriptor: SmemDescriptor | KnownBits | int | None = None
 
     @property
     def row(self) -> CpShape | None:
         return CP_SHAPES.get(self.shape)
+
+    @property
+    def descriptor_reason(self) -> str | None:
+        """Why the descriptor does not serve the rows of this shape."""
+        if self.descriptor is None or self.row is None:
+            return None
+        k_bytes = self.row.row_bytes
+        return unless_one_is_legal(
+            reason(lambda possible=possible: possible.verify_place("K", k_bytes=k_bytes, target=self.target))
+            for possible in possible_descriptors(self.descriptor)
+        )
 
     @property
     def limit(self) -> int:
@@ -318,9 +344,16 @@ CP_RULES: tuple[Rule[Cp], ...] = (
     Rule[Cp](
         "cp-descriptor-bits",
         _SMEM,
-        lambda i: bad_bits(i.descriptor, SmemDescriptor.decode),
+        lambda i: meaningless(i.descriptor),
         "descriptor: {reason}",
         "encode it with SmemDescriptor",
+    ),
+    Rule[Cp](
+        "cp-descriptor",
+        _CP,
+        lambda i: i.descriptor_reason,
+        "descriptor: {reason}",
+        "start at the first byte of a row of a K-major layout",
     ),
     Rule[Cp](
         "cp-lane",

@@ -12,10 +12,11 @@ from tirx.ptx.targets import PtxVersion
 from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS, Kind
+from tirx.tcgen05.known_bits import KnownBits
 from tirx.tcgen05.packing import smem_packing
-from tirx.tcgen05.rules import choices, reason, result
+from tirx.tcgen05.rules import choices, reason, result, unless_one_is_legal
 from tirx.tcgen05.scale_factors import SCALE_FACTOR_IDS
-from tirx.tcgen05.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.smem_descriptor import SmemDescriptor, possible_descriptors
 from tirx.tcgen05.swizzle_modes import Major
 from tirx.tcgen05.tmem import COLUMNS, DataPath, data_path
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
@@ -32,12 +33,13 @@ takes the upper bits of an f32."""
 class SmemOperand:
     """An operand in shared memory. None where something is not known.
 
-    `descriptor`: the matrix descriptor, or its 64 bits. `rows`: rows of the tile (M of A, N of B) that the shared
-    memory of one CTA holds from the start address on. `dtype`, `major`: what lies there. `k`: stored elements along K
-    that the descriptor was made for. `container_bits`: what one element takes (see `SmemPacking`).
+    `descriptor`: the matrix descriptor, or its 64 bits, as far as they are known. `rows`: rows of the tile (M of A, N
+    of B) that the shared memory of one CTA holds from the start address on. `dtype`, `major`: what lies there. `k`:
+    stored elements along K that the descriptor was made for. `container_bits`: what one element takes (see
+    `SmemPacking`).
     """
 
-    descriptor: SmemDescriptor | int | None = None
+    descriptor: SmemDescriptor | KnownBits | int | None = None
     rows: int | None = None
     dtype: str | None = None
     major: Major | None = None
@@ -302,9 +304,12 @@ class MmaFacts:
 
     def descriptor_reason(self, operand: SmemOperand | None, which: str) -> str | None:
         """Why a shared-memory descriptor does not serve the operand that the instruction descriptor names."""
-        descriptor = None if operand is None else _decoded(operand.descriptor, SmemDescriptor.decode)
-        if descriptor is None or self.idesc is None:
+        if operand is None or operand.descriptor is None or self.idesc is None:
             return None
         dtype, major = (self.idesc.a, self.idesc.a_major) if which == "A" else (self.idesc.b, self.idesc.b_major)
-        k_bytes = self.bytes_of_k(stored_sparse=which == "A")
-        return reason(lambda: descriptor.verify(dtype, major, k_bytes=k_bytes, target=self.mma.target))
+        k_bytes, target = self.bytes_of_k(stored_sparse=which == "A"), self.mma.target
+
+        def refused(possible: SmemDescriptor) -> str | None:
+            return reason(lambda: possible.verify(dtype, major, k_bytes=k_bytes, target=target))
+
+        return unless_one_is_legal(map(refused, possible_descriptors(operand.descriptor)))

@@ -10,7 +10,7 @@ from tirx.tcgen05.block_scale import find_scale_vector
 from tirx.tcgen05.mma_facts import MmaFacts
 from tirx.tcgen05.rules import Rule, bad_bits, reason, unsupported
 from tirx.tcgen05.shapes import K96_TARGETS
-from tirx.tcgen05.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.smem_descriptor import meaningless
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask
 
 COLLECTOR_USAGES = ("fill", "use", "lastuse", "discard")
@@ -191,14 +191,14 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
     _Row(
         "a-descriptor-bits",
         _SMEM,
-        lambda i: None if i.a_smem is None else bad_bits(i.a_smem.descriptor, SmemDescriptor.decode),
+        lambda i: None if i.a_smem is None else meaningless(i.a_smem.descriptor),
         "descriptor of A: {reason}",
         "encode it with SmemDescriptor",
     ),
     _Row(
         "b-descriptor-bits",
         _SMEM,
-        lambda i: None if i.mma.b is None else bad_bits(i.mma.b.descriptor, SmemDescriptor.decode),
+        lambda i: None if i.mma.b is None else meaningless(i.mma.b.descriptor),
         "descriptor of B: {reason}",
         "encode it with SmemDescriptor",
     ),

@@ -90,6 +90,12 @@ def reason(check: Callable[[], object]) -> str | None:
     return None
 
 
+def unless_one_is_legal(reasons: Iterable[str | None]) -> str | None:
+    """Of what may be: why all of it is wrong (one reason), None where something is legal or nothing is left."""
+    found = list(reasons)
+    return None if None in found or not found else found[-1]
+
+
 def result(make: Callable[[], ResultT]) -> ResultT | None:
     """What a function returns, None when it raises LegalityError: another rule reports that."""
     try:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from tirx.tcgen05.dtypes import DType, find_dtype
 from tirx.tcgen05.errors import LegalityError
+from tirx.tcgen05.known_bits import KnownBits
+from tirx.tcgen05.rules import reason, result
 from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName, legal_modes
 
 ADDRESS_BYTES = 1 << 18
@@ -23,6 +25,7 @@ ABSOLUTE_LBO_BYTES = 48
 
 _CONSTANT = 0b001  # bits 46-48
 _MODE_OF_CODE: dict[int, SwizzleName] = {mode.code: name for name, mode in SWIZZLE_MODES.items()}
+_CHOICES = 0b111 << 61 | 1 << 52  # swizzle and LBO mode decide what the other fields mean
 _RESERVED = ((14, 2), (30, 2), (53, 8))  # (first bit, width), always zero on sm_100, sm_103 and sm_110
 
 
@@ -102,12 +105,16 @@ class SmemDescriptor:
         Source: PTX ISA "Shared memory descriptor", "Strides", and its table of types and major-ness.
         """
         element = find_dtype(dtype)
-        mode = SWIZZLE_MODES[self.swizzle]
         if self.swizzle not in (modes := legal_modes(element, major)):
             raise LegalityError(
                 f"{major}-major {element.name}: expected swizzle {', '.join(modes) or 'of K-major layouts only'}, "
                 f"got {self.swizzle}"
             )
+        self.verify_place(major, k_bytes=k_bytes, target=target)
+
+    def verify_place(self, major: Major, *, k_bytes: int | None = None, target: str | None = None) -> None:
+        """The part of `verify` that is not about the element type."""
+        mode = SWIZZLE_MODES[self.swizzle]
         if self.base_offset:
             raise LegalityError(
                 f"matrix base offset: expected 0, got {self.base_offset}; align the tile to {mode.base_alignment} bytes"
@@ -187,3 +194,26 @@ class SmemDescriptor:
             base_offset=value >> 49 & 0b111,
             lbo_absolute=bool(value >> 52 & 1),
         )
+
+
+def possible_descriptors(value: SmemDescriptor | KnownBits | int) -> tuple[SmemDescriptor, ...]:
+    """The descriptors that a value may be, as far as it matters: one for each choice of the swizzle and the LBO mode.
+
+    Bits that are not known have their constant value, or are 0: no address and no offset breaks fewer rules. None of
+    them where no choice of the unknown bits has a meaning, which `meaningless` explains.
+    """
+    if isinstance(value, SmemDescriptor):
+        return (value,)
+    found = (result(lambda word=word: SmemDescriptor.decode(word)) for word in _words(value))
+    return tuple(descriptor for descriptor in found if descriptor is not None)
+
+
+def meaningless(value: SmemDescriptor | KnownBits | int | None) -> str | None:
+    """Why a value is no descriptor, whatever its unknown bits are; None if it may be one."""
+    if value is None or isinstance(value, SmemDescriptor) or possible_descriptors(value):
+        return None
+    return reason(lambda: SmemDescriptor.decode(_words(value)[-1]))
+
+
+def _words(value: KnownBits | int) -> list[int]:
+    return [value] if isinstance(value, int) else list(value.choices(_CHOICES, fill=_CONSTANT << 46))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tirx.tcgen05 import LD_SHAPES, LegalityError
+from tirx.tcgen05 import LD_SHAPES, LegalityError, SmemDescriptor
 from tirx.tcgen05.check_memory import (
     ALLOC_RULES,
     CP_RULES,
@@ -124,6 +124,27 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
     "cp-descriptor-bits": (
         [(Cp("128x256b", descriptor=0), "descriptor: bits 46-48: expected 0b001, got 0b000")],
         [Cp("128x256b", descriptor=0x4000404000010000)],
+    ),
+    "cp-descriptor": (
+        [
+            (
+                Cp("128x256b", descriptor=SmemDescriptor(112, None, 1024, "128B")),
+                "descriptor: start address: expected 32 bytes of K within one 128-byte row of .*, got byte 112",
+            ),
+            (
+                Cp("4x256b", descriptor=SmemDescriptor(128, None, 1024, "128B")),
+                "expected the first 128 bytes of a 1024-byte pattern",
+            ),
+            (Cp("128x128b", descriptor=SmemDescriptor(0, None, 1024, "128B", 1)), "matrix base offset: expected 0"),
+            (
+                Cp("128x128b", descriptor=SmemDescriptor(0, 0, 1024, "128B", lbo_absolute=True)),
+                "absolute LBO: expected 48 bytes of K .*, got 16",
+            ),
+        ],
+        [
+            Cp("128x128b", descriptor=SmemDescriptor(112, None, 1024, "128B")),
+            Cp("128x256b", descriptor=SmemDescriptor(16, 16, 128, "none")),
+        ],
     ),
     "cp-lane": (
         [

@@ -1,0 +1,106 @@
+"""What the instructions that compute a register tell of its bits.
+
+Addresses are known no further than their alignment; arguments of blocks, loads and special registers are not known.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import SSAValue
+
+from tirx.dialects.ptx.arith import (
+    AddOp,
+    AndOp,
+    DivOp,
+    MadLoOp,
+    MulLoOp,
+    MulWideOp,
+    NegOp,
+    NotOp,
+    OrOp,
+    RemOp,
+    SelpOp,
+    ShlOp,
+    ShrOp,
+    SubOp,
+    XorOp,
+)
+from tirx.dialects.ptx.base import is_float, width
+from tirx.dialects.ptx.conversion import CvtOp, MovOp, PackOp, UnpackOp
+from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
+from tirx.tcgen05.known_bits import KnownBits
+
+_MAX_DEPTH = 64
+"""Instructions that are looked through, one behind the other."""
+
+
+def known_bits(value: SSAValue, depth: int = _MAX_DEPTH) -> KnownBits:
+    """The bits of a register that are the same whenever the kernel runs."""
+    bits = width(value.type)
+    return KnownBits(bits) if depth == 0 or is_float(value.type) else _derive(value, bits, depth - 1)
+
+
+def _derive(value: SSAValue, bits: int, depth: int) -> KnownBits:
+    def of(operand: SSAValue) -> KnownBits:
+        return known_bits(operand, depth)
+
+    match op := value.owner:
+        case ConstantOp(value=IntegerAttr() as constant):
+            return KnownBits.of(constant.value.data, bits)
+        case SharedAllocOp():
+            return KnownBits(bits, op.align.data - 1 & (1 << bits) - 1)
+        case AndOp():
+            return of(op.lhs) & of(op.rhs)
+        case OrOp():
+            return of(op.lhs) | of(op.rhs)
+        case XorOp():
+            return of(op.lhs) ^ of(op.rhs)
+        case AddOp():
+            return of(op.lhs) + of(op.rhs)
+        case SubOp():
+            return of(op.lhs) - of(op.rhs)
+        case MulLoOp():
+            return of(op.lhs) * of(op.rhs)
+        case MadLoOp():
+            return of(op.a) * of(op.b) + of(op.c)
+        case NotOp():
+            return ~of(op.operand)
+        case NegOp():
+            return KnownBits.of(0, bits) - of(op.operand)
+        case MulWideOp():
+            signed = op.unsigned is None
+            return of(op.lhs).extend(bits, signed=signed) * of(op.rhs).extend(bits, signed=signed)
+        case ShlOp() if (amount := _shift(of(op.amount), bits)) is not None:
+            return of(op.value) << amount
+        case ShrOp() if (amount := _shift(of(op.amount), bits)) is not None:
+            return of(op.value).shift_right(amount, signed=op.unsigned is None)
+        case DivOp() if (power := _power_of_two(op, of(op.rhs))) is not None:
+            return of(op.lhs).shift_right(power, signed=False)
+        case RemOp() if (power := _power_of_two(op, of(op.rhs))) is not None:
+            return of(op.lhs) & KnownBits.of((1 << power) - 1, bits)
+        case SelpOp():
+            return of(op.on_true).join(of(op.on_false))
+        case CvtOp() if not is_float(op.operand.type):
+            return of(op.operand).extend(bits, signed=op.unsigned is None)
+        case MovOp():
+            return of(op.operand)
+        case PackOp():
+            low, high = (of(half).extend(bits, signed=False) for half in (op.low, op.high))
+            return low | high << bits // 2
+        case UnpackOp():
+            whole = of(op.operand)
+            half = whole if value is op.results[0] else whole.shift_right(bits, signed=False)
+            return half.extend(bits, signed=False)
+        case _:
+            return KnownBits(bits)
+
+
+def _shift(amount: KnownBits, bits: int) -> int | None:
+    """A known shift amount; greater ones than the width are clamped (PTX ISA, "shl" and "shr")."""
+    return None if amount.value is None else min(amount.value, bits)
+
+
+def _power_of_two(op: DivOp | RemOp, divisor: KnownBits) -> int | None:
+    """The exponent of what an unsigned integer is divided by, None for other divisions."""
+    value = divisor.value
+    return value.bit_length() - 1 if op.unsigned is not None and value and value & value - 1 == 0 else None

@@ -1,0 +1,401 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+// Descriptors that are computed: every bit that is known is looked at, whatever the others are.
+
+ptx.entry @constant_bits(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4611686293305360384 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, got 0b000; encode it with SmemDescriptor [a-descriptor-bits]}}
+  ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @reserved_bits(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4620763861304279040 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: bits 53-60: expected 0, got 0x1; encode it with SmemDescriptor [a-descriptor-bits]}}
+  ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @swizzle_code(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 6917599671263232000 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: bits 61-63: expected a swizzle mode [0, 1, 2, 4, 6], got 3; encode it with SmemDescriptor [a-descriptor-bits]}}
+  ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @swizzle_of_another_type(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 2305913515413602304 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: K-major f16: expected swizzle none, 32B, 64B, 128B, got 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @base_offset(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4613445511909801984 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: matrix base offset: expected 0, got 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+// The tile is aligned, so that the place in its swizzle pattern is known.
+
+ptx.entry @past_the_row(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4611756662049538048 : i64
+  %base = ptx.or %wide, %fields : i64
+  %step = ptx.constant 7 : i64
+  %a = ptx.add %base, %step : i64
+  // expected-error@+1 {{descriptor of A: start address: expected 32 bytes of K within one 128-byte row of swizzle 128B, got byte 112 of a row; nearest is byte 96; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @another_row(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4611756662049538048 : i64
+  %base = ptx.or %wide, %fields : i64
+  %step = ptx.constant 8 : i64
+  %a = ptx.add %base, %step : i64
+  // expected-error@+1 {{descriptor of A: start address: expected the first 128 bytes of a 1024-byte pattern of swizzle 128B, got 128; nearest is 0; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @inside_an_mn_major_atom(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136347664 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4611756662083026944 : i64
+  %base = ptx.or %wide, %fields : i64
+  %step = ptx.constant 2 : i64
+  %a = ptx.add %base, %step : i64
+  // expected-error@+1 {{descriptor of A: start address: expected the start (MN-major) of a 1024-byte pattern of swizzle 128B, got 32; nearest is 0; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+// A sparse product reads 64 bytes of a row of B.
+
+ptx.entry @narrow_swizzle(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314900 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant -4611615580963667968 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of B: swizzle 32B: expected at most 32 bytes of K, got 64; a wider swizzle reads more; give B a canonical layout of its type and major-ness [b-descriptor]}}
+  ptx.tcgen05.mma f16 %d, %b, %base, %i, %p cta_group 1 sparse_metadata %d : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @half_an_atom(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136349968 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 2305913515413602304 : i64
+  %base = ptx.or %wide, %fields : i64
+  %step = ptx.constant 1 : i64
+  %a = ptx.add %base, %step : i64
+  // expected-error@+1 {{descriptor of A: start address: expected a multiple of the 32-byte atom of swizzle 128B_base32B, got 16; nearest is 0; encode it with SmemDescriptor [a-descriptor-bits]}}
+  ptx.tcgen05.mma tf32 %d, %a, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+// The absolute LBO mode, bit 52: 128-byte swizzle, K-major, base offset 0, the 48 bytes of K = 96, sm_103a only.
+
+ptx.entry @absolute_lbo_of_another_swizzle(d : u32, b : u64) target("sm_103a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant -2002779008 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant -9218797793596932096 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected swizzle 128B (16-byte atoms), got 64B; encode it with SmemDescriptor [a-descriptor-bits]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %base, %b, %i, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @absolute_lbo_and_base_offset(d : u32, b : u64) target("sm_103a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant -2002779008 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4616823211638652928 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected matrix base offset 0, got 1; encode it with SmemDescriptor [a-descriptor-bits]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %base, %b, %i, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @absolute_lbo_of_k64(d : u32, b : u64) target("sm_103a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 144704640 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4616260261685231616 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected 48 bytes of K (K = 96 of 4-bit elements), got 32; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %base, %b, %i, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @absolute_lbo_of_mn_major(d : u32, b : u64) target("sm_103a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136347664 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4616260261685231616 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected a K-major operand, got MN-major; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @absolute_lbo_off_its_pattern(d : u32, b : u64) target("sm_103a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant -2002779008 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4616260261685297152 : i64
+  %base = ptx.or %wide, %fields : i64
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected the second data chunk aligned to 1024 bytes, got 2064; nearest is 2048; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %base, %b, %i, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @copied_rows(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4611756662049538048 : i64
+  %base = ptx.or %wide, %fields : i64
+  %step = ptx.constant 7 : i64
+  %a = ptx.add %base, %step : i64
+  // expected-error@+1 {{descriptor: start address: expected 32 bytes of K within one 128-byte row of swizzle 128B, got byte 112 of a row; nearest is byte 96; start at the first byte of a row of a K-major layout [cp-descriptor]}}
+  ptx.tcgen05.cp "128x256b" %d, %a cta_group 1
+  ptx.ret
+}
+
+// -----
+
+// An add that leaves its field.
+
+ptx.entry @unmasked_address(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4611756662049538048 : i64
+  %base = ptx.or %wide, %fields : i64
+  %step = ptx.constant 70368744177664 : i64
+  %a = ptx.add %base, %step : i64
+  // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, got 0b010; encode it with SmemDescriptor [a-descriptor-bits]}}
+  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @either_is_wrong(d : u32, b : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %four = ptx.constant 4 : i32
+  %units = ptx.shr unsigned %tile, %four : i32
+  %field = ptx.constant 16383 : i32
+  %start = ptx.and %units, %field : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4620763861304279040 : i64
+  %base = ptx.or %wide, %fields : i64
+  %two = ptx.constant 2 : i64
+  %second = ptx.add %base, %two : i64
+  %either = ptx.selp %p, %base, %second : i64
+  // expected-error@+1 {{descriptor of A: bits 53-60: expected 0, got 0x1; encode it with SmemDescriptor [a-descriptor-bits]}}
+  ptx.tcgen05.mma f16 %d, %either, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+// Halves that are put together.
+
+ptx.entry @halves(d : u32, b : u64, s : u32) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %b = ptx.ld.param @b : i64
+  %low = ptx.ld.param @s : i32
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %high = ptx.constant 1073742080 : i32
+  %a = ptx.pack %low, %high : i32 -> i64
+  // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, got 0b000; encode it with SmemDescriptor [a-descriptor-bits]}}
+  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  ptx.ret
+}
