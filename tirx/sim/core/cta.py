@@ -15,6 +15,7 @@ from tirx.sim.core.types import Array, Mask, RegisterFile
 from tirx.sim.errors import SimError
 from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_BASE
 from tirx.sim.memory.segment import Segment
+from tirx.sim.tensor.collectors import Collectors
 from tirx.sim.tensor.memory import TensorMemory
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Cta:
         local = -(-program.local_bytes // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT
         self.local = Segment(np.zeros(local * count, np.uint8), "local memory")
         self.local_bytes = self.local.data.reshape(count, local)
+        self.collectors = Collectors()
         self.tensor = TensorMemory(self.monitor, rank, launch.observed)
         self.barriers = CtaBarriers(self.thread_count, self.monitor, launch.made_progress)
         self.warp_barriers = [WarpBarriers(self.monitor, launch.made_progress) for _ in range(warps)]

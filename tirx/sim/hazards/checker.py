@@ -182,9 +182,16 @@ class Checker(Monitor):
         self._tensor[rank].store(lanes, columns, threads, what)
 
     def tensor_async_read(
-        self, rank: int, lanes: Array, columns: Array, thread: int, what: str, shape: int | None = None
+        self,
+        rank: int,
+        lanes: Array,
+        columns: Array,
+        thread: int,
+        what: str,
+        shape: int | None = None,
+        kind: TensorAccess = "mma",
     ) -> None:
-        self._tensor[rank].async_read(lanes, columns, thread, what, shape)
+        self._tensor[rank].async_read(lanes, columns, thread, kind, what, shape)
 
     def tensor_async_write(
         self, rank: int, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int = 0

@@ -8,7 +8,7 @@ from tirx.sim.core.types import Array
 
 # What a thread may rely on, to be handed from releasing to acquiring threads; None when nothing is checked.
 Snapshot: TypeAlias = "Array | None"
-TensorAccess: TypeAlias = Literal["mma", "cp", "st"]
+TensorAccess: TypeAlias = Literal["mma", "cp", "cp.4x256b", "shift"]
 
 
 class Monitor:
@@ -129,9 +129,16 @@ class Monitor:
         """tcgen05.st"""
 
     def tensor_async_read(
-        self, rank: int, lanes: Array, columns: Array, thread: int, what: str, shape: int | None = None
+        self,
+        rank: int,
+        lanes: Array,
+        columns: Array,
+        thread: int,
+        what: str,
+        shape: int | None = None,
+        kind: TensorAccess = "mma",
     ) -> None:
-        """Cells read by tcgen05.mma, cp or shift; `shape` is that of the accumulator, for pipelined MMAs."""
+        """Cells read by tcgen05.mma or shift; `shape` is that of the accumulator, for pipelined MMAs."""
 
     def tensor_async_write(
         self, rank: int, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int = 0

@@ -9,6 +9,7 @@ import numpy as np
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.monitor import TensorAccess
 from tirx.sim.tensor.data_path import COLUMNS, LANES
 
 _WARP = 32
@@ -21,9 +22,21 @@ class Writer(enum.IntEnum):
     MMA = 1
     COPY = 2
     STORE = 3
+    SHIFT = 4
 
 
-_KINDS = {"mma": Writer.MMA, "cp": Writer.COPY, "st": Writer.STORE}
+_ASYNC = (Writer.MMA, Writer.COPY, Writer.SHIFT)
+_KINDS: dict[TensorAccess, Writer] = {
+    "mma": Writer.MMA, "cp": Writer.COPY, "cp.4x256b": Writer.COPY, "shift": Writer.SHIFT,
+}  # fmt: skip
+# What executes behind a write without waiting for it (section 9.7.16.6.2). A copy over what a copy wrote is not in the
+# list of the ISA, but programs reload scale factors so while products are in flight.
+_PIPELINES: dict[TensorAccess, tuple[Writer, ...]] = {
+    "mma": (Writer.MMA, Writer.COPY, Writer.SHIFT),
+    "cp": (Writer.COPY,),
+    "cp.4x256b": (Writer.COPY, Writer.SHIFT),
+    "shift": (Writer.MMA,),
+}
 
 
 def _cells(dtype: type[np.generic]) -> Array:
@@ -53,11 +66,13 @@ class TensorShadow:
         lanes, columns = np.mgrid[0:LANES, column : column + count]
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
-        is_mma = (kind == Writer.MMA) | (kind == Writer.COPY)
+        is_mma = np.isin(kind, _ASYNC)
         done = known[Row.TENSOR_DONE, thread]
         reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
         if (is_mma & (done[writer] < time)).any() or ((read > 0) & (done[reader] < read)).any():
-            raise SimError("tcgen05.dealloc of columns that a tcgen05.mma or cp may use: no commit was waited for")
+            raise SimError(
+                "tcgen05.dealloc of columns that a tcgen05.mma, cp or shift may use: no commit was waited for"
+            )
         loader, loaded = self._reader[lanes, columns], self._read_time[lanes, columns]
         unstored = (kind == Writer.STORE) & (known[Row.STORED, thread, writer] < time)
         unloaded = (loaded > 0) & (known[Row.LOADED, thread, loader] < loaded)
@@ -73,12 +88,12 @@ class TensorShadow:
         self._require_written(lanes, columns, what)
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
-        is_mma = (kind == Writer.MMA) | (kind == Writer.COPY)
+        is_mma = np.isin(kind, _ASYNC)
         self._refuse(
             is_mma & (known[Row.TENSOR_DONE, threads, writer] < time),
             lanes,
             columns,
-            f"{what} of the result of a tcgen05.mma or cp before a commit was waited for",
+            f"{what} of the result of a tcgen05.mma, cp or shift before a commit was waited for",
         )
         is_store = kind == Writer.STORE
         self._refuse(
@@ -100,14 +115,14 @@ class TensorShadow:
     def store(self, lanes: Array, columns: Array, threads: Array, what: str) -> None:
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
-        is_mma = (kind == Writer.MMA) | (kind == Writer.COPY)
+        is_mma = np.isin(kind, _ASYNC)
         reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
         done = known[Row.TENSOR_DONE]
         self._refuse(
             (is_mma & (done[threads, writer] < time)) | ((read > 0) & (done[threads, reader] < read)),
             lanes,
             columns,
-            f"{what} to cells of a tcgen05.mma or cp that was not waited for",
+            f"{what} to cells of a tcgen05.mma, cp or shift that was not waited for",
         )
         self._refuse(
             (kind == Writer.STORE) & _other_warp(threads, writer) & (known[Row.STORED, threads, writer] < time),
@@ -120,20 +135,24 @@ class TensorShadow:
 
     # tcgen05.mma, cp and shift
 
-    def async_read(self, lanes: Array, columns: Array, thread: int, what: str, shape: int | None) -> None:
+    def async_read(
+        self, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int | None
+    ) -> None:
         self._require_written(lanes, columns, what)
-        self._behind_writes(lanes, columns, thread, what, shape)
+        self._behind_writes(lanes, columns, thread, kind, what, shape)
         self._async_reader[lanes, columns], self._async_time[lanes, columns] = thread, self._clocks.now
 
-    def async_write(self, lanes: Array, columns: Array, thread: int, kind: str, what: str, shape: int) -> None:
-        self._behind_writes(lanes, columns, thread, what, shape)
+    def async_write(self, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int) -> None:
+        self._behind_writes(lanes, columns, thread, kind, what, shape or None)
         self._behind_loads(lanes, columns, np.full(lanes.shape, thread), what)
         self._wrote(lanes, columns, thread, _KINDS[kind], shape)
 
-    def _behind_writes(self, lanes: Array, columns: Array, thread: int, what: str, shape: int | None) -> None:
+    def _behind_writes(
+        self, lanes: Array, columns: Array, thread: int, access: TensorAccess, what: str, shape: int | None
+    ) -> None:
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
-        is_mma, is_store = (kind == Writer.MMA) | (kind == Writer.COPY), kind == Writer.STORE
+        is_mma, is_store = np.isin(kind, _ASYNC), kind == Writer.STORE
         self._refuse(
             is_store & (known[Row.STORED, thread, writer] < time),
             lanes,
@@ -148,13 +167,18 @@ class TensorShadow:
             f"{what} after a write by another thread, without tcgen05.fence::before_thread_sync there and "
             "::after_thread_sync here",
         )
+        unfinished = known[Row.TENSOR_DONE, thread, writer] < time
+        self._refuse(
+            is_mma & ~np.isin(kind, _PIPELINES[access]) & unfinished,
+            lanes,
+            columns,
+            f"{what} after a tcgen05.mma, cp or shift that it is in no pipeline with: no commit was waited for",
+        )
         if shape is None:
             return
         # Only MMAs of one shape and accumulator are in a pipeline.
         self._refuse(
-            (kind == Writer.MMA)
-            & (self._shape[lanes, columns] != shape)
-            & (known[Row.TENSOR_DONE, thread, writer] < time),
+            (kind == Writer.MMA) & (self._shape[lanes, columns] != shape) & unfinished,
             lanes,
             columns,
             f"{what}, which is the accumulator of a tcgen05.mma of another shape that was not waited for",

@@ -178,6 +178,17 @@ def fused_function(asked: Operation) -> Ternary:
 # Minimum, maximum, signs
 
 
+def extremum_of(a: Array, b: Array, *, smaller: bool, propagate: bool) -> Array:
+    """The smaller or the larger of floating-point numbers; of a number and a NaN the number, unless `propagate`."""
+    # -0 is less than +0.
+    first = (a < b) | ((a == b) & np.signbit(a)) if smaller else (a > b) | ((a == b) & ~np.signbit(a))
+    result = np.where(first, a, b)
+    result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
+    if propagate:
+        result = np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
+    return result.astype(a.dtype)
+
+
 def extremum(decoder: Decoder) -> Step:
     """min and max of floating-point types, of two or (sm_100) three operands"""
     propagate, swap_sign = decoder.flag("NaN"), decoder.flag("xorsign")
@@ -192,13 +203,7 @@ def extremum(decoder: Decoder) -> Step:
         sign = np.signbit(a) ^ np.signbit(b)
         if magnitude:
             a, b = np.abs(a), np.abs(b)
-        # -0 is less than +0.
-        first = (a < b) | ((a == b) & np.signbit(a)) if smaller else (a > b) | ((a == b) & ~np.signbit(a))
-        result = np.where(first, a, b)
-        result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
-        if propagate:
-            result = np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
-        result = result.astype(a.dtype)
+        result = extremum_of(a, b, smaller=smaller, propagate=propagate)
         if asked.element is F64:
             result = propagated(result, result)
         return np.where(sign, -np.abs(result), np.abs(result)).astype(a.dtype) if swap_sign else result

@@ -95,6 +95,7 @@ class Program:
     """
 
     name: str
+    target: str
     code: list[Op]
     register_counts: dict[int, int]
     watched: tuple[str, ...]  # names of the watched registers, by state row

@@ -42,6 +42,7 @@ def link(module: Module, entry_name: str, dynamic_shared: int = 0, *, check: boo
         linker = _Linker(symbols, functions)
     program = Program(
         name=entry_name,
+        target=symbols.target,
         code=linker.code,
         register_counts=symbols.register_counts,
         watched=tuple(register.name for register, _ in watched),

@@ -50,6 +50,7 @@ class Symbols:
 
     def __init__(self, module: Module, functions: list[Function], dynamic_shared: int):
         self.module = module
+        self.target = module.target.split(",")[0].strip()
         self.functions = functions
         self.global_memory = FlatMemory("global", GLOBAL_BASE)
         self.const_memory = FlatMemory("const", CONST_BASE)

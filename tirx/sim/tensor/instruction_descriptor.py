@@ -41,9 +41,11 @@ KINDS = {
 }
 NARROW = ("e2m3", "e3m2", "e2m1")  # types of less than 8 bits
 _SELECTING = ("f16", "tf32")  # kinds with a sparsity selector
-# Reserved fields: lowest bit and width. Bit 31 of block-scaled kinds is K = 96, which sm_100a does not have.
+# Reserved fields: lowest bit and width.
 _RESERVED = ((6, 1), (23, 1), (29, 1))
-_RESERVED_SCALED = ((3, 1), (6, 1), (24, 3), (31, 1))
+_RESERVED_SCALED = ((3, 1), (6, 1), (24, 3))
+_LONG_DEPTH = 96  # K of 4-bit kinds with bit 31, where the target has it
+_LONG_TARGETS = ("sm_103a",)
 _MAX_SHIFTS = (0, 8, 16, 32)
 _WEIGHT_STATIONARY = ((32, 64, 128), (64, 128, 256))
 _MAX_SPARSE_WEIGHT_STATIONARY = 128  # N
@@ -57,7 +59,8 @@ class InstructionDescriptor:
     The decoded fields; `transpose` means MN-major.
 
     `scale` is the type of the scale factors, and `scale_ids` (A, B) are the bytes of a word where they start.
-    `selector` is the column of the metadata of a `sparse` A.
+    `selector` is the column of the metadata of a `sparse` A. `depth` elements of A along K are stored: all, or of a
+    sparse A half.
     """
 
     kind: Kind
@@ -76,11 +79,7 @@ class InstructionDescriptor:
     scale_ids: tuple[int, int] = (0, 0)
     sparse: bool = False
     selector: int = 0
-
-    @property
-    def depth(self) -> int:
-        """Elements of A along K that are stored: all, or of a sparse A half."""
-        return self.kind.depth
+    depth: int = 0
 
     @property
     def b_depth(self) -> int:
@@ -89,7 +88,7 @@ class InstructionDescriptor:
 
 
 def decode_instruction_descriptor(
-    bits: int, kind_name: str, weight_stationary: bool, sparse: bool, pair: bool
+    bits: int, kind_name: str, weight_stationary: bool, sparse: bool, pair: bool, target: str
 ) -> InstructionDescriptor:
     """
     The fields of a 32-bit descriptor for an instruction that is `sparse` and of a `pair` if its opcode says so.
@@ -120,6 +119,11 @@ def decode_instruction_descriptor(
         illegal(f"type code {bits_at(4, 2)} of D, expected one of {kind.results}")
     if kind.scales and bits_at(23, 1) not in kind.scales:
         illegal(f"type code {bits_at(23, 1)} of the scale factors (bit 23), expected one of {kind.scales}")
+    is_long = bool(kind.scales) and bool(bits_at(31, 1))
+    if is_long and (kind.element or sparse):
+        illegal("bit 31 must be zero, as K = 96 is for dense 4-bit kinds")
+    if is_long and target not in _LONG_TARGETS:
+        illegal(f"K = {_LONG_DEPTH} (bit 31) exists on {', '.join(_LONG_TARGETS)}, not on {target}")
     a, b = types
     decoded = InstructionDescriptor(
         kind=kind,
@@ -138,6 +142,7 @@ def decode_instruction_descriptor(
         scale_ids=(bits_at(29, 2), bits_at(4, 2)) if kind.scales else (0, 0),
         sparse=sparse,
         selector=bits_at(0, 2),
+        depth=_LONG_DEPTH if is_long else kind.depth,
     )
     problem = _problem(decoded, weight_stationary, pair)
     if problem:
@@ -170,8 +175,9 @@ def _problem(decoded: InstructionDescriptor, weight_stationary: bool, pair: bool
 
 
 def _pair_shape_exists(decoded: InstructionDescriptor) -> bool:
-    # Block-scaled kinds with a sparse A have no M = 128.
-    if decoded.m not in ((256,) if decoded.kind.scales and decoded.sparse else (128, 256)):
+    # Block-scaled kinds with a sparse A, or with K = 96, have no M = 128.
+    only_256 = decoded.kind.scales and (decoded.sparse or decoded.depth == _LONG_DEPTH)
+    if decoded.m not in ((256,) if only_256 else (128, 256)):
         return False
     step = 32 if decoded.kind.name == "i8" or (decoded.transpose_b and decoded.kind.element == 1) else 16
     return step <= decoded.n <= 256 and decoded.n % step == 0

@@ -10,6 +10,8 @@ from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.numerics.products import product
+from tirx.sim.tensor.collectors import Collected
+from tirx.sim.tensor.copies import SHIFTED_LANES, shift_rows
 from tirx.sim.tensor.data_path import LANES, DataPath, data_path
 from tirx.sim.tensor.instruction_descriptor import KINDS, InstructionDescriptor, decode_instruction_descriptor
 from tirx.sim.tensor.operands import shared_operand, tensor_operand
@@ -21,12 +23,34 @@ _KIND_NUMBERS = {name: number for number, name in enumerate(KINDS)}
 
 
 @dataclass(frozen=True, slots=True)
+class MmaForm:
+    """
+    What the opcode says.
+
+    `pair` is cta_group::2: every address is of both CTAs. `block`: elements of a dense A that share a scale factor, 0
+    if the kind has none. `collector` is the buffer that `usage` is about.
+    """
+
+    kind: str
+    weight_stationary: bool
+    sparse: bool
+    pair: bool
+    block: int
+    ashift: bool
+    collector: str
+    usage: str
+
+    @property
+    def name(self) -> str:
+        return f"tcgen05.mma{'.ws' if self.weight_stationary else ''}{'.sp' if self.sparse else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class MmaOperands:
     """
     The run-time values of an instruction: `d`, `a` (if `a_in_tensor_memory`) are tensor memory addresses.
 
-    `scale_factors` are those of A and of B, each for `block` elements along K; `metadata` makes A sparse. All of them
-    are in tensor memory. `pair` is cta_group::2: every address is of both CTAs.
+    `scale_factors` are those of A and of B, and `metadata` makes A sparse. All of them are in tensor memory.
     """
 
     d: int
@@ -38,36 +62,37 @@ class MmaOperands:
     zero_mask: int | None = None
     disabled_lanes: tuple[int, ...] | None = None
     scale: int | None = None
-    block: int = 0
     scale_factors: tuple[int, int] | None = None
     metadata: int | None = None
-    pair: bool = False
 
 
-def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operands: MmaOperands) -> None:
+def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> None:
     """
     D = A * B^T (+ D): the product in float64, rounded once to D's type.
 
     `thread` is the issuing one (index in the cluster).
     """
-    sparse = operands.metadata is not None
-    what = f"tcgen05.mma{'.ws' if weight_stationary else ''}{'.sp' if sparse else ''}"
-    fields = decode_instruction_descriptor(operands.descriptor, kind, weight_stationary, sparse, operands.pair)
-    ctas = cta.pair if operands.pair else (cta,)
+    what = form.name
+    fields = decode_instruction_descriptor(
+        operands.descriptor, form.kind, form.weight_stationary, form.sparse, form.pair, cta.launch.program.target
+    )
+    ctas = cta.pair if form.pair else (cta,)
     if ctas[0] is not cta:
         raise SimError(f"{what} with cta_group::2: expected the CTA of even rank to issue it, not CTA {cta.rank}")
-    path = data_path(fields.m, weight_stationary=weight_stationary, pair=operands.pair, sparse=sparse)
+    path = data_path(fields.m, weight_stationary=form.weight_stationary, pair=form.pair, sparse=form.sparse)
     base_lane = operands.d >> 16
     path.check_lane(base_lane)
     a = np.concatenate([_a(each, thread, operands, fields, path, what) for each in ctas])
-    b, zero = _b(ctas, thread, operands, fields, what)
+    b, zero, shift = _b(ctas, thread, operands, fields, what)
+    collected = _collected(form, operands, fields, a, b, zero, shift)
+    ctas[0].collectors.apply(form.collector, form.usage, collected, what)
     if operands.scale_factors is not None:
-        _scale(ctas, thread, operands, fields, path, a, b, what)
+        _scale(ctas, thread, form, operands, fields, path, a, b)
     b[zero] = 0.0
     a = -a if fields.negate_a else a
     b = -b if fields.negate_b else b
 
-    shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[kind]) << 1 | int(weight_stationary)
+    shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
     cta.launch.observed.multiplied(a, b)
     fresh = np.split(product(a, b), len(ctas))
     words = operands.disabled_lanes or (0,) * (4 * len(ctas))
@@ -84,7 +109,33 @@ def tensor_mma(cta: Cta, thread: int, kind: str, weight_stationary: bool, operan
         old = each.tensor.read(lanes, columns) if operands.accumulate else None
         result = _accumulate(fresh[number], old, fields, operands.scale)
         each.tensor.write(out_lanes, out_columns, result[written])
+        if form.ashift:
+            _shift_a(each, thread, operands, fields, what)
     cta.launch.made_progress()
+
+
+def _collected(
+    form: MmaForm, operands: MmaOperands, fields: InstructionDescriptor, a: Array, b: Array, zero: Mask, shift: int
+) -> Collected:
+    """What a collector buffer would keep: A, or with .ws B."""
+    if form.weight_stationary:
+        key = (operands.b, form.kind, fields.b, fields.n, fields.transpose_b, form.sparse)
+        return Collected(key, shift, b.copy(), ~zero)
+    key = (operands.a, operands.a_in_tensor_memory, form.kind, fields.a, fields.m, fields.transpose_a, form.sparse)
+    return Collected(key, 0, a.copy(), np.ones(len(a), np.bool_))
+
+
+def _shift_a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescriptor, what: str) -> None:
+    """
+    .ashift: behind the product, A in tensor memory moves down as tcgen05.shift moves rows.
+
+    The ISA only says that rows of A shift; that this comes after the product and stays in tensor memory is what the
+    CUTLASS example 1cta_mma_a_from_tmem.py observed on a B200.
+    """
+    if fields.m not in (128, 256):
+        raise SimError(f"{what}.ashift: expected M = 128 or 256, found {fields.m}")
+    for first in range(0, LANES, SHIFTED_LANES):
+        shift_rows(cta, thread, first, operands.a & 0xFFFF, fields.kind.bytes_of(fields.depth) // 4, "mma", what)
 
 
 def _a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescriptor, path: DataPath, what: str) -> Array:
@@ -105,8 +156,11 @@ def _a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescript
 
 def _b(
     ctas: tuple[Cta, ...], thread: int, operands: MmaOperands, fields: InstructionDescriptor, what: str
-) -> tuple[Array, Mask]:
-    """B (N, K), of which each CTA has an equal part of the rows, and the columns of it that count as zero."""
+) -> tuple[Array, Mask, int]:
+    """
+    B (N, K), of which each CTA has an equal part of the rows, the columns of it that count as zero, and the row of
+    shared memory that is its first.
+    """
     zero, shift = np.zeros(fields.n, np.bool_), 0
     if operands.zero_mask is not None:
         zero, shift = expand_zero_mask(operands.zero_mask, fields.m, fields.n, fields.max_shift)
@@ -117,30 +171,31 @@ def _b(
         )
         for each, own in zip(ctas, np.split(~zero, len(ctas)), strict=True)
     ]
-    return np.concatenate(parts), zero
+    return np.concatenate(parts), zero, shift
 
 
 def _scale(
     ctas: tuple[Cta, ...],
     thread: int,
+    form: MmaForm,
     operands: MmaOperands,
     fields: InstructionDescriptor,
     path: DataPath,
     a: Array,
     b: Array,
-    what: str,
 ) -> None:
     """Multiplies A and B, in place, by their factors: of A each CTA has those of its rows, of B all of them."""
     assert fields.scale is not None, "the descriptor is of a block-scaled kind"
     assert operands.scale_factors is not None, "the instruction is block-scaled"
-    count = fields.depth // operands.block
+    count = fields.depth // form.block
     halves = (1, path.groups)
+    what = form.name
     found: list[list[Array]] = []
     for address, first, half, rows, name in zip(
         operands.scale_factors, fields.scale_ids, halves, (path.rows, fields.n), "AB", strict=True
     ):
         place = ScaleFactors(address, first, count, fields.scale, half)
-        place.check(operands.block, f"{what} SF{name}")
+        place.check(form.block, f"{what} SF{name}")
         found.append([place.read(each, thread, rows, f"{what} SF{name}") for each in ctas])
     if not all(np.array_equal(found[1][0], other, equal_nan=True) for other in found[1]):
         raise SimError(f"{what} SFB: expected the same factors in both CTAs")

@@ -64,7 +64,7 @@ def shared_operand(
     what: str,
 ) -> Array:
     """The operand as float64 (rows, `depth`)."""
-    descriptor = SharedDescriptor(bits, what)
+    descriptor = SharedDescriptor(bits, what, cta.launch.program.target)
     if transposed:
         addresses = descriptor.mn_major(rows, depth, fields.kind.element)
         used = np.ones(addresses.shape, np.bool_)

@@ -24,6 +24,10 @@ BLOCKS: dict[str, dict[str | None, int]] = {
     "mxf4": {None: 32, "scale_vec::2X": 32, "block32": 32},
     "mxf4nvf4": {"scale_vec::2X": 32, "block32": 32, "scale_vec::4X": 16, "block16": 16},
 }
+# By the number of factors of a row: the bytes of a word where they may start. With three and six (K = 96) they go on in
+# another word.
+_STARTS = {1: (0, 1, 2, 3), 2: (0, 2), 4: (0,), 3: (0, 1, 2, 3), 6: (0, 2)}
+_BLOCK_ROWS = 128
 # Types of the factors, by the elements of a dense A that share one.
 _TYPES = {32: ("ue8m0",), 16: ("ue4m3", "ue8m0")}
 
@@ -32,7 +36,7 @@ _TYPES = {32: ("ue8m0",), 16: ("ue4m3", "ue8m0")}
 class ScaleFactors:
     """
     Where the factors of an operand are: bytes `first`, ... of the word at lane r % 32 and column r / 32 of `address`
-    are those of row r.
+    are those of row r. The word behind that is four columns on, and eight with more than 128 rows.
 
     `count` is how many of them a row has: the K of an instruction is in so many blocks, sparse or not (table
     "scale_vectorsize"). With `halves` = 2 (layout B) the lower 64 lanes have the first half of the rows and the upper
@@ -52,7 +56,7 @@ class ScaleFactors:
                 f"{what}: expected factors of type {' or '.join(_TYPES[block])} for {block} elements, "
                 f"not {self.element}"
             )
-        if self.first % self.count or self.first + self.count > _WORD:
+        if self.first not in _STARTS[self.count]:
             raise SimError(f"{what}: {self.count} factors cannot start at byte {self.first} of a word")
         if self.address >> 16:
             raise SimError(f"{what}: expected lane 0, found lane {self.address >> 16}")
@@ -61,13 +65,16 @@ class ScaleFactors:
         """The factors of `rows` rows as float64 (rows, count), from the tensor memory of a CTA."""
         row = np.arange(rows // self.halves)
         groups = _GROUPS // self.halves
+        per_word = _BLOCK_ROWS // _GROUP * -(-rows // _BLOCK_ROWS)
+        behind = (self.address & 0xFFFF) + per_word * np.arange(-(-(self.first + self.count) // _WORD))
         parts: list[Array] = []
         for half in range(self.halves):
             copies: list[Array] = []
             for group in range(half * groups, (half + 1) * groups):
-                lanes, columns = _GROUP * group + row % _GROUP, (self.address & 0xFFFF) + row // _GROUP
+                lanes, columns = _GROUP * group + row[:, None] % _GROUP, row[:, None] // _GROUP + behind
                 words = np.ascontiguousarray(read_tensor(cta, thread, lanes, columns, what))
-                copies.append(words.view(np.uint8).reshape(len(row), _WORD)[:, self.first : self.first + self.count])
+                found = words.view(np.uint8).reshape(len(row), -1)
+                copies.append(found[:, self.first : self.first + self.count])
             if not all(np.array_equal(copies[0], copy) for copy in copies):
                 raise SimError(f"{what}: expected the same factors in every group of {_GROUP} lanes")
             parts.append(copies[0])

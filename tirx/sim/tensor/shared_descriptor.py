@@ -15,7 +15,8 @@ from tirx.sim.errors import SimError
 class SwizzleMode:
     """
     A value of bits 61-63: `row` is the length in bytes of a row of the pattern, `mn_group` the rows after which it
-    repeats along K if MN-major, and an address is XORed with `(address >> shift) & mask`.
+    repeats along K if MN-major, and an address is XORed with `(address >> shift) & mask`, counted from where the
+    pattern starts.
     """
 
     name: str
@@ -33,6 +34,7 @@ SWIZZLE_MODES = {
     6: SwizzleMode("32B", 32, 0x10, 3, 8),
 }
 _ATOM_32B = 1
+_128B = 2
 _NONE = 0
 _K_GROUP = 8
 _CHUNK = 16
@@ -44,16 +46,20 @@ _RESERVED = ((14, 2), (30, 2), (53, 8))
 # wgmma: the numbers here of its swizzle modes none, 128B, 64B, 32B.
 _WGMMA_MODES = (0, 2, 4, 6)
 _WGMMA_RESERVED = ((14, 2), (30, 2), (46, 3), (52, 10))
+_BASE_OFFSET_UNIT = 128
+# Absolute leading dimension addresses: where they exist, and for how many bytes along K.
+_ABSOLUTE_TARGETS = ("sm_103a",)
+_ABSOLUTE_SIZE = 48
 
 
 class SharedDescriptor:
     """
-    A descriptor of the operand `what`; raises SimError for one that is not legal on sm_100a.
+    A descriptor of the operand `what`; raises SimError for one that is not legal on `target`.
 
     Addresses are bytes of the CTA's shared memory (18 bits, without the rank).
     """
 
-    def __init__(self, bits: int, what: str):
+    def __init__(self, bits: int, what: str, target: str = ""):
         self.bits = bits & ((1 << 64) - 1)
         self.what = what
         self.start = self._field(_START) << 4
@@ -64,14 +70,26 @@ class SharedDescriptor:
                 self._illegal(f"bits {field[0]}-{field[0] + field[1] - 1} must be zero")
         if self._field(_CONSTANT) != 1:
             self._illegal(f"bits 46-48 must be 0b001, found {self._field(_CONSTANT):#05b}")
-        if self._field(_BASE_OFFSET):
-            self._illegal(f"base offset {self._field(_BASE_OFFSET)}: only 0 is simulated")
-        if self._field(_ABSOLUTE):
-            self._illegal("absolute leading dimension addresses (bit 52) do not exist on sm_100a")
         if self._field(_MODE) not in SWIZZLE_MODES:
             self._illegal(f"swizzle mode {self._field(_MODE)} does not exist")
         self.number = self._field(_MODE)
         self.mode = SWIZZLE_MODES[self.number]
+        # The pattern starts this many bytes behind a multiple of its size.
+        self.base = self._field(_BASE_OFFSET) * _BASE_OFFSET_UNIT
+        self.absolute = bool(self._field(_ABSOLUTE))
+        if self.base and self.number == _NONE:
+            self._illegal(f"base offset {self._field(_BASE_OFFSET)} without a swizzle")
+        if self.absolute:
+            self._check_absolute(target)
+
+    def _check_absolute(self, target: str) -> None:
+        if target not in _ABSOLUTE_TARGETS:
+            shown = ", ".join(_ABSOLUTE_TARGETS)
+            self._illegal(f"absolute leading dimension addresses (bit 52) exist on {shown}, not on {target}")
+        if self.number != _128B or self.base:
+            self._illegal("absolute leading dimension addresses (bit 52) need 128B swizzle and base offset 0")
+        if self.leading % (_K_GROUP * self.mode.row):
+            self._illegal(f"absolute leading dimension address {self.leading:#x} is not where a pattern starts")
 
     @classmethod
     def of_wgmma(cls, bits: int, what: str) -> SharedDescriptor:
@@ -91,15 +109,16 @@ class SharedDescriptor:
         raise SimError(f"illegal shared memory descriptor {self.bits:#018x} of {self.what}: {message}")
 
     def _swizzled(self, addresses: Array) -> Array:
-        return addresses ^ ((addresses >> self.mode.shift) & self.mode.mask)
+        return addresses ^ (((addresses - self.base) >> self.mode.shift) & self.mode.mask)
 
     def _check_start(self, rows: int) -> None:
-        """With base offset 0 the pattern starts at a multiple of its size; the start lies in its first row."""
+        """The pattern starts at a multiple of its size, but for the base offset; the start lies in its first row."""
         period = rows * self.mode.row
-        if self.number != _NONE and self.start % period >= self.mode.row:
+        if self.number != _NONE and (self.start - self.base) % period >= self.mode.row:
             self._illegal(
                 f"start {self.start:#x} is not in the first row of a {self.mode.name} pattern, which is {period} bytes "
-                "and aligned to that as the base offset is 0"
+                f"and {f'{self.base} bytes behind a multiple of' if self.base else 'aligned to'} that as the base "
+                f"offset is {self.base // _BASE_OFFSET_UNIT}"
             )
 
     def k_major(self, rows: Array, size: int) -> Array:
@@ -108,12 +127,22 @@ class SharedDescriptor:
             self._illegal("128B swizzle with 32-byte atoms has no K-major layout")
         self._check_start(_K_GROUP)
         row = self.mode.row
+        if self.absolute:
+            return self._continued(rows, size)
         if self.number != _NONE and self.start % row + size > row:
             self._illegal(f"{size} bytes of K from byte {self.start % row} leave the swizzle row of {row} bytes")
         index, byte = rows[:, None], np.arange(size)[None, :]
         step = self.leading if self.number == _NONE else _CHUNK
         column = byte // _CHUNK * step + byte % _CHUNK
         return self._swizzled(self.start + index % _K_GROUP * row + index // _K_GROUP * self.stride + column)
+
+    def _continued(self, rows: Array, size: int) -> Array:
+        """`k_major` where bytes behind the end of a row are at the start of the pattern at the absolute address."""
+        if size != _ABSOLUTE_SIZE:
+            self._illegal(f"absolute leading dimension addresses are for {_ABSOLUTE_SIZE} bytes of K, not {size}")
+        row, index, byte = self.mode.row, rows[:, None], self.start % self.mode.row + np.arange(size)[None, :]
+        base = np.where(byte < row, self.start - self.start % row, self.leading)
+        return self._swizzled(base + byte % row + index % _K_GROUP * row + index // _K_GROUP * self.stride)
 
     def mn_major(self, rows: Array, depth: int, element: int) -> Array:
         """Addresses (len(rows), depth, element): the bytes of each of `depth` elements along K of each row."""
@@ -122,6 +151,8 @@ class SharedDescriptor:
                 f"MN-major elements of {element} bytes with swizzle {self.mode.name}: 32-bit elements need 128B "
                 "swizzle with 32-byte atoms, others must not have it"
             )
+        if self.absolute:
+            self._illegal("absolute leading dimension addresses (bit 52) are for K-major operands")
         row, group = self.mode.row, self.mode.mn_group
         self._check_start(group)
         if self.number != _NONE and self.start % row:

@@ -1,0 +1,207 @@
+"""tcgen05.ld, st, wait, cp and shift (PTX ISA, sections 9.7.16.8 and .9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tirx.sim.core.strand import WARP, Outcome, Strand
+from tirx.sim.core.types import B32, B64, TYPES, Array, Mask, PtxType
+from tirx.sim.isa.decoder import Decoder, single, uniform
+from tirx.sim.isa.floating import extremum_of
+from tirx.sim.isa.tcgen05_common import cta_group, need_feature, thread_of, value_of, warp_wide
+from tirx.sim.program.code import Step
+from tirx.sim.reader.syntax import Name
+from tirx.sim.tensor.copies import COPY_FORMATS, COPY_MULTICASTS, COPY_SHAPES, is_copy, tensor_copy, tensor_shift
+from tirx.sim.tensor.data_path import MAX_REGISTERS, REGISTERS, check_warp_lanes, register_cells
+
+_WITH_SPLIT = "16x32bx2"
+_REDUCED_SHAPES = ("32x32b", _WITH_SPLIT)
+_REDUCED_TYPES = ("f32", "u32", "s32")
+
+
+def _shape(decoder: Decoder, shapes: tuple[str, ...]) -> tuple[str, int]:
+    """Shape and repetitions."""
+    shape = decoder.need(*shapes)
+    repetitions = int(decoder.need(*(f"x{1 << power}" for power in range(8)))[1:])
+    if repetitions * REGISTERS[shape] > MAX_REGISTERS:
+        raise decoder.error(f"expected at most {MAX_REGISTERS} registers, found {repetitions * REGISTERS[shape]}")
+    return shape, repetitions
+
+
+def _cells(
+    shape: str, repetitions: int, split: int, packed: bool
+) -> Callable[[Strand, int, str], list[tuple[Array, Array]]]:
+    """For an address the cells of (registers, 32), for packed registers those of the low and of the high halves."""
+    lanes, columns = register_cells(shape, repetitions, split)
+
+    def cells(strand: Strand, address: int, what: str) -> list[tuple[Array, Array]]:
+        lane, column = address >> 16, address & 0xFFFF
+        check_warp_lanes(shape, lane, strand.warp)
+        halves = (2 * columns, 2 * columns + 1) if packed else (columns,)
+        found = [(lanes + lane, half + column) for half in halves]
+        for own_lanes, own_columns in found:
+            strand.cta.tensor.check_cells(own_lanes, own_columns, what)
+        return found
+
+    return cells
+
+
+def decode_load(decoder: Decoder, operation: str) -> Step:
+    reduced = decoder.modifiers[:1] == ["red"] and decoder.flag("red")
+    what = "tcgen05.ld.red" if reduced else "tcgen05.ld"
+    warp_wide(decoder)
+    shape, repetitions = _shape(decoder, _REDUCED_SHAPES if reduced else tuple(REGISTERS))
+    reduce = _reduction(decoder, repetitions) if reduced else None
+    packed = False
+    if not reduced:
+        packed = decoder.flag("pack::16b")
+        decoder.type(B32)
+    has_split = shape == _WITH_SPLIT
+    first = 1 + reduced
+    decoder.finish(first + 1 + has_split)
+    split = decoder.constant(first + 1) if has_split else 0
+    items = decoder.vector(0, repetitions * REGISTERS[shape])
+    written = [*items, decoder.operand(1)] if reduced else items
+    if len({item.name for item in written if isinstance(item, Name)}) != len(written):
+        raise decoder.error("expected every destination register once")
+    puts = [decoder.destination(item, B32, pending=True) for item in written]
+    addresses = decoder.address(first, bits=32)
+    cells = _cells(shape, repetitions, split, packed)
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        if strand.warps > 1:
+            return Outcome.SPLIT
+        cta = strand.cta
+        cta.require_converged(strand, mask, what)
+        address = uniform(addresses.values(strand, mask), mask, "the tensor memory address")
+        values: list[Array] = []
+        for lanes, columns in cells(strand, address, what):
+            threads = np.broadcast_to(strand.lanes + cta.first_thread, lanes.shape)
+            cta.monitor.tensor_load(cta.rank, lanes, columns, threads, what)
+            values.append(cta.tensor.read(lanes, columns))
+        loaded = values[0]
+        if packed:
+            loaded = (loaded & np.uint32(0xFFFF)) | values[1] << np.uint32(16)
+        results = [*loaded, reduce(loaded)] if reduce is not None else list(loaded)
+        for put, result in zip(puts, results, strict=True):
+            put(strand, mask, result)
+        return None
+
+    return step
+
+
+def _reduction(decoder: Decoder, repetitions: int) -> Callable[[Array], Array]:
+    """The smallest or largest of the registers (registers, 32) of each thread, all as uint32."""
+    need_feature(decoder, "tcgen05.ld.red")
+    if repetitions < 2:
+        raise decoder.error("expected at least .x2 with .red, found .x1")
+    smaller = decoder.need("min", "max") == "min"
+    absolute, propagate = decoder.flag("abs"), decoder.flag("NaN")
+    element: PtxType = TYPES[decoder.need(*_REDUCED_TYPES)]
+    if (absolute or propagate) and not element.is_float:
+        raise decoder.error(f"expected .abs and .NaN with .f32 only, found {element}")
+    if not element.is_float:
+        choose = np.min if smaller else np.max
+        return lambda values: choose(values.view(element.dtype), axis=0).view(np.uint32)
+
+    def reduce(values: Array) -> Array:
+        numbers = values.view(np.float32)
+        if absolute:
+            numbers = np.abs(numbers)
+        result = numbers[0]
+        for each in numbers[1:]:
+            result = extremum_of(result, each, smaller=smaller, propagate=propagate)
+        canonical = np.where(np.isnan(result), np.uint32(0x7FFFFFFF), result.view(np.uint32))
+        return canonical.astype(np.uint32)
+
+    return reduce
+
+
+def decode_store(decoder: Decoder, operation: str) -> Step:
+    warp_wide(decoder)
+    shape, repetitions = _shape(decoder, tuple(REGISTERS))
+    packed = decoder.flag("unpack::16b")
+    decoder.type(B32)
+    has_split = shape == _WITH_SPLIT
+    decoder.finish(3 if has_split else 2)
+    split = decoder.constant(1) if has_split else 0
+    items = decoder.vector(2 if has_split else 1, repetitions * REGISTERS[shape])
+    sources = [decoder.source(item, B32) for item in items]
+    addresses = decoder.address(0, bits=32)
+    cells = _cells(shape, repetitions, split, packed)
+    what = "tcgen05.st"
+
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
+        if strand.warps > 1:
+            return Outcome.SPLIT
+        cta = strand.cta
+        cta.require_converged(strand, mask, what)
+        address = uniform(addresses.values(strand, mask), mask, "the tensor memory address")
+        values = np.stack([source(strand, mask) for source in sources])
+        halves = (values & np.uint32(0xFFFF), values >> np.uint32(16)) if packed else (values,)
+        for (lanes, columns), half in zip(cells(strand, address, what), halves, strict=True):
+            threads = np.broadcast_to(strand.lanes + cta.first_thread, lanes.shape)
+            cta.monitor.tensor_store(cta.rank, lanes, columns, threads, what)
+            cta.tensor.write(lanes, columns, half)
+        cta.launch.made_progress()
+        return None
+
+    return step
+
+
+def decode_wait(decoder: Decoder, operation: str) -> Step:
+    warp_wide(decoder)
+    decoder.finish(0)
+    is_load = operation == "wait::ld"
+
+    def step(strand: Strand, mask: Mask) -> None:
+        cta = strand.cta
+        cta.require_converged(strand, mask, f"tcgen05.{operation}")
+        for first in range(0, len(mask), WARP):
+            own = strand.lanes[first : first + WARP][mask[first : first + WARP]] + cta.first_thread
+            cta.monitor.tensor_waited(own, "ld" if is_load else "st")
+        if is_load:
+            cta.loads_have_finished(strand)
+
+    return step
+
+
+def decode_copy(decoder: Decoder, operation: str) -> Step:
+    group = cta_group(decoder)
+    shape = decoder.need(*COPY_SHAPES)
+    multicast = decoder.take(*COPY_MULTICASTS)
+    packing = None
+    if decoder.flag("b8x16"):
+        packing = decoder.need(*COPY_FORMATS)
+    decoder.finish(2)
+    if not is_copy(shape, multicast):
+        raise decoder.error(f"there is no tcgen05.cp of .{shape} with {multicast or 'no multicast'}")
+    addresses, descriptors = decoder.address(0, bits=32), decoder.source(1, B64)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lane = single(mask, "tcgen05.cp")
+        thread = thread_of(strand, lane)
+        address = value_of(addresses.values, strand, mask, lane)
+        descriptor = value_of(descriptors, strand, mask, lane)
+        for cta in strand.cta.pair if group == 2 else (strand.cta,):
+            tensor_copy(cta, thread, address, descriptor, shape, multicast, packing)
+
+    return step
+
+
+def decode_shift(decoder: Decoder, operation: str) -> Step:
+    need_feature(decoder, "tcgen05.shift")
+    group = cta_group(decoder)
+    decoder.need("down")
+    decoder.finish(1)
+    addresses = decoder.address(0, bits=32)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        lane = single(mask, "tcgen05.shift")
+        address = value_of(addresses.values, strand, mask, lane)
+        for cta in strand.cta.pair if group == 2 else (strand.cta,):
+            tensor_shift(cta, thread_of(strand, lane), address)
+
+    return step
