@@ -202,9 +202,8 @@ class _KernelLowering:
             return tile
         return emit(SubviewOp.of(tile, (0, scaling.group(step)), (rows, PER_COLUMN))).result
 
-    @staticmethod
-    def _scale_copy(copy: CopyOp, emit: Emitter) -> Sequence[Operation]:
-        """The instructions of a copy of scale factors; their descriptors are emitted."""
+    def _scale_copy(self, copy: CopyOp, emit: Emitter) -> Sequence[Operation]:
+        """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""
         plan = plan_scale_copy(copy)
         if plan is None:
             raise LocatedError(copy, "expected layouts on both tiles; tirx-pick-layouts chooses them")
@@ -214,7 +213,7 @@ class _KernelLowering:
             descriptor = emit(tcgen05.CpDescriptorOp(copy.source, part.offset_bytes)).result
             whole = copy.destination_type.dims == block
             tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, block)).result
-            issued.append(tcgen05.CpOp(CP_SHAPE, descriptor, tile, multicast=CP_MULTICAST))
+            issued.append(tcgen05.CpOp(CP_SHAPE, descriptor, tile, multicast=CP_MULTICAST, cta_group=self.group))
         return issued
 
     def _instructions(self, emit: Emitter, mma: MmaOp, product: Product) -> list[Operation]:
@@ -243,7 +242,11 @@ class _KernelLowering:
             if shape.scaling is not None:
                 scales = [self._scale_columns(emit, tile, shape.scaling, step) for tile in mma.scales]
                 vector = shape.scaling.vector.name
-                issued.append(tcgen05.MmaBlockScaleOp(*operands, *scales, scale_vector=vector))
+                issued.append(
+                    tcgen05.MmaBlockScaleOp(
+                        *operands, *scales, scale_vector=vector, sparse_metadata=metadata, cta_group=self.group
+                    )
+                )
             elif shape.weight_stationary:
                 issued.append(tcgen05.MmaWsOp(*operands, mask, sparse_metadata=metadata))
             else:

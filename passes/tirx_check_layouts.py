@@ -44,7 +44,7 @@ from tirx.passes.lowering.tcgen05_scales import plan_scale_copy
 from tirx.passes.lowering.tensor_allocation import allocate_tensor_memory
 from tirx.ptx.features import FEATURES, UnsupportedFeature, required_version
 from tirx.ptx.targets import Target, TargetError
-from tirx.tcgen05 import LegalityError
+from tirx.tcgen05 import KINDS, LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
 
 
@@ -283,6 +283,8 @@ class _Checker:
             raise LocatedError(op, str(e)) from e
         if shape.scaling is not None:
             self._require(op, shape.scaling.vector.feature)
+        if shape.sparse and KINDS[shape.kind].has_k96:
+            self._require(op, "tcgen05.sparse_mxf4")
         if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
             self._require(op, feature)
         return shape

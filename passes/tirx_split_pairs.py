@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -29,7 +30,7 @@ from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.lowering.emitter import Emitter
-from tirx.tcgen05.tmem import CTA_AXIS
+from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
 
 _ROWS = 0
 """The dimension of operands and accumulators that is distributed."""
@@ -58,20 +59,20 @@ def _written_split(alloc: AllocOp) -> int | None:
     )
 
 
-def _without_cta(layout: TileLayout) -> TileLayout:
-    return TileLayout(tuple(it for it in layout.shard if it.axis != CTA_AXIS), layout.replica, layout.offsets)
-
-
 def _half(dims: tuple[int, ...], dimension: int) -> tuple[int, ...]:
     return (*dims[:dimension], dims[dimension] // PAIR, *dims[dimension + 1 :])
 
 
 def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int | None:
-    """Which dimension of a reshaped tile is `dimension` of the original, where only extents of 1 come and go."""
-    if [n for n in dims if n != 1] != [n for n in to if n != 1] or dims[dimension] == 1:
+    """
+    Which dimension of a reshaped tile has the halves that `dimension` of the original has: the one that starts where it
+    does, of an even extent. None where there is none, and for an extent of 1.
+    """
+    if dims[dimension] == 1:
         return None
-    position = sum(n != 1 for n in dims[:dimension])
-    return [d for d, n in enumerate(to) if n != 1][position]
+    before = prod(dims[:dimension])
+    found = [d for d, n in enumerate(to) if n % PAIR == 0 and prod(to[:d]) == before]
+    return found[0] if found else None
 
 
 def _erase_unused(view: SSAValue) -> None:
@@ -102,8 +103,15 @@ class _Splitter:
                 self.fixed.add(alloc.result)
         products = [op for op in self.kernel.walk() if isinstance(op, MmaOp) and op.on_tensor_memory]
         for mma in products:
-            for name, tile in (("A", mma.a), ("B", mma.b), ("the accumulator", mma.accumulator)):
-                self._distribute(mma, name, tile, _ROWS)
+            for name, tile in (
+                ("A", mma.a),
+                ("B", mma.b),
+                ("the accumulator", mma.accumulator),
+                ("SFA", mma.scale_a),
+                ("the metadata", mma.metadata),
+            ):
+                if tile is not None:
+                    self._distribute(mma, name, tile, _ROWS)
         copies = [op for op in self.kernel.walk() if isinstance(op, CopyOp)]
         while any(self._spread(copy) for copy in copies):
             pass  # until nothing more follows from it
@@ -132,8 +140,8 @@ class _Splitter:
                 if found is None:
                     raise LocatedError(
                         op,
-                        f"expected a reshape that keeps dimension {dimension}, which the blocks of the pair share out, "
-                        f"found {shape_text(TileType.of(op.source))} to {shape_text(op.result.type)}",
+                        f"expected a reshape that keeps the halves of dimension {dimension}, which the blocks of the "
+                        f"pair share out, found {shape_text(TileType.of(op.source))} to {shape_text(op.result.type)}",
                     )
                 return found
             case _:
@@ -199,6 +207,12 @@ class _Splitter:
                     )
             case MmaOp() if used and not op.on_tensor_memory:
                 raise LocatedError(op, "expected a product of registers on tiles of one block, found distributed ones")
+            case MmaOp() if op.scale_b is not None and self._of(op.scale_b) is not None:
+                raise LocatedError(
+                    op,
+                    "expected all of SFB in both blocks of the pair, which multiply all columns, found one of the "
+                    f"tiles that the blocks share out: {op.scale_b.type}",
+                )
             case SubviewOp() | ReshapeOp() | FillOp() | MmaOp():
                 pass
             case _ if used:
@@ -260,7 +274,7 @@ class _Splitter:
         if (dimension := self.splits.get(alloc.result)) is None:
             return
         type_ = alloc.result.type
-        layout = _without_cta(type_.placement) if isinstance(type_.placement, TileLayout) else None
+        layout = of_one_cta(type_.placement) if isinstance(type_.placement, TileLayout) else None
         dims = _half(type_.dims, dimension)
         self._replace(alloc.result, dimension, TileType.get(dims, type_.element_type, type_.memory, layout))
 
@@ -280,7 +294,7 @@ class _Splitter:
                 case ReshapeOp():
                     inner = _reshaped(before, op.result.type.dims, dimension)
                     if inner is None:
-                        raise LocatedError(op, f"expected a reshape that keeps dimension {dimension}")
+                        raise LocatedError(op, f"expected a reshape that keeps the halves of dimension {dimension}")
                     dims = _half(op.result.type.dims, inner)
                     self._replace(
                         op.result, inner, TileType.get(dims, type_.element_type, type_.memory, type_.placement)
@@ -295,8 +309,9 @@ class TirxSplitPairsPass(ModulePass):
     Kernels with `cluster(2)` say what a pair of blocks does; this makes of it what each block does, `per_cta`.
 
     Distributed are tiles whose layout has the axis `cbx`, the operands and accumulators of products on tensor memory,
-    and what has no layout and is copied to or from such a tile: each block keeps its half of one dimension, and views
-    of global memory move to that half. Of other tiles both blocks keep a copy. Products get the clause `pair`.
+    with the metadata and scale factors of A, and what has no layout and is copied to or from such a tile: each block
+    keeps its half of one dimension, and views of global memory move to that half. Of other tiles, such as the scale
+    factors of B, both blocks keep a copy. Products get the clause `pair`.
     """
 
     name = "tirx-split-pairs"

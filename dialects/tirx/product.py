@@ -43,11 +43,12 @@ class MmaOp(IRDLOperation):
       MxS, `%sfb` NxS, for blocks of K/S elements, both in tensor memory; `%sfb` may have N rounded up to 128 rows, of
       which nothing reads those from N on,
     - `metadata(%e)`: A is sparse: its tile holds the half of the elements that is stored, MxK/2, and `%e`, in tensor
-      memory, says which they are,
+      memory, says which they are; blocks of scale factors are then twice as long, and count all elements,
     - `weight_stationary`: `tcgen05.mma.ws`, which keeps B in the tensor core,
     - `zero_columns(...)`: these columns of B count as zero (implies `weight_stationary`), see `#tirx.zero_columns`,
     - `pair`: both blocks of a pair multiply together; the tiles are those of one, which holds half of the rows of A
-      and of the accumulator, and half of the rows of B, N/2 (only with `cluster(2) per_cta`),
+      (with their scale factors and metadata) and of the accumulator, and half of the rows of B, N/2, but the scale
+      factors of all of B (only with `cluster(2) per_cta`),
     - `negate_a`, `negate_b`: the operand is negated,
     - `saturate`: integer sums stay at the ends of their range instead of wrapping,
     - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to,

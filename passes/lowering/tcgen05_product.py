@@ -27,7 +27,7 @@ from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA
 from tirx.tcgen05.stored_operand import is_padded, stored_slices
 from tirx.tcgen05.swizzle_modes import Major
-from tirx.tcgen05.tmem import LANES
+from tirx.tcgen05.tmem import LANES, of_one_cta
 
 SELECTABLE_COLUMNS = 2
 """Columns of sparsity metadata that one address stands for where the descriptor selects one: the address is even."""
@@ -119,11 +119,12 @@ def product_shape(mma: MmaOp) -> ProductShape:
     group = cta_group(mma)
     if mma.pair is not None:
         m *= group  # the tiles are those of one block
-    if group == 2:
-        _check_pair(mma)
+    if group == 2 and mma.is_weight_stationary:
+        raise LegalityError(
+            "expected a product of a pair of blocks without weight_stationary or zero_columns, which .cta_group::2 "
+            "does not have"
+        )
     scaling = block_scaling(mma)
-    if scaling is not None and mma.is_sparse:
-        raise LegalityError("expected a product without scales or without metadata: both together are not lowered yet")
     kind = product_kind(a, b) if scaling is None else scaling.vector.kind
     if a.memory is Scope.TENSOR and a.dtype.bits < 8:
         raise LegalityError(
@@ -140,14 +141,19 @@ def product_shape(mma: MmaOp) -> ProductShape:
         nearest = max(k, round(mma.k / k) * k)
         raise LegalityError(f"kind {kind}: expected K in multiples of {k}, found {mma.k}; the nearest is {nearest}")
     if scaling is not None:
-        check_scale_shapes(mma, m, n)
+        if data_path(m, group, sparse=mma.is_sparse).column_groups > 1:
+            raise LegalityError(
+                f"kind {kind}: expected M = 256 for a pair of blocks, found {m}: each half of the lanes would hold the "
+                "scale factors of one half of N, which copies do not make yet"
+            )
+        check_scale_shapes(mma, acc.dims[0], n)
     mask = None
     if mma.zero_columns is not None:
         mask = mma.zero_columns.data.mask(m, n)
         mask.verify(m, n)
     shape = ProductShape(kind, m, n, k, mask, mma.is_weight_stationary, mma.is_sparse, scaling, group)
     if mma.metadata is not None:
-        _check_metadata_type(shape, mma.k // k, TileType.of(mma.metadata))
+        _check_metadata_type(shape, (a.dims[0], mma.k // k * shape.codes), TileType.of(mma.metadata))
     return shape
 
 
@@ -165,19 +171,7 @@ def cta_group(mma: MmaOp) -> int:
     return 2 if around is not None and around.of_pairs else 1
 
 
-def _check_pair(mma: MmaOp) -> None:
-    for clause, given in (
-        ("weight_stationary or zero_columns, which .cta_group::2 does not have", mma.is_weight_stationary),
-        ("scales, which is lowered for one block only", bool(mma.scales)),
-        ("metadata, which is lowered for one block only", mma.is_sparse),
-        ("A in tensor memory, which is lowered for one block only", mma.a_type.memory is Scope.TENSOR),
-    ):
-        if given:
-            raise LegalityError(f"expected a product of a pair of blocks without {clause}")
-
-
-def _check_metadata_type(shape: ProductShape, instructions: int, metadata: TileType) -> None:
-    dims = (shape.m, instructions * shape.codes)
+def _check_metadata_type(shape: ProductShape, dims: tuple[int, int], metadata: TileType) -> None:
     if metadata.dims != dims or metadata.dtype.bits != CODE_BITS:
         raise LegalityError(
             f"kind {shape.kind}: expected metadata of {dims[0]}x{dims[1]} i4, a code of {CODE_BITS} bits for every "
@@ -202,18 +196,17 @@ def required_layout(operand: TensorOperand, type_: TileType, shape: ProductShape
 
     Raises LegalityError for a shape that has no data path.
     """
-    ws, sparse = shape.weight_stationary, shape.sparse
+    group, ws, sparse = shape.cta_group, shape.weight_stationary, shape.sparse
     match operand:
         case TensorOperand.ACCUMULATOR:
-            path = data_path(shape.m, shape.cta_group, ws, sparse)
-            # Each CTA of a pair has its own rows.
-            rows = path.rows if type_.dims[-2] == shape.m else path.cta_rows
-            return path.layout(columns, dtype=type_.dtype, rows=rows)
+            layout = data_path(shape.m, group, ws, sparse).layout(columns, dtype=type_.dtype)
         case TensorOperand.A:
-            return operand_a_layout(shape.m, columns, type_.dtype, ws=ws, sparse=sparse)
+            layout = operand_a_layout(shape.m, columns, type_.dtype, group, ws, sparse)
         case TensorOperand.METADATA:
             k = columns * SPARSE_METADATA[shape.kind].elements
-            return sparse_metadata_layout(shape.kind, shape.m, k, ws=ws)
+            layout = sparse_metadata_layout(shape.kind, shape.m, k, group, ws)
+    # Each CTA of a pair has its own rows.
+    return layout if type_.dims[-2] == shape.m else of_one_cta(layout)
 
 
 def check_tensor_operand(operand: TensorOperand, type_: TileType, shape: ProductShape) -> None:
@@ -276,7 +269,7 @@ def plan_product(mma: MmaOp) -> Product:
             raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
     a_major, b_major = check_operands(mma, shape)
     if shape.scaling is not None:
-        check_scale_layouts(mma, shape.scaling, shape.m)
+        check_scale_layouts(mma, shape.scaling, shape.m, shape.cta_group)
     shift = 0 if shape.mask is None else shape.mask.shift
     descriptor = InstructionDescriptor(
         kind=shape.kind,

@@ -25,6 +25,7 @@ from tirx.tcgen05 import (
 )
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
 from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN
+from tirx.tcgen05.tmem import of_one_cta
 
 SCALE_TYPES: Mapping[str, str] = MappingProxyType({"ue8m0": "ue8m0", "e4m3": "ue4m3"})
 """Element type of a tile -> the scale type in PTX. ue4m3 is e4m3 without its sign, which IR has no type for."""
@@ -78,7 +79,8 @@ def block_scaling(mma: MmaOp) -> BlockScaling | None:
         for row in SCALE_VECTORS
         if row.name.startswith(PORTABLE) and set(operands) <= {name for name, _ in find_kind(row.kind).operands}
     ]
-    fitting = [row for row in rows if type_ in row.types and block_size(row) == block]
+    sparse = mma.is_sparse
+    fitting = [row for row in rows if type_ in row.types and row.block(sparse) == block]
     if fitting:
         return BlockScaling(max(fitting, key=lambda row: find_kind(row.kind).k), type_)
     if not rows:
@@ -86,16 +88,12 @@ def block_scaling(mma: MmaOp) -> BlockScaling | None:
         raise LegalityError(
             f"expected operands of types that have scale factors ({', '.join(known)}), found {' and '.join(operands)}"
         )
-    choices = "; ".join(f"{block_size(row)} of {' or '.join(row.types)} (kind {row.kind})" for row in rows)
+    choices = "; ".join(f"{row.block(sparse)} of {' or '.join(row.types)} (kind {row.kind})" for row in rows)
     raise LegalityError(
-        f"expected scale factors for blocks of as many elements of K as {' and '.join(operands)} can have, {choices}, "
+        f"expected scale factors for blocks of as many elements of K as {' and '.join(operands)} can have"
+        f"{' where A is sparse' if sparse else ''}, {choices}, "
         f"found blocks of {block} of {type_} (K = {mma.k}, {sfa.dims[-1]} factors)"
     )
-
-
-def block_size(vector: ScaleVector) -> int:
-    """Elements along K that share a scale factor."""
-    return find_kind(vector.kind).k // vector.factors
 
 
 def check_scale_shapes(mma: MmaOp, m: int, n: int) -> None:
@@ -136,8 +134,11 @@ def _matrix(dims: tuple[int, ...]) -> tuple[int, int]:
     return dims[-2], dims[-1]
 
 
-def check_scale_layouts(mma: MmaOp, scaling: BlockScaling, m: int) -> None:
-    """LegalityError unless every instruction finds its scale factors where the hardware reads them."""
+def check_scale_layouts(mma: MmaOp, scaling: BlockScaling, m: int, cta_group: int) -> None:
+    """
+    LegalityError unless every instruction of `m` rows finds its scale factors where the hardware reads them; of a pair
+    every CTA has those of its rows of A, and all of B's.
+    """
     for name, tile in (("SFA", mma.scale_a), ("SFB", mma.scale_b)):
         if tile is None:
             continue
@@ -146,10 +147,11 @@ def check_scale_layouts(mma: MmaOp, scaling: BlockScaling, m: int) -> None:
         if not isinstance(layout, TileLayout):
             raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
         expected = (
-            scale_factor_a_layout(m, PER_COLUMN, scaling.factors)
+            scale_factor_a_layout(m, PER_COLUMN, scaling.factors, cta_group)
             if name == "SFA"
-            else scale_factor_b_layout(m, rows, PER_COLUMN, scaling.factors)
+            else scale_factor_b_layout(m, rows, PER_COLUMN, scaling.factors, cta_group)
         )
+        expected = of_one_cta(expected)
         for first in range(0, blocks, PER_COLUMN):
             part = _columns(layout, (rows, blocks), first)
             start = None if part is None else part.offsets.get("TCol", 0)

@@ -119,3 +119,46 @@ tirx.kernel @copied_before() target("sm_100a") threads(128) {
   tirx.mma %a, %a, %acc scales(%sf, %sf) : !a, !a, !d, !factors, !factors
   tirx.return
 }
+
+// A sparse A: an instruction has twice the K and as many factors, and reads 64 bits of metadata of each row. A pair of
+// blocks takes its scale factors from both shared memories to both tensor memories.
+
+#sa = #tirx.tile_layout<S[(16, 8, 4, 32) : (256, 32, 4096, 1)]>
+#sb = #tirx.tile_layout<S[(8, 8, 8, 32) : (256, 32, 2048, 1)]>
+#e = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
+!sa = !tirx.tile<128x128xf4E2M1FN, shared, #sa>
+!sb = !tirx.tile<64x256xf4E2M1FN, shared, #sb>
+!e = !tirx.tile<128x32xi4, tensor, #e>
+
+// CHECK-LABEL: tirx.kernel @sparse_pair
+// CHECK:         %[[E:.*]] = tcgen05.tile %{{.*}}, {{.*}} !tirx.tile<128x32xi4, tensor
+// CHECK:         %[[I:.*]] = tcgen05.instruction_descriptor <kind = "mxf4nvf4", a = "e2m1", b = "e2m1", d = "f32", m = 256, n = 128, sparse = true, scale = "ue4m3"> : i32
+// CHECK:         %[[DA0:.*]] = tcgen05.smem_descriptor %a, 0 of 64
+// CHECK-NEXT:    %[[DB0:.*]] = tcgen05.smem_descriptor %b, 0 of 128
+// CHECK-NEXT:    %[[E0:.*]] = tirx.subview %[[E]][0, 0]
+// CHECK:         %[[DA1:.*]] = tcgen05.smem_descriptor %a, 1 of 64
+// CHECK-NEXT:    %[[DB1:.*]] = tcgen05.smem_descriptor %b, 1 of 128
+// CHECK-NEXT:    %[[E1:.*]] = tirx.subview %[[E]][0, 16]
+// CHECK:         scf.if
+// CHECK-NEXT:      tcgen05.cp "32x128b" %{{.*}}, %{{.*}} multicast "warpx4" cta_group 2
+// CHECK-NEXT:      tcgen05.cp "32x128b" %{{.*}}, %{{.*}} multicast "warpx4" cta_group 2
+// CHECK-NEXT:      tcgen05.cp "32x128b" %{{.*}}, %{{.*}} multicast "warpx4" cta_group 2
+// CHECK-NEXT:      tcgen05.cp "32x128b" %{{.*}}, %{{.*}} multicast "warpx4" cta_group 2
+// CHECK-NEXT:      tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %{{.*}}, %[[DA0]], %[[DB0]], %[[I]], %{{.*}} scales({{.*}}) cta_group 2 sparse(%[[E0]] :
+// CHECK-NEXT:      tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %{{.*}}, %[[DA1]], %[[DB1]], %[[I]], %{{.*}} scales({{.*}}) cta_group 2 sparse(%[[E1]] :
+// CHECK-NEXT:      tcgen05.commit
+// CHECK-SAME:      cta_group 2
+tirx.kernel @sparse_pair() target("sm_100a") cluster(2) per_cta threads(128) {
+  %acc = tirx.alloc : !d
+  %sfa = tirx.alloc : !factors
+  %sfb = tirx.alloc : !factors
+  %e = tirx.alloc : !e
+  %a = tirx.alloc : !sa
+  %b = tirx.alloc : !sb
+  %ssa = tirx.alloc : !blocks
+  %ssb = tirx.alloc : !blocks
+  tirx.copy %ssa, %sfa : !blocks, !factors
+  tirx.copy %ssb, %sfb : !blocks, !factors
+  tirx.mma %a, %b, %acc scales(%sfa, %sfb) metadata(%e) pair : !sa, !sb, !d, !factors, !factors, !e
+  tirx.return
+}

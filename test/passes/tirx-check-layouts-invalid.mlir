@@ -664,12 +664,27 @@ tirx.kernel @pair_ws() target("sm_100a") cluster(2) threads(128) {
 
 // -----
 
-tirx.kernel @pair_a() target("sm_100a") cluster(2) threads(128) {
-  %a = tirx.alloc : !tirx.tile<128x64xf16, tensor>
+tirx.kernel @pair_codes() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !tirx.tile<256x32xf16, shared>
   %b = tirx.alloc : !tirx.tile<128x64xf16, shared>
-  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
-  // expected-error@+1 {{expected a product of a pair of blocks without A in tensor memory, which is lowered for one block only}}
-  tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, tensor>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  %e = tirx.alloc : !tirx.tile<128x16xi4, tensor>
+  %acc = tirx.alloc : !tirx.tile<256x128xf32, tensor>
+  // expected-error@+1 {{kind f16: expected metadata of 256x16 i4, a code of 4 bits for every 4 elements along K, found 128x16 i4}}
+  tirx.mma %a, %b, %acc metadata(%e) : !tirx.tile<256x32xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<256x128xf32, tensor>, !tirx.tile<128x16xi4, tensor>
+  tirx.return
+}
+
+// -----
+
+// A of a pair with M = 128 is in both halves of the lanes, as data path B has the columns of D in both.
+
+!a = !tirx.tile<64x32xf16, tensor, #tirx.tile_layout<S[(64, 32) : (1@TLane, 1@TCol)]>>
+tirx.kernel @pair_a() target("sm_100a") cluster(2) per_cta threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<64x128xf32, tensor>
+  // expected-error@+1 {{expected the 64x32 A where tcgen05.mma reads it, S[(64, 32) : (1@TLane, 1@TCol)] + R[2 : 64@TLane] (plus any column offset), found S[(64, 32) : (1@TLane, 1@TCol)]}}
+  tirx.mma %a, %b, %acc pair : !a, !tirx.tile<64x32xf16, shared>, !tirx.tile<64x128xf32, tensor>
   tirx.return
 }
 

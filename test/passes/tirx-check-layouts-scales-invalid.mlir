@@ -131,6 +131,116 @@ tirx.kernel @target() target("sm_100") threads(128) {
 
 // -----
 
+// With a sparse A the blocks are twice as long.
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!b = !tirx.tile<128x256xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x8xf8E8M0FNU, tensor>
+!e = !tirx.tile<128x64xi4, tensor>
+tirx.kernel @sparse_blocks() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %e = tirx.alloc : !e
+  // expected-error@+1 {{expected scale factors for blocks of as many elements of K as e4m3 and e4m3 can have where A is sparse, 64 of ue8m0 (kind mxf8f6f4), found blocks of 32 of ue8m0 (K = 256, 8 factors)}}
+  tirx.mma %a, %b, %d scales(%s, %s) metadata(%e) : !a, !b, !d, !s, !s, !e
+  tirx.return
+}
+
+// -----
+
+// A code of a packed 4-bit kind stands for four pairs of elements.
+
+!a = !tirx.tile<128x128xf4E2M1FN, shared>
+!b = !tirx.tile<128x256xf4E2M1FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x8xf8E4M3FN, tensor>
+!e = !tirx.tile<128x64xi4, tensor>
+tirx.kernel @sparse_codes() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %e = tirx.alloc : !e
+  // expected-error@+1 {{kind mxf4nvf4: expected metadata of 128x32 i4, a code of 4 bits for every 8 elements along K, found 128x64 i4}}
+  tirx.mma %a, %b, %d scales(%s, %s) metadata(%e) : !a, !b, !d, !s, !s, !e
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf4E2M1FN, shared>
+!b = !tirx.tile<128x256xf4E2M1FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x8xf8E4M3FN, tensor>
+!e = !tirx.tile<128x32xi4, tensor>
+tirx.kernel @sparse_target() target("sm_100f") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %e = tirx.alloc : !e
+  // expected-error@+1 {{'tcgen05.sparse_mxf4' does not exist on sm_100f; supported on sm_100a, sm_103a, sm_110a}}
+  tirx.mma %a, %b, %d scales(%s, %s) metadata(%e) : !a, !b, !d, !s, !s, !e
+  tirx.return
+}
+
+// -----
+
+// Pairs of blocks.
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+tirx.kernel @pair_of_64_rows() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{kind mxf8f6f4: expected M = 256 for a pair of blocks, found 128: each half of the lanes would hold the scale factors of one half of N, which copies do not make yet}}
+  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!b = !tirx.tile<128x256xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+!e = !tirx.tile<128x64xi4, tensor>
+tirx.kernel @sparse_pair_of_64_rows() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %e = tirx.alloc : !e
+  // expected-error@+1 {{kind::mxf8f6f4, cta_group 2, sparse: expected M in {256}, got 128; nearest is 256}}
+  tirx.mma %a, %b, %d scales(%s, %s) metadata(%e) : !a, !b, !d, !s, !s, !e
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<256x128xf8E4M3FN, shared>
+!b = !tirx.tile<64x128xf8E4M3FN, shared>
+!d = !tirx.tile<256x64xf32, tensor>
+!sa = !tirx.tile<256x4xf8E8M0FNU, tensor>
+!sb = !tirx.tile<64x4xf8E8M0FNU, tensor>
+tirx.kernel @pair_rows_of_b() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %sa = tirx.alloc : !sa
+  %sb = tirx.alloc : !sb
+  // expected-error@+1 {{expected SFB of 128 rows, 64 rounded up to whole blocks of 128, which tcgen05.cp copies, found 64}}
+  tirx.mma %a, %b, %d scales(%sa, %sb) : !a, !b, !d, !sa, !sb
+  tirx.return
+}
+
+// -----
+
 // Layouts: every row in a lane of its own is where the accumulator has its rows, not where scale factors are.
 
 #a = #tirx.tile_layout<S[(16, 8, 8, 16) : (128, 16, 2048, 1)]>

@@ -46,14 +46,62 @@ tirx.kernel @part_of_one_block() cluster(2) threads(128) {
 
 // -----
 
-!s = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
-!r = !tirx.tile<64xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+!s = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(8, 2, 4) : (8, 1@cbx, 1)]>>
+!r = !tirx.tile<64xf32, shared, #tirx.tile_layout<S[(8, 2, 4) : (8, 1@cbx, 1)]>>
 tirx.kernel @reshape(%d: memref<64xf32>) cluster(2) threads(128) {
   %c = arith.constant 0 : index
   %s = tirx.alloc : !s
   %g = tirx.view %d[%c] : memref<64xf32> -> !tirx.tile<64xf32, global>
-  // expected-error@+1 {{expected a reshape that keeps dimension 0, which the blocks of the pair share out, found 8x8 to 64}}
+  // expected-error@+1 {{expected a reshape that keeps the halves of dimension 1, which the blocks of the pair share out, found 8x8 to 64}}
   %r = tirx.reshape %s : !s -> !r
   tirx.copy %r, %g : !r, !tirx.tile<64xf32, global>
+  tirx.return
+}
+
+// -----
+
+// Half of SFA, but all of SFB, is in each block: one tile cannot be both.
+
+!a = !tirx.tile<256x128xf8E4M3FN, shared>
+!acc = !tirx.tile<256x256xf32, tensor>
+!s = !tirx.tile<256x4xf8E8M0FNU, tensor>
+tirx.kernel @same_factors() cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %acc = tirx.alloc : !acc
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected all of SFB in both blocks of the pair, which multiply all columns, found one of the tiles that the blocks share out: !tirx.tile<256x4xf8E8M0FNU, tensor>}}
+  tirx.mma %a, %a, %acc scales(%s, %s) : !a, !a, !acc, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<256x128xf8E4M3FN, shared>
+!acc = !tirx.tile<256x256xf32, tensor>
+!s = !tirx.tile<256x4xf8E8M0FNU, tensor>
+!placed = !tirx.tile<256x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(8, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
+tirx.kernel @factors_in_both() cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %acc = tirx.alloc : !acc
+  %p = tirx.alloc : !placed
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected each block of the pair to hold half of the rows of SFA, by 2 : 1@cbx in its layout or without one}}
+  tirx.mma %a, %a, %acc scales(%p, %s) : !a, !a, !acc, !placed, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<256x32xf16, shared>
+!b = !tirx.tile<128x64xf16, shared>
+!acc = !tirx.tile<256x128xf32, tensor>
+!e = !tirx.tile<256x16xi4, tensor, #tirx.tile_layout<S[(8, 2, 8, 2, 2, 2, 4) : (16@TLane, 4@TCol, 1@TLane, 16@TCol, 8@TCol, 8@TLane, 1@TCol)]>>
+tirx.kernel @codes_in_both() cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  %e = tirx.alloc : !e
+  // expected-error@+1 {{expected each block of the pair to hold half of the rows of the metadata, by 2 : 1@cbx in its layout or without one}}
+  tirx.mma %a, %b, %acc metadata(%e) : !a, !b, !acc, !e
   tirx.return
 }

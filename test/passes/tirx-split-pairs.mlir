@@ -97,6 +97,52 @@ tirx.kernel @parts(%a: memref<512x256xf16>) target("sm_100a") cluster(2) threads
   tirx.return
 }
 
+// The metadata and the scale factors of A are shared out with its rows, on their whole way; of the scale factors of B both
+// blocks have all. Blocks of 128 rows in the order of cuBLAS are other shapes of the same halves.
+
+!sa = !tirx.tile<256x128xf4E2M1FN, shared>
+!sb = !tirx.tile<128x256xf4E2M1FN, shared>
+!e = !tirx.tile<256x32xi4, tensor>
+!sfa = !tirx.tile<256x8xf8E4M3FN, tensor>
+!sfb = !tirx.tile<128x8xf8E4M3FN, tensor>
+!ssfa = !tirx.tile<256x8xf8E4M3FN, shared>
+!ssfb = !tirx.tile<128x8xf8E4M3FN, shared>
+!ssfa_blocks = !tirx.tile<2x4x32x2x4xf8E4M3FN, shared>
+!gsfa = memref<8x4x32x16x4xf8E4M3FN, strided<[8192, 4, 16, 512, 1]>>
+
+// CHECK-LABEL: tirx.kernel @scales_and_codes
+// CHECK:         %e = tirx.alloc : !tirx.tile<128x32xi4, tensor>
+// CHECK-NEXT:    %ge = tirx.alloc : !tirx.tile<128x32xi4, register>
+// CHECK-NEXT:    %sfa = tirx.alloc : !tirx.tile<128x8xf8E4M3FN, tensor>
+// CHECK-NEXT:    %sfb = tirx.alloc : !tirx.tile<128x8xf8E4M3FN, tensor>
+// CHECK-NEXT:    %ssfa = tirx.alloc : !tirx.tile<128x8xf8E4M3FN, shared>
+// CHECK-NEXT:    %ssfb = tirx.alloc : !tirx.tile<128x8xf8E4M3FN, shared>
+// CHECK-NEXT:    %blocks = tirx.reshape %ssfa : !tirx.tile<128x8xf8E4M3FN, shared> -> !tirx.tile<1x4x32x2x4xf8E4M3FN, shared>
+// CHECK-NEXT:    %1 = arith.addi %i, %0 : index
+// CHECK-NEXT:    %2 = tirx.view %f[%1, %i, %i, %i, %i] : {{.*}} -> !tirx.tile<1x4x32x2x4xf8E4M3FN, global>
+// CHECK-NEXT:    tirx.copy %2, %blocks
+// CHECK:         tirx.mma %a, %b, %acc scales(%sfa, %sfb) metadata(%e) pair :
+tirx.kernel @scales_and_codes(%f: !gsfa) target("sm_100a") cluster(2) threads(128) {
+  %i = tirx.block_id x
+  %a = tirx.alloc : !sa
+  %b = tirx.alloc : !sb
+  %acc = tirx.alloc : !tirx.tile<256x128xf32, tensor>
+  %e = tirx.alloc : !e
+  %ge = tirx.alloc : !tirx.tile<256x32xi4, register>
+  %sfa = tirx.alloc : !sfa
+  %sfb = tirx.alloc : !sfb
+  %ssfa = tirx.alloc : !ssfa
+  %ssfb = tirx.alloc : !ssfb
+  %gf = tirx.view %f[%i, %i, %i, %i, %i] : !gsfa -> !tirx.tile<2x4x32x2x4xf8E4M3FN, global>
+  %blocks = tirx.reshape %ssfa : !ssfa -> !ssfa_blocks
+  tirx.copy %gf, %blocks : !tirx.tile<2x4x32x2x4xf8E4M3FN, global>, !ssfa_blocks
+  tirx.copy %ge, %e : !tirx.tile<256x32xi4, register>, !e
+  tirx.copy %ssfa, %sfa : !ssfa, !sfa
+  tirx.copy %ssfb, %sfb : !ssfb, !sfb
+  tirx.mma %a, %b, %acc scales(%sfa, %sfb) metadata(%e) : !sa, !sb, !tirx.tile<256x128xf32, tensor>, !sfa, !sfb, !e
+  tirx.return
+}
+
 // A kernel of one block stays as it is, and so does one that says what each block does.
 
 // CHECK-LABEL: tirx.kernel @one() threads(32) {

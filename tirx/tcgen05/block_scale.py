@@ -14,8 +14,8 @@ from tirx.tcgen05.kinds import find_kind
 
 @dataclass(frozen=True)
 class ScaleVector:
-    """One legal (kind, `.scale_vectorsize`). `factors`: scale factors of each row that a dense instruction reads, but
-    for K = 96; `types`: their element types; `default`: meant when the modifier is left out."""
+    """One legal (kind, `.scale_vectorsize`). `factors`: scale factors of each row that an instruction reads, dense or
+    sparse, but for K = 96; `types`: their element types; `default`: meant when the modifier is left out."""
 
     kind: str
     name: str
@@ -28,6 +28,11 @@ class ScaleVector:
         """Its row of `tirx.ptx.features`; some kinds have one of their own."""
         own = f"tcgen05.kind::{self.kind}.{self.name}"
         return own if own in FEATURES else f"tcgen05.{self.name}"
+
+    def block(self, sparse: bool = False) -> int:
+        """Elements along K, stored or not, that share a scale factor: twice as many where A is sparse, because the
+        instruction then has twice the K and as many factors as before."""
+        return find_kind(self.kind).instruction_k(sparse) // self.factors
 
 
 _UE8M0 = ("ue8m0",)

@@ -146,6 +146,15 @@ def data_path(m: int, cta_group: int = 1, ws: bool = False, sparse: bool = False
     return DATA_PATHS[letter]
 
 
+def of_one_cta(layout: TileLayout) -> TileLayout:
+    """What one CTA of a pair has of a layout that is over both: the layout without the digits and copies on `cbx`."""
+    return TileLayout(
+        (it for it in layout.shard if it.axis != CTA_AXIS),
+        (it for it in layout.replica if it.axis != CTA_AXIS),
+        layout.offsets,
+    )
+
+
 def data_path_layout(
     letter: str, rows: int, columns: int, *, sub_slab: int = 0, dtype: str | DType = "f32"
 ) -> TileLayout:
