@@ -192,6 +192,14 @@ _TABLE = (
     Example(
         "tcgen05_2cta_gemm", "pair_gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 1), tile=(256, 256), cluster=2
     ),
+    Example(
+        "tcgen05_2cta_nvfp4_block_scaled_gemm",
+        "pair_nvfp4_gemm",
+        _block_scaled,
+        some=(2, 1),
+        tile=(256, 256),
+        cluster=2,
+    ),
     Example("tcgen05_a_in_tensor_memory", "two_products", _two_products),
     Example("tcgen05_conv_zero_columns", "conv", _convolution, some=(2, 1), tile=(64, 128)),
     Example("tcgen05_fp8_gemm", "fp8_gemm", _gemm(256, 512, 512, _E4M3, _E5M2), some=(2, 2), tile=(128, 128)),
