@@ -28,12 +28,15 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
-from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.lowering.emitter import Emitter
 from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
 
 _ROWS = 0
 """The dimension of operands and accumulators that is distributed."""
+
+_COPIES = Iter(PAIR, 1, CTA_AXIS)
+"""The replica that says that each block of a pair holds all of a tile."""
 
 
 def _written_split(alloc: AllocOp) -> int | None:
@@ -41,6 +44,9 @@ def _written_split(alloc: AllocOp) -> int | None:
     type_ = alloc.result.type
     layout = type_.placement
     if not isinstance(layout, TileLayout) or CTA_AXIS not in layout.axes:
+        return None
+    copies = [it for it in layout.replica if it.axis == CTA_AXIS]
+    if copies == [_COPIES] and CTA_AXIS not in TileLayout(layout.shard, (), layout.offsets).axes:
         return None
     try:
         grouped, starts = layout.group(type_.dims)
@@ -54,12 +60,14 @@ def _written_split(alloc: AllocOp) -> int | None:
                 return dimension
     raise LocatedError(
         alloc,
-        f"expected axis {CTA_AXIS} once, as the outermost digit {PAIR} : 1@{CTA_AXIS} of one dimension: each block of "
-        f"the pair holds one half of it; found {layout}",
+        f"expected axis {CTA_AXIS} once, as the outermost digit {PAIR} : 1@{CTA_AXIS} of one dimension, of which each "
+        f"block of the pair holds one half, or as R[{PAIR} : 1@{CTA_AXIS}] where each holds all; found {layout}",
     )
 
 
-def _half(dims: tuple[int, ...], dimension: int) -> tuple[int, ...]:
+def _half(dims: tuple[int, ...], dimension: int | None) -> tuple[int, ...]:
+    if dimension is None:
+        return dims
     return (*dims[:dimension], dims[dimension] // PAIR, *dims[dimension + 1 :])
 
 
@@ -271,14 +279,15 @@ class _Splitter:
         return self.rank
 
     def _retype(self, alloc: AllocOp) -> None:
-        if (dimension := self.splits.get(alloc.result)) is None:
-            return
         type_ = alloc.result.type
-        layout = of_one_cta(type_.placement) if isinstance(type_.placement, TileLayout) else None
+        layout = of_one_cta(type_.placement) if isinstance(type_.placement, TileLayout) else type_.placement
+        dimension = self.splits.get(alloc.result)
+        if dimension is None and layout == type_.placement:
+            return
         dims = _half(type_.dims, dimension)
         self._replace(alloc.result, dimension, TileType.get(dims, type_.element_type, type_.memory, layout))
 
-    def _replace(self, tile: SSAValue, dimension: int, type_: TileType) -> None:
+    def _replace(self, tile: SSAValue, dimension: int | None, type_: TileType) -> None:
         """Gives a tile its new type, and its parts theirs."""
         before = TileType.of(tile).dims
         new = Rewriter.replace_value_with_new_type(tile, type_)
@@ -292,8 +301,8 @@ class _Splitter:
                         raise LocatedError(op, str(error)) from error
                     self._replace(op.result, dimension, part)
                 case ReshapeOp():
-                    inner = _reshaped(before, op.result.type.dims, dimension)
-                    if inner is None:
+                    inner = None if dimension is None else _reshaped(before, op.result.type.dims, dimension)
+                    if inner is None and dimension is not None:
                         raise LocatedError(op, f"expected a reshape that keeps the halves of dimension {dimension}")
                     dims = _half(op.result.type.dims, inner)
                     self._replace(

@@ -100,8 +100,9 @@ class KernelOp(IRDLOperation):
     each block, but `grid` and `tirx.block_id` count pairs, and a launch has twice as many blocks along x. Products on
     tensor memory are those of `.cta_group::2`. A tile whose layout has the axis `cbx`, and every operand and
     accumulator of such a product, is distributed: each block holds half of its rows in its own memory, the lower half
-    in rank 0. So are the scale factors and the metadata of A. Of every other tile each block has a copy.
-    `tirx-split-pairs` turns this into what one block does, which `cluster(2) per_cta` marks; see `tirx.cta_rank`.
+    in rank 0. So are the scale factors and the metadata of A. Of every other tile each block has a copy, which a layout
+    may say by the replica `R[2 : 1@cbx]`. `tirx-split-pairs` turns this into what one block does, which
+    `cluster(2) per_cta` marks; see `tirx.cta_rank`.
     """
 
     name = "tirx.kernel"

@@ -1,7 +1,7 @@
 // RUN: tirx-opt %s --tirx-split-pairs --split-input-file --verify-diagnostics
 
 tirx.kernel @inner_digit() cluster(2) threads(128) {
-  // expected-error@+1 {{expected axis cbx once, as the outermost digit 2 : 1@cbx of one dimension: each block of the pair holds one half of it; found S[(4, 2, 8) : (8, 1@cbx, 1)]}}
+  // expected-error@+1 {{expected axis cbx once, as the outermost digit 2 : 1@cbx of one dimension, of which each block of the pair holds one half, or as R[2 : 1@cbx] where each holds all; found S[(4, 2, 8) : (8, 1@cbx, 1)]}}
   %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(4, 2, 8) : (8, 1@cbx, 1)]>>
   tirx.return
 }
@@ -11,6 +11,14 @@ tirx.kernel @inner_digit() cluster(2) threads(128) {
 tirx.kernel @offset() cluster(2) threads(128) {
   // expected-error@+1 {{expected axis cbx once, as the outermost digit 2 : 1@cbx of one dimension}}
   %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)] + 1@cbx>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @halves_and_copies() cluster(2) threads(128) {
+  // expected-error@+1 {{or as R[2 : 1@cbx] where each holds all; found S[(2, 4, 8) : (1@cbx, 8, 1)] + R[2 : 1@cbx]}}
+  %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)] + R[2 : 1@cbx]>>
   tirx.return
 }
 

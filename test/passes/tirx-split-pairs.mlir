@@ -68,6 +68,31 @@ tirx.kernel @written(%d: memref<64x64xf32>) target("sm_100a") cluster(2) threads
   tirx.return
 }
 
+// R[2 : 1@cbx] says of a tile that both blocks have all of it, as the scale factors of B have: it goes, too.
+
+!sf = !tirx.tile<256x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(2, 4, 32, 4) : (1@cbx, 4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
+!whole = !tirx.tile<2x128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(8, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[(4, 2) : (32@TLane, 1@cbx)]>>
+!part = !tirx.tile<1x128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[(4, 2) : (32@TLane, 1@cbx)] + 16@TCol>>
+!b_sf = !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[(4, 2) : (32@TLane, 1@cbx)] + 16@TCol>>
+
+// CHECK-LABEL: tirx.kernel @copies
+// CHECK:         %p = tirx.alloc : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
+// CHECK-NEXT:    %w = tirx.alloc : !tirx.tile<2x128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(8, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
+// CHECK-NEXT:    %q1 = tirx.subview %w[1, 0, 0] : {{.*}} -> !tirx.tile<1x128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane] + 16@TCol>>
+// CHECK-NEXT:    %q = tirx.reshape %q1 : {{.*}} -> !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane] + 16@TCol>>
+// CHECK:         tirx.mma %a, %b, %acc scales(%p, %q) pair
+tirx.kernel @copies() target("sm_100a") cluster(2) threads(128) {
+  %p = tirx.alloc : !sf
+  %w = tirx.alloc : !whole
+  %q1 = tirx.subview %w[1, 0, 0] : !whole -> !part
+  %q = tirx.reshape %q1 : !part -> !b_sf
+  %a = tirx.alloc : !tirx.tile<256x128xf8E4M3FN, shared>
+  %b = tirx.alloc : !tirx.tile<64x128xf8E4M3FN, shared>
+  %acc = tirx.alloc : !tirx.tile<256x64xf32, tensor>
+  tirx.mma %a, %b, %acc scales(%p, %q) : !tirx.tile<256x128xf8E4M3FN, shared>, !tirx.tile<64x128xf8E4M3FN, shared>, !tirx.tile<256x64xf32, tensor>, !sf, !b_sf
+  tirx.return
+}
+
 // Stages of an operand, and a part of a view.
 
 !stages = !tirx.tile<2x256x64xf16, shared>
