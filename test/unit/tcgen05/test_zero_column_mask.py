@@ -175,6 +175,7 @@ def test_the_error_is_a_proof(m: int, n: int):
 
 
 @pytest.mark.parametrize(("m", "n"), [(128, 64), (64, 128), (32, 256)])
+@settings(deadline=None)
 @given(data=st.data())
 def test_expansion_is_that_of_the_examples(m: int, n: int, data: st.DataObject):
     mask, _, _ = data.draw(masks())
