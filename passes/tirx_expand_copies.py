@@ -214,8 +214,10 @@ class _Expander:
         """
         type_ = TileType.of(tile)
         layout = _layout(op, tile)
-        run = layout.shard[-1].extent if isinstance(layout, TileLayout) and layout.shard else 0
-        if not isinstance(layout, TileLayout) or run == 0 or type_.dims[-1] % run or layout.shard[-1].axis != "TCol":
+        last = layout.shard[-1] if isinstance(layout, TileLayout) and layout.shard else None
+        # A tile that is one column wide need not name the axis.
+        run = 1 if type_.dims[-1] == 1 else last.extent if last is not None and last.axis == "TCol" else 0
+        if not isinstance(layout, TileLayout) or run == 0 or type_.dims[-1] % run:
             raise LocatedError(op, f"expected a tensor tile with neighbouring elements in columns, found {layout}")
         whole = type_.dims if run == type_.dims[-1] else (*type_.dims[:-1], type_.dims[-1] // run, run)
         grouped, starts = layout.group(whole)

@@ -115,6 +115,23 @@ tirx.kernel @data_path_f() target("sm_100a") threads(128) {
   tirx.return
 }
 
+// A part that is one column wide: its layout does not name the axis.
+
+#third = #tirx.tile_layout<S[(4, 16) : (32@TLane, 1@TLane)] + 3@TCol>
+
+// CHECK-LABEL: tirx.kernel @one_column
+// CHECK:         %0 = tirx.alloc : !tirx.tile<64x1xf32, register, #tirx.tile_layout<S[(4, 16) : (1@warpid, 1@laneid)]>>
+// CHECK-NEXT:    tirx.copy %c, %0
+// CHECK-NEXT:    tirx.copy %0, %gx
+tirx.kernel @one_column(%x: memref<64x1xf32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %gx = tirx.view %x[%c0, %c0] : memref<64x1xf32> -> !tirx.tile<64x1xf32, global, #tirx.tile_layout<S[64 : 1]>>
+  %t = tirx.alloc : !tirx.tile<64x32xf32, tensor, #f>
+  %c = tirx.subview %t[0, 3] : !tirx.tile<64x32xf32, tensor, #f> -> !tirx.tile<64x1xf32, tensor, #third>
+  tirx.copy %c, %gx : !tirx.tile<64x1xf32, tensor, #third>, !tirx.tile<64x1xf32, global, #tirx.tile_layout<S[64 : 1]>>
+  tirx.return
+}
+
 // Stages with columns between them that are not the tile's: one at a time.
 
 #stages = #tirx.tile_layout<S[(2, 128, 8) : (16@TCol, 1@TLane, 1@TCol)]>
