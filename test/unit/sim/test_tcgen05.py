@@ -13,6 +13,7 @@ import pytest
 from unit.sim.kernels import HEADER, integers
 
 from tirx.sim import SimError, run
+from tirx.sim.tensor.instruction_descriptor import decode_instruction_descriptor
 
 _MODES = {"none": 0, "32B": 6, "64B": 4, "128B": 2, "128B_atom_32B": 1}
 _ROWS = {"none": 16, "32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128}
@@ -260,6 +261,22 @@ def test_k_major(product: _Product, swizzle: str):
     _check(_with(product, swizzle=swizzle))
 
 
+@pytest.mark.parametrize("m", [64, 128])
+@pytest.mark.parametrize(
+    ("kind", "codes", "n", "missing"),
+    [("f16", 0x10, (8, 24, 256), (4, 264)), ("i8", 0x20, (8, 16, 24, 32, 48), (40, 56, 264))],
+)
+def test_shapes(kind: str, codes: int, m: int, n: tuple[int, ...], missing: tuple[int, ...]):
+    """The table of matrix shapes in the PTX ISA has the same N for both M."""
+    for found in (*n, *missing):
+        word = codes | found >> 3 << 17 | m >> 4 << 24
+        if found in missing:
+            with pytest.raises(SimError, match=f"there is no shape M={m}, N="):
+                decode_instruction_descriptor(word, kind, False, False, False)
+        else:
+            assert decode_instruction_descriptor(word, kind, False, False, False).n == found
+
+
 def _with(product: _Product, **changes: Any) -> _Product:
     return replace(product, **changes)
 
@@ -380,7 +397,7 @@ def _small_kernel() -> tuple[str, list[npt.NDArray[Any]], npt.NDArray[np.float64
     [
         ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8080050;", "bit 6 must be zero"),
         ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x80c0010;", "out-of-bounds shared tcgen05.mma B"),
-        ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8020010;", "there is no shape M=128, N=8"),
+        ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8420010;", "there is no shape M=128, N=264"),
         ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8080410;", "A is f16 and B is bf16"),
         ("shl.b32 %r22, %r1, 21;", "shl.b32 %r22, %r1, 20;", "it may touch lanes"),
         ("add.u32 %r20, %r19, 0;", "add.u32 %r20, %r19, 32;", "are not in tensor memory|allocated columns"),

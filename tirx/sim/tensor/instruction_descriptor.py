@@ -194,8 +194,6 @@ def _shape_exists(decoded: InstructionDescriptor, weight_stationary: bool) -> bo
         return n % 16 == 0
     if decoded.kind.scales:
         return True
-    if m == 128:
-        return n % 16 == 0
     if decoded.kind.name == "i8":
         return n in _I8_SMALL_N or n % 16 == 0
     return True
