@@ -101,6 +101,8 @@ def product_kind(a: TileType, b: TileType) -> str:
     for kind in KINDS.values():
         operands = dict(kind.operands)
         if not kind.block_scaled and all(name in operands for name in names):
+            if not kind.mixed and len(set(names)) > 1:
+                raise LegalityError(f"kind {kind.name}: expected A and B of one type, found {' and '.join(names)}")
             return kind.name
     supported = "; ".join(
         f"{', '.join(name for name, _ in kind.operands)} (kind {kind.name})"

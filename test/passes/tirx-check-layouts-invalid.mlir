@@ -243,6 +243,17 @@ tirx.kernel @kind() target("sm_100a") threads(128) {
 
 // -----
 
+tirx.kernel @mixed_halves() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<128x64xbf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{kind f16: expected A and B of one type, found f16 and bf16}}
+  tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xbf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @accumulator_type() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x128xi32, tensor>

@@ -24,7 +24,8 @@ class Kind:
     `operands`: types of A and B, which may differ; `accumulators`: types of D; `scales`: scale-factor types, empty when
     not block scaled; all with their codes. A block-scaled descriptor has no D type field (D is f32).
     `k`: elements of K of a dense instruction, 32 bytes of packed values; a sparse one has twice as many.
-    `sf_ids`: legal scale-factor ids. `d_operands`: accumulators that only some operand types may use.
+    `sf_ids`: legal scale-factor ids. `d_operands`: accumulators that only some operand types may use. `mixed`: whether
+    every source has A and B of two types.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Kind:
     has_sparsity_selector: bool = False
     has_k96: bool = False
     d_operands: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    mixed: bool = True
 
     @property
     def block_scaled(self) -> bool:
@@ -61,6 +63,8 @@ _ROWS = (
         k=16,
         has_sparsity_selector=True,
         d_operands=(("f16", ("f16",)),),
+        # A and B have a code each, and the ISA does not forbid f16 times bf16; CUTLASS and TVM do.
+        mixed=False,
     ),
     Kind("tf32", operands=(("tf32", 2),), accumulators=(("f32", 1),), k=8, has_sparsity_selector=True),
     # The ISA's shape table has D = f16 for f8f6f4 as well; renderings of its descriptor table that show only f32 merged
