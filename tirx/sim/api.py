@@ -83,6 +83,7 @@ def run(
         progress=progress,
         max_instructions=max_instructions,
         max_resident=max_resident,
+        checks=check,
     )
     bind_arguments(launch, args)
     launch.run()

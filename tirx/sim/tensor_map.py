@@ -1,28 +1,76 @@
-"""Tensor maps: what `cuTensorMapEncodeTiled` makes on a GPU (CUDA driver API; PTX ISA, section 5.5)."""
+"""
+Tensor maps: what `cuTensorMapEncodeTiled` and `cuTensorMapEncodeIm2col` make on a GPU (CUDA driver API; PTX ISA,
+sections 5.5 and 9.7.9.26.5.1).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 from tirx.sim.errors import SimError
 
-Swizzle = Literal["none", "32B", "64B", "128B", "128B_atom_32B"]
+Swizzle = Literal["none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"]
+Packing = Literal["none", "b4x16", "b4x16_p64", "b6x16_p32"]
 
-# Bytes of a row of the swizzle pattern, and the mask and shift of `address ^= (address >> shift) & mask`.
-SWIZZLES: dict[str, tuple[int, int, int]] = {
-    "none": (0, 0, 0),
-    "32B": (32, 0x10, 3),
-    "64B": (64, 0x30, 3),
-    "128B": (128, 0x70, 3),
-    "128B_atom_32B": (128, 0x60, 2),
+# Bytes of a row of the swizzle pattern, and the steps of it: `address ^= (address >> shift) & mask` as (mask, shift).
+SWIZZLES: dict[str, tuple[int, tuple[tuple[int, int], ...]]] = {
+    "none": (0, ()),
+    "32B": (32, ((0x10, 3),)),
+    "64B": (64, ((0x30, 3),)),
+    "128B": (128, ((0x70, 3),)),
+    "128B_atom_32B": (128, ((0x60, 2),)),
+    "128B_atom_32B_flip_8B": (128, ((0x60, 2), (0x08, 4))),
+    "128B_atom_64B": (128, ((0x40, 1),)),
 }
+# Element types in the order of their numbers in tensormap.replace, and what holds them.
+ELEMENTS: dict[str, Any] = {
+    "u8": np.uint8,
+    "u16": np.uint16,
+    "u32": np.uint32,
+    "s32": np.int32,
+    "u64": np.uint64,
+    "s64": np.int64,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f32.ftz": np.float32,
+    "f64": np.float64,
+    "bf16": ml_dtypes.bfloat16,
+    "tf32": np.float32,
+    "tf32.ftz": np.float32,
+    "b4x16": np.uint8,
+    "b4x16_p64": np.uint8,
+    "b6x16_p32": np.uint8,
+}
+# Packed elements: bits of one, and bytes that 16 of them take in shared memory.
+PACKINGS: dict[str, tuple[int, int]] = {"b4x16": (4, 8), "b4x16_p64": (4, 16), "b6x16_p32": (6, 16)}
+_PADDED_ELEMENTS = 128  # of a row of a box
 _MAX_RANK = 5
 _MAX_BOX = 256
 _MAX_STRIDE = 8
+_MAX_PIXELS = 1024
+# Bits of a corner of the bounding box, by the rank of the tensor.
+_CORNER_BITS = {3: 16, 4: 8, 5: 5}
+
+
+@dataclass(frozen=True, slots=True)
+class Im2col:
+    """
+    What a map for im2col modes has instead of a box (section 5.5.4).
+
+    `lower` and `upper` are the corners of the bounding box (W, then H and D), relative to the first and the last
+    pixel of an image; a copy takes `pixels` positions of the filter and `channels` elements of each.
+    """
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    channels: int
+    pixels: int
 
 
 class TensorMap:
@@ -31,7 +79,8 @@ class TensorMap:
 
     `array` has its innermost dimension last (row-major), as in numpy; its bytes are read and written in place. `box`
     and `element_strides` are innermost first, as in CUDA. Elements outside of the array are read as zero (`oob_fill`
-    "zero") or NaN ("nan"). Raises SimError for what the driver would refuse.
+    "zero") or NaN ("nan"). With a `packing`, `array` are bytes that hold 4- or 6-bit elements without gaps, and the
+    innermost size of `box` counts elements. Raises SimError for what the driver would refuse.
     """
 
     def __init__(
@@ -42,27 +91,58 @@ class TensorMap:
         *,
         element_strides: Sequence[int] | None = None,
         oob_fill: Literal["zero", "nan"] = "zero",
+        packing: Packing = "none",
+        element: str | None = None,
+        columns: Im2col | None = None,
     ):
         self.array = array
-        self.box = tuple(box)
+        self.box = tuple(int(size) for size in box)
         self.swizzle: Swizzle = swizzle
-        self.element_strides = tuple(element_strides) if element_strides is not None else (1,) * len(self.box)
+        strides = (1,) * len(self.box) if element_strides is None else element_strides
+        self.element_strides = tuple(int(stride) for stride in strides)
         self.oob_fill = oob_fill
+        self.element = element or (packing if packing != "none" else element_of(array.dtype))
+        self.columns = columns
         self._check()
+
+    @classmethod
+    def im2col(
+        cls,
+        array: npt.NDArray[Any],
+        lower: Sequence[int],
+        upper: Sequence[int],
+        channels: int,
+        pixels: int,
+        swizzle: Swizzle = "none",
+        *,
+        element_strides: Sequence[int] | None = None,
+        oob_fill: Literal["zero", "nan"] = "zero",
+    ) -> TensorMap:
+        """A batch of images (N, [[D,] H,] W, C) for im2col modes; see `Im2col`."""
+        columns = Im2col(tuple(lower), tuple(upper), channels, pixels)
+        box = (channels, *(1,) * (array.ndim - 1))
+        return cls(array, box, swizzle, element_strides=element_strides, oob_fill=oob_fill, columns=columns)
 
     @property
     def rank(self) -> int:
         return self.array.ndim
 
     @property
+    def packing(self) -> tuple[int, int] | None:
+        """Bits of a packed element, and bytes of 16 of them in shared memory; None for whole bytes."""
+        return PACKINGS.get(self.element)
+
+    @property
     def box_bytes(self) -> int:
-        """Bytes that one box takes in shared memory, and that its copy adds to the mbarrier."""
+        """Bytes of a box in global memory, which its copy adds to the mbarrier (packed elements: without padding)."""
         return int(np.prod(self.box_shape)) * self.array.itemsize
 
     @property
     def box_shape(self) -> tuple[int, ...]:
-        """Elements of a box in shared memory, innermost last."""
+        """Units of the array in a box, innermost last."""
         sizes = [-(-size // stride) for size, stride in zip(self.box, self.element_strides, strict=True)]
+        if self.packing is not None:
+            sizes[0] = sizes[0] * self.packing[0] // 8
         return tuple(reversed(sizes))
 
     def _check(self) -> None:
@@ -82,10 +162,72 @@ class TensorMap:
             raise SimError(
                 f"tensor map: expected element strides from 1 to {_MAX_STRIDE}, found {self.element_strides}"
             )
+        if self.element_strides[0] != 1:
+            # Section 5.5.3.2; the driver ignores it, so that no copy strides over elements of a row.
+            raise SimError(f"tensor map: expected element stride 1 of dimension 0, found {self.element_strides[0]}")
         if self.swizzle not in SWIZZLES:
             raise SimError(f"tensor map: expected a swizzle of {', '.join(SWIZZLES)}, found {self.swizzle!r}")
-        inner = box[0] * array.itemsize
-        span = SWIZZLES[self.swizzle][0]
+        if self.oob_fill == "nan" and not self.element.startswith(("f", "bf", "tf")):
+            raise SimError(f"tensor map: expected oob_fill zero for .{self.element}, found nan")
+        if self.columns is not None:
+            self._check_columns(self.columns)
+        if self.packing is not None:
+            self._check_packing(*self.packing)
+        inner, span = self.inner_bytes, SWIZZLES[self.swizzle][0]
         if inner % 16 or (span and inner > span):
             limit = f" of at most {span}" if span else ""
             raise SimError(f"tensor map: expected an inner box of a multiple of 16 bytes{limit}, found {inner}")
+
+    @property
+    def inner_bytes(self) -> int:
+        """Bytes of a row of a box in shared memory."""
+        if self.packing is None:
+            return self.box[0] * self.array.itemsize
+        return self.box[0] * self.packing[1] // 16
+
+    def _check_packing(self, bits: int, group: int) -> None:
+        if self.array.dtype.itemsize != 1:
+            raise SimError(f"tensor map: expected an array of bytes for .{self.element}, found {self.array.dtype}")
+        if self.box[0] % 16:
+            raise SimError(f"tensor map: expected groups of 16 elements of .{self.element}, found {self.box[0]}")
+        if group != 16:
+            return
+        row = _PADDED_ELEMENTS * bits // 8
+        if self.box[0] != _PADDED_ELEMENTS or self.array.shape[-1] % row:
+            raise SimError(
+                f"tensor map: expected rows of {_PADDED_ELEMENTS} elements in a box and of a multiple of {row} bytes "
+                f"in the array for .{self.element}, found {self.box[0]} and {self.array.shape[-1]}"
+            )
+        if any(stride % 32 for stride in self.array.strides[:-1]) or self.swizzle not in (
+            "none", "128B", "128B_atom_32B", "128B_atom_64B",
+        ):  # fmt: skip
+            raise SimError(
+                f"tensor map: expected strides of multiples of 32 bytes and swizzle none or 128B for .{self.element}, "
+                f"found {self.array.strides[:-1]} and {self.swizzle}"
+            )
+
+    def _check_columns(self, columns: Im2col) -> None:
+        spatial = self.rank - 2
+        if self.rank not in _CORNER_BITS or len(columns.lower) != spatial or len(columns.upper) != spatial:
+            raise SimError(
+                f"tensor map: expected images of 3 to 5 dimensions and corners of two fewer, found {self.rank}, "
+                f"{len(columns.lower)} and {len(columns.upper)}"
+            )
+        limit = 1 << (_CORNER_BITS[self.rank] - 1)
+        if any(not -limit <= corner < limit for corner in (*columns.lower, *columns.upper)):
+            raise SimError(f"tensor map: expected corners from {-limit} to {limit - 1}, found {columns}")
+        if not 1 <= columns.pixels <= _MAX_PIXELS or not 1 <= columns.channels <= _MAX_BOX:
+            raise SimError(
+                f"tensor map: expected 1 to {_MAX_PIXELS} pixels and 1 to {_MAX_BOX} channels, found {columns.pixels} "
+                f"and {columns.channels}"
+            )
+        if self.packing is not None:
+            raise SimError(f"tensor map: im2col of .{self.element} is not simulated")
+
+
+def element_of(dtype: np.dtype[Any]) -> str:
+    """The element type that a map of an array of `dtype` has; other types count as unsigned integers of their size."""
+    for name in ("s32", "s64", "f16", "f32", "f64", "bf16"):
+        if np.dtype(ELEMENTS[name]) == dtype:
+            return name
+    return f"u{8 * dtype.itemsize}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,8 @@ import numpy.typing as npt
 from tirx.sim.core.launch import Launch
 from tirx.sim.core.types import TYPES, Array
 from tirx.sim.errors import SimError
-from tirx.sim.memory.addresses import GENERIC_BASE
+from tirx.sim.memory import tensor_map_bytes
+from tirx.sim.memory.flat import FlatMemory
 from tirx.sim.reader.syntax import Variable
 from tirx.sim.tensor_map import TensorMap
 
@@ -19,8 +20,6 @@ Argument: TypeAlias = "npt.NDArray[Any] | np.generic | int | float | bytes | Ten
 
 # The type that a float has for a parameter of so many bytes that is not declared as floating-point.
 _FLOATS = {2: np.dtype(np.float16), 4: np.dtype(np.float32), 8: np.dtype(np.float64)}
-_TENSOR_MAP_BYTES = 128
-_TENSOR_MAP_ALIGNMENT = 64
 
 
 def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
@@ -28,7 +27,8 @@ def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
     Writes the launch's parameters.
 
     Arrays are passed as pointers to their bytes, which the kernel reads and writes in place; numbers by value;
-    `bytes` fill a parameter that is an array of bytes (a struct). Raises SimError for what does not fit.
+    `bytes` fill a parameter that is an array of bytes (a struct). A `TensorMap` fills a parameter of 128 bytes, or
+    is put into global memory for one that is a pointer. Raises SimError for what does not fit.
     """
     parameters = launch.program.parameters
     if len(arguments) != len(parameters):
@@ -36,31 +36,64 @@ def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
         raise SimError(
             f"expected {len(parameters)} arguments for {launch.program.name} ({names}), found {len(arguments)}"
         )
+    buffers = _Buffers(launch.global_memory)
+    for (variable, _), argument in zip(parameters, arguments, strict=True):
+        if isinstance(argument, TensorMap):
+            buffers.collect(argument.array, f"the tensor of {variable.name}")
+        elif _is_pointer(variable, argument):
+            buffers.collect(_checked(variable, argument), f"argument {variable.name}")
+    buffers.place()
     for (variable, offset), argument in zip(parameters, arguments, strict=True):
-        raw = _bytes_of(launch, variable, offset, argument)
+        raw = _bytes_of(launch, buffers, variable, argument)
         launch.parameters.data[offset : offset + len(raw)] = np.frombuffer(raw, np.uint8)
 
 
-def _bytes_of(launch: Launch, variable: Variable, offset: int, argument: Argument) -> bytes:
-    if isinstance(argument, TensorMap):
-        if variable.size < _TENSOR_MAP_BYTES or variable.alignment < _TENSOR_MAP_ALIGNMENT:
-            raise SimError(
-                f"expected a parameter of {_TENSOR_MAP_BYTES} bytes aligned to {_TENSOR_MAP_ALIGNMENT} for a tensor "
-                f"map, found {variable.name} of {variable.size} bytes aligned to {variable.alignment}",
-                variable.line,
-            )
-        launch.tensor_maps[GENERIC_BASE["param"] + offset] = argument
-        return b""
-    if isinstance(argument, bytes):
-        if len(argument) != variable.size:
-            raise SimError(f"expected {variable.size} bytes for {variable.name}, found {len(argument)}", variable.line)
-        return argument
-    if isinstance(argument, np.ndarray) and (argument.ndim or variable.is_pointer):
-        return _pointer(launch, variable, argument)
-    return _number(variable, argument)
+class _Buffers:
+    """The memory of arrays, in global memory: those that overlap become one buffer."""
+
+    def __init__(self, memory: FlatMemory):
+        self._memory = memory
+        self._spans: list[tuple[int, int, Array, str]] = []  # first byte and end in the host's memory, array, name
+        self._placed: list[tuple[int, int, int]] = []  # first byte, end, address
+
+    def collect(self, array: Array, name: str) -> None:
+        start = _start(array)
+        self._spans.append((start, start + tensor_map_bytes.bytes_of_tensor(array), array, name))
+
+    def place(self) -> None:
+        """Gives all arrays that were collected their addresses."""
+        groups: list[list[tuple[int, int, Array, str]]] = []
+        end = -1
+        for span in sorted(self._spans, key=lambda span: span[:2]):
+            if groups and span[0] < end:
+                groups[-1].append(span)
+            elif not groups or span[:2] != groups[-1][0][:2]:
+                groups.append([span])
+            end = max(end, span[1])
+        for group in groups:
+            start, end = group[0][0], max(span[1] for span in group)
+            writable = {bool(span[2].flags.writeable) for span in group}
+            if len(writable) > 1 and not group[0][2].flags.writeable:
+                raise SimError(f"{group[0][3]} is read-only, but shares memory with an array that is not")
+            first = group[0][2]
+            unit = first[(slice(0, 1),) * first.ndim].reshape(-1).view(np.uint8)
+            data = np.lib.stride_tricks.as_strided(unit, (end - start,), (1,)) if end > start else unit
+            self._placed.append((start, end, self._memory.add(data, group[0][3], read_only=True not in writable)))
+
+    def address(self, array: Array) -> int:
+        at = _start(array)
+        return next(address + at - start for start, end, address in self._placed if start <= at < max(end, start + 1))
 
 
-def _pointer(launch: Launch, variable: Variable, array: Array) -> bytes:
+def _start(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _is_pointer(variable: Variable, argument: Argument) -> TypeGuard[Array]:
+    return isinstance(argument, np.ndarray) and bool(argument.ndim or variable.is_pointer)
+
+
+def _checked(variable: Variable, array: Array) -> Array:
     if variable.size != 8 or variable.is_array:
         raise SimError(
             f"expected a number for {variable.name} of {variable.size} bytes, found an array: "
@@ -69,12 +102,35 @@ def _pointer(launch: Launch, variable: Variable, array: Array) -> bytes:
         )
     if not array.flags.c_contiguous:
         raise SimError(f"expected a C-contiguous array for {variable.name}", variable.line)
-    data = array.reshape(-1).view(np.uint8)
-    address = launch.global_memory.find_overlap(data)
-    if address is None:
-        name = f"argument {variable.name}"
-        address = launch.global_memory.add(data, name, read_only=not array.flags.writeable)
-    return address.to_bytes(8, "little")
+    return array
+
+
+def _bytes_of(launch: Launch, buffers: _Buffers, variable: Variable, argument: Argument) -> bytes:
+    if isinstance(argument, TensorMap):
+        return _tensor_map(launch, buffers, variable, argument)
+    if isinstance(argument, bytes):
+        if len(argument) != variable.size:
+            raise SimError(f"expected {variable.size} bytes for {variable.name}, found {len(argument)}", variable.line)
+        return argument
+    if _is_pointer(variable, argument):
+        return buffers.address(argument).to_bytes(8, "little")
+    return _number(variable, argument)
+
+
+def _tensor_map(launch: Launch, buffers: _Buffers, variable: Variable, argument: TensorMap) -> bytes:
+    """The map itself, or for a parameter that is a pointer the address of the map in global memory."""
+    raw = tensor_map_bytes.encode(argument, buffers.address(argument.array))
+    if variable.size == 8 and not variable.is_array:
+        address = launch.global_memory.add(raw, f"tensor map {variable.name}")
+        launch.tensor_maps.initial[address] = raw.tobytes()
+        return address.to_bytes(8, "little")
+    if variable.size < tensor_map_bytes.SIZE or variable.alignment < tensor_map_bytes.ALIGNMENT:
+        raise SimError(
+            f"expected a parameter of {tensor_map_bytes.SIZE} bytes aligned to {tensor_map_bytes.ALIGNMENT} for a "
+            f"tensor map, found {variable.name} of {variable.size} bytes aligned to {variable.alignment}",
+            variable.line,
+        )
+    return raw.tobytes()
 
 
 def _number(variable: Variable, value: Array | np.generic | int | float) -> bytes:

@@ -13,6 +13,7 @@ from tirx.sim.core.cta import Cta
 from tirx.sim.core.execute import merge_splits, run_strand
 from tirx.sim.core.observer import Observer
 from tirx.sim.core.strand import Strand
+from tirx.sim.core.tensor_maps import TensorMaps
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.monitor import Monitor
@@ -20,7 +21,6 @@ from tirx.sim.memory.addresses import SHARED_BASE
 from tirx.sim.memory.flat import FlatMemory
 from tirx.sim.memory.segment import Segment
 from tirx.sim.program.code import Op, Program
-from tirx.sim.tensor_map import TensorMap
 
 # Instructions that a strand may execute before others run.
 _QUANTUM = 4096
@@ -38,7 +38,8 @@ class Launch:
 
     `random` is None for the fast deterministic order; otherwise it decides which strand runs when and for how long,
     which lane elect.sync elects, and when asynchronous operations finish. `observer` hears of every instruction; if it
-    is an `Observer`, `observed` is the same one. `progress` hears how many CTAs have ended, and of how many.
+    is an `Observer`, `observed` is the same one. `progress` hears how many CTAs have ended, and of how many. `checks`:
+    hazards are reported.
     """
 
     def __init__(
@@ -57,12 +58,14 @@ class Launch:
         progress: Callable[[int, int], None] | None,
         max_instructions: int | None,
         max_resident: int,
+        checks: bool,
     ):
         self.program = program
         self.global_memory = global_memory
         self.const_memory = const_memory
         self.parameters = Segment(np.zeros(-(-program.parameter_bytes // 16) * 16, np.uint8), "parameters")
-        self.tensor_maps: dict[int, TensorMap] = {}  # by generic address
+        self.checks = checks
+        self.tensor_maps = TensorMaps(global_memory)
         self.grid = grid
         self.block = block
         self.cluster = cluster

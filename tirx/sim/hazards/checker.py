@@ -141,6 +141,12 @@ class Checker(Monitor):
     def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         self._shared[rank].async_write(offsets, thread, what)
 
+    def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+        self._shared[rank].async_update(offsets, thread, what)
+
+    def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
+        self._shared[rank].deferred_store(offsets, thread, what, updates)
+
     def bulk_completed(self, thread: int) -> Snapshot:
         snapshot = self._clocks.release(np.array([thread]))
         snapshot[Row.BULK_WRITTEN, thread] = self._clocks.now

@@ -97,6 +97,12 @@ class Monitor:
     def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         """Bytes at `offsets` will be written by a bulk copy that `thread` issues."""
 
+    def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+        """Bytes at `offsets` will be updated atomically by a bulk reduction that `thread` issues."""
+
+    def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
+        """Bytes at `offsets` will be written, or updated atomically, by a st.async or red.async of `thread`."""
+
     def bulk_completed(self, thread: int) -> Snapshot:
         """What the mbarrier of a bulk copy issued now will give to those who wait for it."""
         return None

@@ -20,10 +20,11 @@ class Writer(enum.IntEnum):
     BULK = 1
     STRONG = 2  # atomically, or by a relaxed or volatile store
     COPY = 3  # cp.async
+    UPDATE = 4  # asynchronous reductions, which other ones may follow at any time
 
 
 # Which row of the clocks says that a write is complete.
-_COMPLETION = np.array([Row.GENERIC, Row.BULK_WRITTEN, Row.GENERIC, Row.COPIED])
+_COMPLETION = np.array([Row.GENERIC, Row.BULK_WRITTEN, Row.GENERIC, Row.COPIED, Row.BULK_WRITTEN])
 
 # Who reads through the async proxy, and what says that it has.
 _READERS = {
@@ -109,7 +110,7 @@ class SharedShadow:
             return
         writers, kinds = self._writer[places], self._write_kind[places]
         known = self._clocks.known[_COMPLETION[kinds], users, writers]
-        asynchronous = (kinds == Writer.BULK) | (kinds == Writer.COPY)
+        asynchronous = (kinds == Writer.BULK) | (kinds == Writer.COPY) | (kinds == Writer.UPDATE)
         bad = (times > 0) & (known < times) & (asynchronous | (writers != users))
         if strong:
             bad &= kinds != Writer.STRONG
@@ -118,7 +119,7 @@ class SharedShadow:
         place = tuple(np.argwhere(bad)[0])
         kind = Writer(int(kinds[place]))
         byte, writer, user = int(places[place]), int(writers[place]), int(users[place])
-        if kind is Writer.BULK:
+        if kind in (Writer.BULK, Writer.UPDATE):
             message = f"before the bulk copy that thread {writer} issued to it was waited for"
         elif kind is Writer.COPY:
             message = f"before the cp.async of thread {writer} to it was waited for"
@@ -181,10 +182,29 @@ class SharedShadow:
         self._behind_readers(places, np.full(places.shape, thread))
         self._wrote(places, thread, Writer.BULK)
 
+    def async_update(self, places: Array, thread: int, what: str) -> None:
+        """A reduction through the async proxy; only the last of several that are not ordered is remembered."""
+        self._refuse_mbarrier(places, what)
+        self._require_written(places, what)
+        self._async_order(places[self._write_kind[places] != Writer.UPDATE], thread, f"{what} updates")
+        self._behind_readers(places, np.full(places.shape, thread))
+        self._wrote(places, thread, Writer.UPDATE)
+
+    def deferred_store(self, places: Array, thread: int, what: str, updates: bool) -> None:
+        """st.async and red.async: through the generic proxy, complete when their mbarrier has been waited for."""
+        self._refuse_mbarrier(places, what)
+        users = np.full(places.shape, thread)
+        ordered = self._write_kind[places] != Writer.UPDATE if updates else np.ones(places.shape, np.bool_)
+        if updates:
+            self._require_written(places, what)
+        self._behind_writer(places[ordered], users[ordered], "is written", False)
+        self._behind_readers(places, users)
+        self._wrote(places, thread, Writer.UPDATE if updates else Writer.BULK)
+
     def _async_order(self, places: Array, thread: int, what: str) -> None:
         """Writes before an access through the async proxy must be visible to it."""
         times, writers, kinds = self._write_time[places], self._writer[places], self._write_kind[places]
-        bulk = kinds == Writer.BULK
+        bulk = (kinds == Writer.BULK) | (kinds == Writer.UPDATE)
         rows = np.where(bulk, int(Row.BULK_WRITTEN), int(Row.PROXY))
         known = self._clocks.known
         bad = (times > 0) & (known[rows, thread, writers] < times)

@@ -43,10 +43,11 @@ def _prefetch(decoder: Decoder) -> Step:
     return lambda strand, mask: None
 
 
-def _check_unit(what: str, *values: int) -> None:
+def check_unit(instruction: str, what: str, *values: int) -> None:
+    """SimError unless `values` are multiples of 16."""
     for value in values:
         if value % _UNIT:
-            raise SimError(f"{_WHAT}: expected {what} that is a multiple of {_UNIT}, found {value:#x}")
+            raise SimError(f"{instruction}: expected {what} that is a multiple of {_UNIT}, found {value:#x}")
 
 
 def copy_to_shared(
@@ -91,8 +92,8 @@ def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
             thread = int(strand.lanes[lane]) + cta.first_thread
             target, source = int(targets(strand, mask)[lane]), int(sources(strand, mask)[lane])
             size, barrier = int(sizes(strand, mask)[lane]), int(barriers(strand, mask)[lane])
-            _check_unit("an address", target, source)
-            _check_unit("a size", size)
+            check_unit(_WHAT, "an address", target, source)
+            check_unit(_WHAT, "a size", size)
             chosen = None if masks is None else int(masks(strand, mask)[lane])
             ranks = [target >> RANK_SHIFT] if chosen is None else ranks_of(cta, chosen)
             told = [barrier] if chosen is None else [multicast_address(barrier, rank) for rank in ranks]
@@ -162,8 +163,8 @@ def _to_global(decoder: Decoder) -> Step:
             thread = int(strand.lanes[lane]) + cta.first_thread
             target, source = int(targets(strand, mask)[lane]), int(sources(strand, mask)[lane])
             size = int(sizes(strand, mask)[lane])
-            _check_unit("an address", target, source)
-            _check_unit("a size", size)
+            check_unit(_WHAT, "an address", target, source)
+            check_unit(_WHAT, "a size", size)
             kept = np.arange(size)
             if byte_masks is not None:
                 kept = kept[(int(byte_masks(strand, mask)[lane]) >> kept % _UNIT & 1).astype(np.bool_)]

@@ -11,10 +11,12 @@ from tirx.sim.core.types import B32, PRED, U32, Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, uniform
 from tirx.sim.isa.registry import instruction
+from tirx.sim.memory.addresses import SPACES, WINDOW_SHIFT
 from tirx.sim.program.code import Source, Step
 
 _SCOPES = frozenset(("cta", "cluster", "gpu", "sys"))
 _SEMANTICS = frozenset(("sc", "acq_rel", "acquire", "release"))
+_TENSOR_MAP_BYTES = 128
 _BARRIER_OPERATIONS = ("sync", "arrive", "red")
 
 
@@ -175,7 +177,7 @@ def _cluster_barrier(decoder: Decoder) -> Step:
 
 
 # Fences that order the generic and the async proxy.
-_PROXIES = ("async", "async::generic", "tensormap::generic", "alias", "async.global")
+_PROXIES = ("async", "async::generic", "alias")
 
 
 @instruction("fence", "membar")
@@ -200,6 +202,8 @@ def _fence(decoder: Decoder) -> Step:
 
 
 def _proxy_fence(decoder: Decoder) -> Step:
+    if decoder.flag("tensormap::generic"):
+        return _tensormap_fence(decoder)
     proxy = decoder.need(*_PROXIES)
     space = decoder.take("global", "shared::cta", "shared::cluster")
     decoder.drop(_SCOPES | _SEMANTICS | frozenset(("sync_restrict::shared::cta", "sync_restrict::shared::cluster")))
@@ -209,6 +213,29 @@ def _proxy_fence(decoder: Decoder) -> Step:
 
     def step(strand: Strand, mask: Mask) -> None:
         strand.cta.monitor.proxy_fence(strand.cta.threads(strand, mask))
+
+    return step
+
+
+def _tensormap_fence(decoder: Decoder) -> Step:
+    """Between the generic proxy, which writes tensor maps, and that which reads them for copies."""
+    order = decoder.need("acquire", "release")
+    decoder.need(*_SCOPES)
+    if order == "release":
+        decoder.finish(0)
+        return lambda strand, mask: strand.cta.launch.tensor_maps.released()
+    decoder.finish(2)
+    if decoder.constant(1) != _TENSOR_MAP_BYTES:
+        raise decoder.error(f"expected a size of {_TENSOR_MAP_BYTES}, found {decoder.constant(1)}")
+    addresses = decoder.address(0, bits=64).values
+
+    def step(strand: Strand, mask: Mask) -> None:
+        launch, cta = strand.cta.launch, strand.cta.linear_index
+        for address in np.unique(addresses(strand, mask)[mask]).tolist():
+            if SPACES.get(address >> WINDOW_SHIFT) != "global":
+                raise SimError(f"expected the address of a tensor map in global memory, found {address:#x}")
+            raw = launch.global_memory.bytes_at(address, _TENSOR_MAP_BYTES, "fence.proxy.tensormap")
+            launch.tensor_maps.acquire(cta, address, raw)
 
     return step
 

@@ -34,16 +34,6 @@ class FlatMemory:
         self._next = -(-(self._next + len(data) + _GAP) // _ALIGNMENT) * _ALIGNMENT
         return segment.base
 
-    def find_overlap(self, data: Array) -> int | None:
-        """The address of `data` if its bytes are part of a buffer that is here already."""
-        for segment in self._segments:
-            if len(data) and segment.size and np.shares_memory(data, segment.data):
-                offset = data.__array_interface__["data"][0] - segment.data.__array_interface__["data"][0]
-                if offset < 0 or offset + len(data) > segment.size:
-                    raise SimError("two arguments share memory partly; pass the array that contains both first")
-                return segment.base + offset
-        return None
-
     def locate(self, addresses: Array, width: int, what: str) -> Iterator[tuple[Segment, Array | slice, Array]]:
         """
         Which buffer `addresses` (bytes, uint64) lie in: (segment, which of the addresses, offsets).

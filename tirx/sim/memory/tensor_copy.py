@@ -1,4 +1,4 @@
-"""Boxes of tensors: their bytes in global memory, and where they go in shared memory."""
+"""Boxes of tensors: their bytes in global memory, and where they go in shared memory (PTX ISA, section 5.5)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tirx.sim.core.types import Array
+from tirx.sim.core.types import Array, Binary
 from tirx.sim.errors import SimError
 from tirx.sim.tensor_map import SWIZZLES, TensorMap
 
 _ALIGNMENT = 128
+_PADDED_START = 128  # first coordinates of padded elements are multiples of this
+
+
+def filled(tensor_map: TensorMap, shape: tuple[int, ...]) -> Array:
+    """Elements outside of the tensor: zeros, or a NaN (0x7E00, 0x7FC0; the ISA does not say which)."""
+    array = tensor_map.array
+    if tensor_map.oob_fill == "nan":
+        return np.full(shape, np.nan).astype(array.dtype)
+    return np.zeros(shape, array.dtype)
 
 
 def load_box(tensor_map: TensorMap, coordinates: Sequence[int]) -> Array:
@@ -20,28 +29,38 @@ def load_box(tensor_map: TensorMap, coordinates: Sequence[int]) -> Array:
 
     Elements outside of the tensor are filled.
     """
-    array, shape = tensor_map.array, tensor_map.box_shape
-    box = np.zeros((*shape, array.itemsize), np.uint8)
-    if tensor_map.oob_fill == "nan":
-        box[:] = np.full((*shape, 1), np.nan).astype(array.dtype).view(np.uint8)
+    box = filled(tensor_map, tensor_map.box_shape)
     slices = _overlap(tensor_map, coordinates)
     if slices is not None:
         in_tensor, in_box = slices
-        part = np.ascontiguousarray(array[in_tensor])
-        box[in_box] = part.view(np.uint8).reshape(*part.shape, array.itemsize)
-    return box.reshape(-1)
+        box[in_box] = tensor_map.array[in_tensor]
+    if tensor_map.element == "f32.ftz":
+        subnormal = np.abs(box) < np.finfo(np.float32).smallest_normal
+        box[subnormal] = np.copysign(np.float32(0), box[subnormal])
+    return box.reshape(-1).view(np.uint8)
 
 
-def store_box(tensor_map: TensorMap, coordinates: Sequence[int], data: Array) -> None:
-    """Writes the bytes of a box, as `load_box` gives them; elements outside of the tensor are dropped."""
-    array = tensor_map.array
-    if not array.flags.writeable:
+def store_box(tensor_map: TensorMap, coordinates: Sequence[int], data: Array, combine: Binary | None = None) -> None:
+    """
+    Writes the bytes of a box, as `load_box` gives them; elements outside of the tensor are dropped.
+
+    `combine`: writes its result for the old and the new elements.
+    """
+    array = _writable(tensor_map)
+    slices = _overlap(tensor_map, coordinates)
+    if slices is None:
+        return
+    in_tensor, in_box = slices
+    part = np.ascontiguousarray(data).view(array.dtype).reshape(tensor_map.box_shape)[in_box]
+    if combine is not None:
+        part = combine(array[in_tensor].ravel(), part.ravel()).reshape(part.shape)
+    array[in_tensor] = part
+
+
+def _writable(tensor_map: TensorMap) -> Array:
+    if not tensor_map.array.flags.writeable:
         raise SimError("cp.async.bulk.tensor to a tensor that is read-only")
-    slices = _overlap(tensor_map, coordinates)
-    if slices is not None:
-        in_tensor, in_box = slices
-        box = np.ascontiguousarray(data).view(array.dtype).reshape(tensor_map.box_shape)
-        array[in_tensor] = box[in_box]
+    return tensor_map.array
 
 
 _Slices: TypeAlias = tuple[slice, ...]
@@ -52,7 +71,8 @@ def _overlap(tensor_map: TensorMap, coordinates: Sequence[int]) -> tuple[_Slices
     in_tensor: list[slice] = []
     in_box: list[slice] = []
     sizes, counts, steps = tensor_map.array.shape, tensor_map.box_shape, tuple(reversed(tensor_map.element_strides))
-    for start, size, count, step in zip(reversed(coordinates), sizes, counts, steps, strict=True):
+    starts = _units(tensor_map, coordinates)
+    for start, size, count, step in zip(reversed(starts), sizes, counts, steps, strict=True):
         # Element i of the box is element start + i * step of the tensor.
         first = max(0, -(start // step)) if start < 0 else 0
         last = min(count, -(-(size - start) // step))
@@ -63,15 +83,60 @@ def _overlap(tensor_map: TensorMap, coordinates: Sequence[int]) -> tuple[_Slices
     return tuple(in_tensor), tuple(in_box)
 
 
-def shared_addresses(tensor_map: TensorMap, start: int) -> Array:
-    """The shared memory address of every byte of a box that goes to `start`."""
-    span, mask, shift = SWIZZLES[tensor_map.swizzle]
+def _units(tensor_map: TensorMap, coordinates: Sequence[int]) -> list[int]:
+    """Coordinates in units of the array: packed elements are counted in bytes there."""
+    first, *rest = coordinates
+    return [first if tensor_map.packing is None else first * tensor_map.packing[0] // 8, *rest]
+
+
+def check_start(tensor_map: TensorMap, coordinates: Sequence[int]) -> None:
+    """SimError unless packed elements start where they may (section 9.7.9.26.5.1)."""
+    if tensor_map.packing is None:
+        return
+    bits, group = tensor_map.packing
+    unit = _PADDED_START if group == 16 else 8 // bits
+    if coordinates[0] % unit:
+        raise SimError(
+            f"expected a first coordinate that is a multiple of {unit} for .{tensor_map.element}, "
+            f"found {coordinates[0]}"
+        )
+
+
+def rows_of(coordinates: Sequence[int]) -> list[tuple[int, int]]:
+    """The boxes of .tile::gather4 and .tile::scatter4 (section 5.5.3.4): a column, and four rows."""
+    column, *rows = coordinates
+    return [(column, row) for row in rows]
+
+
+def check_rows(tensor_map: TensorMap) -> None:
+    """SimError unless a map may be used by .tile::gather4 and .tile::scatter4."""
+    if tensor_map.rank != 2 or tensor_map.box[1] != 1:
+        raise SimError(
+            f"expected a tensor map of two dimensions with one row in a box for .tile::gather4 and .tile::scatter4, "
+            f"found box {tensor_map.box}"
+        )
+
+
+def shared_addresses(tensor_map: TensorMap, start: int, rows: int | None = None) -> Array:
+    """
+    The shared memory address of every byte of a box that goes to `start`, in the order of `load_box`.
+
+    `rows`: how many rows, if not those of one box.
+    """
+    span, swaps = SWIZZLES[tensor_map.swizzle]
     if start % _ALIGNMENT:
         raise SimError(f"expected a multiple of {_ALIGNMENT} as the shared memory address of a box, found {start:#x}")
-    inner = tensor_map.box_shape[-1] * tensor_map.array.itemsize
-    if not span:
-        return start + np.arange(tensor_map.box_bytes)
+    inner, row_bytes = tensor_map.box_shape[-1] * tensor_map.array.itemsize, tensor_map.inner_bytes
+    if rows is None:
+        rows = tensor_map.box_bytes // inner
+    byte = np.arange(inner)
+    if tensor_map.packing is not None:
+        bits, group = tensor_map.packing
+        # Groups of 16 elements are followed by padding, which is not written.
+        byte = byte // (2 * bits) * group + byte % (2 * bits)
     # Rows of the box are rows of the pattern, however much of them the box fills.
-    rows = tensor_map.box_bytes // inner
-    linear = start + (np.arange(rows)[:, None] * span + np.arange(inner)[None, :]).reshape(-1)
-    return linear ^ ((linear >> shift) & mask)
+    linear = start + (np.arange(rows)[:, None] * (span or row_bytes) + byte[None, :]).reshape(-1)
+    result = linear
+    for mask, shift in swaps:
+        result = result ^ ((linear >> shift) & mask)
+    return result

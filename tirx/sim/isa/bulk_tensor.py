@@ -1,0 +1,285 @@
+"""cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their prefetches (PTX ISA, section 9.7.9.26)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx.sim.core.cta import Cta
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import B64, S32, TYPES, U16, Array, Binary, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.isa.atomics import combine_function
+from tirx.sim.isa.bulk_linear import copy_to_shared, issued, multicast_address, ranks_of, read_places
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.mbarriers import locate
+from tirx.sim.isa.tensor_maps import map_at
+from tirx.sim.memory.addresses import RANK_SHIFT
+from tirx.sim.memory.columns import load_column, pixels, store_column
+from tirx.sim.memory.tensor_copy import check_rows, check_start, load_box, rows_of, shared_addresses, store_box
+from tirx.sim.program.code import Source, Step
+from tirx.sim.reader.syntax import Address, Operand, Vector
+from tirx.sim.tensor_map import TensorMap
+
+_WHAT = "cp.async.bulk.tensor"
+_DIMENSIONS = ("1d", "2d", "3d", "4d", "5d")
+_COMPLETE = "mbarrier::complete_tx::bytes"
+_LOAD_MODES = ("tile", "tile::gather4", "im2col", "im2col::w", "im2col::w::128")
+_STORE_MODES = ("tile", "tile::scatter4", "im2col_no_offs")
+_REDUCE_MODES = ("tile", "im2col_no_offs")
+_ROWS = ("tile::gather4", "tile::scatter4")
+# Element types of each operation of cp.reduce.async.bulk.tensor, by those of the tensor map.
+_OPERATIONS: dict[str, tuple[str, ...]] = {
+    "add": ("u32", "s32", "u64", "f16", "bf16", "f32", "f32.ftz", "f64"),
+    "min": ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    "max": ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    "inc": ("u32",),
+    "dec": ("u32",),
+    "and": ("u32", "s32", "u64", "s64"),
+    "or": ("u32", "s32", "u64", "s64"),
+    "xor": ("u32", "s32", "u64", "s64"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """What an instruction names: a tensor map, coordinates in it, and offsets of im2col modes."""
+
+    rank: int
+    mode: str
+    maps: Source
+    coordinates: Sequence[Source]
+    info: Sequence[Source]
+
+    def find(self, strand: Strand, mask: Mask, lane: int) -> _Part:
+        tensor_map = map_at(strand, int(self.maps(strand, mask)[lane]), self.rank)
+        at, info = ([int(each(strand, mask)[lane]) for each in values] for values in (self.coordinates, self.info))
+        if self.mode in _ROWS:
+            check_rows(tensor_map)
+        if tensor_map.columns is None and self.mode.startswith("im2col"):
+            raise SimError(f"expected a tensor map for im2col with .{self.mode}, found one for tiles")
+        if tensor_map.columns is None:
+            check_start(tensor_map, at)
+            return _Part(tensor_map, self.mode, at, None)
+        if not self.mode.startswith("im2col"):
+            raise SimError(f"expected a tensor map for tiles with .{self.mode}, found one for im2col")
+        return _Part(tensor_map, self.mode, at, pixels(tensor_map, tensor_map.columns, self.mode, at, info))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The part of a tensor that one thread copies; `column` are the pixels of im2col modes."""
+
+    tensor_map: TensorMap
+    mode: str
+    at: list[int]
+    column: Array | None
+
+    @property
+    def size(self) -> int:
+        """Bytes that are copied."""
+        boxes = 4 if self.mode in _ROWS else 1 if self.column is None else len(self.column)
+        return self.tensor_map.box_bytes * boxes
+
+    def places(self, start: int) -> Array:
+        """The shared memory addresses of its bytes, from `start` on."""
+        rows = None
+        if self.column is not None:
+            rows = len(self.column)
+        elif self.mode in _ROWS:
+            rows = 4
+        return shared_addresses(self.tensor_map, start, rows)
+
+    def load(self) -> Array:
+        """Its bytes, in the order of `places`."""
+        if self.column is not None:
+            return load_column(self.tensor_map, self.at[0], self.column)
+        if self.mode in _ROWS:
+            return np.concatenate([load_box(self.tensor_map, each) for each in rows_of(self.at)])
+        return load_box(self.tensor_map, self.at)
+
+    def store(self, data: Array, combine: Binary | None) -> None:
+        """Writes its bytes (`combine`: the results for the old and these)."""
+        if min(self.at) < 0:
+            raise SimError(f"{_WHAT}: expected coordinates that are not negative in a store, found {tuple(self.at)}")
+        if self.tensor_map.swizzle == "128B_atom_32B_flip_8B" or self.tensor_map.element == "b4x16_p64":
+            raise SimError(
+                f"{_WHAT}: expected a copy to shared memory with swizzle 128B_atom_32B_flip_8B and with .b4x16_p64"
+            )
+        columns = self.tensor_map.columns
+        if self.column is not None and columns is not None:
+            if min(columns.lower) < 0 or max(columns.upper) > 0:
+                raise SimError(f"{_WHAT}: expected a bounding box within the tensor in a store, found {columns}")
+            store_column(self.tensor_map, self.at[0], self.column, data, combine)
+        elif self.mode in _ROWS:
+            for at, row in zip(rows_of(self.at), data.reshape(4, -1), strict=True):
+                store_box(self.tensor_map, at, row, combine)
+        else:
+            store_box(self.tensor_map, self.at, data, combine)
+
+
+def _box(decoder: Decoder, rank: int, mode: str, which: int, info: int | None) -> _Box:
+    """`[tensor map, {coordinates}]`, and with `info` the operand that has the offsets of an im2col mode."""
+    operand = decoder.operand(which)
+    if not isinstance(operand, Address) or len(operand.rest) != 1 or not isinstance(operand.rest[0], Vector):
+        raise decoder.error("expected [tensor map, {coordinates}]")
+    if mode in _ROWS and rank != 2:
+        raise decoder.error(f"expected .2d with .{mode}, found .{rank}d")
+    if mode.startswith("im2col") and rank < 3:
+        raise decoder.error(f"expected .3d, .4d or .5d with .{mode}, found .{rank}d")
+    maps = decoder.address(Address(operand.base, operand.offset), bits=64).values
+    count = 5 if mode in _ROWS else rank
+    coordinates = [decoder.source(item, S32) for item in decoder.items(operand.rest[0], count)]
+    offsets: tuple[Operand, ...] = ()
+    if info is not None:
+        offsets = decoder.vector(info, rank - 2 if mode == "im2col" else 2)
+    return _Box(rank, mode, maps, coordinates, [decoder.source(item, U16) for item in offsets])
+
+
+def _has_info(mode: str) -> bool:
+    return mode in ("im2col", "im2col::w", "im2col::w::128")
+
+
+def prefetch(decoder: Decoder) -> Step:
+    """cp.async.bulk.prefetch.tensor: nothing is read, but the operands have to be right; `.tensor` has been taken."""
+    rank = int(decoder.need(*_DIMENSIONS)[0])
+    decoder.need("L2")
+    decoder.need("global")
+    mode = decoder.take(*_LOAD_MODES) or "tile"
+    hint, has_info = decoder.flag("L2::cache_hint"), _has_info(mode)
+    decoder.finish(1 + has_info + hint)
+    box = _box(decoder, rank, mode, 0, 1 if has_info else None)
+    _policy(decoder, 1 + has_info, hint)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        for lane in np.flatnonzero(mask).tolist():
+            box.find(strand, mask, lane)
+
+    return step
+
+
+def _policy(decoder: Decoder, which: int, hint: bool) -> None:
+    """A cache policy changes nothing, but its register has to be defined."""
+    if hint:
+        decoder.source(which, B64)
+
+
+def copy(decoder: Decoder) -> Step:
+    """cp.async.bulk.tensor; `.tensor` has been taken."""
+    rank = int(decoder.need(*_DIMENSIONS)[0])
+    spaces = [each for each in decoder.modifiers if each in ("global", "shared::cta", "shared::cluster")]
+    if spaces == ["global", "shared::cta"]:
+        return _store(decoder, rank, _STORE_MODES, None)
+    if len(spaces) != 2 or spaces[1] != "global":
+        raise decoder.error(f"expected a copy between .global and .shared, found {' '.join(spaces) or 'none'}")
+    return _load(decoder, rank, spaces[0])
+
+
+def _load(decoder: Decoder, rank: int, space: str) -> Step:
+    """[target], [tensor map, {coordinates}], [mbarrier] [, {offsets}] [, mask of CTAs] [, cache policy]"""
+    decoder.need(space)
+    decoder.need("global")
+    mode = decoder.take(*_LOAD_MODES) or "tile"
+    decoder.need(_COMPLETE)
+    multicast = space == "shared::cluster" and decoder.flag("multicast::cluster")
+    group = decoder.take("cta_group::1", "cta_group::2")
+    hint, has_info = decoder.flag("L2::cache_hint"), _has_info(mode)
+    decoder.finish(3 + has_info + multicast + hint)
+    targets, barriers = decoder.address(0).values, decoder.window_address(2, True)
+    box = _box(decoder, rank, mode, 1, 3 if has_info else None)
+    chosen = decoder.source(3 + has_info, U16) if multicast else None
+    _policy(decoder, 3 + has_info + multicast, hint)
+    in_pair, is_own = group == "cta_group::2", space == "shared::cta"
+
+    def step(strand: Strand, mask: Mask) -> None:
+        for lane in np.flatnonzero(mask).tolist():
+            ranks = None if chosen is None else ranks_of(strand.cta, int(chosen(strand, mask)[lane]))
+            target, barrier = int(targets(strand, mask)[lane]), int(barriers(strand, mask)[lane])
+            load(strand, lane, box.find(strand, mask, lane), target, barrier, ranks)
+
+    def load(strand: Strand, lane: int, part: _Part, target: int, barrier: int, ranks: list[int] | None) -> None:
+        cta = strand.cta
+        thread = int(strand.lanes[lane]) + cta.first_thread
+        _check_barrier(cta, target, barrier, in_pair=in_pair, is_own=is_own, multicast=ranks is not None)
+        into = [target >> RANK_SHIFT] if ranks is None else ranks
+        owners = [locate(strand, multicast_address(target, each)) for each in into]
+        if ranks is None:
+            told = [barrier]
+        elif in_pair:
+            # To the CTA of each pair that has the parity of the mbarrier's.
+            told = [multicast_address(barrier, each & ~1 | barrier >> RANK_SHIFT & 1) for each in ranks]
+        else:
+            told = [multicast_address(barrier, each) for each in ranks]
+        places = [(owner, part.places(offset)) for owner, offset in owners]
+        cta.launch.observed.moved("global", "read", part.size)
+        copy_to_shared(strand, thread, places, told, part.load)
+        cta.launch.made_progress()
+
+    return step
+
+
+def _check_barrier(cta: Cta, target: int, barrier: int, *, in_pair: bool, is_own: bool, multicast: bool) -> None:
+    """SimError for an mbarrier in a CTA where the copy cannot reach it."""
+    to, at = target >> RANK_SHIFT, barrier >> RANK_SHIFT
+    if is_own and (to != cta.rank or at != cta.rank):
+        raise SimError(
+            f"{_WHAT}: expected target and mbarrier in the CTA's own shared memory with .shared::cta, found those of "
+            f"CTAs {to} and {at} in CTA {cta.rank}"
+        )
+    if not in_pair and to != at:
+        raise SimError(
+            f"{_WHAT}: expected the mbarrier in the CTA of the target without .cta_group::2, found CTAs {at} and {to}"
+        )
+    if in_pair and not multicast and to >> 1 != at >> 1:
+        raise SimError(f"{_WHAT}: expected the mbarrier in the pair of CTAs of the target, found CTAs {at} and {to}")
+
+
+def reduction(decoder: Decoder) -> Step:
+    """cp.reduce.async.bulk.tensor; `.tensor` has been taken."""
+    rank = int(decoder.need(*_DIMENSIONS)[0])
+    operation = decoder.need(*_OPERATIONS)
+    return _store(decoder, rank, _REDUCE_MODES, operation)
+
+
+def _combine(tensor_map: TensorMap, operation: str | None) -> Binary | None:
+    if operation is None:
+        return None
+    if tensor_map.element not in _OPERATIONS[operation]:
+        raise SimError(
+            f"expected elements of type {', '.join(_OPERATIONS[operation])} with .{operation}, "
+            f"found .{tensor_map.element}"
+        )
+    name = tensor_map.element.removesuffix(".ftz")
+    # add.f32 flushes subnormal numbers, as red.global.add.f32 does.
+    return combine_function(operation, TYPES[name], name == "f32")
+
+
+def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str | None) -> Step:
+    """[tensor map, {coordinates}], [source] [, cache policy]: done at once, as it may be."""
+    decoder.need("global")
+    decoder.need("shared::cta")
+    mode = decoder.take(*modes) or "tile"
+    decoder.need("bulk_group")
+    hint = decoder.flag("L2::cache_hint")
+    decoder.finish(2 + hint)
+    box = _box(decoder, rank, mode, 0, None)
+    sources = decoder.address(1).values
+    _policy(decoder, 2, hint)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        cta = strand.cta
+        for lane in np.flatnonzero(mask).tolist():
+            thread = int(strand.lanes[lane]) + cta.first_thread
+            part = box.find(strand, mask, lane)
+            source = int(sources(strand, mask)[lane])
+            places = read_places(strand, source, part.places(source) - source, thread)
+            if operation is not None:
+                cta.launch.observed.moved("global", "read", part.size)
+            cta.launch.observed.moved("global", "written", part.size)
+            part.store(cta.shared.data[places], _combine(part.tensor_map, operation))
+            issued(strand, lane)
+        cta.launch.made_progress()
+
+    return step
