@@ -24,6 +24,11 @@ class ScaleVector:
     default: bool = False
 
     @property
+    def by_factors(self) -> bool:
+        """Whether the name counts factors of a row and not the elements of a block."""
+        return self.name.startswith("scale_vec")
+
+    @property
     def feature(self) -> str:
         """Its row of `tirx.ptx.features`; some kinds have one of their own."""
         own = f"tcgen05.kind::{self.kind}.{self.name}"

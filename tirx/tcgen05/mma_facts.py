@@ -24,6 +24,9 @@ from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 SCALE_FACTOR_ROWS = 32
 """Rows whose scale factors share a column of tensor memory."""
 
+LANE_BITS = 0x3FFF
+"""Bits of the lane of an address that scale factors have; the two above are those of their id in the descriptor."""
+
 READ_AS: dict[str, tuple[str, ...]] = {"tf32": ("tf32", "f32")}
 """Element type of an instruction -> the types in memory that it reads as such, where there are more than itself: tf32
 takes the upper bits of an f32."""
@@ -182,6 +185,18 @@ class MmaFacts:
         if operand is None or operand.lane is None or self.path is None:
             return False
         return operand.lane not in self.lanes or (self.d_lane in self.lanes and operand.lane != self.d_lane)
+
+    @staticmethod
+    def off_lane_0(operand: TmemOperand | None) -> bool:
+        """Whether scale factors start at another lane; upper bits of an address may be their id, as CUTLASS does it."""
+        return operand is not None and operand.lane is not None and operand.lane & LANE_BITS != 0
+
+    @property
+    def metadata_columns(self) -> int | None:
+        """Columns from the address of sparsity metadata to the last that is read (`sparse_metadata_layout`)."""
+        if self.idesc is None:
+            return None
+        return self.idesc.sparsity_selector + 1 if self.kind.has_sparsity_selector else 2
 
     @property
     def d_columns(self) -> int | None:

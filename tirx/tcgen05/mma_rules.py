@@ -33,6 +33,7 @@ _SMEM = "Shared memory descriptor"
 _SHAPES = "Matrix Shape"
 _PATHS = "Data path layout organization"
 _SCALING = "tcgen05.mma block scaling"
+_SPARSE = "Sparse Matrices"
 
 _Row = Rule[MmaFacts]
 
@@ -130,6 +131,13 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         ),
         "expected scale factors of {i.scale_types} with {i.scale_vector.name}, got {i.idesc.scale}",
         "use another scale vector, or ue8m0",
+    ),
+    _Row(
+        "k96-scale-vector",
+        _SCALING,
+        lambda i: i.idesc is not None and i.idesc.k96 and i.scale_vector is not None and i.scale_vector.by_factors,
+        "expected block16 or block32 with K = 96, got {i.scale_vector.name}",
+        "name the size of a block: no layout of scale factors is defined for another",
     ),
     _Row(
         "scale-factor-id",
@@ -336,6 +344,40 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "data path {i.path.letter}: expected sparsity metadata in the lanes of D, from lane {i.lane_choices} on, got "
         "{i.mma.sparse_metadata.lane} with D at {i.d_lane}",
         "put the metadata where D starts",
+    ),
+    _Row(
+        "metadata-column",
+        _SPARSE,
+        lambda i: (
+            i.kind.has_sparsity_selector
+            and (meta := i.mma.sparse_metadata) is not None
+            and meta.column is not None
+            and meta.column % 2 == 1
+        ),
+        "expected the sparsity metadata of kind::{i.mma.kind} to start at an even column, got "
+        "{i.mma.sparse_metadata.column}",
+        "choose the other column of a pair with the sparsity selector of the instruction descriptor",
+    ),
+    _Row(
+        "metadata-columns",
+        _SPARSE,
+        lambda i: i.overflow(i.mma.sparse_metadata, i.metadata_columns),
+        "expected the sparsity metadata inside its allocation, got {reason}",
+        "allocate more columns or start further left",
+    ),
+    _Row(
+        "scale-a-lane",
+        _SCALING,
+        lambda i: i.off_lane_0(i.mma.scale_a),
+        "expected the scale factors of A from lane 0 on, got {i.mma.scale_a.lane}",
+        "all lanes hold them, four times the same",
+    ),
+    _Row(
+        "scale-b-lane",
+        _SCALING,
+        lambda i: i.off_lane_0(i.mma.scale_b),
+        "expected the scale factors of B from lane 0 on, got {i.mma.scale_b.lane}",
+        "all lanes hold them, four times the same",
     ),
     _Row(
         "scale-a-columns",

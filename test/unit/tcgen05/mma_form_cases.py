@@ -134,6 +134,22 @@ FORM_CASES: Cases = {
             mma("mxf4nvf4", idesc("mxf4nvf4", scale="ue8m0"), scale_vector="block32"),
         ],
     ),
+    "k96-scale-vector": (
+        [
+            (
+                mma("mxf4", idesc("mxf4", k96=True), scale_vector="scale_vec::2X", target="sm_103a"),
+                "expected block16 or block32 with K = 96, got scale_vec::2X",
+            ),
+            (
+                mma("mxf4nvf4", idesc("mxf4nvf4", k96=True), scale_vector="scale_vec::4X", target="sm_103a"),
+                "got scale_vec::4X",
+            ),
+        ],
+        [
+            mma("mxf4", idesc("mxf4", k96=True), scale_vector="block32", target="sm_103a"),
+            mma("mxf4", idesc("mxf4"), scale_vector="scale_vec::2X"),
+        ],
+    ),
     "scale-factor-id": (
         [
             (

@@ -105,6 +105,48 @@ TMEM_CASES: Cases = {
             ),
         ],
     ),
+    "metadata-column": (
+        [
+            (
+                mma(descriptor=idesc(sparse=True), sparse=True, sparse_metadata=TmemOperand(column=131)),
+                "expected the sparsity metadata of kind::f16 to start at an even column, got 131",
+            )
+        ],
+        [
+            mma(descriptor=idesc(sparse=True), sparse=True, sparse_metadata=TmemOperand(column=130)),
+            mma("i8", idesc("i8", sparse=True), sparse=True, sparse_metadata=TmemOperand(column=131)),
+        ],
+    ),
+    "metadata-columns": (
+        [
+            (
+                mma("i8", idesc("i8", sparse=True), sparse=True, sparse_metadata=TmemOperand(31, 0, 32)),
+                "expected the sparsity metadata inside its allocation, got 2 columns from column 31 on, of 32",
+            ),
+            (
+                mma(
+                    descriptor=idesc(sparse=True, sparsity_selector=3),
+                    sparse=True,
+                    sparse_metadata=TmemOperand(30, 0, 32),
+                ),
+                "got 4 columns from column 30 on, of 32",
+            ),
+        ],
+        [
+            mma("i8", idesc("i8", sparse=True), sparse=True, sparse_metadata=TmemOperand(30, 0, 32)),
+            mma(
+                descriptor=idesc(sparse=True, sparsity_selector=1), sparse=True, sparse_metadata=TmemOperand(30, 0, 32)
+            ),
+        ],
+    ),
+    "scale-a-lane": (
+        [(mma("mxf4", scale_a=TmemOperand(lane=32)), "scale factors of A from lane 0 on, got 32")],
+        [mma("mxf4", scale_a=TmemOperand(lane=0)), mma("mxf4", scale_a=TmemOperand(lane=0x8000))],
+    ),
+    "scale-b-lane": (
+        [(mma("mxf4", scale_b=TmemOperand(lane=16)), "scale factors of B from lane 0 on, got 16")],
+        [mma("mxf4", scale_b=TmemOperand(lane=0))],
+    ),
     "scale-a-columns": (
         [(mma("mxf4", scale_a=TmemOperand(29, 0, 32)), "scale factors of A .* got 4 columns from column 29 on, of 32")],
         [mma("mxf4", scale_a=TmemOperand(28, 0, 32)), mma("mxf4", scale_a=TmemOperand())],
