@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.tcgen05 import require
-from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tile, last_column
+from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tile, last_column, target_of
 from tirx.dialects.tirx import Scope, TileType
 from tirx.tcgen05.check_memory import Alloc, check_memory
 from tirx.tcgen05.tmem import COLUMNS
@@ -49,7 +49,8 @@ class AllocOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        require(lambda: check_memory(Alloc(self.columns.value.data, self.cta_group.value.data)))
+        allocation = Alloc(self.columns.value.data, self.cta_group.value.data, target_of(self))
+        require(lambda: check_memory(allocation))
 
 
 @irdl_op_definition
@@ -92,7 +93,8 @@ class DeallocOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        require(lambda: check_memory(Alloc(self.columns.value.data, self.cta_group.value.data)))
+        allocation = Alloc(self.columns.value.data, self.cta_group.value.data, target_of(self))
+        require(lambda: check_memory(allocation))
 
 
 @irdl_op_definition

@@ -7,7 +7,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.tirx import Scope, TileType
+from tirx.dialects.ptx.core import EntryOp
+from tirx.dialects.tirx import KernelOp, Scope, TileType
 from tirx.layout import LayoutError, TileLayout
 from tirx.tcgen05.tmem import CTA_GROUPS
 
@@ -56,6 +57,14 @@ def expect_tensor_tile(value: SSAValue, what: str) -> TileType:
     type_ = expect_tile(value, Scope.TENSOR, what)
     first_cell(type_)
     return type_
+
+
+def target_of(op: Operation) -> str | None:
+    """The target of the kernel that an operation is in."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, KernelOp | EntryOp):
+        parent = parent.parent_op()
+    return None if parent is None or parent.target is None else parent.target.data
 
 
 def check_cta_group(group: IntegerAttr[I32]) -> None:

@@ -10,16 +10,16 @@ from functools import cache
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.ptx.core import ConstantOp, EntryOp
+from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.ptx.tcgen05 import require
 from tirx.dialects.tcgen05.allocation import AllocOp, TileOp
 from tirx.dialects.tcgen05.common import first_cell
 from tirx.dialects.tcgen05.descriptors import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
-from tirx.dialects.tirx import KernelOp, TileType, owner_root
+from tirx.dialects.tirx import TileType, owner_root
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.tcgen05 import (
     InstructionDescriptor,
@@ -33,14 +33,6 @@ from tirx.tcgen05 import (
     check_mma,
 )
 from tirx.tcgen05.stored_operand import SLOT_BITS, stored_slices
-
-
-def target_of(op: Operation) -> str | None:
-    """The target of the kernel that an operation is in."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp | EntryOp):
-        parent = parent.parent_op()
-    return None if parent is None or parent.target is None else parent.target.data
 
 
 def constant_bits(value: SSAValue) -> int | None:

@@ -25,10 +25,11 @@ from tirx.dialects.tcgen05.common import (
     expect_tile,
     same_registers,
     string,
+    target_of,
     text,
     unit,
 )
-from tirx.dialects.tcgen05.facts import shared_operand, target_of, tensor_operand
+from tirx.dialects.tcgen05.facts import shared_operand, tensor_operand
 from tirx.dialects.tirx import Scope, TileType
 from tirx.layout import TileLayout
 from tirx.tcgen05 import LD_SHAPES, LegalityError, TmemAccessPlan, plan_tmem_access

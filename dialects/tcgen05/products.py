@@ -37,13 +37,12 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tcgen05.attributes import Collector, CollectorAttr
-from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, expect_tensor_tile, int32, string, text, unit
+from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, expect_tensor_tile, int32, string, target_of, text, unit
 from tirx.dialects.tcgen05.facts import (
     check_product,
     instruction_descriptor,
     operand,
     shared_operand,
-    target_of,
     tensor_operand,
     zero_column_mask,
 )

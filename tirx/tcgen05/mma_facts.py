@@ -17,7 +17,7 @@ from tirx.tcgen05.packing import smem_packing
 from tirx.tcgen05.rules import choices, reason, result, unless_one_is_legal
 from tirx.tcgen05.scale_factors import SCALE_FACTOR_IDS
 from tirx.tcgen05.smem_descriptor import SmemDescriptor, possible_descriptors
-from tirx.tcgen05.swizzle_modes import Major
+from tirx.tcgen05.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.tmem import COLUMNS, DataPath, data_path
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
@@ -318,13 +318,23 @@ class MmaFacts:
         )
 
     def descriptor_reason(self, operand: SmemOperand | None, which: str) -> str | None:
-        """Why a shared-memory descriptor does not serve the operand that the instruction descriptor names."""
-        if operand is None or operand.descriptor is None or self.idesc is None:
+        """Why a shared-memory descriptor does not serve the operand that the instruction descriptor names.
+
+        Where that is not known, why it serves none that the kind has.
+        """
+        if operand is None or operand.descriptor is None:
             return None
-        dtype, major = (self.idesc.a, self.idesc.a_major) if which == "A" else (self.idesc.b, self.idesc.b_major)
+        if self.idesc is None:
+            operands = [(dtype, major) for dtype, _ in self.kind.operands for major in reversed(MAJORS)]
+        else:
+            operands = [(self.idesc.a, self.idesc.a_major) if which == "A" else (self.idesc.b, self.idesc.b_major)]
         k_bytes, target = self.bytes_of_k(stored_sparse=which == "A"), self.mma.target
 
-        def refused(possible: SmemDescriptor) -> str | None:
+        def refused(possible: SmemDescriptor, dtype: str, major: Major) -> str | None:
             return reason(lambda: possible.verify(dtype, major, k_bytes=k_bytes, target=target))
 
-        return unless_one_is_legal(map(refused, possible_descriptors(operand.descriptor)))
+        return unless_one_is_legal(
+            refused(possible, dtype, major)
+            for possible in possible_descriptors(operand.descriptor)
+            for dtype, major in operands
+        )

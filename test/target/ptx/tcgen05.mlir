@@ -4,7 +4,7 @@
 // CHECK-NEXT: .target sm_100a
 // CHECK-NEXT: .address_size 64
 
-ptx.entry @tensor_memory() target("sm_100a") reqntid(128) {
+ptx.entry @tensor_memory() target("sm_100a") {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   %bar = ptx.shared_alloc @bar bytes 8 align 8
   ptx.tcgen05.alloc %slot columns 128 cta_group 1
@@ -29,7 +29,6 @@ ptx.entry @tensor_memory() target("sm_100a") reqntid(128) {
 }
 
 // CHECK:      .visible .entry tensor_memory()
-// CHECK-NEXT: .reqntid 128
 // CHECK-NEXT: {
 // CHECK-NEXT:   .reg .b16 %h<1>;
 // CHECK-NEXT:   .reg .b32 %r<8>;

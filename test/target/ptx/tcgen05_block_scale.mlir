@@ -15,7 +15,7 @@ ptx.entry @block_scaled(d : u32, a : u64, s : u32) target("sm_100a") {
   %f16 = ptx.constant 270532624 : i32
   %yes = ptx.constant true
   ptx.tcgen05.mma.block_scale mxf8f6f4 "block32" %d, %a, %a, %mxf8f6f4, %s, %s, %yes cta_group 2 : i64
-  ptx.tcgen05.mma.block_scale mxf4nvf4 "scale_vec::4X" %d, %d, %a, %mxf4nvf4, %s, %s, %yes cta_group 2 collector_a use : i32
+  ptx.tcgen05.mma.block_scale mxf4nvf4 "scale_vec::4X" %d, %d, %a, %mxf4nvf4, %s, %s, %yes cta_group 2 collector_a fill : i32
   ptx.tcgen05.mma.block_scale mxf4 "scale_vec::2X" %d, %a, %a, %mxf4, %s, %s, %yes cta_group 2 sparse_metadata %s : i64
   ptx.tcgen05.mma f16 %d, %a, %a, %f16, %yes cta_group 2 disable_lanes(%s, %s, %s, %s, %s, %s, %s, %s) : i64
   ptx.ret
@@ -34,7 +34,7 @@ ptx.entry @block_scaled(d : u32, a : u64, s : u32) target("sm_100a") {
 // CHECK-NEXT:   ld.param.u64 %rd0, [a];
 // CHECK-NEXT:   ld.param.u32 %r1, [s];
 // CHECK-NEXT:   tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale.block32 [%r0], %rd0, %rd0, 0x10A00000, [%r1], [%r1], 1;
-// CHECK-NEXT:   tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.scale_vec::4X.collector::a::use [%r0], [%r0], %rd0, 0x10200480, [%r1], [%r1], 1;
+// CHECK-NEXT:   tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.scale_vec::4X.collector::a::fill [%r0], [%r0], %rd0, 0x10200480, [%r1], [%r1], 1;
 // CHECK-NEXT:   tcgen05.mma.sp.cta_group::2.kind::mxf4.block_scale.scale_vec::2X [%r0], %rd0, %rd0, [%r1], 0x10A00484, [%r1], [%r1], 1;
 // CHECK-NEXT:   tcgen05.mma.cta_group::2.kind::f16 [%r0], %rd0, %rd0, 0x10200010, {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1}, 1;
 // CHECK-NEXT:   ret;

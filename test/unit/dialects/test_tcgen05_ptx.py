@@ -34,7 +34,10 @@ tirx.kernel @k(%b: i64, %i: i32, %w: i32, %base: i32) target("{target}") threads
   %m = tcgen05.tile %base, 80 : i32 -> !m
   %s = tcgen05.tile %base, 84 : i32 -> !s
   %low = tcgen05.tile %base, 96 : i32 -> !low
+  %some = arith.cmpi eq, %i, %w : i32
+  scf.if %some {{
   {body}
+  }}
   tirx.return
 }}
 """

@@ -1,0 +1,510 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+// What ptxas lets through of whole instructions: descriptors, shapes, scale factors, masks, places in tensor memory.
+
+// Fields of the instruction descriptor that do not go together.
+
+ptx.entry @accumulator_type(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136316032 : i32
+  // expected-error@+1 {{kind::f16: D = f16 is expected with A and B of f16, got bf16 and bf16; nearest is D = f32; use a legal value [descriptor-fields]}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @narrow_mn_major(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136385552 : i32
+  // expected-error@+1 {{kind::f8f6f4: b_major of e2m1 is expected K (4-bit and 6-bit types never are MN-major); use a legal value [descriptor-fields]}}
+  ptx.tcgen05.mma f8f6f4 %d, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @selector_of_dense(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314898 : i32
+  // expected-error@+1 {{kind::f16: expected sparsity_selector 0, got 2; use a legal value [descriptor-fields]}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @selector_of_bytes(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136316069 : i32
+  // expected-error@+1 {{instruction descriptor: kind::i8: sparsity_selector (bits 0-1): expected a code of 0 (0), got 1; encode it with InstructionDescriptor [descriptor-bits]}}
+  ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 1 sparse_metadata %d : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @max_shift_without_ws(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant -2011168752 : i32
+  // expected-error@+1 {{kind::f16: expected max_shift 0, got 16; use a legal value [descriptor-fields]}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @sparse_k96(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant -2002779004 : i32
+  // expected-error@+1 {{kind::mxf4: expected k96 False, got True; use a legal value [descriptor-fields]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %d, %p cta_group 1 sparse_metadata %d : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @negated_integers(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136324256 : i32
+  // expected-error@+1 {{instruction descriptor: kind::i8: negate_a (bit 13): expected a code of 0 (False), got 1; encode it with InstructionDescriptor [descriptor-bits]}}
+  ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @saturated_floats(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314904 : i32
+  // expected-error@+1 {{instruction descriptor: kind::f16: saturate (bit 3): expected a code of 0 (False), got 1; encode it with InstructionDescriptor [descriptor-bits]}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @transposed_mxf4(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 144770176 : i32
+  // expected-error@+1 {{instruction descriptor: kind::mxf4: b_major (bit 16): expected a code of 0 (K), got 1; encode it with InstructionDescriptor [descriptor-bits]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+// Shapes.
+
+ptx.entry @transposed_bytes(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 134676496 : i32
+  // expected-error@+1 {{MN-major B of e4m3, cta_group 1: expected N in steps of 16, got 24; nearest is 32; use a shape of the ISA's table [shape]}}
+  ptx.tcgen05.mma f8f6f4 %d, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @weight_stationary_n(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 68681744 : i32
+  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, got 96; nearest is 64; use a shape of the ISA's table [shape]}}
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @sparse_weight_stationary_n(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 71303188 : i32
+  // expected-error@+1 {{kind::f16, cta_group 1, .ws, sparse: expected N in {64, 128}, got 256; nearest is 128; use a shape of the ISA's table [shape]}}
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p sparse_metadata %d : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @pair_m(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 69206032 : i32
+  // expected-error@+1 {{kind::f16, cta_group 2: expected M in {128, 256}, got 64; nearest is 128; use a shape of the ISA's table [shape]}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 2 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @scaled_pair_m(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 144703492 : i32
+  // expected-error@+1 {{kind::mxf8f6f4, cta_group 2, sparse: expected M in {256}, got 128; nearest is 256; use a shape of the ISA's table [shape]}}
+  ptx.tcgen05.mma.block_scale mxf8f6f4 %d, %a, %a, %i, %d, %d, %p cta_group 2 sparse_metadata %d : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @integer_n(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 135005344 : i32
+  // expected-error@+1 {{kind::i8, cta_group 2: expected N in {32, 64, ..., 256}, got 48; nearest is 32; use a shape of the ISA's table [shape]}}
+  ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 2 : i64
+  ptx.ret
+}
+
+// -----
+
+// Scale factors.
+
+ptx.entry @factors_of_k96(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant -2002779008 : i32
+  // expected-error@+1 {{expected block16 or block32 with K = 96, got scale_vec::2X; name the size of a block: no layout of scale factors is defined for another [k96-scale-vector]}}
+  ptx.tcgen05.mma.block_scale mxf4 "scale_vec::2X" %d, %a, %a, %i, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @four_factors_from_byte_2(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 1210057856 : i32
+  // expected-error@+1 {{expected scale-factor ids 0 with block16 (4 factors of each row), got 2 (A) and 0 (B); start at a byte from which all factors fit the 32-bit column [scale-factor-id]}}
+  ptx.tcgen05.mma.block_scale mxf4nvf4 "block16" %d, %a, %a, %i, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @vector_of_another_kind(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  // expected-error@+1 {{kind::mxf4: expected one of scale_vec::2X, block32, got block16; name a scale vector of this kind [scale-vector]}}
+  ptx.tcgen05.mma.block_scale mxf4 "block16" %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @type_of_block32(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136316032 : i32
+  // expected-error@+1 {{expected scale factors of ue8m0 with block32, got ue4m3; use another scale vector, or ue8m0 [scale-type]}}
+  ptx.tcgen05.mma.block_scale mxf4nvf4 "block32" %d, %a, %a, %i, %d, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @scales_at_lane_32(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %s = ptx.constant 2097152 : i32
+  // expected-error@+1 {{expected the scale factors of A from lane 0 on, got 32; all lanes hold them, four times the same [scale-a-lane]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %d, %s, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @scales_at_lane_16(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %s = ptx.constant 1048576 : i32
+  // expected-error@+1 {{expected the scale factors of B from lane 0 on, got 16; all lanes hold them, four times the same [scale-b-lane]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %d, %d, %s, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @last_scales_of_a(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 144704640 : i32
+  %s = ptx.constant 509 : i32
+  // expected-error@+1 {{expected the scale factors of A inside their allocation, got 4 columns from column 509 on, of 512 of tensor memory; allocate more columns or start further left [scale-a-columns]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %s, %d, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @last_scales_of_b(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 144704640 : i32
+  %s = ptx.constant 510 : i32
+  // expected-error@+1 {{expected the scale factors of B inside their allocation, got 4 columns from column 510 on, of 512 of tensor memory; allocate more columns or start further left [scale-b-columns]}}
+  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %s, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+// Zero-column masks.
+
+ptx.entry @shift_of_32_rows(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant -1039138800 : i32
+  %z = ptx.constant 1224979648400588800 : i64
+  // expected-error@+1 {{expected a column shift of at most 16 for M = 32 and 32 otherwise, got 17 for M = 32; start the descriptor of B further on instead [mask-shift]}}
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @start_count(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 34603024 : i32
+  %z = ptx.constant 1409024150996480 : i64
+  // expected-error@+1 {{start_count[1]: expected at most 5, to stay inside the first run of 6 used columns, got 6; let the sub-mask start with the other run [mask-start-count]}}
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @reserved_mask_bits(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 34603024 : i32
+  %z = ptx.constant 68719476736 : i64
+  // expected-error@+1 {{zero-column mask: reserved bits 36-38: expected 0, got 0b1; encode it with ZeroColumnMask [mask-bits]}}
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @mask_shift_bits(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 34603024 : i32
+  %z = ptx.constant 2882303761517117440 : i64
+  // expected-error@+1 {{zero-column mask: bits 56-61, column shift: expected 0 to 32, got 40; encode it with ZeroColumnMask [mask-bits]}}
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
+  ptx.ret
+}
+
+// -----
+
+// Operands in tensor memory.
+
+ptx.entry @mn_major_in_tensor_memory(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136347664 : i32
+  // expected-error@+1 {{expected K-major A in tensor memory, got MN-major; write A to tensor memory with K along the columns [a-tmem-major]}}
+  ptx.tcgen05.mma f16 %d, %d, %a, %i, %p cta_group 1 : i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @accumulator_lane(d : u32, a : u64) target("sm_100a") {
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %t = ptx.constant 1048576 : i32
+  // expected-error@+1 {{data path D: expected D from lane 0 on, got 16; start D at lane 0 [d-lane]}}
+  ptx.tcgen05.mma f16 %t, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @lane_of_a_half(d : u32, a : u64) target("sm_100a") {
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 69206032 : i32
+  %t = ptx.constant 2097152 : i32
+  // expected-error@+1 {{data path F: expected D from lane 0 or 16 on, got 32; start D at lane 0 [d-lane]}}
+  ptx.tcgen05.mma f16 %t, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @last_columns_of_a(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  %t = ptx.constant 505 : i32
+  // expected-error@+1 {{expected A inside its allocation, got 8 columns from column 505 on, of 512 of tensor memory; allocate more columns or start further left [a-tmem-columns]}}
+  ptx.tcgen05.mma f16 %d, %t, %a, %i, %p cta_group 1 : i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @metadata_lane(d : u32, a : u64) target("sm_100a") {
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 69206036 : i32
+  %t = ptx.constant 0 : i32
+  %e = ptx.constant 1048704 : i32
+  // expected-error@+1 {{data path F: expected sparsity metadata in the lanes of D, from lane 0 or 16 on, got 16 with D at 0; put the metadata where D starts [metadata-lane]}}
+  ptx.tcgen05.mma f16 %t, %a, %a, %i, %p cta_group 1 sparse_metadata %e : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @odd_metadata(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136314900 : i32
+  %e = ptx.constant 131 : i32
+  // expected-error@+1 {{expected the sparsity metadata of kind::f16 to start at an even column, got 131; choose the other column of a pair with the sparsity selector of the instruction descriptor [metadata-column]}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 sparse_metadata %e : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @last_metadata(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136316068 : i32
+  %e = ptx.constant 511 : i32
+  // expected-error@+1 {{expected the sparsity metadata inside its allocation, got 2 columns from column 511 on, of 512 of tensor memory; allocate more columns or start further left [metadata-columns]}}
+  ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 1 sparse_metadata %e : i64
+  ptx.ret
+}
+
+// -----
+
+// Modifiers.
+
+ptx.entry @shifted_half(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 69206032 : i32
+  // expected-error@+1 {{expected M = 128 or 256 with .ashift, got 64; use M = 128 or 256, or leave out .ashift [ashift-m]}}
+  ptx.tcgen05.mma f16 %d, %d, %a, %i, %p cta_group 1 ashift : i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @scaled_integers(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %i = ptx.constant 136316064 : i32
+  // expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::i8, got 0; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
+  ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 1 scale_d 0 : i64
+  ptx.ret
+}
+
+// -----
+
+// Copies and shifts.
+
+ptx.entry @copied_to_lane_32(d : u32, a : u64) target("sm_100a") {
+  %a = ptx.ld.param @a : i64
+  %t = ptx.constant 2097152 : i32
+  // expected-error@+1 {{expected an address from lane 0 to 0 with .128x256b, got lane 32; the shape says which lanes are written [cp-lane]}}
+  ptx.tcgen05.cp "128x256b" %t, %a cta_group 1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @shifted_columns(d : u32, a : u64) target("sm_100a") {
+  %t = ptx.constant 508 : i32
+  // expected-error@+1 {{expected 8 columns from column 508 on, of 512, to be inside; allocate more columns or start further left [shift-columns]}}
+  ptx.tcgen05.shift %t cta_group 1
+  ptx.ret
+}
+
+// -----
+
+// Columns count from the start of an allocation.
+
+ptx.entry @past_an_allocation(a : u64) target("sm_100a") {
+  %a = ptx.ld.param @a : i64
+  %slot = ptx.shared_alloc @slot bytes 4 align 4
+  ptx.tcgen05.alloc %slot columns 128 cta_group 1
+  %base = ptx.ld shared %slot : i32 -> i32
+  %c64 = ptx.constant 64 : i32
+  %d = ptx.add %base, %c64 : i32
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  // expected-error@+1 {{expected D inside its allocation, got 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @loaded_past_an_allocation() target("sm_100a") {
+  %slot = ptx.shared_alloc @slot bytes 4 align 4
+  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  %base = ptx.ld shared %slot : i32 -> i32
+  %tid = ptx.read_special tid.x
+  %warps = ptx.constant 96 : i32
+  %c16 = ptx.constant 16 : i32
+  %warp = ptx.and %tid, %warps : i32
+  %lane = ptx.shl %warp, %c16 : i32
+  %t = ptx.add %base, %lane : i32
+  // expected-error@+1 {{expected 2 columns from column 31 on, of 32, to be inside; allocate more columns, start further left, or use fewer repeats [ld-columns]}}
+  %0, %1 = ptx.tcgen05.ld "32x32b" num 2 %t offset 31 -> i32, i32
+  ptx.ret
+}
