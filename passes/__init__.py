@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tirx.passes.convert_tirx_to_ptx import ConvertTirxToPtxPass
     from tirx.passes.convert_tirx_to_tcgen05 import ConvertTirxToTcgen05Pass
     from tirx.passes.tirx_check_layouts import TirxCheckLayoutsPass
+    from tirx.passes.tirx_check_synchronization import TirxCheckSynchronizationPass
     from tirx.passes.tirx_expand_copies import TirxExpandCopiesPass
     from tirx.passes.tirx_fold_zero_fill import TirxFoldZeroFillPass
     from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
@@ -42,6 +43,7 @@ __all__ = [
     "ConvertTirxToPtxPass",
     "ConvertTirxToTcgen05Pass",
     "TirxCheckLayoutsPass",
+    "TirxCheckSynchronizationPass",
     "TirxExpandCopiesPass",
     "TirxFoldZeroFillPass",
     "TirxInsertBarriersPass",
@@ -71,6 +73,7 @@ PASS_SUMMARIES = {
     "convert-tirx-to-ptx": "lower kernels, tiles and register tiles to PTX instructions",
     "convert-arith-to-ptx": "lower arith operations to PTX instructions",
     "convert-scf-to-ptx": "lower structured control flow to PTX branches",
+    "tirx-check-synchronization": "check that no fence, wait, commit or barrier is missing",
 }
 """What every pass does, in one line each and in pipeline order."""
 

@@ -25,6 +25,7 @@ _LOWER_TO_PTX = (
     "cse",
     "dce",
     "convert-scf-to-ptx",
+    "tirx-check-synchronization",
 )
 
 

@@ -1,0 +1,382 @@
+"""Which accesses of a kernel must be complete, visible or ordered before which others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Block, Operation, SSAValue
+
+from tirx.diagnostics import LocatedError, nearest_location
+from tirx.dialects.ptx.core import CondBraOp, EntryOp
+from tirx.dialects.ptx.mbarrier import (
+    MbarrierArriveExpectTxOp,
+    MbarrierArriveOp,
+    MbarrierExpectTxOp,
+    MbarrierTestWaitParityOp,
+    MbarrierWaitParityOp,
+)
+from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05CommitOp, Tcgen05CpOp, Tcgen05DeallocOp
+from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
+from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
+from tirx.passes.lowering.memory_effects import Effect, Means, Place
+from tirx.passes.lowering.synchronization import Committed, Mark, State, Synchronization
+from tirx.passes.lowering.thread_flow import ThreadFlow, Visitors, edges
+from tirx.passes.lowering.thread_values import WARP, Threads, ThreadValue
+from tirx.tcgen05.mma_facts import MmaFacts
+
+_ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
+_PROXY = 'PTX ISA, "Async Proxy"'
+
+_MBARRIER_USERS = (
+    MbarrierArriveOp,
+    MbarrierArriveExpectTxOp,
+    MbarrierExpectTxOp,
+    MbarrierTestWaitParityOp,
+    MbarrierWaitParityOp,
+    Tcgen05CommitOp,
+    CpAsyncBulkTensorLoadOp,
+)
+_ASYNCHRONOUS_USERS = (Tcgen05CommitOp, CpAsyncBulkTensorLoadOp)
+
+_MMA = (Tcgen05MmaOp, Tcgen05MmaBlockScaleOp, Tcgen05MmaWsOp)
+
+
+def check_synchronization(entry: EntryOp) -> None:
+    """
+    Raises LocatedError, with the fix, at the first access that a fence, wait, commit or barrier is missing before.
+
+    What may be wrong, but is not for sure, is let through: addresses that depend on loads, on loop counters or on
+    different allocations' addresses, threads chosen by loaded values, blocks of more than one dimension.
+    """
+    if not entry.body.blocks or entry.body.blocks[0].first_op is None:
+        return
+    analysis = Synchronization(entry)
+    checker = _Checker(analysis)
+    _check_deallocations(analysis.flow)
+    checker.check_announced()
+    analysis.visit(checker.check)
+
+
+def _name(op: Operation, reader: Operation) -> str:
+    """`'ptx.st' (line 12)`."""
+    location, here = nearest_location(op), nearest_location(reader)
+    if isinstance(location, FileLineColLoc) and location != here:
+        return f"'{op.name}' in line {location.line.data}"
+    return f"'{op.name}'"
+
+
+def _missing(what: str, effect: Effect, op: Operation, use: str, fix: str, source: str) -> LocatedError:
+    return LocatedError(
+        op, f"expected {what} between {_name(effect.op, op)} and {use}, got none; {fix} ({source})"
+    )
+
+
+class _Checker:
+    def __init__(self, analysis: Synchronization):
+        self._analysis = analysis
+
+    def check(self, op: Operation, effect: Effect | None, visitors: Visitors, state: State) -> None:
+        """Raises LocatedError if something pending is in the way of `op`."""
+        if not state.pending:
+            return
+        self._check_registers(op, state)
+        if effect is not None:
+            for before, notes in state.pending.items():
+                marks = frozenset(note for note in notes if isinstance(note, Mark))
+                if effect.means in _TENSOR or before.means in _TENSOR:
+                    _check_tensor(before, marks, effect)
+                _check_shared(before, marks, effect)
+        if isinstance(op, Tcgen05DeallocOp):
+            self._check_dealloc(op, visitors, state)
+        if isinstance(op, _MBARRIER_USERS):
+            self._check_mbarrier(op, visitors, state)
+        if isinstance(op, Tcgen05CommitOp):
+            self._check_phase(op, visitors, state)
+
+    def check_announced(self) -> None:
+        """A wait for a bulk copy waits for its bytes only if they are announced."""
+        entry = self._analysis.entry
+        if entry.cluster_size > 1:
+            return
+        announced = [
+            self._analysis.barrier(op.barrier)
+            for op in entry.body.walk()
+            if isinstance(op, MbarrierArriveExpectTxOp | MbarrierExpectTxOp)
+        ]
+        for op in entry.body.walk():
+            if isinstance(op, CpAsyncBulkTensorLoadOp) and not any(
+                self._analysis.barrier(op.barrier).may_be(one) for one in announced
+            ):
+                raise LocatedError(
+                    op,
+                    "expected mbarrier.expect_tx of the bytes of this copy on its mbarrier, got none: its phase may "
+                    "complete before the bytes arrive; put ptx.mbarrier.arrive.expect_tx before it "
+                    '(PTX ISA, "Tracking asynchronous operations by the mbarrier object")',
+                )
+
+    @staticmethod
+    def _check_registers(op: Operation, state: State) -> None:
+        """
+        A use before the wait would get the value (PTX ISA 9.7.16.6.4.5, of true register dependencies), but would
+        order no access to memory; here the wait is always asked for.
+        """
+        for before, notes in state.pending.items():
+            if before.means is Means.TENSOR_LOAD and Mark.COMPLETE not in notes:
+                if not frozenset(before.op.results).isdisjoint(op.operands):
+                    raise _missing(
+                        "tcgen05.wait::ld", before, op, "the use of its registers", "put ptx.tcgen05.wait.ld before it",
+                        _ORDER,
+                    )  # fmt: skip
+
+    def _check_dealloc(self, op: Tcgen05DeallocOp, visitors: Visitors, state: State) -> None:
+        base = self._analysis.flow.values.get(op.taddr)
+        if base is None or base.is_known:
+            return
+        use = "the deallocation of its tensor memory"
+        for before, marks in state.pending.items():
+            if all(place.origin != base.symbols for place in before.tensor_places):
+                continue
+            if Mark.COMPLETE not in marks:
+                raise _incomplete(before, op, use)
+            if Mark.SYNCED not in marks and _is_of_another_warp(before.visitors, visitors):
+                raise _missing(
+                    "a barrier", before, op, use, "put ptx.bar.sync 0 before it, for all warps", _ORDER
+                )
+
+    def _check_mbarrier(self, op: Operation, visitors: Visitors, state: State) -> None:
+        address: SSAValue = op.barrier  # pyright: ignore
+        value = self._analysis.flow.values.get(address)
+        if value is None:
+            return
+        place = Place.linear(value, 1)
+        for before, marks in state.pending.items():
+            if before.means is not Means.INIT or before.writes[0].meets(before.threads, place, visitors.threads) is None:
+                continue
+            if isinstance(op, _ASYNCHRONOUS_USERS) and Mark.FENCED not in marks:
+                raise _missing(
+                    "fence.mbarrier_init", before, op, "the use of the mbarrier by the async proxy",
+                    "put ptx.fence.mbarrier_init behind the initialisation",
+                    'PTX ISA, "membar/fence: .mbarrier_init"',
+                )  # fmt: skip
+            strangers = visitors.threads & ~before.threads
+            if Mark.WARP_SYNCED in marks:
+                strangers &= ~_warps(before.threads)
+            if Mark.SYNCED not in marks and before.visitors.exact and strangers.any():
+                raise _missing(
+                    "a barrier", before, op, "the use of the mbarrier by other threads",
+                    "put ptx.bar.sync 0 behind the initialisation", 'PTX ISA, "mbarrier.init"',
+                )  # fmt: skip
+
+
+    def _check_phase(self, op: Tcgen05CommitOp, visitors: Visitors, state: State) -> None:
+        """A wait tells phases apart by their parity only, so that there may be one more to wait for, not two."""
+        barrier = self._analysis.barrier(op.barrier)
+        if barrier.origin is None or self._analysis.phases.get(barrier) != 1:
+            return
+        for before, notes in state.pending.items():
+            if Committed(barrier) in notes and Mark.COMPLETE not in notes and Mark.HEARD not in notes:
+                raise _missing(
+                    "a wait on the mbarrier of its commit", before, op, "the next commit to that mbarrier",
+                    "put ptx.mbarrier.wait_parity before this", 'PTX ISA, "Phase of the mbarrier object"',
+                )  # fmt: skip
+
+
+_TENSOR = (Means.TENSOR_CORE, Means.TENSOR_LOAD, Means.TENSOR_STORE)
+
+_IN_ORDER = (Means.GENERIC, Means.GLOBAL)
+
+_FIXES = {
+    Means.TENSOR_LOAD: ("tcgen05.wait::ld", "put ptx.tcgen05.wait.ld before it"),
+    Means.TENSOR_STORE: ("tcgen05.wait::st", "put ptx.tcgen05.wait.st before it"),
+    Means.TENSOR_CORE: (
+        "a tcgen05.commit and a wait on its mbarrier",
+        "put ptx.tcgen05.commit behind it and ptx.mbarrier.wait_parity before this",
+    ),
+    Means.BULK_LOAD: ("a wait on its mbarrier", "put ptx.mbarrier.wait_parity before this"),
+    Means.BULK_STORE: (
+        "cp.async.bulk.commit_group and wait_group.read",
+        "put ptx.cp.async.bulk.wait_group 0 read before this",
+    ),
+}
+
+
+def _incomplete(before: Effect, op: Operation, use: str) -> LocatedError:
+    what, fix = _FIXES[before.means]
+    source = _PROXY if before.means in (Means.BULK_LOAD, Means.BULK_STORE) else _ORDER
+    return _missing(what, before, op, use, fix, source)
+
+
+def _warps(threads: Threads) -> Threads:
+    """All threads of the warps that some of `threads` are in."""
+    found = np.zeros_like(threads)
+    for warp in set((np.flatnonzero(threads) // WARP).tolist()):
+        found[warp * WARP : (warp + 1) * WARP] = True
+    return found
+
+
+def _is_of_another_warp(before: Visitors, now: Visitors) -> bool:
+    """Whether some warp for sure did what only others go on from."""
+    return before.exact and now.exact and bool((before.threads & ~_warps(now.threads)).any())
+
+
+def _meet(before: tuple[Place, ...], own: Threads, after: tuple[Place, ...], others: Threads) -> Threads | None:
+    """[t, u]: thread t of `own` touches some of `before` where thread u of `others` touches some of `after`."""
+    found: Threads | None = None
+    for one in before:
+        for other in after:
+            if (met := one.meets(own, other, others)) is not None:
+                found = met if found is None else found | met
+    return found
+
+
+def _check_tensor(before: Effect, marks: frozenset[Mark], now: Effect) -> None:
+    """Tensor memory: an asynchronous access behind another to the same cells, one of them a write."""
+    use = "the access to the same tensor memory"
+    written = _meet(before.tensor_writes, before.threads, now.tensor_places, now.threads)
+    met = written
+    if met is None:
+        met = _meet(before.tensor_reads, before.threads, now.tensor_writes, now.threads)
+    if met is None:
+        return
+    match before.means, now.means:
+        case Means.TENSOR_CORE, Means.TENSOR_CORE:
+            if Mark.COMPLETE not in marks and not _is_pipelined(before, now):
+                raise _incomplete(before, now.op, use)
+            other = before.visitors.exact and now.visitors.exact and not (before.threads & now.threads).any()
+        case (Means.TENSOR_STORE, Means.TENSOR_STORE) | (Means.TENSOR_LOAD, Means.TENSOR_LOAD):
+            return  # of one warp, since no other reaches these lanes
+        case (Means.TENSOR_LOAD | Means.TENSOR_STORE, Means.TENSOR_CORE):
+            if Mark.COMPLETE not in marks:
+                raise _incomplete(before, now.op, use)
+            touching = Visitors(before.threads & met.any(axis=1), before.visitors.unknown, before.visitors.decisions)
+            other = _is_of_another_warp(touching, now.visitors)
+        case (Means.TENSOR_CORE, _):
+            if Mark.COMPLETE not in marks:
+                raise _incomplete(before, now.op, use)
+            other = True
+        case _:
+            if Mark.COMPLETE not in marks:
+                raise _incomplete(before, now.op, use)
+            return
+    if other and Mark.AFTER not in marks:
+        if Mark.SENT in marks:
+            raise _missing(
+                "tcgen05.fence::after_thread_sync", before, now.op, use,
+                "put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it", _ORDER,
+            )  # fmt: skip
+        if Mark.BEFORE in marks:
+            raise _missing("a barrier", before, now.op, f"{use} by another thread", "put ptx.bar.sync 0 before it, "
+                "behind ptx.tcgen05.fence.before_thread_sync", _ORDER)  # fmt: skip
+        raise _missing(
+            "tcgen05.fence::before_thread_sync", before, now.op, f"{use} by another thread",
+            "put ptx.tcgen05.fence.before_thread_sync before the barrier between them", _ORDER,
+        )  # fmt: skip
+
+
+def _is_pipelined(before: Effect, now: Effect) -> bool:
+    """Whether the tensor core does two instructions of one thread in order (PTX ISA 9.7.16.6.2)."""
+    if not isinstance(before.op, _MMA):
+        return True
+    if not isinstance(now.op, _MMA):
+        # mma before shift is in order; mma before cp is not in the list, but every kernel that scales blocks relies
+        # on it.
+        return True
+    if _meet(before.tensor_writes, before.threads, now.tensor_reads, now.threads) is not None:
+        return False
+    shapes = [(facts.m, facts.n) for facts in (MmaFacts(before.op.description), MmaFacts(now.op.description))]
+    return shapes[0] == shapes[1] or None in shapes[0] + shapes[1]
+
+
+def _check_shared(before: Effect, marks: frozenset[Mark], now: Effect) -> None:
+    """Shared memory: an access behind another to the same bytes, one of them a write."""
+    if before.means is Means.INIT or now.means is Means.INIT:
+        return
+    if before.means in _IN_ORDER and now.means in _IN_ORDER and Mark.SYNCED in marks:
+        return
+    met = _meet(before.writes, before.threads, now.reads + now.writes, now.threads)
+    if met is None:
+        met = _meet(before.reads, before.threads, now.writes, now.threads)
+    if met is None:
+        return
+    if before.means not in _IN_ORDER:
+        if before.means is now.means:
+            return
+        if Mark.COMPLETE not in marks:
+            what = "write" if now.writes else "read"
+            raise _incomplete(before, now.op, f"this {what} of the same shared memory")
+        return
+    if now.means in _IN_ORDER:
+        if before.op is now.op:
+            return
+        np.fill_diagonal(met, False)
+    elif before.writes and now.reads and Mark.FENCED not in marks:
+        raise _missing(
+            "fence.proxy.async", before, now.op, "this read through the async proxy",
+            "put ptx.fence.proxy.async \"shared::cta\" behind the write, before the barrier", _PROXY,
+        )  # fmt: skip
+    else:
+        # One of those that issue it, or all of them: whoever wrote may be the one.
+        met &= ~now.threads[:, None]
+    if Mark.WARP_SYNCED in marks:
+        warps = np.arange(len(now.threads)) // WARP
+        met &= warps[:, None] != warps[None, :]
+    if Mark.SYNCED not in marks and before.visitors.exact and now.visitors.exact and met.any():
+        where = "global" if now.means is Means.GLOBAL else "shared"
+        writer, reader = (int(x) for x in np.argwhere(met)[0])
+        raise _missing(
+            "a barrier", before, now.op,
+            f"this access to the same {where} memory by another thread ({reader} behind {writer})",
+            "put ptx.bar.sync 0 before it", 'PTX ISA, "Memory Consistency Model"',
+        )  # fmt: skip
+
+
+def _check_deallocations(flow: ThreadFlow) -> None:
+    """All tensor memory is given back on every way to the end (PTX ISA, "tcgen05.alloc, tcgen05.dealloc").
+
+    Where threads go different ways, one of them is enough.
+    """
+    allocations = [op for block in flow.blocks for op in block.ops if isinstance(op, Tcgen05AllocOp)]
+    for alloc in allocations:
+        frees = [op for block in flow.blocks for op in block.ops if _may_free(op, alloc, flow)]
+        freed = _always_reached(flow, {block for op in frees if (block := op.parent_block()) is not None})
+        here = alloc.parent_block()
+        behind = here is not None and any(op.parent_block() is here and alloc.is_before_in_block(op) for op in frees)
+        if here is not None and not behind and not _goes_on_to(here, freed, flow):
+            raise LocatedError(
+                alloc,
+                "expected a tcgen05.dealloc of what is allocated on every way to the end of the kernel, got a way "
+                "without; the columns would stay taken on the multiprocessor",
+            )
+
+
+def _may_free(op: Operation, alloc: Tcgen05AllocOp, flow: ThreadFlow) -> bool:
+    if not isinstance(op, Tcgen05DeallocOp):
+        return False
+    match flow.values.get(op.taddr):
+        case ThreadValue(symbols=(symbol,)) if symbol.kind == "tensor":
+            return symbol.key is alloc.dst.owner
+        case _:
+            return True
+
+
+def _goes_on_to(block: Block, reached: dict[Block, bool], flow: ThreadFlow) -> bool:
+    following = [reached[edge.successor] for edge in edges(block)]
+    branch = block.last_op
+    if isinstance(branch, CondBraOp) and flow.is_split(branch.condition):
+        return any(following)
+    return bool(following) and all(following)
+
+
+def _always_reached(flow: ThreadFlow, targets: set[Block]) -> dict[Block, bool]:
+    """For every block, whether all ways from its start come to one of `targets`, or some thread's way does."""
+    reached = dict.fromkeys(flow.blocks, True)
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(flow.blocks):
+            found = block in targets or _goes_on_to(block, reached, flow)
+            if found != reached[block]:
+                reached[block], changed = found, True
+    return reached
