@@ -34,6 +34,18 @@ def _chunks(count: int) -> list[tuple[int, int]]:
     return found
 
 
+def _moves(operation: str, base: str, first: int, count: int) -> str:
+    """Loads or stores of %v0, ..., as the words from `first` on; four at once where they are aligned."""
+    width = 4 if first % 4 == 0 and count % 4 == 0 else 1
+    lines: list[str] = []
+    for index in range(0, count, width):
+        place = f"[{base}+{4 * (first + index)}]"
+        values = vector(4, index) if width == 4 else f"%v{index}"
+        operands = f"{values}, {place}" if operation == "ld" else f"{place}, {values}"
+        lines.append(f"{operation}.global{'.v4' if width == 4 else ''}.b32 {operands};")
+    return " ".join(lines)
+
+
 def tensor_kernel(
     shared: int,
     words: int,
@@ -93,8 +105,7 @@ COPIED:
     if words:
         add(f"ld.param.u64 %rd2, [p_words]; mad.lo.u32 %r5, %cta, 128, %r0; mad.wide.u32 %rd2, %r5, {4 * words}, %rd2;")
         for first, count in _chunks(words):
-            for index in range(count):
-                add(f"ld.global.b32 %v{index}, [%rd2+{4 * (first + index)}];")
+            add(_moves("ld", "%rd2", first, count))
             add(f"add.u32 %r20, %r19, {first};")
             add(f"tcgen05.st.sync.aligned.32x32b.x{count}.b32 [%r20], {vector(count)};")
         add("tcgen05.wait::st.sync.aligned;", "wait::st")
@@ -114,8 +125,7 @@ COPIED:
             shape, split = ("32x32b", "") if half is None else ("16x32bx2", ", 0")
             add(f"tcgen05.ld.sync.aligned.{shape}.x{count}.b32 {vector(count)}, [%r20]{split};")
             add("tcgen05.wait::ld.sync.aligned;")
-            for index in range(count):
-                add(f"st.global.b32 [%rd9+{4 * (first + index)}], %v{index};")
+            add(_moves("st", "%rd9", first, count))
     else:
         add(epilogue)
         for index in range(columns):

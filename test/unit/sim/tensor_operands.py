@@ -57,36 +57,42 @@ def lane_words(values: Values, element: str, kind: str) -> Words:
 
 @dataclass(frozen=True)
 class Image:
-    """A K-major operand of `rows` in shared memory: its bytes, and the fields of its descriptor without the start."""
+    """
+    A K-major operand of `rows` in shared memory: its bytes, and the fields of its descriptor without the start.
+
+    `swizzle` is the width of the swizzle in bytes, 0 for none.
+    """
 
     data: Bytes
     fields: int
     rows: int
-    swizzled: bool
+    swizzle: int
 
     def start(self, byte: int) -> int:
-        """Where byte `byte` of row 0, a multiple of 32, is."""
-        return byte // 128 * 128 * self.rows + byte % 128 if self.swizzled else byte // 16 * 128
+        """Where byte `byte` of row 0, a multiple of 16, is."""
+        if not self.swizzle:
+            return byte // 16 * 128
+        return byte // self.swizzle * self.swizzle * self.rows + byte % self.swizzle
 
     def descriptor(self, start: int) -> int:
         """The descriptor for the operand that starts at `start`."""
         return self.fields | start >> 4
 
 
-def k_major(rows: Bytes, swizzled: bool) -> Image:
-    """Without a swizzle, or with that of 128 bytes for rows of whole 128 bytes; the number of rows is 8 n."""
+def k_major(rows: Bytes, swizzle: int) -> Image:
+    """In columns as wide as the swizzle, or of 16 bytes without one; the number of rows is 8 n."""
     count, width = rows.shape
     row, byte = np.arange(count)[:, None], np.arange(width)[None, :]
-    if swizzled:
-        at = byte // 128 * 128 * count + row * 128 + byte % 128
-        at = at ^ at >> 3 & 0x70
-        leading, stride, mode = 16, 1024, 2
+    if swizzle:
+        at = byte // swizzle * swizzle * count + row * swizzle + byte % swizzle
+        at = at ^ at >> 3 & (swizzle - 16)
+        leading, stride, mode = 16, 8 * swizzle, {128: 2, 64: 4, 32: 6}[swizzle]
     else:
         leading, stride, mode = 128, width // 16 * 128, 0
         at = row // 8 * stride + byte // 16 * leading + row % 8 * 16 + byte % 16
     data = np.zeros(count * width, np.uint8)
     data[at] = rows
-    return Image(data, leading >> 4 << 16 | stride >> 4 << 32 | 1 << 46 | mode << 61, count, swizzled)
+    return Image(data, leading >> 4 << 16 | stride >> 4 << 32 | 1 << 46 | mode << 61, count, swizzle)
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,12 @@ def factor_codes(rng: np.random.Generator, shape: tuple[int, ...], element: str)
 
 
 def put_factors(words: Words, codes: Bytes, column: int, first: int, halves: int = 1) -> None:
-    """Adds the factors (rows, count) of one instruction, from byte `first` on, to `words` (128, columns)."""
+    """
+    Adds the factors (rows, count) of one instruction to `words` (128, columns).
+
+    They start at byte `first` of a word and go on in the word four columns behind it, or eight with more than 128 rows.
+    """
+    behind = 4 if len(codes) <= 128 else 8
     rows = len(codes) // halves
     for row, own in enumerate(codes):
         half, within = divmod(row, rows)
@@ -159,7 +170,9 @@ def put_factors(words: Words, codes: Bytes, column: int, first: int, halves: int
             if group * halves // 4 != half:
                 continue
             for index, code in enumerate(own.tolist()):
-                words[32 * group + within % 32, column + within // 32] |= np.uint32(code << 8 * (first + index))
+                word, byte = divmod(first + index, 4)
+                at = column + within // 32 + behind * word
+                words[32 * group + within % 32, at] |= np.uint32(code << 8 * byte)
 
 
 def result_rows(dump: Words, m: int, n: int, weight_stationary: bool, sparse: bool, base_lane: int) -> Words:

@@ -30,7 +30,7 @@ _CODES = {
 _RESULTS = {"f16": 0, "f32": 1, "s32": 2}
 _WIDE_KINDS = ("f16", "tf32")
 # Where things are in tensor memory.
-_A, _METADATA, _SFA, _SFB, _D = 0, 32, 48, 80, 256
+_A, _METADATA, _SFA, _SFB, _D = 0, 32, 48, 96, 256
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,12 @@ class Scales:
 
 @dataclass(frozen=True)
 class Product:
-    """D (m, n) of type `d` = A (m, K) * B (n, K)^T; K is `steps` instructions."""
+    """
+    D (m, n) of type `d` = A (m, K) * B (n, K)^T; K is `steps` instructions, `long` ones of 96.
+
+    `base_offset`: patterns start so many times 128 bytes behind a multiple of their size. `absolute`: rows go on at the
+    absolute address in the leading dimension field.
+    """
 
     kind: str
     a: str
@@ -58,7 +63,10 @@ class Product:
     ctas: int = 1
     weight_stationary: bool = False
     a_in_tensor_memory: bool = False
-    swizzled: bool = False
+    swizzle: int = 0
+    base_offset: int = 0
+    long: bool = False
+    absolute: bool = False
     base_lane: int = 0
     zero_mask: int | None = None
     zero_columns: tuple[int, ...] = ()
@@ -70,14 +78,15 @@ class Product:
     @property
     def depth(self) -> int:
         """Elements of a row of A that are stored for an instruction."""
-        return _DEPTHS[self.kind]
+        return 96 if self.long else _DEPTHS[self.kind]
 
     def __str__(self) -> str:
         words = [self.kind, f"{self.a}-{self.b}", f"{self.m}x{self.n}", self.d]
         words += [name for name, used in (("sp", self.sparse), ("ws", self.weight_stationary)) if used]
         words += [] if self.scales is None else [self.scales.name, self.scales.element]
         words += ["tensor"] if self.a_in_tensor_memory else []
-        words += [f"lane{self.base_lane}"] if self.base_lane else []
+        words += [f"{name}{value}" for name, value in (("lane", self.base_lane), ("base", self.base_offset)) if value]
+        words += ["K96"] if self.long else []
         return "-".join(words)
 
 
@@ -124,25 +133,37 @@ def build(product: Product, seed: int = 0) -> Case:
     images = None
     for cta in range(ctas):
         images = (
-            k_major(a_words[cta * rows : (cta + 1) * rows], product.swizzled),
-            k_major(b_bytes[cta * columns : (cta + 1) * columns], product.swizzled),
+            k_major(a_words[cta * rows : (cta + 1) * rows], product.swizzle),
+            k_major(b_bytes[cta * columns : (cta + 1) * columns], product.swizzle),
         )
-        shared.append(np.concatenate([image.data for image in images]))
+        starts = [128 * product.base_offset]
+        starts.append(-(-(starts[0] + images[0].data.size) // 1024) * 1024 + starts[0])
+        data = np.zeros(starts[1] + images[1].data.size, np.uint8)
+        for start, image in zip(starts, images, strict=True):
+            data[start : start + image.data.size] = image.data
+        shared.append(data)
     assert images is not None
     words = np.zeros((ctas, 128, _D), np.uint32)
     factors = _tensor_operands(rng, product, found, words)
-    start_b = images[0].data.size
     bytes_of = depth // 2 if kind in FOUR_BIT_KINDS else depth * a_words.shape[1] // found.stored.shape[1]
     issue: list[str] = []
     for step in range(product.steps):
-        first_a, first_b = step * bytes_of, step * bytes_of * (2 if product.sparse else 1)
-        issue.append(f"add.s64 %y0, %desc, {images[0].descriptor(images[0].start(first_a)):#x};")
-        issue.append(f"add.s64 %y1, %desc, {images[1].descriptor(start_b + images[1].start(first_b)):#x};")
+        for number, image in enumerate(images):
+            first = step * bytes_of * (2 if number and product.sparse else 1)
+            found_at = starts[number] + image.start(first)
+            fields = image.descriptor(found_at) | product.base_offset << 49
+            issue.append(f"add.s64 %y{number}, %desc, {fields:#x};")
+            if product.absolute:
+                following = starts[number] + image.start((first + bytes_of - 1) // 128 * 128)
+                change = (1 << 52) + (following - 16 >> 4 << 16)
+                issue.append(
+                    f"shl.b64 %y2, %desc, 16; add.s64 %y2, %y2, {change:#x}; add.s64 %y{number}, %y{number}, %y2;"
+                )
         issue += _instruction(product, step)
     expected = _expected(product, found.dense, b, factors)
     first = _expected(product, found.dense[:, :b_depth], b[:, :b_depth], factors, 1)
     used = words.any(axis=(0, 1)).nonzero()[0]
-    width = int(used[-1]) + 1 if len(used) else 0
+    width = int(used[-1]) // 4 * 4 + 4 if len(used) else 0
     case = Case(product, "", np.stack(shared), words[:, :, :width], expected, first)
     half = product.base_lane if is_half(product.m, ctas, product.weight_stationary, product.sparse) else None
     case.text = tensor_kernel(
@@ -185,14 +206,14 @@ def _tensor_operands(rng: np.random.Generator, product: Product, a: SparseRows, 
             own = codes if is_b else codes[cta * rows : (cta + 1) * rows]
             halves = 2 if is_b and ctas == 2 and product.m == 128 else 1
             for step in range(product.steps):
-                column, first = factor_place(count, step)
+                column, first = factor_place(count, step, total if is_b else 128)
                 put_factors(words[cta], own[:, step * count : (step + 1) * count], base + column, first, halves)
     return found
 
 
-def factor_place(count: int, step: int) -> tuple[int, int]:
-    """Column and first byte of the factors of an instruction: the bytes of a word first, then the next 8 columns."""
-    return step * count // 4 * 8, step * count % 4
+def factor_place(count: int, step: int, rows: int) -> tuple[int, int]:
+    """Column and first byte of an instruction's factors: the bytes of a word first, then the next 4 or 8 columns."""
+    return step * count // 4 * (4 if rows <= 128 else 8), step * count % 4
 
 
 def _instruction(product: Product, step: int) -> list[str]:
@@ -201,7 +222,7 @@ def _instruction(product: Product, step: int) -> list[str]:
     lines = [f"add.u32 %x0, %tm, {_D | product.base_lane << 16:#x};"]
     operands = ["[%x0]"]
     if product.a_in_tensor_memory:
-        lines.append(f"add.u32 %x1, %tm, {_A + 8 * step | product.base_lane << 16:#x};")
+        lines.append(f"add.u32 %x1, %tm, {_A + (12 if product.long else 8) * step | product.base_lane << 16:#x};")
         operands.append("[%x1]")
     else:
         operands.append("%y0")
@@ -213,8 +234,8 @@ def _instruction(product: Product, step: int) -> list[str]:
     operands.append(f"{idesc(product, step):#010x}")
     if product.scales is not None:
         name += f".block_scale{'.' + product.scales.name if product.scales.name else ''}"
-        column, _ = factor_place(product.scales.factors, step)
-        lines.append(f"add.u32 %x3, %tm, {_SFA + column}; add.u32 %x4, %tm, {_SFB + column};")
+        columns = [factor_place(product.scales.factors, step, rows)[0] for rows in (128, product.n)]
+        lines.append(f"add.u32 %x3, %tm, {_SFA + columns[0]}; add.u32 %x4, %tm, {_SFB + columns[1]};")
         operands += ["[%x3]", "[%x4]"]
     if product.disabled_lanes and step:
         names = [f"%x{8 + index}" for index in range(len(product.disabled_lanes))]
@@ -237,7 +258,8 @@ def idesc(product: Product, step: int) -> int:
     if product.scales is None:
         selector = step & 1 if product.sparse and product.kind in _WIDE_KINDS else 0
         return found | selector | _RESULTS[product.d] << 4 | product.m >> 4 << 24
-    _, first = factor_place(product.scales.factors, step)
+    _, first = factor_place(product.scales.factors, step, product.n)
+    found |= int(product.long) << 31
     found |= first << 4 | int(product.scales.element == "ue8m0") << 23 | product.m >> 7 << 27 | first << 29
     return found
 
