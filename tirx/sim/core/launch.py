@@ -64,6 +64,8 @@ class Launch:
         self.global_memory = global_memory
         self.const_memory = const_memory
         self.parameters = Segment(np.zeros(-(-program.parameter_bytes // 16) * 16, np.uint8), "parameters")
+        x, y, z = (grid[axis] // cluster[axis] for axis in range(3))
+        self._waiting = ((i, j, k) for k in range(z) for j in range(y) for i in range(x))
         self.checks = checks
         self.tensor_maps = TensorMaps(global_memory)
         self.grid = grid
@@ -106,14 +108,12 @@ class Launch:
 
         The next one starts when those that run are finished, or wait for something that only another CTA can do.
         """
-        x, y, z = (self.grid[axis] // self.cluster[axis] for axis in range(3))
-        waiting = ((i, j, k) for k in range(z) for j in range(y) for i in range(x))
         running: list[Cluster] = []
         ended, total = 0, self.grid[0] * self.grid[1] * self.grid[2]
         with np.errstate(all="ignore"):
             while True:
                 if not running or self._stalled(running):
-                    index = next(waiting, None) if len(running) < self._max_resident else None
+                    index = next(self._waiting, None) if len(running) < self._max_resident else None
                     if index is None and not running:
                         return
                     if index is None:
@@ -122,9 +122,19 @@ class Launch:
                 for cluster in [each for each in running if not each.running]:
                     cluster.finish()
                     running.remove(cluster)
-                    ended += len(cluster.ctas)
+                    ended += len(cluster.ctas) * (1 + cluster.taken_over)
                     if self._progress is not None:
                         self._progress(ended, total)
+
+    def cancel(self) -> Dimensions | None:
+        """The next cluster does not start: the index of its first CTA. None if there is none (or, with a seed, so)."""
+        if self.random is not None and self.random.random() < 0.5:
+            return None
+        index = next(self._waiting, None)
+        if index is None:
+            return None
+        x, y, z = (index[axis] * self.cluster[axis] for axis in range(3))
+        return x, y, z
 
     # Scheduling
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tirx.sim.isa import (
+    asynchronous,
     atomics,
     bits,
     bulk,
@@ -11,11 +12,13 @@ from tirx.sim.isa import (
     copies,
     floating,
     integer,
+    launch_control,
     matrix,
     mbarriers,
     memory,
     mma_sync,
     move,
+    refused,
     synchronize,
     tcgen05,
     tensor_maps,
@@ -26,6 +29,7 @@ from tirx.sim.isa import (
 )
 
 __all__ = [
+    "asynchronous",
     "atomics",
     "bits",
     "bulk",
@@ -34,11 +38,13 @@ __all__ = [
     "copies",
     "floating",
     "integer",
+    "launch_control",
     "matrix",
     "mbarriers",
     "memory",
     "mma_sync",
     "move",
+    "refused",
     "synchronize",
     "tcgen05",
     "tensor_maps",

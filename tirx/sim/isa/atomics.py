@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tirx.sim.core.strand import Strand
-from tirx.sim.core.types import TYPES, Array, Binary, Mask, PtxType
+from tirx.sim.core.types import TYPES, Array, Binary, Mask
+from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.memory import HINTS, order
+from tirx.sim.isa.ordering import HINTS, order
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
-from tirx.sim.numerics.rounding import canonical, flush, odd_sum, round_to
+from tirx.sim.numerics.combine import combine_function
 from tirx.sim.program.code import Source, Step
 
 _SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared", "shared::cluster": "shared"}
@@ -31,51 +32,16 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "exch": ("b32", "b64", "b128"),
     "cas": _BITS,
 }
-_PACKED = {"f16x2": TYPES["f16"], "bf16x2": TYPES["bf16"]}
-_INTEGER_FUNCTIONS: dict[str, Binary] = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "exch": lambda old, operand: operand,
-    "inc": lambda old, operand: np.where(old >= operand, np.uint32(0), old + np.uint32(1)),
-    "dec": lambda old, operand: np.where((old == 0) | (old > operand), operand, old - np.uint32(1)),
-}
-
-
-def _float_function(name: str, element: PtxType, ftz: bool) -> Binary:
-    if name == "add":
-
-        def add(old: Array, operand: Array) -> Array:
-            total = odd_sum(old.astype(np.float64), operand.astype(np.float64))
-            result = canonical(round_to(total, element.dtype) if element.bits < 64 else old + operand)
-            return flush(result) if ftz else result
-
-        return add
-    function = np.fmin if name == "min" else np.fmax
-    return lambda old, operand: canonical(function(old, operand).astype(element.dtype))
-
-
-def combine_function(name: str, value_type: PtxType, ftz: bool) -> Binary:
-    """Old value and operand (arrays of the type) to the new value."""
-    if value_type.name in _PACKED:
-        element = _PACKED[value_type.name]
-        function = _float_function(name, element, ftz)
-
-        def packed(old: Array, operand: Array) -> Array:
-            halves = [np.ascontiguousarray(each).view(element.dtype) for each in (old, operand)]
-            return function(halves[0], halves[1]).view(value_type.dtype)
-
-        return packed
-    return _float_function(name, value_type, ftz) if value_type.is_float else _INTEGER_FUNCTIONS[name]
 
 
 @instruction("atom", "red")
 def _atom(decoder: Decoder) -> Step:
-    if decoder.flag("async"):
-        raise decoder.error("red.async is not simulated")
+    if decoder.root == "red" and decoder.flag("async"):
+        if asynchronous.COMPLETE in decoder.modifiers:
+            return asynchronous.reduction(decoder)
+        # To global memory: a reduction with release, which may be done at once.
+        if "release" not in decoder.modifiers or "add" not in decoder.modifiers:
+            raise decoder.error(f"expected .{asynchronous.COMPLETE}, or .release and .add, with red.async")
     space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
     hint = decoder.flag("L2::cache_hint")
     decoder.drop(HINTS)

@@ -7,10 +7,10 @@ import numpy as np
 from tirx.sim.core.strand import Strand
 from tirx.sim.core.types import B64, TYPES, U32, Array, Binary, Mask, PtxType
 from tirx.sim.errors import SimError
-from tirx.sim.isa.atomics import combine_function
 from tirx.sim.isa.bulk_linear import check_unit, issued, read_places
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate, use
+from tirx.sim.numerics.combine import combine_function
 from tirx.sim.program.code import Step
 
 _WHAT = "cp.reduce.async.bulk"
@@ -28,7 +28,7 @@ _GLOBAL: dict[str, tuple[str, ...]] = {
     "or": _BITS,
     "xor": _BITS,
 }
-_SHARED: dict[str, tuple[str, ...]] = {
+SHARED_OPERATIONS: dict[str, tuple[str, ...]] = {
     "add": ("u32", "s32", "u64"),
     "min": ("u32", "s32"),
     "max": ("u32", "s32"),
@@ -45,7 +45,7 @@ def reduction(decoder: Decoder) -> Step:
     space = decoder.need("global", "shared::cluster")
     decoder.need("shared::cta")
     decoder.need("bulk_group" if space == "global" else _COMPLETE)
-    operations = _GLOBAL if space == "global" else _SHARED
+    operations = _GLOBAL if space == "global" else SHARED_OPERATIONS
     hint = space == "global" and decoder.flag("L2::cache_hint")
     name = decoder.need(*operations)
     no_flush = decoder.flag("noftz")

@@ -11,7 +11,6 @@ from tirx.sim.core.cta import Cta
 from tirx.sim.core.strand import Strand
 from tirx.sim.core.types import B64, S32, TYPES, U16, Array, Binary, Mask
 from tirx.sim.errors import SimError
-from tirx.sim.isa.atomics import combine_function
 from tirx.sim.isa.bulk_linear import copy_to_shared, issued, multicast_address, ranks_of, read_places
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate
@@ -19,6 +18,7 @@ from tirx.sim.isa.tensor_maps import map_at
 from tirx.sim.memory.addresses import RANK_SHIFT
 from tirx.sim.memory.columns import load_column, pixels, store_column
 from tirx.sim.memory.tensor_copy import check_rows, check_start, load_box, rows_of, shared_addresses, store_box
+from tirx.sim.numerics.combine import combine_function
 from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address, Operand, Vector
 from tirx.sim.tensor_map import TensorMap

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tirx.sim.core.strand import Strand
-from tirx.sim.core.types import Array, Mask, PtxType
+from tirx.sim.core.types import Mask, PtxType
+from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.ordering import HINTS, STRONG, order
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
 from tirx.sim.program.code import Source, Step
@@ -25,21 +27,9 @@ _SPACES = {
     "param::entry": "param",
     "param::func": "param",
 }
-# Modifiers that change neither the value nor, in a simulator without caches, the order of accesses.
-HINTS = frozenset(
-    """
-    ca cg cs lu cv wb wt nc weak volatile relaxed acquire release mmio cta cluster gpu sys unified
-    L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate
-    L2::evict_first L2::evict_last L2::evict_normal L2::cache_hint L2::64B L2::128B L2::256B
-    """.split()
-)
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8, None: 1}
 _MAX_BYTES = 16
 _MAX_GLOBAL_BYTES = 32  # sm_100: v8.b32 and v4.b64
-
-
-# Those that say that other threads may access the same address at the same time; `acquire` and `release` order as well.
-STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +70,6 @@ def _is_symbol(decoder: Decoder, operand: Operand) -> bool:
     return isinstance(operand, Address) and decoder.address(operand).space is not None
 
 
-def order(strand: Strand, lanes: Array, space: str, addresses: Array) -> None:
-    """
-    A strong access: tells the monitor that it may order what the threads do.
-
-    All of them count as if between fences: that misses races through flags without fences, but reports none that is
-    not there.
-    """
-    monitor = strand.cta.monitor
-    for address in np.unique(addresses).tolist():
-        threads = strand.lanes[lanes[addresses == np.uint64(address)]] + strand.cta.first_thread
-        monitor.ordered_access((space, address), threads)
-
-
 @instruction("ld", "ldu")
 def _ld(decoder: Decoder) -> Step:
     form = _form(decoder)
@@ -121,6 +98,14 @@ def _ld(decoder: Decoder) -> Step:
 
 @instruction("st")
 def _st(decoder: Decoder) -> Step:
+    if decoder.flag("bulk"):
+        return asynchronous.fill(decoder)
+    if decoder.flag("async"):
+        if asynchronous.COMPLETE in decoder.modifiers:
+            return asynchronous.store(decoder)
+        # To global memory: a store with release, which may be done at once.
+        if "release" not in decoder.modifiers:
+            raise decoder.error(f"expected .{asynchronous.COMPLETE} or .release with st.async")
     form = _form(decoder)
     value_type, count, strong = form.type, form.count, form.strong
     addresses, space = place_of(decoder, 0, form.space)
@@ -150,7 +135,7 @@ def _prefetch(decoder: Decoder) -> Step:
 @instruction("createpolicy")
 def _createpolicy(decoder: Decoder) -> Step:
     """A cache policy has no effect; its value only must be there."""
-    decoder.drop(HINTS | frozenset(("fractional", "range", "cvt", "L2", "global")))
+    decoder.drop(HINTS | frozenset(("fractional", "range", "cvt", "L2", "global", "L2::evict_unchanged")))
     value_type = decoder.type()
     decoder.finish()
     put = decoder.destination(0, value_type)

@@ -16,8 +16,8 @@ from tirx.sim.core.strand import WARP, Strand
 from tirx.sim.core.types import B32, F64, TYPES, U32, Array, Mask, PtxType
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.fragments import Fragment, from_matrices, to_matrices
-from tirx.sim.isa.memory import HINTS
 from tirx.sim.isa.mma_sync import Reader, Writer, reader, writer
+from tirx.sim.isa.ordering import HINTS
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
 from tirx.sim.numerics.products import product

@@ -1,0 +1,219 @@
+"""Asynchronous stores and reductions in a cluster, launch control, and states of mbarrier objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from unit.sim.assembled import assembled
+from unit.sim.kernels import entry
+
+from tirx.sim import SimError, run
+
+_SEEDS = [None, 1, 2]
+
+
+def _kernel(body: str, parameters: tuple[str, ...] = ("out",), declarations: str = "") -> str:
+    return entry(body, parameters, declarations).replace("8.6", "9.0")
+
+
+# Two CTAs of 32 threads; every thread writes to the other CTA's `s`, and reads its own.
+_REMOTE = """
+  mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.b32 %r1, s; mov.b32 %r2, bar; mov.u32 %r6, %cluster_ctarank;
+  @%p0 mbarrier.init.shared::cta.b64 [%r2], 1;
+  shl.b32 %r3, %r0, 4; add.u32 %r3, %r1, %r3; mov.u32 %r9, 77;
+  st.shared.v4.b32 [%r3], {{%r9, %r9, %r9, %r9}};
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], {size};
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+  xor.b32 %r7, %r6, 1; mapa.shared::cluster.u32 %r4, %r3, %r7; mapa.shared::cluster.u32 %r5, %r2, %r7;
+  shl.b32 %r8, %r6, 5; add.u32 %r8, %r8, %r0; cvt.u64.u32 %d1, %r8; mov.u32 %r10, 5; mov.b64 %d2, {{%r8, %r10}};
+  cvt.rn.f32.u32 %f0, %r8;
+  {issue}
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r2], 0; @!%p2 bra WAIT;
+  ld.shared.v4.b32 {{%r11, %r12, %r13, %r14}}, [%r3];
+  ld.param.u64 %d0, [out]; mul.wide.u32 %d3, %r8, 16; add.u64 %d0, %d0, %d3;
+  st.global.v4.b32 [%d0], {{%r11, %r12, %r13, %r14}};
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+"""
+_REMOTE_DECLARATIONS = ".shared .align 16 .b8 s[512]; .shared .align 8 .b64 bar;"
+
+
+def _remote(issue: str, size: int, seed: int | None = None, old: str = "", new: str = "") -> np.ndarray:
+    text = _kernel(_REMOTE.format(issue=issue, size=size), declarations=_REMOTE_DECLARATIONS)
+    out = np.zeros((2, 32, 4), np.uint32)
+    run(assembled(text).replace(old or "\0", new), "k", 2, 32, [out], cluster=2, seed=seed)
+    return out
+
+
+_STORE = "st.async.shared::cluster.mbarrier::complete_tx::bytes"
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.parametrize(
+    ("issue", "words"),
+    [
+        (f"{_STORE}.b32 [%r4], %r8, [%r5];", lambda n: [n, 77, 77, 77]),
+        (f"{_STORE}.f32 [%r4], %f0, [%r5];", lambda n: [np.float32(n).view(np.uint32), 77, 77, 77]),
+        (f"st.async.weak{_STORE[8:]}.b64 [%r4], %d2, [%r5];", lambda n: [n, 5, 77, 77]),
+        (f"{_STORE}.v4.u32 [%r4], {{%r8, %r10, %r8, %r10}}, [%r5];", lambda n: [n, 5, n, 5]),
+        (f"{_STORE}.v2.b64 [%r4], {{%d2, %d2}}, [%r5];", lambda n: [n, 5, n, 5]),
+    ],
+)
+def test_stores(issue: str, words: Callable[[int], list[int]], seed: int | None):
+    width = 16 if ".v" in issue else 8 if ".b64" in issue else 4
+    expected = np.array([[words(32 * (1 - cta) + lane) for lane in range(32)] for cta in range(2)], np.uint32)
+    assert np.array_equal(_remote(issue, 32 * width, seed), expected)
+
+
+_REDUCE = "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes"
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.parametrize(
+    ("operation", "result"),
+    [
+        ("add.u32", lambda n: 77 + n), ("add.s32", lambda n: 77 + n), ("min.s32", lambda n: min(77, n)),
+        ("max.u32", lambda n: max(77, n)), ("and.b32", lambda n: 77 & n), ("or.b32", lambda n: 77 | n),
+        ("xor.b32", lambda n: 77 ^ n), ("inc.u32", lambda n: 0 if n <= 77 else 78),
+        ("dec.u32", lambda n: n if n < 77 else 76),
+    ],
+)  # fmt: skip
+def test_reductions(operation: str, result: Callable[[int], int], seed: int | None):
+    found = _remote(f"{_REDUCE}.{operation} [%r4], %r8, [%r5];", 128, seed)[:, :, 0]
+    assert np.array_equal(found, [[result(32 * (1 - cta) + lane) for lane in range(32)] for cta in range(2)])
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+def test_reductions_of_one_word_add_up(seed: int | None):
+    """64 bits of the first thread; all threads of the other CTA add to them."""
+    issue = "mapa.shared::cluster.u32 %r4, %r1, %r7; " + f"{_REDUCE}.add.u64 [%r4], %d1, [%r5];"
+    found = np.ascontiguousarray(_remote(issue, 256, seed)[:, 0, :2]).view(np.uint64)[:, 0]
+    assert found.tolist() == [(77 << 32) + 77 + sum(range(32, 64)), (77 << 32) + 77 + sum(range(32))]
+
+
+@pytest.mark.parametrize("issue", [f"{_STORE}.b32 [%r4], %r8, [%r5];", f"{_REDUCE}.add.u32 [%r4], %r8, [%r5];"])
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r2], 0; @!%p2 bra WAIT;",
+            "",
+            "waited for|data race",
+        ),
+        ("[%r5];", "[%r2];", "expected the mbarrier in the CTA of the target"),
+        ("[%r4], %r8", "[%r4+2], %r8", "misaligned"),
+        ("_, [%r2], 128;", "_, [%r2], 132;", "deadlock"),
+    ],
+)
+def test_hazards(issue: str, old: str, new: str, message: str):
+    with pytest.raises(SimError, match=message):
+        _remote(issue, 128, old=old, new=new)
+
+
+def test_to_global_memory():
+    text = _kernel("""
+  ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d0, %d1;
+  st.async.release.gpu.global.b32 [%d1], %r0; red.async.release.gpu.global.add.u32 [%d0+128], %r0;""")
+    out = np.zeros(33, np.uint32)
+    run(assembled(text), "k", 1, 32, [out])
+    assert out.tolist() == [*range(32), sum(range(32))]
+
+
+@pytest.mark.parametrize("form", ["st.bulk.weak.shared::cta [%r1], %d1, 0;", "st.bulk [%d2], %d1, 0;"])
+def test_bulk_stores(form: str):
+    body = f"""
+  mov.u32 %r0, %tid.x; mov.b32 %r1, s; shl.b32 %r2, %r0, 3; add.u32 %r2, %r1, %r2; setp.eq.u32 %p0, %r0, 0;
+  st.shared.v2.b32 [%r2], {{%r0, %r1}}; bar.warp.sync 0xffffffff;
+  add.u32 %r1, %r1, 16; cvt.u64.u32 %d2, %r1; cvta.shared.u64 %d2, %d2; mov.u64 %d1, 48;
+  @%p0 {form}
+  bar.warp.sync 0xffffffff; ld.shared.b32 %r3, [%r2]; ld.param.u64 %d0, [out]; mul.wide.u32 %d3, %r0, 4;
+  add.u64 %d0, %d0, %d3; st.global.b32 [%d0], %r3;"""
+    text = assembled(_kernel(body, declarations=".shared .align 16 .b8 s[256];"))
+    out = np.ones(32, np.uint32)
+    run(text, "k", 1, 32, [out])
+    assert out.tolist() == [0, 1, *[0] * 6, *range(8, 32)]
+    with pytest.raises(SimError, match="multiple of 8 up to"):
+        run(text.replace("mov.u64 %d1, 48", "mov.u64 %d1, 47"), "k", 1, 32, [out])
+    with pytest.raises(SimError, match="data race"):
+        run(text.replace("bar.warp.sync 0xffffffff; ld", "ld"), "k", 1, 32, [out])
+
+
+def test_pending_counts():
+    body = """
+  mov.u32 %r0, %tid.x; mov.b32 %r1, bar; setp.eq.u32 %p0, %r0, 0; ld.param.u64 %d0, [out];
+  @%p0 mbarrier.init.shared::cta.b64 [%r1], 40;
+  bar.warp.sync 0xffffffff;
+  mbarrier.arrive.shared::cta.b64 %d1, [%r1]; mbarrier.pending_count.b64 %r2, %d1;
+  mul.wide.u32 %d2, %r0, 4; add.u64 %d0, %d0, %d2; st.global.b32 [%d0], %r2;
+  @%p0 mbarrier.arrive.noComplete.shared::cta.b64 %d1, [%r1], 5;
+  @%p0 mbarrier.pending_count.b64 %r2, %d1; @%p0 st.global.b32 [%d0+128], %r2;
+  @%p0 mbarrier.arrive.shared::cta.b64 %d1, [%r1], 3;
+WAIT: mbarrier.test_wait.shared::cta.b64 %p1, [%r1], %d1; @!%p1 bra WAIT;"""
+    out = np.zeros(33, np.uint32)
+    run(assembled(_kernel(body, declarations=".shared .align 8 .b64 bar;")), "k", 1, 32, [out])
+    assert out.tolist() == [*range(40, 8, -1), 8]
+
+
+# Adds 1 to the place of each CTA whose work it does; clusters of two.
+_PERSISTENT = """
+  mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.b32 %r1, response; mov.b32 %r2, bar; mov.u32 %r6, %cluster_ctarank;
+  mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ctaid.y; mov.u32 %r5, 0; ld.param.u64 %d0, [out]; mov.u32 %r12, %cluster_ctaid.x;
+  @%p0 mbarrier.init.shared::cta.b64 [%r2], 1; @%p0 fence.mbarrier_init.release.cluster;
+  setp.eq.and.u32 %p1, %r6, 0, %p0;
+LOOP:
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+  @%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128
+      [%r1], [%r2];
+  mad.lo.u32 %r7, %r4, 6, %r3; mul.wide.u32 %d1, %r7, 4; add.u64 %d1, %d0, %d1; @%p0 red.global.add.u32 [%d1], 1;
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r2], %r5; @!%p2 bra WAIT;
+  xor.b32 %r5, %r5, 1;
+  ld.shared.b128 %q, [%r1]; fence.proxy.async.shared::cta;
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3, %q;
+  @!%p3 bra END;
+  clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r8, %r9, %r10, _}, %q;
+  clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r11, %q;
+  add.u32 %r3, %r8, %r12; mov.u32 %r4, %r11; bra LOOP;
+END:
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+"""
+_CONTROL_DECLARATIONS = ".shared .align 16 .b8 response[16]; .shared .align 8 .b64 bar; .reg .b128 %q;"
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_launch_control(seed: int | None):
+    """Every CTA's work is done once, by whichever cluster."""
+    counts: list[tuple[int, int]] = []
+    out = np.zeros((4, 6), np.uint32)
+    text = assembled(_kernel(_PERSISTENT, declarations=_CONTROL_DECLARATIONS))
+    run(text, "k", (6, 4), 32, [out], cluster=2, seed=seed, progress=lambda *done: counts.append(done))
+    assert (out == 1).all()
+    assert counts[-1] == (24, 24)
+    assert len(counts) == 1 if seed is None else 1 < len(counts) < 12
+
+
+def test_failed_requests_have_no_index():
+    text = _kernel(_PERSISTENT.replace("@!%p3 bra END;", ""), declarations=_CONTROL_DECLARATIONS)
+    with pytest.raises(SimError, match="though the request has failed") as caught:
+        run(assembled(text), "k", (2, 1), 32, [np.zeros(12, np.uint32)], cluster=2)
+    assert caught.value.text.startswith("clusterlaunchcontrol.query_cancel.get_first_ctaid.v4")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "message"),
+    [
+        ("multimem.red.relaxed.gpu.global.add.u32 [%d0], %r0;", "memory of several GPUs"),
+        ("multimem.ld_reduce.relaxed.gpu.global.add.u32 %r0, [%d0];", "memory of several GPUs"),
+        ("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, {%f4, %f5}];", "textures and surfaces"),
+        ("suld.b.1d.b32.trap %r0, [%d0, {%r1}];", "textures and surfaces"),
+        ("frobnicate.u32 %r0, %r1;", "unknown instruction 'frobnicate'"),
+        ("st.async.weak.b32 [%r0], %r1, [%r2];", "expected .mbarrier::complete_tx::bytes or .release"),
+    ],
+)
+def test_what_is_refused(instruction: str, message: str):
+    with pytest.raises(SimError, match=message) as caught:
+        run(_kernel("\n" + instruction), "k", 1, 32, [np.zeros(1, np.uint32)])
+    assert caught.value.line == 8 and caught.value.text.split()[0] == instruction.split()[0]

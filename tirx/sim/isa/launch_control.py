@@ -1,0 +1,98 @@
+"""
+clusterlaunchcontrol: a cluster takes over the work of one that has not started (PTX ISA, section 9.7.13.17).
+
+A request always succeeds while clusters of the grid have not started (with a seed, every other time): what a GPU does
+depends on how full it is. A response is four words here: the index of the first CTA, and whether there is one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import B128, PRED, U32, Array, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.isa.bulk_linear import copy_to_shared, multicast_address
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.mbarriers import locate
+from tirx.sim.isa.registry import instruction
+from tirx.sim.memory.addresses import RANK_SHIFT
+from tirx.sim.program.code import Step
+
+_COMPLETE = "mbarrier::complete_tx::bytes"
+_BYTES = 16
+_FOUND = 3
+_AXES = ("get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z")
+
+
+@instruction("clusterlaunchcontrol")
+def _launch_control(decoder: Decoder) -> Step:
+    if decoder.need("try_cancel", "query_cancel") == "try_cancel":
+        return _request(decoder)
+    return _query(decoder)
+
+
+def _request(decoder: Decoder) -> Step:
+    """[target of 16 bytes], [mbarrier]"""
+    decoder.need("async")
+    explicit = decoder.flag("shared::cta")
+    decoder.need(_COMPLETE)
+    everywhere = decoder.flag("multicast::cluster::all")
+    decoder.type(B128)
+    decoder.finish(2)
+    targets, barriers = decoder.window_address(0, explicit), decoder.window_address(1, explicit)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        cta = strand.cta
+        for lane in np.flatnonzero(mask).tolist():
+            target, barrier = int(targets(strand, mask)[lane]), int(barriers(strand, mask)[lane])
+            if target % _BYTES:
+                raise SimError(f"expected an address that is a multiple of {_BYTES}, found {target:#x}")
+            first = cta.launch.cancel()
+            cta.cluster.taken_over += first is not None
+            response = np.array([0, 0, 0, 0] if first is None else [*first, 1], np.uint32).view(np.uint8)
+            ranks = range(len(cta.cluster.ctas)) if everywhere else [target >> RANK_SHIFT]
+            owners = [locate(strand, multicast_address(target, rank)) for rank in ranks]
+            places = [(owner, offset + np.arange(_BYTES)) for owner, offset in owners]
+            told = [multicast_address(barrier, rank) for rank in ranks]
+            thread = int(strand.lanes[lane]) + cta.first_thread
+            copy_to_shared(strand, thread, places, told, lambda response=response: response)
+        cta.launch.made_progress()
+
+    return step
+
+
+def _words(values: Array) -> Array:
+    """(lanes, 4)"""
+    return np.ascontiguousarray(values).view(np.uint32).reshape(-1, 4)
+
+
+def _query(decoder: Decoder) -> Step:
+    operation = decoder.need("is_canceled", "get_first_ctaid", *_AXES)
+    if operation == "is_canceled":
+        decoder.need("pred")
+    else:
+        vector = operation == "get_first_ctaid" and decoder.flag("v4")
+        decoder.need("b32")
+        if operation == "get_first_ctaid" and not vector:
+            raise decoder.error("expected .v4 or one of .::x, .::y and .::z with .get_first_ctaid")
+    decoder.type(B128)
+    decoder.finish(2)
+    response = decoder.source(1, B128)
+    if operation == "is_canceled":
+        put = decoder.destination(0, PRED)
+        return lambda strand, mask: put(strand, mask, _words(response(strand, mask))[:, _FOUND] != 0)
+    axes = list(range(3)) if operation == "get_first_ctaid" else [_AXES.index(operation)]
+    items = decoder.vector(0, 4)[:3] if operation == "get_first_ctaid" else (decoder.operand(0),)
+    puts = [decoder.destination(item, U32) for item in items]
+
+    def step(strand: Strand, mask: Mask) -> None:
+        words = _words(response(strand, mask)).copy()
+        if (words[mask][:, _FOUND] == 0).any():
+            raise SimError(
+                "the index of a CTA is asked for though the request has failed: expected is_canceled to hold"
+            )
+        for put, axis in zip(puts, axes, strict=True):
+            put(strand, mask, words[:, axis])
+
+    return step
