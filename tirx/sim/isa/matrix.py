@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tirx.sim.core.strand import WARP, Strand
-from tirx.sim.core.types import B16, B32, Array, Mask
+from tirx.sim.core.types import B8, B16, B32, Array, Mask
+from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
@@ -24,9 +27,9 @@ def _space(decoder: Decoder) -> str:
     return "shared" if decoder.take(*_SHARED) else "generic"
 
 
-def _row_lanes(strand: Strand, count: int) -> Array:
+def _row_lanes(strand: Strand, rows: int) -> Array:
     """The lanes of the strand that give the addresses of the rows."""
-    return np.flatnonzero(strand.lanes % WARP < _ROWS * count)
+    return np.flatnonzero(strand.lanes % WARP < rows)
 
 
 def _to_fragments(matrices: Array, transpose: bool) -> Array:
@@ -47,32 +50,120 @@ def _to_matrices(words: Array, transpose: bool) -> Array:
     return matrices.swapaxes(2, 3) if transpose else matrices
 
 
-def _form(decoder: Decoder) -> tuple[int, bool, str]:
+def _byte_places(rows: int) -> tuple[Array, Array]:
+    """
+    Row and column of the bytes of a transposed matrix of `rows` rows of 16 bytes: (registers, 32, 4).
+
+    From CUTLASS's layouts of SM100_U8x8_LDSM_T and SM100_U8x4_STSM_T.
+    """
+    register, lane, byte = np.ogrid[: rows // _ROWS, :WARP, :4]
+    per_thread = rows // 4
+    row = per_thread * (lane % 4) + 2 * register + byte % 2
+    return row, lane // 4 + 8 * (byte // 2) + 0 * register
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """
+    `count` matrices of `rows` rows, whose addresses are those of as many lanes; `packing` is the number of bits of
+    elements that are less than a byte, and are padded to 16 bytes in memory.
+    """
+
+    rows: int
+    count: int
+    transpose: bool
+    bytes: bool
+    packing: int | None
+    space: str
+
+    @property
+    def registers(self) -> int:
+        return self.count * self.rows // _ROWS
+
+    def from_rows(self, raw: Array) -> Array:
+        """Rows of 16 bytes (warps, count, rows, 16) to registers (registers, lanes)."""
+        if self.packing is not None:
+            raw = _unpacked(raw, self.packing)
+        if not self.transpose or not self.bytes:
+            words = _to_fragments(np.ascontiguousarray(raw).view(np.uint16), self.transpose)
+            return words
+        row, column = _byte_places(self.rows)
+        words = np.ascontiguousarray(raw[:, :, row, column]).view(np.uint32)[..., 0]  # warps, count, registers, 32
+        return words.reshape(len(raw), -1, WARP).swapaxes(0, 1).reshape(self.registers, -1)
+
+    def to_rows(self, words: Array) -> Array:
+        """The inverse: (warps, count, rows, 16) bytes."""
+        if not self.bytes:
+            matrices = np.ascontiguousarray(_to_matrices(words, self.transpose))
+            return matrices.view(np.uint8).reshape(-1, self.count, self.rows, _ROW_BYTES)
+        row, column = _byte_places(self.rows)
+        own = np.ascontiguousarray(words.reshape(self.registers, -1, WARP).swapaxes(0, 1))
+        found = np.zeros((len(own), self.count, self.rows, _ROW_BYTES), np.uint8)
+        found[:, :, row, column] = own.view(np.uint8).reshape(len(own), self.count, -1, WARP, 4)
+        return found
+
+
+def _unpacked(raw: Array, bits: int) -> Array:
+    """16 elements at the start of every 16 bytes to a byte for each, in its low bits."""
+    single = np.unpackbits(raw[..., : 2 * bits], axis=-1, bitorder="little").reshape(*raw.shape, bits)
+    return (single * (1 << np.arange(bits))).sum(axis=-1).astype(np.uint8)
+
+
+# Shapes of matrices of bytes: rows in memory, and whether they are transposed.
+_BYTE_SHAPES = {"ldmatrix": {"m16n16": (16, True), "m8n16": (8, False)}, "stmatrix": {"m16n8": (8, True)}}
+_PACKINGS = {"b6x16_p32": 6, "b4x16_p64": 4}
+
+
+def _form(decoder: Decoder) -> _Form:
     decoder.need("sync")
     decoder.need("aligned")
-    if decoder.take("m16n16", "m8n16", "m16n8"):
-        raise decoder.error(f"{decoder.root} of 8-bit and narrower elements is not simulated")
-    decoder.need("m8n8")
+    shapes = _BYTE_SHAPES[decoder.root]
+    shape = decoder.need("m8n8", *shapes)
+    rows, must_transpose = shapes.get(shape, (_ROWS, None))
     count = _COUNTS[decoder.need(*_COUNTS)]
     transpose = decoder.flag("trans")
     space = _space(decoder)
-    decoder.type(B16)
+    packing = None
+    if must_transpose is None:
+        decoder.type(B16)
+    else:
+        if transpose != must_transpose:
+            raise decoder.error(f"expected .{shape} with{'' if must_transpose else 'out'} .trans")
+        if decoder.root == "ldmatrix" and decoder.flag("b8x16"):
+            packing = _PACKINGS[decoder.need(*_PACKINGS)]
+        elif shape == "m8n16":
+            raise decoder.error(f"expected .b8x16 and one of .{', .'.join(_PACKINGS)} with .m8n16")
+        else:
+            decoder.type(B8)
+    if rows * count > WARP:
+        raise decoder.error(f"expected .x1 or .x2 with .{shape}, found .x{count}")
     decoder.finish(2)
-    return count, transpose, space
+    return _Form(rows, count, transpose, must_transpose is not None, packing, space)
 
 
 @instruction("ldmatrix")
 def _ldmatrix(decoder: Decoder) -> Step:
-    count, transpose, space = _form(decoder)
-    puts = [decoder.destination(item, B32) for item in decoder.items(0, count)]
+    form = _form(decoder)
+    puts = [decoder.destination(item, B32) for item in decoder.items(0, form.registers)]
     addresses = decoder.address(1)
-    space = addresses.space or space
+    space = addresses.space or form.space
+    # Padding need not have been written.
+    width = _ROW_BYTES if form.packing is None else 2 * form.packing
+    unit = np.dtype(np.uint16) if form.packing is None else np.dtype(np.uint32)
 
     def step(strand: Strand, mask: Mask) -> None:
         strand.cta.require_converged(strand, mask, "ldmatrix")
-        lanes = _row_lanes(strand, count)
-        rows = spaces.load(strand, lanes, space, addresses.values(strand, mask)[lanes], np.dtype(np.uint16), _ROWS)
-        words = _to_fragments(rows.reshape(strand.warps, count, _ROWS, _ROWS), transpose)
+        lanes = _row_lanes(strand, form.rows * form.count)
+        at = addresses.values(strand, mask)[lanes]
+        if (at % np.uint64(_ROW_BYTES)).any():
+            raise SimError(f"expected addresses of rows that are multiples of {_ROW_BYTES}, found {int(at.max()):#x}")
+        raw = np.zeros((len(lanes), _ROW_BYTES), np.uint8)
+        if form.packing == 6:  # 12 bytes are no access
+            parts = [spaces.load(strand, lanes, space, at + np.uint64(4 * word), unit, 1) for word in range(3)]
+            raw[:, :width] = np.concatenate(parts, axis=1).view(np.uint8)
+        else:
+            raw[:, :width] = spaces.load(strand, lanes, space, at, unit, width // unit.itemsize).view(np.uint8)
+        words = form.from_rows(raw.reshape(strand.warps, form.count, form.rows, _ROW_BYTES))
         for index, put in enumerate(puts):
             put(strand, mask, words[index])
 
@@ -81,16 +172,16 @@ def _ldmatrix(decoder: Decoder) -> Step:
 
 @instruction("stmatrix")
 def _stmatrix(decoder: Decoder) -> Step:
-    count, transpose, space = _form(decoder)
-    sources = [decoder.source(item, B32) for item in decoder.items(1, count)]
+    form = _form(decoder)
+    sources = [decoder.source(item, B32) for item in decoder.items(1, form.registers)]
     addresses = decoder.address(0)
-    space = addresses.space or space
+    space = addresses.space or form.space
 
     def step(strand: Strand, mask: Mask) -> None:
         strand.cta.require_converged(strand, mask, "stmatrix")
-        lanes = _row_lanes(strand, count)
+        lanes = _row_lanes(strand, form.rows * form.count)
         words = np.stack([source(strand, mask) for source in sources])
-        rows = np.ascontiguousarray(_to_matrices(words, transpose)).reshape(-1, _ROWS)
+        rows = np.ascontiguousarray(form.to_rows(words)).reshape(-1, _ROW_BYTES)
         spaces.store(strand, lanes, space, addresses.values(strand, mask)[lanes], rows)
 
     return step
