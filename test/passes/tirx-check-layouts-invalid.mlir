@@ -351,12 +351,23 @@ tirx.kernel @column_out_of_range() target("sm_100a") threads(128) {
 
 // -----
 
+tirx.kernel @shift_of_32_rows() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<32x64xf16, shared>
+  %b = tirx.alloc : !tirx.tile<81x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<32x64xf32, tensor>
+  // expected-error@+1 {{shift: expected at most 16 for M = 32, got 17}}
+  tirx.mma %a, %b, %acc zero_columns([3], shift = 17) : !tirx.tile<32x64xf16, shared>, !tirx.tile<81x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
 // One column, then two in a row: no descriptor has runs of both lengths.
 tirx.kernel @not_periodic() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %b = tirx.alloc : !tirx.tile<64x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x64xf32, tensor>
-  // expected-error@+1 {{no zero-column mask descriptor has these columns: column 7 is expected used and is zeroed, because columns 3 to 3 make a run of 1 zeroed columns}}
+  // expected-error@+1 {{no zero-column mask descriptor has these columns: column 7 is expected used and is zeroed, because columns 3 to 3 make a run of 1 zeroed columns and all such runs must have that length; the run at column 6 has 2}}
   tirx.mma %a, %b, %acc zero_columns([3, 6, 7]) : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>
   tirx.return
 }

@@ -324,6 +324,7 @@ class MmaFacts:
         """
         if operand is None or operand.descriptor is None:
             return None
+        operands: list[tuple[str, Major]]
         if self.idesc is None:
             operands = [(dtype, major) for dtype, _ in self.kind.operands for major in reversed(MAJORS)]
         else:

@@ -124,7 +124,7 @@ ptx.entry @split_of_another_shape(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @split_range(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected immHalfSplitoff from 0 to 511 columns, got 512}}
+  // expected-error@+1 {{expected immHalfSplitoff from 0 to 511 columns, got 512; both halves are columns of tensor memory [ld-split-range]}}
   %0 = ptx.tcgen05.ld "16x32bx2" num 1 %d half_split_offset 512 -> i32
   ptx.ret
 }
