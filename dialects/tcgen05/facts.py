@@ -50,10 +50,11 @@ def tensor_operand(tile: SSAValue) -> TmemOperand:
     type_ = TileType.of(tile)
     lane, column = first_cell(type_)
     layout = type_.placement if isinstance(type_.placement, TileLayout) else None
+    rows = type_.dims[-2] if len(type_.dims) > 1 else None
     root = owner_root(tile).owner
     if not isinstance(root, TileOp):
-        return TmemOperand(None, lane, dtype=type_.dtype.name, layout=layout)
-    return TmemOperand(root.column.value.data + column, lane, _allocated(root.base), type_.dtype.name, layout)
+        return TmemOperand(None, lane, dtype=type_.dtype.name, layout=layout, rows=rows)
+    return TmemOperand(root.column.value.data + column, lane, _allocated(root.base), type_.dtype.name, layout, rows)
 
 
 def _allocated(base: SSAValue) -> int | None:

@@ -24,6 +24,7 @@ from tirx.dialects.ptx.tcgen05 import (
     Tcgen05WaitLdOp,
     Tcgen05WaitStOp,
     allocation_of,
+    tmem_operand,
 )
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
@@ -165,6 +166,14 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
     was allocated in (PTX ISA, "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit")."""
     allocated = [op for op in instructions if isinstance(op, Tcgen05AllocOp)]
     freed = [op for op in instructions if isinstance(op, Tcgen05DeallocOp)]
+    for op in freed:
+        place = tmem_operand(op.taddr)
+        if place.allocated is not None and place.column:
+            raise LocatedError(
+                op,
+                f"expected the address that tcgen05.alloc wrote, got column {place.column} of the {place.allocated} "
+                "allocated there; give back all of them",
+            )
     origins = [allocation_of(op.taddr) for op in freed]
     for op in allocated:
         for permit in instructions:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from tirx.layout import TileLayout
+from tirx.layout import Iter, TileLayout
 from tirx.ptx.targets import PtxVersion
 from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
+from tirx.tcgen05.dtypes import find_dtype
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS, Kind
 from tirx.tcgen05.known_bits import KnownBits
@@ -56,7 +57,7 @@ class TmemOperand:
 
     `column`: its first 32-bit column, counted from the start of its allocation; `lane`: the first lane, bits 16-31 of
     its address; `allocated`: columns of the allocation. `dtype`: element type of what lies there; `layout`: where
-    it lies, with any offsets.
+    it lies, with any offsets, counting columns in elements; `rows`: of the matrix with this layout.
     """
 
     column: int | None = None
@@ -64,6 +65,7 @@ class TmemOperand:
     allocated: int | None = None
     dtype: str | None = None
     layout: TileLayout | None = None
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -315,6 +317,29 @@ class MmaFacts:
         return (
             f"data path {path.letter}: expected the {idesc.m}x{idesc.n} D where {self.variant} writes it, {expected} "
             f"(plus any column offset), got {d.layout}"
+        )
+
+    @property
+    def a_layout_reason(self) -> str | None:
+        """Why A in tensor memory, of both CTAs or of one, is not where the instruction reads it."""
+        a, idesc, path = self.in_tmem, self.idesc, self.path
+        if a is None or a.layout is None or a.rows is None or a.dtype is None or idesc is None or path is None:
+            return None
+        iters = {TileLayout(each).size(): each for each in (path.cta_rows, path.rows)}.get(a.rows)
+        k, needed = a.layout.size() // a.rows, idesc.k // (2 if idesc.sparse else 1)
+        if iters is None or k < needed:
+            return (
+                f"expected A of {idesc.m // self.mma.cta_group} rows in each CTA and {needed} elements of K or more, "
+                f"got {a.rows}x{k}"
+            )
+        slots = smem_packing(self.kind.name, idesc.a).container_bits // find_dtype(a.dtype).storage_bits
+        offsets = a.layout.offsets
+        expected = TileLayout((*iters, Iter(k, slots, "TCol")), path.lane_groups)
+        if a.layout.equivalent(TileLayout(expected.shard, expected.replica, offsets)):
+            return None
+        return (
+            f"data path {path.letter}: expected A where {self.variant}.kind::{self.kind.name} reads it, {expected} "
+            f"(plus any offset), got {a.layout}"
         )
 
     def descriptor_reason(self, operand: SmemOperand | None, which: str) -> str | None:

@@ -322,6 +322,13 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "allocate more columns or start further left",
     ),
     _Row(
+        "a-layout",
+        _PATHS,
+        lambda i: i.a_layout_reason,
+        "{reason}",
+        "give A the layout of operand_a_layout; narrow elements of mixed kinds have 8 bits each",
+    ),
+    _Row(
         "d-lane",
         _PATHS,
         lambda i: i.path is not None and i.d_lane is not None and i.d_lane not in i.lanes,

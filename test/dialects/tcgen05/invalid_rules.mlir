@@ -60,3 +60,27 @@ func.func @shift_group(%d: !d) {
   tcgen05.shift %d cta_group 4 : !d
   func.return
 }
+
+// -----
+
+// Rows of A in tensor memory are in the lanes of D, and kind f8f6f4 reads 8 bits for each element.
+
+!a = !tirx.tile<128x32xf4E2M1FN, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
+!d = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+func.func @a_is_packed(%a: !a, %d: !d, %b: i64, %p: i1) {
+  %i = tcgen05.instruction_descriptor <kind = "f8f6f4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 64> : i32
+  // expected-error@+1 {{data path D: expected A where tcgen05.mma.cta_group::1.kind::f8f6f4 reads it, S[(128, 32) : (1@TLane, 2@TCol)] (plus any offset), got S[(128, 32) : (1@TLane, 1@TCol)]; give A the layout of operand_a_layout; narrow elements of mixed kinds have 8 bits each [a-layout]}}
+  tcgen05.mma kind "f8f6f4" %d, %a, %b, %i, %p : !d, !a
+  func.return
+}
+
+// -----
+
+!a = !tirx.tile<64x16xf16, tensor, #tirx.tile_layout<S[(64, 16) : (1@TLane, 1@TCol)]>>
+!d = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+func.func @half_of_a(%a: !a, %d: !d, %b: i64, %p: i1) {
+  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
+  // expected-error@+1 {{expected A of 128 rows in each CTA and 16 elements of K or more, got 64x16; give A the layout of operand_a_layout; narrow elements of mixed kinds have 8 bits each [a-layout]}}
+  tcgen05.mma kind "f16" %d, %a, %b, %i, %p : !d, !a
+  func.return
+}

@@ -156,6 +156,19 @@ ptx.entry @only_the_other_is_freed() target("sm_100a") {
 
 // -----
 
+ptx.entry @freed_from_the_middle() target("sm_100a") {
+  %slot = ptx.shared_alloc @slot bytes 4 align 4
+  ptx.tcgen05.alloc %slot columns 64 cta_group 1
+  %t = ptx.ld shared %slot : i32 -> i32
+  %c32 = ptx.constant 32 : i32
+  %u = ptx.add %t, %c32 : i32
+  // expected-error@+1 {{expected the address that tcgen05.alloc wrote, got column 32 of the 64 allocated there; give back all of them}}
+  ptx.tcgen05.dealloc %u columns 32 cta_group 1
+  ptx.ret
+}
+
+// -----
+
 ptx.entry @freed_in_between() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4

@@ -3,8 +3,10 @@
 from unit.tcgen05.mma_instructions import HALF, Cases, from_tmem, idesc, mma, pair, ws
 
 from tirx.layout import TileLayout
-from tirx.tcgen05 import accumulator_layout
+from tirx.tcgen05 import accumulator_layout, operand_a_layout
 from tirx.tcgen05.check import TmemOperand
+
+PLAIN_A = TileLayout.parse("S[(64, 16) : (1@TLane, 1@TCol)]")
 
 TMEM_CASES: Cases = {
     "a-tmem-major": (
@@ -35,6 +37,51 @@ TMEM_CASES: Cases = {
             from_tmem(a=TmemOperand(504)),
             from_tmem(idesc(sparse=True), sparse=True),
             from_tmem(idesc("tf32"), kind="tf32"),
+        ],
+    ),
+    "a-layout": (
+        [
+            (
+                from_tmem(a=TmemOperand(layout=operand_a_layout(64, 16, "f16"), dtype="f16", rows=64)),
+                "expected A of 128 rows in each CTA and 16 elements of K or more, got 64x16",
+            ),
+            (
+                from_tmem(a=TmemOperand(layout=operand_a_layout(128, 8, "f16"), dtype="f16", rows=128)),
+                "16 elements of K or more, got 128x8",
+            ),
+            (
+                from_tmem(HALF, a=TmemOperand(layout=PLAIN_A, dtype="f16", rows=64)),
+                "data path F: expected A where tcgen05.mma.cta_group::1.kind::f16 reads it, .*, got S.*64, 16",
+            ),
+            (
+                from_tmem(
+                    idesc("f8f6f4", a="e2m1"),
+                    kind="f8f6f4",
+                    a=TmemOperand(layout=operand_a_layout(128, 32, "e2m1"), dtype="e2m1", rows=128),
+                ),
+                "data path D: expected A where tcgen05.mma.cta_group::1.kind::f8f6f4 reads it, .*2@TCol",
+            ),
+        ],
+        [
+            from_tmem(a=TmemOperand(layout=operand_a_layout(128, 64, "f16"), dtype="f16", rows=128)),
+            from_tmem(
+                HALF, d=None, a=TmemOperand(layout=operand_a_layout(64, 16, "f16", base_lane=16), dtype="f16", rows=64)
+            ),
+            from_tmem(
+                idesc("f8f6f4", a="e2m1"),
+                kind="f8f6f4",
+                a=TmemOperand(layout=TileLayout.parse("S[(128, 32) : (1@TLane, 2@TCol)]"), dtype="e2m1", rows=128),
+            ),
+            from_tmem(
+                idesc("mxf4"),
+                kind="mxf4",
+                a=TmemOperand(layout=operand_a_layout(128, 64, "e2m1"), dtype="e2m1", rows=128),
+            ),
+            from_tmem(
+                idesc("tf32"),
+                kind="tf32",
+                a=TmemOperand(layout=operand_a_layout(128, 8, "tf32"), dtype="f32", rows=128),
+            ),
         ],
     ),
     "d-lane": (
