@@ -42,14 +42,16 @@ def tmem_operand(address: SSAValue, offset: int = 0) -> TmemOperand:
     The column counts from the start of an allocation where the address is a sum with what `tcgen05.alloc` wrote.
     """
     terms = list(_terms(address, _MAX_TERMS))
-    bases = [term for term in terms if allocation_of(term) is not None]
+    base = next((term for term in terms if allocation_of(term) is not None), None)
+    if base is not None:
+        terms.remove(base)
     place = KnownBits.of(offset, 32)
     for term in terms:
-        if term not in bases[:1]:
-            place += known_bits(term)
+        place += known_bits(term)
     column, lane = place.extend(16, signed=False).value, place.shift_right(16, signed=False).value
-    allocation = allocation_of(bases[0]) if bases else None
-    return TmemOperand(column, lane, None if allocation is None else allocation.description.columns)
+    if base is None or (allocation := allocation_of(base)) is None:
+        return TmemOperand(column, lane, base="tensor memory")
+    return TmemOperand(column, lane, allocation.description.columns, base=allocation)
 
 
 def _terms(value: SSAValue, depth: int) -> Iterator[SSAValue]:

@@ -54,7 +54,8 @@ def tensor_operand(tile: SSAValue) -> TmemOperand:
     root = owner_root(tile).owner
     if not isinstance(root, TileOp):
         return TmemOperand(None, lane, dtype=type_.dtype.name, layout=layout, rows=rows)
-    return TmemOperand(root.column.value.data + column, lane, _allocated(root.base), type_.dtype.name, layout, rows)
+    first, allocated = root.column.value.data + column, _allocated(root.base)
+    return TmemOperand(first, lane, allocated, type_.dtype.name, layout, rows, root.base)
 
 
 def _allocated(base: SSAValue) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from xdsl.ir import Block, Operation
 
@@ -35,8 +36,12 @@ class ControlFlow:
 
     def by_every_thread(self, op: Operation) -> bool:
         """Whether no thread gets to its end without executing the operation."""
-        others = self._reached(self._blocks[:1], without=op.parent)
-        return all(self._successors[block] for block in others)
+        return op.parent in self._by_every_thread
+
+    @cached_property
+    def _by_every_thread(self) -> set[Block]:
+        ways = {block: self._reached(self._blocks[:1], without=block) for block in self._blocks}
+        return {block for block, others in ways.items() if all(self._successors[other] for other in others)}
 
     def predecessors(self, block: Block) -> list[Block]:
         """The blocks that jump to a block."""

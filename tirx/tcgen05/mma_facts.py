@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -57,7 +57,8 @@ class TmemOperand:
 
     `column`: its first 32-bit column, counted from the start of its allocation; `lane`: the first lane, bits 16-31 of
     its address; `allocated`: columns of the allocation. `dtype`: element type of what lies there; `layout`: where
-    it lies, with any offsets, counting columns in elements; `rows`: of the matrix with this layout.
+    it lies, with any offsets, counting columns in elements; `rows`: of the matrix with this layout. `base`: what the
+    column counts from; operands of one base can be compared.
     """
 
     column: int | None = None
@@ -66,6 +67,7 @@ class TmemOperand:
     dtype: str | None = None
     layout: TileLayout | None = None
     rows: int | None = None
+    base: object = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,28 @@ class MmaFacts:
             return None
         place = "of tensor memory" if operand.allocated is None else "allocated"
         return f"{columns} columns from column {operand.column} on, of {limit} {place}"
+
+    @property
+    def overlap_reason(self) -> str | None:
+        """Which operand has columns that the instruction writes."""
+        d, written = self.mma.d, self.d_columns
+        operands = (
+            ("A", self.in_tmem, self.a_columns),
+            ("the sparsity metadata", self.mma.sparse_metadata, self.metadata_columns),
+            ("the scale factors of A", self.mma.scale_a, self.sfa_columns),
+            ("the scale factors of B", self.mma.scale_b, self.sfb_columns),
+        )
+        if d is None or d.column is None or d.base is None or written is None:
+            return None
+        for name, operand, read in operands:
+            if operand is None or operand.base is not d.base or operand.column is None or read is None:
+                continue
+            if operand.column < d.column + written and d.column < operand.column + read:
+                return (
+                    f"expected {name} beside D, got columns {operand.column} to {operand.column + read - 1} and D in "
+                    f"{d.column} to {d.column + written - 1}"
+                )
+        return None
 
     def packing_reason(self, operand: SmemOperand | None, which: str) -> str | None:
         """Why an operand does not have its elements as far apart as the kind reads them."""

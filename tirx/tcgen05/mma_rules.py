@@ -400,6 +400,13 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "expected the scale factors of B inside their allocation, got {reason}",
         "allocate more columns or start further left",
     ),
+    _Row(
+        "d-overlap",
+        _MMA,
+        lambda i: i.overlap_reason,
+        "{reason}",
+        "the columns are read while D is written: move one of them",
+    ),
     # Modifiers
     _Row(
         "ashift-form",

@@ -508,3 +508,22 @@ ptx.entry @loaded_past_an_allocation() target("sm_100a") {
   %0, %1 = ptx.tcgen05.ld "32x32b" num 2 %t offset 31 -> i32, i32
   ptx.ret
 }
+
+// -----
+
+// D is written where A is read; both count from one allocation, whose address is loaded twice.
+
+ptx.entry @accumulator_over_a(b : u64) target("sm_100a") {
+  %b = ptx.ld.param @b : i64
+  %slot = ptx.shared_alloc @slot bytes 4 align 4
+  ptx.tcgen05.alloc %slot columns 256 cta_group 1
+  %d = ptx.ld shared %slot : i32 -> i32
+  %base = ptx.ld shared %slot : i32 -> i32
+  %c120 = ptx.constant 120 : i32
+  %a = ptx.add %base, %c120 : i32
+  %p = ptx.constant true
+  %i = ptx.constant 136314896 : i32
+  // expected-error@+1 {{expected A beside D, got columns 120 to 127 and D in 0 to 127; the columns are read while D is written: move one of them [d-overlap]}}
+  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i32
+  ptx.ret
+}

@@ -211,4 +211,30 @@ TMEM_CASES: Cases = {
             pair(m=128, kind="mxf4", scale_b=TmemOperand(28, 0, 32)),
         ],
     ),
+    "d-overlap": (
+        [
+            (
+                from_tmem(a=TmemOperand(120, 0, 512, base=1), d=TmemOperand(0, 0, 512, base=1)),
+                "expected A beside D, got columns 120 to 127 and D in 0 to 127",
+            ),
+            (
+                mma("mxf4", d=TmemOperand(4, 0, 512, base=1), scale_b=TmemOperand(1, 0, 512, base=1)),
+                "expected the scale factors of B beside D, got columns 1 to 4 and D in 4 to 131",
+            ),
+            (
+                mma(
+                    descriptor=idesc(sparse=True),
+                    sparse=True,
+                    sparse_metadata=TmemOperand(0, 0, base=1),
+                    d=TmemOperand(0, 0, base=1),
+                ),
+                "expected the sparsity metadata beside D",
+            ),
+        ],
+        [
+            from_tmem(a=TmemOperand(128, 0, 512, base=1), d=TmemOperand(0, 0, 512, base=1)),
+            from_tmem(a=TmemOperand(0, 0, 512, base=2), d=TmemOperand(0, 0, 512, base=1)),
+            from_tmem(a=TmemOperand(0, 0, 512), d=TmemOperand(0, 0, 512)),
+        ],
+    ),
 }
