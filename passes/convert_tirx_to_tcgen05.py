@@ -36,7 +36,7 @@ from tirx.dialects.tirx import (
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.tcgen05_product import Product, check_threads, plan_product
+from tirx.passes.lowering.tcgen05_product import Product, ProductShape, check_threads, plan_product
 from tirx.passes.lowering.tcgen05_scales import BlockScaling, copies_before, plan_scale_copy
 from tirx.passes.lowering.tensor_allocation import PlacedTile, allocate_tensor_memory, columns_of
 from tirx.passes.lowering.tensor_tiles import TensorTile
@@ -142,7 +142,10 @@ class _KernelLowering:
         except (LegalityError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
         shape = product.shape
-        if not portable(shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse):
+        variant = shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse
+        if shape.k96 and shape.cta_group == 1:
+            remark(mma, "K = 96 is in the PTX ISA's table for a pair of blocks only; CUTLASS has it for one, too")
+        elif not portable(*variant, k96=shape.k96):
             remark(
                 mma,
                 f"M = {shape.m} with N = {shape.n} is in the PTX ISA's table, but other sources ask for larger steps "
@@ -196,11 +199,8 @@ class _KernelLowering:
 
     @staticmethod
     def _scale_columns(emit: Emitter, tile: SSAValue, scaling: BlockScaling, step: int) -> SSAValue:
-        """The column of every 32 rows from which one instruction reads scale factors, as a part of their tile."""
-        rows, blocks = TileType.of(tile).dims
-        if blocks == PER_COLUMN:
-            return tile
-        return emit(SubviewOp.of(tile, (0, scaling.group(step)), (rows, PER_COLUMN))).result
+        """The columns of every 32 rows from which one instruction reads scale factors, as a part of their tile."""
+        return _columns_of(emit, tile, *scaling.part(step))
 
     def _scale_copy(self, copy: CopyOp, emit: Emitter) -> Sequence[Operation]:
         """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""
@@ -230,11 +230,8 @@ class _KernelLowering:
             if mma.a_type.memory is Scope.TENSOR:
                 a = _columns_of(emit, mma.a, step * k, k)
             else:
-                a = emit(
-                    tcgen05.SmemDescriptorOp(mma.a, step, k, padded=is_padded(shape.kind, mma.a_type.dtype))
-                ).result
-            padded = is_padded(shape.kind, mma.b_type.dtype)
-            b = emit(tcgen05.SmemDescriptorOp(mma.b, step, shape.operand_k(1), padded=padded)).result
+                a = self._descriptor(emit, mma.a, step, k, shape)
+            b = self._descriptor(emit, mma.b, step, shape.operand_k(1), shape)
             metadata = None
             if mma.metadata is not None:
                 metadata = _columns_of(emit, mma.metadata, *product.metadata_part(step))
@@ -252,6 +249,11 @@ class _KernelLowering:
             else:
                 issued.append(tcgen05.MmaOp(*operands, sparse_metadata=metadata, cta_group=self.group))
         return issued
+
+    @staticmethod
+    def _descriptor(emit: Emitter, tile: SSAValue, step: int, k: int, shape: ProductShape) -> SSAValue:
+        padded = is_padded(shape.kind, TileType.of(tile).dtype)
+        return emit(tcgen05.SmemDescriptorOp(tile, step, k, padded=padded, absolute_lbo=shape.k96)).result
 
     def _copy(self, copy: CopyOp) -> None:
         source, destination = copy.source_type, copy.destination_type

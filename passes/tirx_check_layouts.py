@@ -45,6 +45,7 @@ from tirx.passes.lowering.tensor_allocation import allocate_tensor_memory
 from tirx.ptx.features import FEATURES, UnsupportedFeature, required_version
 from tirx.ptx.targets import Target, TargetError
 from tirx.tcgen05 import KINDS, LegalityError
+from tirx.tcgen05.shapes import K96_TARGETS, check_target
 from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
 
 
@@ -283,11 +284,20 @@ class _Checker:
             raise LocatedError(op, str(e)) from e
         if shape.scaling is not None:
             self._require(op, shape.scaling.vector.feature)
+        if shape.k96:
+            self._k96(op)
         if shape.sparse and KINDS[shape.kind].has_k96:
             self._require(op, "tcgen05.sparse_mxf4")
         if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
             self._require(op, feature)
         return shape
+
+    def _k96(self, op: MmaOp) -> None:
+        """K = 96 is a bit of the descriptor, which no version of PTX knows of."""
+        try:
+            check_target("K = 96", K96_TARGETS, self.target)
+        except LegalityError as e:
+            raise LocatedError(op, str(e)) from e
 
     def _require(self, op: Operation, feature: str) -> None:
         try:

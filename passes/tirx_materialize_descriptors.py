@@ -12,17 +12,19 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
-from tirx.dialects.tirx import AddressOp, TileType
+from tirx.dialects.tirx import AddressOp
 from tirx.layout import LayoutError
 from tirx.passes.lowering.emitter import Emitter, bit_pattern
 from tirx.tcgen05 import LegalityError, SmemDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
-from tirx.tcgen05.stored_operand import stored_slices
 
 _ADDRESS_UNIT = 16
 """The start address field counts 16-byte units (PTX ISA, "Shared Memory Descriptor", matrix-descriptor-encode)."""
 
 _START_FIELD = 0x3FFF
+
+_LBO_SHIFT = 16
+"""The first bit of the leading dimension byte offset."""
 
 
 _Bases = dict[tuple[Block, SSAValue, int], SSAValue]
@@ -31,27 +33,29 @@ _Bases = dict[tuple[Block, SSAValue, int], SSAValue]
 
 def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAValue:
     """The descriptor of a slice: the constant fields, the tile's address, and a plain add for the slice."""
-    type_ = TileType.of(op.tile)
-    if type_.placement is None:
-        raise LocatedError(op, "expected a layout on the tile; tirx-pick-layouts chooses one")
     try:
-        shape, padded = (type_.dims[-2], type_.dims[-1]), op.padded is not None
-        slices = stored_slices(type_.placement, shape, type_.dtype, op.k.value.data, padded=padded)
-        part = slices[op.step.value.data]
+        part = op.slices()[op.step.value.data]
         layout = part.canonical
-        template = SmemDescriptor(start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle).encode()
+        template = SmemDescriptor(
+            start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle, lbo_absolute=layout.lbo_absolute
+        ).encode()
     except (LegalityError, LayoutError) as e:
         raise LocatedError(op, str(e)) from e
     return _at(Emitter.before(op), op.tile, template, part.offset_bytes, block, bases)
 
 
 def _at(emit: Emitter, tile: SSAValue, template: int, offset_bytes: int, block: Block, bases: _Bases) -> SSAValue:
-    """The descriptor with these constant fields that starts so many bytes after the base of a tile."""
+    """The descriptor with these constant fields that starts so many bytes after the base of a tile; its LBO counts from
+    there, too, in absolute mode."""
     key = block, tile, template
     if key not in bases:
         address = emit.bit_and(emit.div(emit(AddressOp(tile)).result, _ADDRESS_UNIT), _START_FIELD)
         start = emit(arith.ExtUIOp(address, i64)).result
-        bases[key] = emit(arith.OrIOp(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)).result
+        constant = emit(arith.ConstantOp(bit_pattern(template, 64))).result
+        if SmemDescriptor.decode(template).lbo_absolute:
+            bases[key] = emit(arith.AddiOp(emit.mul(start, 1 + (1 << _LBO_SHIFT)), constant)).result
+        else:
+            bases[key] = emit(arith.OrIOp(start, constant)).result
     # Shared memory ends below 256 KiB, so the sum never leaves the 14 bits of the field.
     return emit.add(bases[key], offset_bytes // _ADDRESS_UNIT)
 

@@ -153,7 +153,7 @@ class _Picker:
             try:
                 scaling = product_shape(mma).scaling
                 if scaling is not None and TileType.of(root).placement is None:
-                    layout = scale_tmem_layout(TileType.of(root).dims, scaling)
+                    layout = scale_tmem_layout(TileType.of(root).dims)
                     what = f"{('SFA', 'SFB')[index]} of kind {scaling.vector.kind}, {scaling.vector.name}"
                     self._picked(root, layout, what)
             except (LegalityError, LayoutError) as e:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, UnitAttr, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
@@ -20,11 +22,20 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
 from tirx.dialects.tcgen05.common import expect_tile, unit
 from tirx.dialects.tirx import Scope, TileType
-from tirx.tcgen05 import InstructionDescriptor, LegalityError, ZeroColumnMask
+from tirx.layout import ComposeLayout, TileLayout
+from tirx.tcgen05 import InstructionDescriptor, LegalityError, OperandSlice, ZeroColumnMask
 from tirx.tcgen05.scale_copy import ROW_BYTES
+from tirx.tcgen05.stored_operand import stored_slices
 
 PADDED_BITS = 4
 """Elements that some kinds read packed and others padded. Those of 6 bits are always padded."""
+
+
+@cache
+def _slices(
+    layout: TileLayout | ComposeLayout, shape: tuple[int, int], dtype: str, k: int, padded: bool, absolute_lbo: bool
+) -> tuple[OperandSlice, ...]:
+    return stored_slices(layout, shape, dtype, k, padded=padded, absolute_lbo=absolute_lbo)
 
 
 @irdl_op_definition
@@ -34,7 +45,8 @@ class SmemDescriptorOp(IRDLOperation):
 
     The shared-memory matrix descriptor of the slice of an operand that one instruction reads: slice 2 of 16
     elements along K. `tirx-materialize-descriptors` derives its bits from the layout. `padded`: for a kind that reads
-    4-bit elements 16 to 16 bytes, data first.
+    4-bit elements 16 to 16 bytes, data first. `absolute_lbo`: the slice may go on in the next row of the swizzle, as
+    48 bytes of K may on sm_103a.
     """
 
     name = "tcgen05.smem_descriptor"
@@ -43,17 +55,40 @@ class SmemDescriptorOp(IRDLOperation):
     step = prop_def(IntegerAttr[I32])
     k = prop_def(IntegerAttr[I32])
     padded = opt_prop_def(UnitAttr)
+    absolute_lbo = opt_prop_def(UnitAttr)
     result = result_def(I64)
 
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$tile `,` $step `of` $k (`padded` $padded^)? attr-dict `:` type($tile) `->` type($result)"
+    assembly_format = (
+        "$tile `,` $step `of` $k (`padded` $padded^)? (`absolute_lbo` $absolute_lbo^)? attr-dict "
+        "`:` type($tile) `->` type($result)"
+    )
     traits = traits_def(Pure())
 
-    def __init__(self, tile: SSAValue, step: int, k: int, *, padded: bool = False):
+    def __init__(self, tile: SSAValue, step: int, k: int, *, padded: bool = False, absolute_lbo: bool = False):
         super().__init__(
             operands=[tile],
-            properties={"step": IntegerAttr(step, i32), "k": IntegerAttr(k, i32), "padded": unit(padded)},
+            properties={
+                "step": IntegerAttr(step, i32),
+                "k": IntegerAttr(k, i32),
+                "padded": unit(padded),
+                "absolute_lbo": unit(absolute_lbo),
+            },
             result_types=[i64],
+        )
+
+    def slices(self) -> tuple[OperandSlice, ...]:
+        """All slices of the tile. Raises LegalityError or LayoutError for a layout that no descriptor reaches."""
+        type_ = TileType.of(self.tile)
+        if type_.placement is None:
+            raise LegalityError("expected a layout on the tile; tirx-pick-layouts chooses one")
+        return _slices(
+            type_.placement,
+            (type_.dims[-2], type_.dims[-1]),
+            type_.dtype.name,
+            self.k.value.data,
+            self.padded is not None,
+            self.absolute_lbo is not None,
         )
 
     def verify_(self) -> None:

@@ -6,7 +6,6 @@ Descriptors are known while they are symbolic, and where they are constants; til
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
@@ -20,7 +19,7 @@ from tirx.dialects.tcgen05.allocation import AllocOp, TileOp
 from tirx.dialects.tcgen05.common import first_cell
 from tirx.dialects.tcgen05.descriptors import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import TileType, owner_root
-from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout import LayoutError, TileLayout
 from tirx.tcgen05 import (
     InstructionDescriptor,
     LegalityError,
@@ -32,7 +31,7 @@ from tirx.tcgen05 import (
     ZeroColumnMask,
     check_mma,
 )
-from tirx.tcgen05.stored_operand import SLOT_BITS, stored_slices
+from tirx.tcgen05.stored_operand import SLOT_BITS
 
 
 def constant_bits(value: SSAValue) -> int | None:
@@ -67,25 +66,13 @@ def _allocated(base: SSAValue) -> int | None:
     return writers[0].columns.value.data if len(writers) == 1 else None
 
 
-@cache
-def _slices(
-    layout: TileLayout | ComposeLayout, rows: int, columns: int, dtype: str, k: int, padded: bool
-) -> tuple[OperandSlice, ...]:
-    """The slices of an operand; none for a layout that no descriptor reaches, which the pass that needs one reports."""
-    try:
-        return stored_slices(layout, (rows, columns), dtype, k, padded=padded)
-    except (LegalityError, LayoutError):
-        return ()
-
-
 def _slice_of(op: SmemDescriptorOp) -> OperandSlice | None:
-    """What a symbolic descriptor describes; None while the tile has no layout, or none that a descriptor reaches."""
-    type_ = TileType.of(op.tile)
-    if type_.placement is None:
+    """What a symbolic descriptor describes; None while the tile has no layout, or none that a descriptor reaches, which
+    the pass that needs one reports."""
+    try:
+        return op.slices()[op.step.value.data]
+    except (LegalityError, LayoutError):
         return None
-    rows, columns = type_.dims
-    slices = _slices(type_.placement, rows, columns, type_.dtype.name, op.k.value.data, op.padded is not None)
-    return slices[op.step.value.data] if slices else None
 
 
 def shared_operand(value: SSAValue) -> SmemOperand:
@@ -99,7 +86,9 @@ def shared_operand(value: SSAValue) -> SmemOperand:
         return known
     layout = part.canonical
     # Tiles start where the pattern of their swizzle does, so that the offset decides about the place in the pattern.
-    descriptor = SmemDescriptor(part.offset_bytes, layout.lbo, layout.sbo, layout.swizzle)
+    descriptor = SmemDescriptor(
+        part.offset_bytes, layout.lbo, layout.sbo, layout.swizzle, lbo_absolute=layout.lbo_absolute
+    )
     return replace(known, descriptor=descriptor, major=layout.major)
 
 

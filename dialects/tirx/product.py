@@ -22,9 +22,13 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.dialects.tirx.attributes import Scope, TileType, ZeroColumnsAttr
 from tirx.dialects.tirx.syntax import parse_attributes, shape_text
 from tirx.mma import VARIANTS
+from tirx.tcgen05.kinds import K96
 
 SCALE_ROWS = 128
 """Scale factors are copied to tensor memory in blocks of so many rows."""
+
+K96_INSTRUCTION = f"k{K96}"
+"""What the clause `instruction` may ask for in tensor memory."""
 
 FLAGS = ("pair", "negate_a", "negate_b", "saturate")
 """Clauses without arguments that follow the others, in order."""
@@ -52,7 +56,8 @@ class MmaOp(IRDLOperation):
     - `negate_a`, `negate_b`: the operand is negated,
     - `saturate`: integer sums stay at the ends of their range instead of wrapping,
     - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to,
-    - `instruction("m16n8k16")`: the shape of `mma.sync`, for registers that several fit.
+    - `instruction("m16n8k16")`: the shape of `mma.sync`, for registers that several fit; in tensor memory
+      `instruction("k96")`, for packed 4-bit operands with scale factors on sm_103a: 96 elements of K at a time.
 
     Types are those of the operands in the order in which they are written. With a result the accumulator is a register
     value: the result is its new contents.
@@ -128,6 +133,7 @@ class MmaOp(IRDLOperation):
             negate_a=self.negate_a is not None,
             negate_b=self.negate_b is not None,
             saturate=self.saturate is not None,
+            instruction=None if self.instruction is None else self.instruction.data,
         )
 
     @property
@@ -253,7 +259,12 @@ class MmaOp(IRDLOperation):
 
     def _verify_instruction(self, found: str) -> None:
         if self.on_tensor_memory:
-            raise VerifyException("expected an accumulator in registers for instruction, found one in tensor memory")
+            if found != K96_INSTRUCTION:
+                raise VerifyException(
+                    f'expected instruction "{K96_INSTRUCTION}" or none for an accumulator in tensor memory, found '
+                    f'"{found}"'
+                )
+            return
         shapes = dict.fromkeys(variant.instruction for variant in VARIANTS.values())
         if found not in shapes:
             raise VerifyException(f"expected an instruction of mma.sync ({', '.join(shapes)}), found '{found}'")

@@ -59,13 +59,14 @@ class _Use:
     """
     The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B), `k` elements along K at a time.
 
-    `padded`: 4-bit elements with padding between them, see `is_padded`.
+    `padded`: 4-bit elements with padding between them, see `is_padded`. `absolute_lbo`: see `operand_slices`.
     """
 
     mma: MmaOp
     index: int
     k: int
     padded: bool
+    absolute_lbo: bool
 
     @property
     def tile(self) -> SSAValue:
@@ -77,7 +78,9 @@ class _Use:
         mn, k = type_.dims
         try:
             mine = part_layout(self.tile, root, layout)
-            parts = stored_slices(mine, (mn, k), type_.dtype, self.k, padded=self.padded)
+            parts = stored_slices(
+                mine, (mn, k), type_.dtype, self.k, padded=self.padded, absolute_lbo=self.absolute_lbo
+            )
             if self.index == 1 and parts[0].canonical.major == "MN":
                 group = 1 if self.mma.pair is None else 2
                 check_transposed_b(type_.dtype, mn * group, group)
@@ -121,7 +124,8 @@ def operand_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]
                 except (LegalityError, LayoutError) as e:
                     raise LocatedError(mma, str(e)) from e
                 padded = is_padded(shape.kind, TileType.of(tile).dtype)
-                uses.setdefault(owner_root(tile), []).append(_Use(mma, index, shape.operand_k(index), padded))
+                use = _Use(mma, index, shape.operand_k(index), padded, shape.k96)
+                uses.setdefault(owner_root(tile), []).append(use)
     yield from uses.items()
 
 

@@ -46,8 +46,9 @@ class ProductShape:
     """
     What a product asks of the instruction before any layout is known.
 
-    `k`: elements along K of one instruction, stored or not; `sparse`: whether A holds half of them. `m` and `n` are
-    those of the instruction: of both blocks with `cta_group` 2.
+    `k`: elements along K of one instruction, stored or not; `sparse`: whether A holds half of them; `k96`: whether that
+    is the K of 96, whose operands may be read in absolute LBO mode. `m` and `n` are those of the instruction: of both
+    blocks with `cta_group` 2.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class ProductShape:
     sparse: bool = False
     scaling: BlockScaling | None = None
     cta_group: int = 1
+    k96: bool = False
 
     def operand_k(self, index: int) -> int:
         """Elements along K of operand 0 (A) or 1 (B) that one instruction reads."""
@@ -138,7 +140,8 @@ def product_shape(mma: MmaOp) -> ProductShape:
         raise LegalityError(
             f"kind {kind}: expected an accumulator of {' or '.join(accumulators)}, found {acc.dtype.name}"
         )
-    _, _, k = check_shape(kind, m, n, group, mma.is_weight_stationary, mma.is_sparse)
+    k96 = mma.instruction is not None
+    _, _, k = check_shape(kind, m, n, group, mma.is_weight_stationary, mma.is_sparse, k96=k96)
     if mma.k % k:
         nearest = max(k, round(mma.k / k) * k)
         raise LegalityError(f"kind {kind}: expected K in multiples of {k}, found {mma.k}; the nearest is {nearest}")
@@ -153,7 +156,7 @@ def product_shape(mma: MmaOp) -> ProductShape:
     if mma.zero_columns is not None:
         mask = mma.zero_columns.data.mask(m, n)
         mask.verify(m, n)
-    shape = ProductShape(kind, m, n, k, mask, mma.is_weight_stationary, mma.is_sparse, scaling, group)
+    shape = ProductShape(kind, m, n, k, mask, mma.is_weight_stationary, mma.is_sparse, scaling, group, k96)
     if mma.metadata is not None:
         _check_metadata_type(shape, (a.dims[0], mma.k // k * shape.codes), TileType.of(mma.metadata))
     return shape
@@ -251,7 +254,10 @@ def check_operands(mma: MmaOp, shape: ProductShape) -> list[Major]:
         rows, k = type_.dims
         try:
             padded = is_padded(shape.kind, type_.dtype)
-            slices = stored_slices(type_.placement, (rows, k), type_.dtype, shape.operand_k(index), padded=padded)
+            k_instr = shape.operand_k(index)
+            slices = stored_slices(
+                type_.placement, (rows, k), type_.dtype, k_instr, padded=padded, absolute_lbo=shape.k96
+            )
         except LegalityError as e:
             raise LegalityError(f"operand {name}: {e}") from e
         majors.append(slices[0].canonical.major)
@@ -288,6 +294,7 @@ def plan_product(mma: MmaOp) -> Product:
         sparse=shape.sparse,
         max_shift=next(s for s in MAX_SHIFTS if s >= shift),
         scale=None if shape.scaling is None else shape.scaling.type,
+        k96=shape.k96,
     )
     descriptor.verify(shape.cta_group, shape.weight_stationary)
     return Product(shape, tuple(_of_step(descriptor, shape, step) for step in range(mma.k // shape.k)))

@@ -19,7 +19,6 @@ from tirx.tcgen05 import (
     find_kind,
     scale_factor_a_layout,
     scale_factor_b_layout,
-    scale_factor_reads,
     scale_factor_smem_layout,
     scale_factor_tmem_layout,
 )
@@ -36,24 +35,25 @@ PORTABLE = "block"
 
 @dataclass(frozen=True)
 class BlockScaling:
-    """The scale vector of a product and the PTX type of its scale factors."""
+    """The scale vector of a product, the PTX type of its scale factors, and whether its K is 96."""
 
     vector: ScaleVector
     type: str
+    k96: bool = False
 
     @property
     def factors(self) -> int:
         """Scale factors of each row that one instruction reads."""
-        return self.vector.factors
+        return self.vector.k96_factors if self.k96 else self.vector.factors
 
-    def group(self, step: int) -> int:
-        """The first scale factor along K of the 32-bit column that instruction `step` reads."""
-        return step * self.factors // PER_COLUMN * PER_COLUMN
+    def part(self, step: int) -> tuple[int, int]:
+        """The scale factors along K, first and how many, of the 32-bit columns that instruction `step` reads."""
+        first, factor_id = divmod(step * self.factors, PER_COLUMN)
+        return first * PER_COLUMN, -(-(factor_id + self.factors) // PER_COLUMN) * PER_COLUMN
 
     def factor_id(self, step: int) -> int:
-        """SFA_ID and SFB_ID of instruction `step`."""
-        reads = scale_factor_reads(BLOCK_ROWS, PER_COLUMN, self.factors)
-        return reads[step % len(reads)].sf_id
+        """SFA_ID and SFB_ID of instruction `step`: the byte of the column where its factors start."""
+        return step * self.factors % PER_COLUMN
 
 
 def block_scaling(mma: MmaOp) -> BlockScaling | None:
@@ -82,7 +82,7 @@ def block_scaling(mma: MmaOp) -> BlockScaling | None:
     sparse = mma.is_sparse
     fitting = [row for row in rows if type_ in row.types and row.block(sparse) == block]
     if fitting:
-        return BlockScaling(max(fitting, key=lambda row: find_kind(row.kind).k), type_)
+        return BlockScaling(max(fitting, key=lambda row: find_kind(row.kind).k), type_, mma.instruction is not None)
     if not rows:
         known = dict.fromkeys(name for row in SCALE_VECTORS for name, _ in find_kind(row.kind).operands)
         raise LegalityError(
@@ -115,12 +115,12 @@ def check_scale_shapes(mma: MmaOp, m: int, n: int) -> None:
             )
 
 
-def scale_tmem_layout(dims: tuple[int, ...], scaling: BlockScaling) -> TileLayout:
+def scale_tmem_layout(dims: tuple[int, ...]) -> TileLayout:
     """The layout in tensor memory of scale factors of shape (..., rows, S); leading dimensions are stages.
 
     Raises LegalityError for sizes that do not fill whole columns.
     """
-    return scale_factor_tmem_layout(*_matrix(dims), scaling.factors, pipe=prod(dims[:-2]))
+    return scale_factor_tmem_layout(*_matrix(dims), PER_COLUMN, pipe=prod(dims[:-2]))
 
 
 def scale_smem_layout(dims: tuple[int, ...]) -> TileLayout:
@@ -146,27 +146,28 @@ def check_scale_layouts(mma: MmaOp, scaling: BlockScaling, m: int, cta_group: in
         layout, (rows, blocks) = type_.placement, type_.dims
         if not isinstance(layout, TileLayout):
             raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
-        expected = (
-            scale_factor_a_layout(m, PER_COLUMN, scaling.factors, cta_group)
+        # With K = 96 an instruction goes on in the next column of K, which is that behind all rows.
+        count = blocks if scaling.k96 else PER_COLUMN
+        expected = of_one_cta(
+            scale_factor_a_layout(m, count, PER_COLUMN, cta_group)
             if name == "SFA"
-            else scale_factor_b_layout(m, rows, PER_COLUMN, scaling.factors, cta_group)
+            else scale_factor_b_layout(m, rows, count, PER_COLUMN, cta_group)
         )
-        expected = of_one_cta(expected)
-        for first in range(0, blocks, PER_COLUMN):
-            part = _columns(layout, (rows, blocks), first)
+        for first in range(0, blocks, count):
+            part = _columns(layout, (rows, blocks), first, count)
             start = None if part is None else part.offsets.get("TCol", 0)
             moved = None if start is None else TileLayout(expected.shard, expected.replica, {"TCol": start})
             if part is None or moved is None or start is None or start % PER_COLUMN or not part.equivalent(moved):
                 raise LegalityError(
                     f"expected {name} where the hardware reads it, in whole columns, such as "
-                    f"{scale_factor_tmem_layout(rows, blocks, scaling.factors)}, found {layout}"
+                    f"{scale_factor_tmem_layout(rows, blocks, PER_COLUMN)}, found {layout}"
                 )
 
 
-def _columns(layout: TileLayout, dims: tuple[int, int], first: int) -> TileLayout | None:
-    """The layout of four scale factors of every row, None if they have none of their own."""
+def _columns(layout: TileLayout, dims: tuple[int, int], first: int, count: int) -> TileLayout | None:
+    """The layout of so many scale factors of every row, None if they have none of their own."""
     try:
-        return layout.slice(dims, ((0, dims[0]), (first, first + PER_COLUMN)))
+        return layout.slice(dims, ((0, dims[0]), (first, first + count)))
     except LayoutError:
         return None
 

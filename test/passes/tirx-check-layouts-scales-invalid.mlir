@@ -241,6 +241,120 @@ tirx.kernel @pair_rows_of_b() target("sm_100a") cluster(2) threads(128) {
 
 // -----
 
+// K = 96.
+
+!a = !tirx.tile<128x192xf4E2M1FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x12xf8E4M3FN, tensor>
+tirx.kernel @k96_target() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{K = 96: expected target sm_103a, got sm_100a}}
+  tirx.mma %a, %a, %d scales(%s, %s) instruction("k96") : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf4E2M1FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x8xf8E4M3FN, tensor>
+tirx.kernel @k96_k() target("sm_103a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{kind mxf4nvf4: expected K in multiples of 96, found 128; the nearest is 96}}
+  tirx.mma %a, %a, %d scales(%s, %s) instruction("k96") : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x192xf16, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+tirx.kernel @k96_kind() target("sm_103a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  // expected-error@+1 {{kind::f16: expected K = 16, got 96}}
+  tirx.mma %a, %a, %d instruction("k96") : !a, !a, !d
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x192xf4E2M1FN, shared>
+!b = !tirx.tile<128x384xf4E2M1FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x12xf8E4M3FN, tensor>
+!e = !tirx.tile<128x48xi4, tensor>
+tirx.kernel @k96_sparse() target("sm_103a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %e = tirx.alloc : !e
+  // expected-error@+1 {{kind::mxf4nvf4: expected K = 128 (sparse), got 96}}
+  tirx.mma %a, %b, %d scales(%s, %s) metadata(%e) instruction("k96") : !a, !b, !d, !s, !s, !e
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<256x192xf4E2M1FN, shared>
+!b = !tirx.tile<64x192xf4E2M1FN, shared>
+!d = !tirx.tile<256x64xf32, tensor>
+!s = !tirx.tile<256x6xf8E8M0FNU, tensor>
+!q = !tirx.tile<128x6xf8E8M0FNU, tensor>
+tirx.kernel @k96_columns() target("sm_103a") cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %q = tirx.alloc : !q
+  // expected-error@+1 {{expected SFA with scale factors along K in steps of 4, whole columns of tensor memory, found 6; the nearest above is 8}}
+  tirx.mma %a, %b, %d scales(%s, %q) instruction("k96") : !a, !b, !d, !s, !q
+  tirx.return
+}
+
+// -----
+
+// The factors of an instruction go on in the next column of K, which has to be behind those of all rows.
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<5, 3, 3>, #tirx.tile_layout<S[(128, 192) : (256, 1)]>>
+#d = #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>
+!a = !tirx.tile<128x192xf4E2M1FN, shared, #a>
+!d = !tirx.tile<128x128xf32, tensor, #d>
+!s = !tirx.tile<128x12xf8E4M3FN, tensor, #tirx.tile_layout<S[(4, 32, 3, 4) : (4@TCol, 1@TLane, 32@TCol, 1@TCol)] + R[4 : 32@TLane]>>
+tirx.kernel @k96_apart() target("sm_103a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected SFA where the hardware reads it, in whole columns, such as S[(4, 32, 3, 4) : (4@TCol, 1@TLane, 16@TCol, 1@TCol)] + R[4 : 32@TLane], found S[(4, 32, 3, 4) : (4@TCol, 1@TLane, 32@TCol, 1@TCol)] + R[4 : 32@TLane]}}
+  tirx.mma %a, %a, %d scales(%s, %s) instruction("k96") : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+// Only the absolute LBO mode reads across rows of 128 bytes, and only the 128-byte swizzle has it.
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<5, 2, 3>, #tirx.tile_layout<S[(128, 3, 128) : (128, 16384, 1)]>>
+#d = #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>
+!a = !tirx.tile<128x384xf4E2M1FN, shared, #a>
+!d = !tirx.tile<128x128xf32, tensor, #d>
+!s = !tirx.tile<128x24xf8E4M3FN, tensor>
+tirx.kernel @k96_swizzle() target("sm_103a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{operand A: the layout of K elements [96, 192) is not canonical}}
+  tirx.mma %a, %a, %d scales(%s, %s) instruction("k96") : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
 // Layouts: every row in a lane of its own is where the accumulator has its rows, not where scale factors are.
 
 #a = #tirx.tile_layout<S[(16, 8, 8, 16) : (128, 16, 2048, 1)]>

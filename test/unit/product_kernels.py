@@ -61,7 +61,7 @@ class Kernel:
     a_major: str = "K"
     b_major: str = "K"
     pair: bool = False
-    clause: str = ""
+    instruction: str | None = None
     target: str = "sm_100a"
 
     @property
@@ -102,6 +102,7 @@ class Kernel:
             elif x != "d":
                 lines.append(f"tirx.copy %g{x}, %t{x} : !tirx.tile<{shape}, global>, {types[x]}")
         clauses = ("scales(%tp, %tq) " if self.scale else "") + ("metadata(%te) " if self.sparse else "")
+        instruction = "" if self.instruction is None else f'instruction("{self.instruction}") '
         body = "\n  ".join(lines)
         arguments = ", ".join(f"%{x}: {memref}" for x, memref in memrefs.items())
         order = ["a", "b", "d", *(x for x in "pqe" if x in types)]
@@ -111,7 +112,7 @@ tirx.kernel @product({arguments}) target("{self.target}") grid(1)
   %c0 = arith.constant 0 : index
   %never = arith.constant false
   {body}
-  tirx.mma %ta, %tb, %td {clauses}{self.clause} accumulate(%never) : {", ".join(types[x] for x in order)}
+  tirx.mma %ta, %tb, %td {clauses}accumulate(%never) {instruction}: {", ".join(types[x] for x in order)}
   tirx.copy %td, %gd : {types["d"]}, !tirx.tile<{shapes["d"]}, global>
   tirx.return
 }}"""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tirx.ptx.features import FEATURES
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.kinds import find_kind
+from tirx.tcgen05.kinds import K96, find_kind
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class ScaleVector:
         """Elements along K, stored or not, that share a scale factor: twice as many where A is sparse, because the
         instruction then has twice the K and as many factors as before."""
         return find_kind(self.kind).instruction_k(sparse) // self.factors
+
+    @property
+    def k96_factors(self) -> int:
+        """Scale factors of each row that an instruction of K = 96 reads, in blocks as long as for the other K."""
+        return K96 // self.block()
 
 
 _UE8M0 = ("ue8m0",)

@@ -14,7 +14,7 @@ from functools import cache
 from tirx.ptx.targets import Target
 from tirx.tcgen05.dtypes import find_dtype
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.kinds import find_kind
+from tirx.tcgen05.kinds import K96_SF_IDS, find_kind
 from tirx.tcgen05.shapes import SHAPES, check_shape, check_transposed_b
 from tirx.tcgen05.swizzle_modes import MAJORS, Major
 
@@ -76,8 +76,8 @@ def _form(kind: str) -> _Form:
 
 
 @cache
-def _legal_values(kind: str) -> Mapping[str, tuple[object, ...]]:
-    """Field -> the values that this kind has for it, whatever the other fields are."""
+def _legal_values(kind: str, k96: bool = False) -> Mapping[str, tuple[object, ...]]:
+    """Field -> the values that this kind has for it, with this K, whatever the other fields are."""
     row = find_kind(kind)
     shapes = [shape for shape in SHAPES if row.name in shape.kinds]
     flags, majors = (False, True), MAJORS if row.transposable else ("K",)
@@ -88,8 +88,8 @@ def _legal_values(kind: str) -> Mapping[str, tuple[object, ...]]:
         "m": tuple(sorted({m for shape in shapes for m in shape.m})),
         "n": tuple(sorted({n for shape in shapes for n in shape.n})),
         "scale": tuple(name for name, _ in row.scales) or (None,),
-        "sf_a_id": row.sf_ids,
-        "sf_b_id": row.sf_ids,
+        "sf_a_id": K96_SF_IDS if k96 and row.has_k96 else row.sf_ids,
+        "sf_b_id": K96_SF_IDS if k96 and row.has_k96 else row.sf_ids,
         "a_major": majors,
         "b_major": majors,
         "saturate": flags if row.integer else (False,),
@@ -173,7 +173,7 @@ class InstructionDescriptor:
         """The part of `verify` that is not about M and N."""
         row = find_kind(self.kind)
         where = f"kind::{row.name}"
-        legal = _legal_values(row.name)
+        legal = _legal_values(row.name, self.k96)
         for field in ("a", "b", "d"):
             self._expect(field, legal[field])
         for d, operands in row.d_operands:
@@ -263,7 +263,8 @@ class InstructionDescriptor:
         row = find_kind(kind)
         if not 0 <= value < 1 << 32:
             raise LegalityError(f"expected a 32-bit instruction descriptor, got {value:#x}")
-        form, legal = _form(kind), _legal_values(row.name)
+        form = _form(kind)
+        legal = _legal_values(row.name, "k96" in form.fields and _extract(value, form.fields["k96"]) == 1)
         for bits in form.reserved:
             if code := _extract(value, bits):
                 raise LegalityError(f"kind::{row.name}: expected 0 in the reserved {_range(bits)}, got {code:#b}")

@@ -13,6 +13,9 @@ from tirx.tcgen05.errors import LegalityError
 K96 = 96
 """The other K of the dense 4-bit kinds (`has_k96`), on sm_103a: 48 bytes of packed values."""
 
+K96_SF_IDS = (0, 1, 2, 3)
+"""Scale-factor ids with that K, where three factors of a row may start at any byte (PTX ISA, "Scale Factor A ID")."""
+
 Codes = tuple[tuple[str, int], ...]
 """Pairs (PTX type name, code in the instruction descriptor)."""
 
@@ -24,8 +27,8 @@ class Kind:
     `operands`: types of A and B, which may differ; `accumulators`: types of D; `scales`: scale-factor types, empty when
     not block scaled; all with their codes. A block-scaled descriptor has no D type field (D is f32).
     `k`: elements of K of a dense instruction, 32 bytes of packed values; a sparse one has twice as many.
-    `sf_ids`: legal scale-factor ids. `d_operands`: accumulators that only some operand types may use. `mixed`: whether
-    every source has A and B of two types.
+    `sf_ids`: legal scale-factor ids, but for K = 96. `d_operands`: accumulators that only some operand types may use.
+    `mixed`: whether every source has A and B of two types.
     """
 
     name: str

@@ -16,7 +16,7 @@ from tirx.tcgen05.kinds import KINDS, Kind
 from tirx.tcgen05.known_bits import KnownBits
 from tirx.tcgen05.packing import smem_packing
 from tirx.tcgen05.rules import choices, reason, result, unless_one_is_legal
-from tirx.tcgen05.scale_factors import SCALE_FACTOR_IDS
+from tirx.tcgen05.scale_factors import K96_SCALE_FACTOR_IDS, SCALE_FACTOR_IDS
 from tirx.tcgen05.smem_descriptor import SmemDescriptor, possible_descriptors
 from tirx.tcgen05.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.tmem import COLUMNS, DataPath, data_path
@@ -151,10 +151,19 @@ class MmaFacts:
 
     @cached_property
     def scale_factor_ids(self) -> tuple[int, ...] | None:
-        """Legal first bytes; None where a scale factor id is no first byte of a column (K = 96) or nothing is known."""
-        if self.scale_vector is None or self.idesc is None or self.idesc.k96:
+        """Legal first bytes; None where nothing is known."""
+        if self.scale_vector is None or self.idesc is None:
             return None
+        if self.idesc.k96:
+            return K96_SCALE_FACTOR_IDS[self.scale_vector.k96_factors]
         return SCALE_FACTOR_IDS[self.scale_vector.factors]
+
+    @property
+    def scale_factors(self) -> int | None:
+        """Scale factors of each row that the instruction reads."""
+        if self.scale_vector is None or self.idesc is None:
+            return None
+        return self.scale_vector.k96_factors if self.idesc.k96 else self.scale_vector.factors
 
     @property
     def scale_factor_id_choices(self) -> str:

@@ -148,7 +148,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
             and not {i.idesc.sf_a_id, i.idesc.sf_b_id} <= set(i.scale_factor_ids)
         ),
         "expected scale-factor ids {i.scale_factor_id_choices} with {i.scale_vector.name} "
-        "({i.scale_vector.factors} factors of each row), got {i.idesc.sf_a_id} (A) and {i.idesc.sf_b_id} (B)",
+        "({i.scale_factors} factors of each row), got {i.idesc.sf_a_id} (A) and {i.idesc.sf_b_id} (B)",
         "start at a byte from which all factors fit the 32-bit column",
     ),
     # The zero-column mask

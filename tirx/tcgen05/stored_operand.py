@@ -85,14 +85,20 @@ def _swizzle(swizzle: SwizzleLayout, finer: int) -> SwizzleLayout:
 
 
 def stored_slices(
-    layout: OperandLayout, shape: tuple[int, int], dtype: str | DType, k_instr: int, *, padded: bool
+    layout: OperandLayout,
+    shape: tuple[int, int],
+    dtype: str | DType,
+    k_instr: int,
+    *,
+    padded: bool,
+    absolute_lbo: bool = False,
 ) -> tuple[OperandSlice, ...]:
     """`operand_slices` of a tile as it is stored; `padded`: 4-bit elements, see `is_padded`.
 
     Raises LegalityError as that does, with a suggestion that counts what the tile counts.
     """
     if not padded:
-        return operand_slices(layout, shape, dtype, k_instr)
+        return operand_slices(layout, shape, dtype, k_instr, absolute_lbo=absolute_lbo)
     try:
         return operand_slices(slots_of_places(layout), shape, dtype, k_instr, container_bits=SLOT_BITS)
     except LegalityError as e:

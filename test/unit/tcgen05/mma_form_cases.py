@@ -157,11 +157,16 @@ FORM_CASES: Cases = {
                 "expected scale-factor ids 0 with block16 .4 factors of each row., got 2 .A. and 0 .B.",
             ),
             (mma("mxf4", idesc("mxf4", sf_b_id=1)), "expected scale-factor ids 0 or 2 with block32"),
+            (
+                mma("mxf4nvf4", idesc("mxf4nvf4", sf_a_id=3, k96=True), target="sm_103a"),
+                "expected scale-factor ids 0 or 2 with block16 .6 factors of each row., got 3 .A. and 0 .B.",
+            ),
         ],
         [
             mma("mxf8f6f4", idesc("mxf8f6f4", sf_a_id=3, sf_b_id=1)),
             mma("mxf4", idesc("mxf4", sf_a_id=2)),
             mma("mxf4nvf4", idesc("mxf4nvf4", sf_a_id=2, k96=True), target="sm_103a"),
+            mma("mxf4", idesc("mxf4", sf_a_id=3, sf_b_id=1, k96=True), target="sm_103a"),
         ],
     ),
     "mask-bits": (

@@ -188,6 +188,10 @@ def test_runtime_vectors(vector: dict[str, Any]):
 def test_k_of_96():
     descriptor = example("mxf4nvf4", k96=True)
     assert descriptor.encode() == 0x88200480
+    # Three scale factors may start at any byte of a column, and only they.
+    odd = example("mxf4", k96=True, sf_a_id=3, sf_b_id=1)
+    assert odd.encode() == example("mxf4", k96=True).encode() | 3 << 29 | 1 << 4
+    assert InstructionDescriptor.decode(odd.encode(), "mxf4") == odd
     assert (descriptor.k, example("mxf4").k, example("mxf4", sparse=True).k) == (96, 64, 128)
     with pytest.raises(LegalityError, match="expected k96 False, got True"):
         example("mxf4", k96=True, sparse=True).verify()

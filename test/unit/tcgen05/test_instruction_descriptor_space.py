@@ -263,7 +263,7 @@ def test_random_descriptors_for_random_instructions():
             and (kind != "i8" or not f["negate_a"])
             and (f["max_shift"] == 0 or ws)
             and f["scale"] in ({None} if not scaled else {"ue8m0", "ue4m3"} if kind == "mxf4nvf4" else {"ue8m0"})
-            and f["sf_a_id"] in ({0} if not scaled else {0, 1, 2, 3} if kind == "mxf8f6f4" else {0, 2})
+            and f["sf_a_id"] in ({0} if not scaled else {0, 1, 2, 3} if kind == "mxf8f6f4" or f["k96"] else {0, 2})
             and (f["sparsity_selector"] == 0 or (f["sparse"] and kind in ("f16", "tf32")))
             and (not f["k96"] or (kind.startswith("mxf4") and not f["sparse"]))
             and not (scaled and ws)

@@ -1,0 +1,54 @@
+"""Instructions of K = 96 on sm_103a: operands that go on in another row of the swizzle, factors in another column."""
+
+from __future__ import annotations
+
+import pytest
+from unit.product_kernels import Kernel, descriptors, products
+
+from tirx.diagnostics import Diagnostic, diagnostic_handler
+from tirx.tcgen05 import InstructionDescriptor
+
+E8, E4, E2 = "f8E8M0FNU", "f8E4M3FN", "f4E2M1FN"
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "scale", "block", "kind", "ids"),
+    [
+        # Three factors at a time start at every byte of a column, six at every half.
+        (64, 384, E8, 32, "mxf4", (0, 3, 2, 1)),
+        (160, 768, E8, 32, "mxf4", (0, 3, 2, 1) * 2),
+        (136, 192, E4, 16, "mxf4nvf4", (0, 2)),
+        (128, 384, E8, 16, "mxf4nvf4", (0, 2) * 2),
+    ],
+)
+def test_one_block(n: int, k: int, scale: str, block: int, kind: str, ids: tuple[int, ...]) -> None:
+    check(Kernel(128, n, k, E2, E2, scale=(scale, block), instruction="k96", target="sm_103a"), kind, ids)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "scale", "block", "kind", "ids"),
+    [(256, 768, E4, 16, "mxf4nvf4", (0, 2) * 4), (48, 384, E8, 32, "mxf4", (0, 3, 2, 1))],
+)
+def test_pair(n: int, k: int, scale: str, block: int, kind: str, ids: tuple[int, ...]) -> None:
+    kernel = Kernel(256, n, k, E2, E2, scale=(scale, block), pair=True, instruction="k96", target="sm_103a")
+    check(kernel, kind, ids)
+
+
+def check(kernel: Kernel, kind: str, ids: tuple[int, ...]) -> None:
+    ptx = kernel.compile()
+    group = 2 if kernel.pair else 1
+    vector = "block32" if kind == "mxf4" else "block16"
+    assert products(ptx) == [f"tcgen05.mma.cta_group::{group}.kind::{kind}.block_scale.{vector}"] * len(ids)
+    found = [InstructionDescriptor.decode(word, kind) for word in descriptors(ptx)]
+    assert [each.k96 for each in found] == [True] * len(ids)
+    assert tuple(each.sf_a_id for each in found) == tuple(each.sf_b_id for each in found) == ids
+    # Rows of 768 elements are three of the 128-byte swizzle: two slices of A and of B go on in the next one.
+    assert ptx.count("0x4010") == (4 if kernel.k == 768 else 0)
+    kernel.check(ptx)
+
+
+def test_where_it_is_known_from() -> None:
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        Kernel(128, 64, 192, E2, E2, scale=(E4, 16), instruction="k96", target="sm_103a").compile()
+    assert any("for a pair of blocks only; CUTLASS has it for one, too" in each.message for each in said)
