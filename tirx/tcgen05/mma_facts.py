@@ -16,7 +16,7 @@ from tirx.tcgen05.kinds import KINDS, Kind
 from tirx.tcgen05.known_bits import KnownBits
 from tirx.tcgen05.packing import smem_packing
 from tirx.tcgen05.rules import choices, reason, result, unless_one_is_legal
-from tirx.tcgen05.scale_factors import K96_SCALE_FACTOR_IDS, SCALE_FACTOR_IDS
+from tirx.tcgen05.scale_factors import BLOCK_ROWS, K96_SCALE_FACTOR_IDS, PER_COLUMN, SCALE_FACTOR_IDS
 from tirx.tcgen05.smem_descriptor import SmemDescriptor, possible_descriptors
 from tirx.tcgen05.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.tmem import COLUMNS, DataPath, data_path
@@ -228,20 +228,28 @@ class MmaFacts:
         size = self.bytes_of_k(stored_sparse=True)
         return None if size is None else size // 4
 
-    def scale_columns(self, rows: int | None) -> int | None:
-        """Columns of scale factors; with K = 96 a row may have more of them than fit one, which is not counted."""
-        if rows is None or self.idesc is None or self.idesc.k96:
+    def scale_columns(self, rows: int, factor_id: int) -> int | None:
+        """Columns of scale factors. With K = 96 those of a row go on in a column behind those of all blocks of rows."""
+        columns = -(-rows // SCALE_FACTOR_ROWS)
+        if self.idesc is None or not self.idesc.k96:
+            return columns
+        if self.scale_factors is None:
             return None
-        return -(-rows // SCALE_FACTOR_ROWS)
+        block = -(-rows // BLOCK_ROWS) * BLOCK_ROWS // SCALE_FACTOR_ROWS
+        return (factor_id + self.scale_factors - 1) // PER_COLUMN * block + columns
 
     @property
     def sfa_columns(self) -> int | None:
-        return None if self.m is None else self.scale_columns(self.m // self.mma.cta_group)
+        if self.m is None or self.idesc is None:
+            return None
+        return self.scale_columns(self.m // self.mma.cta_group, self.idesc.sf_a_id)
 
     @property
     def sfb_columns(self) -> int | None:
         """Each half of the lanes has half of N where D has its columns in two groups of lanes (a pair, M = 128)."""
-        return None if self.n is None or self.path is None else self.scale_columns(self.n // self.path.column_groups)
+        if self.n is None or self.path is None or self.idesc is None:
+            return None
+        return self.scale_columns(self.n // self.path.column_groups, self.idesc.sf_b_id)
 
     @staticmethod
     def overflow(operand: TmemOperand | None, columns: int | None) -> str | None:

@@ -195,8 +195,21 @@ TMEM_CASES: Cases = {
         [mma("mxf4", scale_b=TmemOperand(lane=0))],
     ),
     "scale-a-columns": (
-        [(mma("mxf4", scale_a=TmemOperand(29, 0, 32)), "scale factors of A .* got 4 columns from column 29 on, of 32")],
-        [mma("mxf4", scale_a=TmemOperand(28, 0, 32)), mma("mxf4", scale_a=TmemOperand())],
+        [
+            (
+                mma("mxf4", scale_a=TmemOperand(29, 0, 32)),
+                "scale factors of A .* got 4 columns from column 29 on, of 32",
+            ),
+            (
+                mma("mxf4", idesc("mxf4", sf_a_id=2, k96=True), scale_a=TmemOperand(28, 0, 32), target="sm_103a"),
+                "scale factors of A .* got 8 columns from column 28 on, of 32",
+            ),
+        ],
+        [
+            mma("mxf4", scale_a=TmemOperand(28, 0, 32)),
+            mma("mxf4", scale_a=TmemOperand()),
+            mma("mxf4", idesc("mxf4", sf_a_id=1, k96=True), scale_a=TmemOperand(28, 0, 32), target="sm_103a"),
+        ],
     ),
     "scale-b-columns": (
         [
@@ -205,6 +218,10 @@ TMEM_CASES: Cases = {
                 "factors of B .* got 4 columns from column 29 on, of 32",
             ),
             (pair(kind="mxf4", scale_b=TmemOperand(25, 0, 32)), "got 8 columns from column 25 on, of 32"),
+            (
+                mma("mxf4nvf4", idesc("mxf4nvf4", n=160, k96=True), scale_b=TmemOperand(20, 0, 32), target="sm_103a"),
+                "factors of B .* got 13 columns from column 20 on, of 32",
+            ),
         ],
         [
             mma("mxf4", idesc("mxf4", n=40), scale_b=TmemOperand(30, 0, 32)),
