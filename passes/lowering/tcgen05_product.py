@@ -20,6 +20,7 @@ from tirx.tcgen05 import (
     check_shape,
     data_path,
     operand_a_layout,
+    smem_packing,
     sparse_metadata_layout,
 )
 from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS
@@ -130,10 +131,10 @@ def product_shape(mma: MmaOp) -> ProductShape:
         )
     scaling = block_scaling(mma)
     kind = product_kind(a, b) if scaling is None else scaling.vector.kind
-    if a.memory is Scope.TENSOR and a.dtype.bits < 8:
+    if a.memory is Scope.TENSOR and smem_packing(kind, a.dtype).container_bits != a.dtype.bits:
         raise LegalityError(
             f"expected A of 8 bits or more in tensor memory, or in shared memory, found {a.dtype.name}: in tensor "
-            "memory a byte holds one narrower element, which copies do not make yet"
+            f"memory a byte holds one narrower element of kind {kind}, which copies do not make yet"
         )
     accumulators = dict(KINDS[kind].accumulators)
     if acc.dtype.name not in accumulators:
@@ -141,6 +142,10 @@ def product_shape(mma: MmaOp) -> ProductShape:
             f"kind {kind}: expected an accumulator of {' or '.join(accumulators)}, found {acc.dtype.name}"
         )
     k96 = mma.instruction is not None
+    if k96 and a.memory is Scope.TENSOR:
+        raise LegalityError(
+            "expected A in shared memory for K = 96, found it in tensor memory, for which no source has that K"
+        )
     _, _, k = check_shape(kind, m, n, group, mma.is_weight_stationary, mma.is_sparse, k96=k96)
     if mma.k % k:
         nearest = max(k, round(mma.k / k) * k)

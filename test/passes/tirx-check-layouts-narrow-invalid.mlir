@@ -92,7 +92,7 @@ tirx.kernel @tensor_memory() target("sm_100a") threads(128) {
   %a = tirx.alloc : !a
   %b = tirx.alloc : !b
   %d = tirx.alloc : !d
-  // expected-error@+1 {{expected A of 8 bits or more in tensor memory, or in shared memory, found e2m1: in tensor memory a byte holds one narrower element, which copies do not make yet}}
+  // expected-error@+1 {{expected A of 8 bits or more in tensor memory, or in shared memory, found e2m1: in tensor memory a byte holds one narrower element of kind f8f6f4, which copies do not make yet}}
   tirx.mma %a, %b, %d : !a, !b, !d
   tirx.return
 }

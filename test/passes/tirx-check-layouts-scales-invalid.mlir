@@ -319,6 +319,22 @@ tirx.kernel @k96_columns() target("sm_103a") cluster(2) threads(128) {
 
 // -----
 
+!a = !tirx.tile<128x192xf4E2M1FN, tensor>
+!b = !tirx.tile<64x192xf4E2M1FN, shared>
+!d = !tirx.tile<128x64xf32, tensor>
+!s = !tirx.tile<128x12xf8E4M3FN, tensor>
+tirx.kernel @k96_a() target("sm_103a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  // expected-error@+1 {{expected A in shared memory for K = 96, found it in tensor memory, for which no source has that K}}
+  tirx.mma %a, %b, %d scales(%s, %s) instruction("k96") : !a, !b, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
 // The factors of an instruction go on in the next column of K, which has to be behind those of all rows.
 
 #a = #tirx.compose_layout<#tirx.swizzle_layout<5, 3, 3>, #tirx.tile_layout<S[(128, 192) : (256, 1)]>>

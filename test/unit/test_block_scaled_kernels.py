@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from unit.product_kernels import Kernel
 
 import tirx
 from tirx.diagnostics import LocatedError
@@ -106,3 +107,12 @@ def test_rows_of_b_are_whole_blocks(n: int) -> None:
 def test_no_other_target() -> None:
     with pytest.raises(LocatedError, match="'tcgen05' does not exist on sm_120a"):
         tirx.compile(kernel("f4E2M1FN", "f4E2M1FN", "f8E4M3FN", 16, 64, 64, "sm_120a"))
+
+
+@pytest.mark.parametrize(("scale", "block"), [("f8E8M0FNU", 32), ("f8E4M3FN", 16)])
+def test_packed_a_in_tensor_memory(scale: str, block: int) -> None:
+    """Two elements of 4 bits are a byte there, too: 8 columns for 64 of them."""
+    product = Kernel(128, 64, 128, "f4E2M1FN", "f4E2M1FN", scale=(scale, block), a_memory="tensor")
+    ptx = product.compile()
+    assert len(re.findall(r"tcgen05\.mma\S+ \[\S+\], \[\S+\], %rd", ptx)) == 2
+    product.check(ptx)

@@ -91,6 +91,10 @@ def test_scales(a: str, b: str, scale: str, block: int, n: int, k: int, name: st
             "mxf8f6f4.block_scale.block32",
         ),
         (Kernel(256, 256, 256, E2, E2, scale=(E8, 64), sparse=8, pair=True), "mxf4.block_scale.block32"),
+        (
+            Kernel(256, 64, 256, E2, E2, scale=(E4, 32), sparse=8, a_memory="tensor", pair=True),
+            "mxf4nvf4.block_scale.block16",
+        ),
         (Kernel(256, 144, 128, E2, E2, scale=(E4, 32), sparse=8, pair=True), "mxf4nvf4.block_scale.block16"),
     ],
 )

@@ -28,6 +28,7 @@ KERNELS = [
     ),
     (Kernel(128, 64, 512, E2, E2, scale=(E8, 64), sparse=8), "mxf4", "block32", (0, 2, 0, 2)),
     (Kernel(128, 64, 256, E2, E2, scale=(E8, 32), sparse=8), "mxf4nvf4", "block16", (0, 0)),
+    (Kernel(128, 32, 256, E2, E2, scale=(E8, 64), sparse=8, a_memory="tensor"), "mxf4", "block32", (0, 2)),
     (Kernel(128, 200, 128, E2, E2, scale=(E4, 32), sparse=8), "mxf4nvf4", "block16", (0,)),
 ]
 
