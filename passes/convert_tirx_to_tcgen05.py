@@ -41,8 +41,6 @@ from tirx.passes.lowering.tcgen05_scales import BlockScaling, copies_before, pla
 from tirx.passes.lowering.tensor_allocation import PlacedTile, allocate_tensor_memory, columns_of
 from tirx.passes.lowering.tensor_tiles import TensorTile
 from tirx.tcgen05 import LegalityError, allocation_columns, portable
-from tirx.tcgen05.scale_copy import CP_MULTICAST, CP_SHAPE
-from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN
 from tirx.tcgen05.stored_operand import is_padded
 
 ALL_WARPS = 0b1111
@@ -207,13 +205,13 @@ class _KernelLowering:
         plan = plan_scale_copy(copy)
         if plan is None:
             raise LocatedError(copy, "expected layouts on both tiles; tirx-pick-layouts chooses them")
-        block = (*(1 for _ in copy.destination_type.dims[:-2]), BLOCK_ROWS, PER_COLUMN)
         issued: list[Operation] = []
         for part in plan:
             descriptor = emit(tcgen05.CpDescriptorOp(copy.source, part.offset_bytes)).result
-            whole = copy.destination_type.dims == block
-            tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, block)).result
-            issued.append(tcgen05.CpOp(CP_SHAPE, descriptor, tile, multicast=CP_MULTICAST, cta_group=self.group))
+            whole = copy.destination_type.dims == part.extent
+            tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, part.extent)).result
+            shape, multicast = part.shape.name, part.shape.multicast
+            issued.append(tcgen05.CpOp(shape, descriptor, tile, multicast=multicast, cta_group=self.group))
         return issued
 
     def _instructions(self, emit: Emitter, mma: MmaOp, product: Product) -> list[Operation]:

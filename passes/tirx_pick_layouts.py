@@ -35,7 +35,7 @@ from tirx.mma import FragmentError, pick_fragments
 from tirx.passes.lowering.mma_product import product_variants
 from tirx.passes.lowering.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.lowering.tcgen05_product import product_shape
-from tirx.passes.lowering.tcgen05_scales import scale_smem_layout, scale_tmem_layout
+from tirx.passes.lowering.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
 from tirx.passes.lowering.tensor_layouts import choose_tensor_layout, tensor_roots
 from tirx.passes.lowering.tensor_tiles import TensorTile
 from tirx.ptx.targets import Target
@@ -150,10 +150,12 @@ class _Picker:
         """Scale factors in tensor memory where the product reads them, and in shared memory as `tcgen05.cp` does."""
         for index in range(len(mma.scales)):
             root = owner_root(mma.scales[index])
+            halves = 1
             try:
                 scaling = product_shape(mma).scaling
+                halves = 1 if scaling is None else scaling.halves_of(index)
                 if scaling is not None and TileType.of(root).placement is None:
-                    layout = scale_tmem_layout(TileType.of(root).dims)
+                    layout = scale_tmem_layout(TileType.of(root).dims, halves)
                     what = f"{('SFA', 'SFB')[index]} of kind {scaling.vector.kind}, {scaling.vector.name}"
                     self._picked(root, layout, what)
             except (LegalityError, LayoutError) as e:
@@ -165,10 +167,11 @@ class _Picker:
                 if TileType.of(source).memory is not Scope.SHARED:
                     continue
                 try:
-                    layout = scale_smem_layout(TileType.of(source).dims)
+                    layout = scale_smem_layout(TileType.of(source).dims, halves)
                 except (LegalityError, LayoutError) as e:
                     raise LocatedError(op, str(e)) from e
-                self._picked(source, layout, "blocks of 128x4 scale factors for tcgen05.cp")
+                block = "x".join(map(str, block_shape(TileType.of(source).dims, halves)))
+                self._picked(source, layout, f"blocks of {block} scale factors for tcgen05.cp")
 
     def _mma_sync(self, mma: MmaOp) -> None:
         placed = [tile for tile in (mma.a, mma.b, mma.accumulator) if TileType.of(tile).placement is not None]

@@ -151,12 +151,9 @@ def product_shape(mma: MmaOp) -> ProductShape:
         nearest = max(k, round(mma.k / k) * k)
         raise LegalityError(f"kind {kind}: expected K in multiples of {k}, found {mma.k}; the nearest is {nearest}")
     if scaling is not None:
-        if data_path(m, group, sparse=mma.is_sparse).column_groups > 1:
-            raise LegalityError(
-                f"kind {kind}: expected M = 256 for a pair of blocks, found {m}: each half of the lanes would hold the "
-                "scale factors of one half of N, which copies do not make yet"
-            )
-        check_scale_shapes(mma, acc.dims[0], n)
+        # Where D has its columns in groups of lanes, so have the scale factors of B.
+        scaling = replace(scaling, halves=data_path(m, group, sparse=mma.is_sparse).column_groups)
+        check_scale_shapes(mma, scaling, m // group, n)
     mask = None
     if mma.zero_columns is not None:
         mask = mma.zero_columns.data.mask(m, n)

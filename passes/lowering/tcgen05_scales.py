@@ -23,11 +23,14 @@ from tirx.tcgen05 import (
     scale_factor_tmem_layout,
 )
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
-from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN
+from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN, scale_factor_k_step
 from tirx.tcgen05.tmem import of_one_cta
 
 SCALE_TYPES: Mapping[str, str] = MappingProxyType({"ue8m0": "ue8m0", "e4m3": "ue4m3"})
 """Element type of a tile -> the scale type in PTX. ue4m3 is e4m3 without its sign, which IR has no type for."""
+
+HALVED_N = (64, 128, 256)
+"""N of a pair with M = 128 whose halves are a half, one or two blocks of scale factors."""
 
 PORTABLE = "block"
 """How the names of scale vectors begin that all targets of a family have (`scale_vec::` only those of one chip)."""
@@ -35,11 +38,20 @@ PORTABLE = "block"
 
 @dataclass(frozen=True)
 class BlockScaling:
-    """The scale vector of a product, the PTX type of its scale factors, and whether its K is 96."""
+    """
+    The scale vector of a product, the PTX type of its scale factors, and whether its K is 96.
+
+    `halves`: 2 where each half of the lanes has the scale factors of one half of N.
+    """
 
     vector: ScaleVector
     type: str
     k96: bool = False
+    halves: int = 1
+
+    def halves_of(self, index: int) -> int:
+        """The same of operand 0 (A) or 1 (B): A has all of its factors in all lanes."""
+        return self.halves if index == 1 else 1
 
     @property
     def factors(self) -> int:
@@ -96,36 +108,58 @@ def block_scaling(mma: MmaOp) -> BlockScaling | None:
     )
 
 
-def check_scale_shapes(mma: MmaOp, m: int, n: int) -> None:
-    """LegalityError unless the scale factors are whole blocks, which tcgen05.cp copies."""
-    for name, tile, rows in (("SFA", mma.scale_a, m), ("SFB", mma.scale_b, n)):
+def check_scale_shapes(mma: MmaOp, scaling: BlockScaling, m: int, n: int) -> None:
+    """LegalityError unless the scale factors are whole blocks, which tcgen05.cp copies; `m`: rows of A in each CTA."""
+    for index, (name, tile) in enumerate((("SFA", mma.scale_a), ("SFB", mma.scale_b))):
         if tile is None:
             continue
-        dims = TileType.of(tile).dims
-        whole = -(-rows // BLOCK_ROWS) * BLOCK_ROWS
-        if dims[0] != whole:
+        dims, halves = TileType.of(tile).dims, scaling.halves_of(index)
+        if index == 1:
+            _check_rows_of_b(dims[0], n, halves)
+        step = scale_factor_k_step(m if index == 0 else dims[0], halves)
+        if dims[1] % step:
+            why = "" if step == PER_COLUMN else f" in blocks of {step // PER_COLUMN} for these rows"
             raise LegalityError(
-                f"expected {name} of {whole} rows, {rows} rounded up to whole blocks of {BLOCK_ROWS}, which "
-                f"tcgen05.cp copies, found {dims[0]}"
-            )
-        if dims[1] % PER_COLUMN:
-            raise LegalityError(
-                f"expected {name} with scale factors along K in steps of {PER_COLUMN}, whole columns of tensor memory, "
-                f"found {dims[1]}; the nearest above is {-(-dims[1] // PER_COLUMN) * PER_COLUMN}"
+                f"expected {name} with scale factors along K in steps of {step}, whole columns of tensor memory{why}, "
+                f"found {dims[1]}; the nearest above is {-(-dims[1] // step) * step}"
             )
 
 
-def scale_tmem_layout(dims: tuple[int, ...]) -> TileLayout:
-    """The layout in tensor memory of scale factors of shape (..., rows, S); leading dimensions are stages.
+def _check_rows_of_b(found: int, n: int, halves: int) -> None:
+    whole = -(-n // BLOCK_ROWS) * BLOCK_ROWS
+    if halves == 1 and found != whole:
+        raise LegalityError(
+            f"expected SFB of {whole} rows, {n} rounded up to whole blocks of {BLOCK_ROWS}, which tcgen05.cp copies, "
+            f"found {found}"
+        )
+    if halves > 1 and (n not in HALVED_N or found != n):
+        raise LegalityError(
+            f"expected N of {', '.join(map(str, HALVED_N))}, and SFB of as many rows, for a pair with M = 128, where "
+            f"tcgen05.cp copies whole blocks for each half of N to one half of the lanes; found N = {n} and SFB of "
+            f"{found} rows"
+        )
+
+
+def scale_tmem_layout(dims: tuple[int, ...], halves: int = 1) -> TileLayout:
+    """The layout in tensor memory of scale factors of shape (..., rows, S); leading dimensions are stages. `halves`: 2
+    for SFB of a pair with M = 128.
 
     Raises LegalityError for sizes that do not fill whole columns.
     """
-    return scale_factor_tmem_layout(*_matrix(dims), PER_COLUMN, pipe=prod(dims[:-2]))
+    if halves == 1:
+        return scale_factor_tmem_layout(*_matrix(dims), PER_COLUMN, pipe=prod(dims[:-2]))
+    return of_one_cta(scale_factor_b_layout(BLOCK_ROWS, *_matrix(dims), PER_COLUMN, 2, pipe=prod(dims[:-2])))
 
 
-def scale_smem_layout(dims: tuple[int, ...]) -> TileLayout:
+def block_shape(dims: tuple[int, ...], halves: int = 1) -> tuple[int, int]:
+    """Rows and scale factors along K of the blocks in which tcgen05.cp copies them."""
+    step = scale_factor_k_step(dims[-2], halves)
+    return BLOCK_ROWS * PER_COLUMN * halves // step, step
+
+
+def scale_smem_layout(dims: tuple[int, ...], halves: int = 1) -> TileLayout:
     """The same scale factors in shared memory, as `tcgen05.cp` copies them. Raises LegalityError for partial blocks."""
-    return scale_factor_smem_layout(*_matrix(dims), pipe=prod(dims[:-2]))
+    return scale_factor_smem_layout(*_matrix(dims), pipe=prod(dims[:-2]), halves=halves)
 
 
 def _matrix(dims: tuple[int, ...]) -> tuple[int, int]:
@@ -139,7 +173,7 @@ def check_scale_layouts(mma: MmaOp, scaling: BlockScaling, m: int, cta_group: in
     LegalityError unless every instruction of `m` rows finds its scale factors where the hardware reads them; of a pair
     every CTA has those of its rows of A, and all of B's.
     """
-    for name, tile in (("SFA", mma.scale_a), ("SFB", mma.scale_b)):
+    for index, (name, tile) in enumerate((("SFA", mma.scale_a), ("SFB", mma.scale_b))):
         if tile is None:
             continue
         type_ = TileType.of(tile)
@@ -160,7 +194,7 @@ def check_scale_layouts(mma: MmaOp, scaling: BlockScaling, m: int, cta_group: in
             if part is None or moved is None or start is None or start % PER_COLUMN or not part.equivalent(moved):
                 raise LegalityError(
                     f"expected {name} where the hardware reads it, in whole columns, such as "
-                    f"{scale_factor_tmem_layout(rows, blocks, PER_COLUMN)}, found {layout}"
+                    f"{scale_tmem_layout((rows, blocks), scaling.halves_of(index))}, found {layout}"
                 )
 
 

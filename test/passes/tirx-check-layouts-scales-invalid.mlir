@@ -191,6 +191,8 @@ tirx.kernel @sparse_target() target("sm_100f") threads(128) {
 
 // Pairs of blocks.
 
+// With M = 128 each block has 64 rows of A, and each half of the lanes one half of N: blocks have more factors along K.
+
 !a = !tirx.tile<128x128xf8E4M3FN, shared>
 !d = !tirx.tile<128x128xf32, tensor>
 !s = !tirx.tile<128x4xf8E8M0FNU, tensor>
@@ -198,8 +200,44 @@ tirx.kernel @pair_of_64_rows() target("sm_100a") cluster(2) threads(128) {
   %a = tirx.alloc : !a
   %d = tirx.alloc : !d
   %s = tirx.alloc : !s
-  // expected-error@+1 {{kind mxf8f6f4: expected M = 256 for a pair of blocks, found 128: each half of the lanes would hold the scale factors of one half of N, which copies do not make yet}}
+  // expected-error@+1 {{expected SFA with scale factors along K in steps of 8, whole columns of tensor memory in blocks of 2 for these rows, found 4; the nearest above is 8}}
   tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x256xf8E4M3FN, shared>
+!b = !tirx.tile<192x256xf8E4M3FN, shared>
+!d = !tirx.tile<128x192xf32, tensor>
+!s = !tirx.tile<128x8xf8E8M0FNU, tensor>
+!q = !tirx.tile<256x8xf8E8M0FNU, tensor>
+tirx.kernel @pair_of_halves() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %q = tirx.alloc : !q
+  // expected-error@+1 {{expected N of 64, 128, 256, and SFB of as many rows, for a pair with M = 128, where tcgen05.cp copies whole blocks for each half of N to one half of the lanes; found N = 192 and SFB of 256 rows}}
+  tirx.mma %a, %b, %d scales(%s, %q) : !a, !b, !d, !s, !q
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x256xf8E4M3FN, shared>
+!b = !tirx.tile<64x256xf8E4M3FN, shared>
+!d = !tirx.tile<128x64xf32, tensor>
+!s = !tirx.tile<128x8xf8E8M0FNU, tensor>
+!q = !tirx.tile<128x8xf8E8M0FNU, tensor>
+tirx.kernel @pair_of_rounded_rows() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  %s = tirx.alloc : !s
+  %q = tirx.alloc : !q
+  // expected-error@+1 {{found N = 64 and SFB of 128 rows}}
+  tirx.mma %a, %b, %d scales(%s, %q) : !a, !b, !d, !s, !q
   tirx.return
 }
 

@@ -53,3 +53,32 @@ tirx.kernel @stages() target("sm_100a") threads(128) {
   tirx.mma %a, %a, %acc scales(%m1, %m1) : !tirx.tile<128x128xf8E5M2, shared>, !tirx.tile<128x128xf8E5M2, shared>, !tirx.tile<128x128xf32, tensor>, !tirx.tile<128x4xf8E8M0FNU, tensor>, !tirx.tile<128x4xf8E8M0FNU, tensor>
   tirx.return
 }
+
+// -----
+
+// A pair with M = 128: a block has 64 rows of A, and the scale factors of each half of N are in one half of the lanes. Four
+// columns are two groups of 32 rows by two of four factors.
+
+// CHECK-LABEL: tirx.kernel @pair
+// CHECK:         %sa = tirx.alloc : !tirx.tile<64x8xf8E8M0FNU, shared, #tirx.tile_layout<S[(2, 32, 2, 4) : (4, 16, 8, 1)]>>
+// CHECK-NEXT:    %sb = tirx.alloc : !tirx.tile<128x8xf8E8M0FNU, shared, #tirx.tile_layout<S[(2, 2, 32, 2, 4) : (512, 4, 16, 8, 1)]>>
+// CHECK-NEXT:    %ta = tirx.alloc : !tirx.tile<64x8xf8E8M0FNU, tensor, #tirx.tile_layout<S[(2, 32, 2, 4) : (4@TCol, 1@TLane, 8@TCol, 1@TCol)] + R[4 : 32@TLane]>>
+// CHECK-NEXT:    %tb = tirx.alloc : !tirx.tile<128x8xf8E8M0FNU, tensor, #tirx.tile_layout<S[(2, 2, 32, 2, 4) : (64@TLane, 4@TCol, 1@TLane, 8@TCol, 1@TCol)] + R[2 : 32@TLane]>>
+tirx.kernel @pair() target("sm_100a") cluster(2) per_cta threads(128) {
+  // expected-remark@+1 {{picked}}
+  %a = tirx.alloc : !tirx.tile<64x256xf8E4M3FN, shared>
+  // expected-remark@+1 {{blocks of 64x8 scale factors for tcgen05.cp}}
+  %sa = tirx.alloc : !tirx.tile<64x8xf8E8M0FNU, shared>
+  // expected-remark@+1 {{blocks of 128x8 scale factors for tcgen05.cp}}
+  %sb = tirx.alloc : !tirx.tile<128x8xf8E8M0FNU, shared>
+  // expected-remark@+1 {{SFA of kind mxf8f6f4, block32}}
+  %ta = tirx.alloc : !tirx.tile<64x8xf8E8M0FNU, tensor>
+  // expected-remark@+1 {{SFB of kind mxf8f6f4, block32}}
+  %tb = tirx.alloc : !tirx.tile<128x8xf8E8M0FNU, tensor>
+  // expected-remark@+1 {{data path of a 64x128 accumulator}}
+  %acc = tirx.alloc : !tirx.tile<64x128xf32, tensor>
+  tirx.copy %sa, %ta : !tirx.tile<64x8xf8E8M0FNU, shared>, !tirx.tile<64x8xf8E8M0FNU, tensor>
+  tirx.copy %sb, %tb : !tirx.tile<128x8xf8E8M0FNU, shared>, !tirx.tile<128x8xf8E8M0FNU, tensor>
+  tirx.mma %a, %a, %acc scales(%ta, %tb) pair : !tirx.tile<64x256xf8E4M3FN, shared>, !tirx.tile<64x256xf8E4M3FN, shared>, !tirx.tile<64x128xf32, tensor>, !tirx.tile<64x8xf8E8M0FNU, tensor>, !tirx.tile<128x8xf8E8M0FNU, tensor>
+  tirx.return
+}

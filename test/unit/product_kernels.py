@@ -74,7 +74,9 @@ class Kernel:
         if self.scale is not None:
             dtype, block = self.scale
             tiles["p"] = (self.m, self.k // block, dtype, "tensor")
-            tiles["q"] = (-(-self.n // SCALE_BLOCK) * SCALE_BLOCK, self.k // block, dtype, "tensor")
+            # With M = 128 of a pair each half of N has lanes of its own, and nothing is rounded.
+            whole = self.n if self.pair and self.m == 128 else -(-self.n // SCALE_BLOCK) * SCALE_BLOCK
+            tiles["q"] = (whole, self.k // block, dtype, "tensor")
         if self.sparse:
             tiles["e"] = (self.m, self.k // self.sparse, "i4", "tensor")
         return {**tiles, "d": (self.m, self.n, self.d, "tensor")}

@@ -75,6 +75,21 @@ def test_scales(a: str, b: str, scale: str, block: int, n: int, k: int, name: st
 
 
 @pytest.mark.parametrize(
+    ("a", "scale", "block", "n", "k", "name"),
+    [
+        (E4, E8, 32, 128, 256, "mxf8f6f4.block_scale.block32"),
+        (E2, E8, 32, 64, 512, "mxf4.block_scale.block32"),
+        (E2, E4, 16, 256, 128, "mxf4nvf4.block_scale.block16"),
+    ],
+)
+def test_scales_of_64_rows_each(a: str, scale: str, block: int, n: int, k: int, name: str) -> None:
+    """The halves of N have their scale factors in the halves of the lanes, where D has their columns."""
+    ptx = check(Kernel(128, n, k, a, a, scale=(scale, block), pair=True), name)
+    assert ptx.count("tcgen05.cp.cta_group::2.32x128b.warpx4 ") == k // block // 8
+    assert ptx.count("tcgen05.cp.cta_group::2.64x128b.warpx2::01_23 ") == k // block // (1024 // n)
+
+
+@pytest.mark.parametrize(
     ("kernel", "name"),
     [
         (Kernel(256, 64, 256, E4, E2, scale=(E8, 64), sparse=4, pair=True), "mxf8f6f4.block_scale.block32"),

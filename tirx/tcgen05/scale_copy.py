@@ -1,11 +1,13 @@
-"""How tcgen05.cp takes scale factors from shared to tensor memory: block by block, to all four partitions of lanes.
+"""How tcgen05.cp takes scale factors from shared to tensor memory: block by block, to all partitions of lanes.
 
-One tcgen05.cp.32x128b.warpx4 moves 32 rows of 16 bytes, 512 bytes behind each other: row r to lanes r, r + 32, r + 64
-and r + 96 of four neighbouring columns. Source: PTX ISA "tcgen05.cp"; the blocks are those of `scale_factors`.
+One instruction moves rows of 16 bytes, behind each other, to a lane of four neighbouring columns each: 32x128b.warpx4
+row r to lanes r, r + 32, r + 64 and r + 96; 64x128b.warpx2::01_23 rows 0 to 31 to lanes r and r + 32, the others 64
+lanes further on. Source: PTX ISA "tcgen05.cp"; the blocks are those of `scale_factors`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
@@ -14,19 +16,34 @@ import numpy as np
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.tcgen05.canonical_form import attribute_text
 from tirx.tcgen05.errors import LegalityError
-from tirx.tcgen05.scale_factors import BLOCK_ROWS, GROUP, PER_COLUMN, scale_factor_smem_layout
+from tirx.tcgen05.scale_factors import GROUP, PER_COLUMN, scale_factor_smem_layout
 from tirx.tcgen05.smem_descriptor import SmemDescriptor
-from tirx.tcgen05.tmem import LANES
 
 ROW_BYTES = 16
 """Bytes of one row of the instruction: one lane of `COLUMNS_PER_COPY` columns."""
 
 COLUMNS_PER_COPY = ROW_BYTES // PER_COLUMN
 
-BLOCK_BYTES = GROUP * ROW_BYTES
 
-CP_SHAPE, CP_MULTICAST = "32x128b", "warpx4"
-"""The instruction, as PTX writes it."""
+@dataclass(frozen=True)
+class CopyShape:
+    """An instruction, as PTX writes it. `lanes`: where each 32 of its rows go; `copies`: how far off the same again."""
+
+    name: str
+    multicast: str
+    lanes: tuple[int, ...]
+    copies: tuple[int, ...]
+
+    @property
+    def block_bytes(self) -> int:
+        return len(self.lanes) * GROUP * ROW_BYTES
+
+
+COPY_SHAPES = (
+    CopyShape("32x128b", "warpx4", (0,), (0, 32, 64, 96)),
+    CopyShape("64x128b", "warpx2::01_23", (0, 64), (0, 32)),
+)
+"""Instructions that give every partition of lanes its scale factors."""
 
 BLOCK_DESCRIPTOR = SmemDescriptor(start=0, lbo=None, sbo=8 * ROW_BYTES, swizzle="none")
 """The descriptor of a block but for its start address: K-major, 8 rows of 16 bytes and then the next 8 behind them."""
@@ -35,12 +52,15 @@ BLOCK_DESCRIPTOR = SmemDescriptor(start=0, lbo=None, sbo=8 * ROW_BYTES, swizzle=
 class ScaleCopy(NamedTuple):
     """One instruction: `offset_bytes` from the base of the shared tile to the first 32-bit `column` in tensor memory.
 
-    `origin`: the first element of the block of (1, ..., 128, 4) elements that it moves.
+    `origin`, `extent`: the first element of the block that it moves, and the shape of that, (1, ..., 128, 4) for 128
+    rows that are in four columns.
     """
 
     offset_bytes: int
     column: int
     origin: tuple[int, ...]
+    extent: tuple[int, ...]
+    shape: CopyShape
 
 
 def scale_copies(
@@ -48,22 +68,22 @@ def scale_copies(
 ) -> tuple[ScaleCopy, ...]:
     """The instructions that copy a tile of scale factors, bytes, of `shape` (..., rows, S), in order of their columns.
 
-    Raises LegalityError, naming the first element at fault, where the tile is no number of whole blocks of 512 bytes
-    in shared memory that are four whole columns each in tensor memory.
+    Raises LegalityError, naming the first element at fault, where the tile is no number of whole blocks in shared
+    memory that are four whole columns each in tensor memory.
     """
     if isinstance(shared, ComposeLayout) and not shared.swizzle.is_identity:
         raise LegalityError(f"expected scale factors in shared memory without a swizzle, found {shared}")
-    block_shape = BLOCK_ROWS, PER_COLUMN
-    if len(shape) < 2 or shape[-2] % BLOCK_ROWS or shape[-1] % PER_COLUMN:
+    if len(shape) < 2 or shape[-2] % GROUP or shape[-1] % PER_COLUMN:
         raise LegalityError(
-            f"expected scale factors of shape MxS in blocks of {BLOCK_ROWS}x{PER_COLUMN}, which tcgen05.cp copies, "
+            f"expected scale factors of shape MxS in steps of {GROUP}x{PER_COLUMN}, the lanes and bytes of a column, "
             f"found {'x'.join(map(str, shape))}"
         )
-    _check_partitions(tensor)
+    instruction = _copy_shape(tensor)
     size = (tensor.size(),)
     zero = np.zeros(size, dtype=np.int64)
     table = tensor.table(size)
     lane, byte = (table.get(name, zero) for name in ("TLane", "TCol"))
+    row = lane % GROUP + np.searchsorted(instruction.lanes, lane // GROUP * GROUP) * GROUP
     address = shared.axis_table("m", size)
     first = int(byte.min())
     block, inside = np.divmod(byte - first, ROW_BYTES)
@@ -71,25 +91,26 @@ def scale_copies(
         raise LegalityError(f"expected scale factors from a whole 32-bit column on, found them at byte {first}")
     blocks = int(block.max()) + 1
     filled = np.bincount(block, minlength=blocks)
-    if len(partial := np.flatnonzero((filled > 0) & (filled != BLOCK_BYTES))):
+    if len(partial := np.flatnonzero((filled > 0) & (filled != instruction.block_bytes))):
         column = first // PER_COLUMN + int(partial[0]) * COLUMNS_PER_COPY
         raise LegalityError(
-            f"expected scale factors that fill blocks of {BLOCK_ROWS} rows by {PER_COLUMN}: tcgen05.cp.{CP_SHAPE} "
-            f"writes all lanes of {COLUMNS_PER_COPY} columns, {BLOCK_BYTES} factors, and the tile has "
-            f"{int(filled[partial[0]])} in those from column {column} on"
+            f"expected scale factors that fill blocks of {COLUMNS_PER_COPY} columns: tcgen05.cp.{instruction.name} "
+            f"writes all their lanes, {instruction.block_bytes} factors, and the tile has {int(filled[partial[0]])} in "
+            f"those from column {column} on"
         )
     start = np.full(blocks, np.iinfo(np.int64).max)
     np.minimum.at(start, block, address)
-    wrong = np.flatnonzero(address != start[block] + lane * ROW_BYTES + inside)
+    wrong = np.flatnonzero(address != start[block] + row * ROW_BYTES + inside)
     if len(wrong):
         at = int(wrong[0])
         where = tuple(int(x) for x in np.unravel_index(at, shape))
-        suggestion = scale_factor_smem_layout(shape[-2], shape[-1], pipe=prod(shape[:-2]))
-        expected = int(start[block[at]] + lane[at] * ROW_BYTES + inside[at])
+        halves = len(instruction.lanes)
+        suggestion = scale_factor_smem_layout(shape[-2], shape[-1], pipe=prod(shape[:-2]), halves=halves)
+        expected = int(start[block[at]] + row[at] * ROW_BYTES + inside[at])
         raise LegalityError(
-            f"expected scale factors in blocks of {BLOCK_BYTES} bytes, {ROW_BYTES} for each lane of {COLUMNS_PER_COPY} "
-            f"columns: element {where} is expected at byte {expected} of the shared tile and is at byte "
-            f"{int(address[at])}; write {attribute_text(suggestion)}",
+            f"expected scale factors in blocks of {instruction.block_bytes} bytes, {ROW_BYTES} for each lane of "
+            f"{COLUMNS_PER_COPY} columns: element {where} is expected at byte {expected} of the shared tile and is at "
+            f"byte {int(address[at])}; write {attribute_text(suggestion)}",
             suggestion=suggestion,
         )
     if len(misaligned := np.flatnonzero((filled > 0) & (start % ROW_BYTES != 0))):
@@ -99,26 +120,28 @@ def scale_copies(
         )
     copies: list[ScaleCopy] = []
     indices = np.array(np.unravel_index(np.arange(tensor.size()), shape))
-    units = np.array((*(1 for _ in shape[:-2]), *block_shape))[:, None]
     for i in (int(i) for i in np.flatnonzero(filled)):
-        origins = np.unique(indices[:, block == i] // units * units, axis=1)
-        if origins.shape[1] > 1:
+        own = indices[:, block == i]
+        origin, last = own.min(axis=1), own.max(axis=1)
+        extent = tuple(int(x) for x in last - origin + 1)
+        column = first // PER_COLUMN + i * COLUMNS_PER_COPY
+        if prod(extent) != instruction.block_bytes:
             raise LegalityError(
-                f"expected each block of {BLOCK_ROWS}x{PER_COLUMN} scale factors in {COLUMNS_PER_COPY} columns, found "
-                f"those of several in the columns from {first // PER_COLUMN + i * COLUMNS_PER_COPY} on"
+                f"expected one block of scale factors in each {COLUMNS_PER_COPY} columns, found those of several in "
+                f"the columns from {column} on"
             )
-        origin = tuple(int(x) for x in origins[:, 0])
-        copies.append(ScaleCopy(int(start[i]), first // PER_COLUMN + i * COLUMNS_PER_COPY, origin))
+        copies.append(ScaleCopy(int(start[i]), column, tuple(int(x) for x in origin), extent, instruction))
     return tuple(copies)
 
 
-def _check_partitions(tensor: TileLayout) -> None:
-    """LegalityError unless all four partitions of lanes hold all scale factors."""
-    copies = {replica.get("TLane", 0) for replica in tensor.replicas()}
-    wanted = set(range(0, LANES, GROUP))
-    lanes = tensor.axis_table("TLane", (tensor.size(),))
-    if copies != wanted or len(tensor.replicas()) != len(wanted) or int(lanes.min()) < 0 or int(lanes.max()) >= GROUP:
-        raise LegalityError(
-            f"expected scale factors in lanes 0 to {GROUP - 1}, with copies {GROUP} lanes apart, R[{len(wanted)} : "
-            f"{GROUP}@TLane], found {tensor}"
-        )
+def _copy_shape(tensor: TileLayout) -> CopyShape:
+    """The instruction that writes these lanes. LegalityError unless all four partitions hold what they need."""
+    copies = sorted(replica.get("TLane", 0) for replica in tensor.replicas())
+    lanes = set(np.unique(tensor.axis_table("TLane", (tensor.size(),)) // GROUP * GROUP).tolist())
+    for shape in COPY_SHAPES:
+        if copies == list(shape.copies) and lanes == set(shape.lanes):
+            return shape
+    raise LegalityError(
+        f"expected scale factors in lanes 0 to {GROUP - 1}, with copies {GROUP} lanes apart, R[4 : {GROUP}@TLane], or "
+        f"those of B in two halves 64 lanes apart (a pair, M = 128), R[2 : {GROUP}@TLane], found {tensor}"
+    )

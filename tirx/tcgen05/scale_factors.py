@@ -193,26 +193,46 @@ def scale_factor_reads(rows: int, sf_k: int, sf_per_mma: int, *, reuse: int = 1)
     return tuple(ScaleFactorRead(*divmod(int(at), PER_COLUMN)) for at in first)
 
 
-def scale_factor_smem_layout(rows: int, sf_k: int, *, reuse: int = 1, pipe: int = 1) -> TileLayout:
-    """Scale factors of shape (rows, sf_k) in shared or global memory, as tcgen05.cp.32x128b.warpx4 takes them.
+def scale_factor_smem_layout(rows: int, sf_k: int, *, reuse: int = 1, pipe: int = 1, halves: int = 1) -> TileLayout:
+    """Scale factors of shape (rows, sf_k) in shared or global memory, as tcgen05.cp takes them.
 
     Blocks of 128 rows by 4 are 512 bytes each, those along K first. Row r of a block is at byte 16 * (r % 32) +
-    4 * (r / 32), so that 16 bytes hold one lane of four columns. `reuse` and `pipe` as in `scale_factor_tmem_layout`.
+    4 * (r / 32), so that 16 bytes hold one lane of four columns. Of 64 or 32 rows a block has 8 or 16 factors along K
+    instead. `reuse` and `pipe` as in `scale_factor_tmem_layout`. `halves`: 2 for SFB of a pair with M = 128, whose
+    halves of N are blocks next to each other, one for each half of the lanes.
 
     Raises LegalityError for sizes that are no whole blocks.
     """
     _positive(reuse=reuse, pipe=pipe)
-    _steps("rows", rows, BLOCK_ROWS, " (blocks)")
-    _steps("scale factors along K", sf_k, PER_COLUMN, " (blocks)")
+    groups, words = _block(rows // halves)
+    _steps("rows", rows, groups * GROUP * halves, " (blocks)")
+    _steps("scale factors along K", sf_k, PER_COLUMN * words, " (blocks)")
     columns = BLOCK_ROWS // GROUP
-    block = BLOCK_ROWS * PER_COLUMN
+    half = BLOCK_ROWS * PER_COLUMN
+    block = half * halves
+    blocks = sf_k // PER_COLUMN // words
     shard = (
         Iter(pipe, rows * sf_k),
-        Iter(rows // BLOCK_ROWS, block * (sf_k // PER_COLUMN)),
-        Iter(columns, PER_COLUMN),
+        Iter(halves, half),
+        Iter(rows // halves // GROUP // groups, block * blocks),
+        Iter(groups, PER_COLUMN),
         Iter(GROUP, columns * PER_COLUMN),
-        Iter(sf_k // PER_COLUMN, block),
+        Iter(blocks, block),
+        Iter(words, groups * PER_COLUMN),
         Iter(PER_COLUMN, 1),
         Iter(reuse, 0),
     )
     return TileLayout(it for it in shard if it.extent > 1)
+
+
+def scale_factor_k_step(rows: int, halves: int = 1) -> int:
+    """Factors along K of a block of so many rows in each half of the lanes: 4, or more where fewer than 128 rows leave
+    room in its four columns."""
+    return _block(rows // halves)[1] * PER_COLUMN
+
+
+def _block(rows: int) -> tuple[int, int]:
+    """Groups of 32 rows and columns of K that are the four columns of a block."""
+    columns = BLOCK_ROWS // GROUP
+    groups = rows // GROUP if 0 < rows < BLOCK_ROWS and columns % max(1, rows // GROUP) == 0 else columns
+    return groups, columns // groups

@@ -152,7 +152,9 @@ def test_reuse_and_stages_in_shared_memory():
         (lambda: scale_factor_tmem_layout(256, 256, 4, pipe=2), "at most 512 columns of tensor memory, got 1024"),
         (lambda: scale_factor_a_layout(64, 4, 4), "expected M = 128 with cta_group 1, .*got M = 64 with cta_group 1"),
         (lambda: scale_factor_b_layout(128, 96, 4, 4, 2), r"rows in steps of 64 \(2 parts .*got 96; nearest .* 128"),
-        (lambda: scale_factor_smem_layout(64, 4), r"rows in steps of 128 \(blocks\), got 64; nearest above is 128"),
+        (lambda: scale_factor_smem_layout(96, 4), r"rows in steps of 128 \(blocks\), got 96; nearest above is 128"),
+        (lambda: scale_factor_smem_layout(64, 4), r"along K in steps of 8 \(blocks\), got 4; nearest above is 8"),
+        (lambda: scale_factor_smem_layout(192, 8, halves=2), r"rows in steps of 256 \(blocks\), got 192"),
         (lambda: scale_factor_smem_layout(128, 2), r"along K in steps of 4 \(blocks\), got 2"),
     ],
 )
