@@ -5,14 +5,16 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects.ptx.base import width
+from tirx.dialects.ptx.core import SharedAllocOp
 from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.memory import LdOp, LdU8Op, Space, StOp, StU8Op
@@ -22,15 +24,18 @@ from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, 
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp, CpAsyncBulkTensorStoreOp
 from tirx.passes.lowering.thread_flow import Visitors
 from tirx.passes.lowering.thread_values import WARP, Numbers, Symbol, Threads, ThreadValue, ThreadValues
-from tirx.tcgen05 import LD_SHAPES
-from tirx.tcgen05.canonical import CORE_ROWS
+from tirx.tcgen05 import LD_SHAPES, LegalityError, SmemDescriptor
 from tirx.tcgen05.mma_facts import MmaFacts
+from tirx.tcgen05.swizzle_modes import Major
 from tirx.tcgen05.tmem import COLUMN_BITS
+from tirx.tcgen05.walk import read_addresses
 
 MmaOps = Tcgen05MmaOp | Tcgen05MmaBlockScaleOp | Tcgen05MmaWsOp
 
 _MBARRIER_BYTES = 8
 _SLOT_BYTES = 4
+_PATTERN_BYTES = 1024
+"""The longest that a swizzle takes to repeat."""
 
 _ROW_BYTES = 16
 """A row of a core matrix of an operand, and the least that a bulk copy moves."""
@@ -62,6 +67,35 @@ class Means(enum.Enum):
     """cp.async.bulk from shared memory: complete with its group."""
 
 
+@dataclass(frozen=True)
+class Operand:
+    """
+    An operand of a product in shared memory: a matrix descriptor of it, with the start address counted from that of
+    its allocation, `shape` (rows, K) and major-ness, elements in slots of `bits`.
+    """
+
+    descriptor: int
+    major: Major
+    shape: tuple[int, int]
+    bits: int
+
+    @property
+    def granules(self) -> frozenset[int]:
+        """The 16 bytes of its allocation that it takes, by number; those of the first row alone if it has no legal
+        layout."""
+        return _granules(self)
+
+
+@lru_cache(maxsize=256)
+def _granules(operand: Operand) -> frozenset[int]:
+    try:
+        descriptor = SmemDescriptor.decode(operand.descriptor)
+        bits = read_addresses(descriptor, operand.major, operand.shape, operand.bits)
+    except LegalityError:
+        return frozenset((operand.descriptor & 0x3FFF,))
+    return frozenset(np.unique(bits // (8 * _ROW_BYTES)).tolist())
+
+
 @dataclass(frozen=True, eq=False)
 class Place:
     """
@@ -75,6 +109,8 @@ class Place:
     rows: int
     columns: int
     all_warps: bool = False
+    operand: Operand | None = None
+    """An operand from there on: more rows like the one that `columns` tells, in places of their own."""
 
     @staticmethod
     def linear(address: ThreadValue, size: int, offset: int = 0) -> Place:
@@ -90,6 +126,8 @@ class Place:
     @cached_property
     def _bounds(self) -> tuple[int, int]:
         """The first column that some thread touches, and the first behind the last."""
+        if self.operand is not None:
+            return min(self._granules) * _ROW_BYTES, (max(self._granules) + 1) * _ROW_BYTES
         return int(self.column.min()), int(self.column.max()) + self.columns
 
     @cached_property
@@ -99,6 +137,8 @@ class Place:
     @cached_property
     def _granules(self) -> frozenset[int]:
         """What it touches, in units of the size of most accesses: most pairs are apart there already."""
+        if self.operand is not None:
+            return self.operand.granules
         last = (self.column + (self.columns - 1)) // _ROW_BYTES
         return frozenset((self.column // _ROW_BYTES).tolist()).union(last.tolist())
 
@@ -113,7 +153,10 @@ class Place:
         if linear and max(self.columns, other.columns) <= _ROW_BYTES and self._granules.isdisjoint(other._granules):
             return None
         first, second = np.flatnonzero(own)[:, None], np.flatnonzero(others)[None, :]
-        met = _near(self.column[first], self.columns, other.column[second], other.columns)
+        if self.operand is not None or other.operand is not None:
+            met = self._in(other, first) & other._in(self, second)
+        else:
+            met = _near(self.column[first], self.columns, other.column[second], other.columns)
         if not linear:
             rows, other_rows = self.row[first], other.row[second]
             if self.all_warps or other.all_warps:
@@ -124,6 +167,15 @@ class Place:
         found = np.zeros((len(own), len(others)), np.bool_)
         found[first, second] = met
         return found
+
+    def _in(self, other: Place, threads: npt.NDArray[np.intp]) -> Threads:
+        """Which threads touch a granule that `other` touches."""
+        if self.operand is not None:
+            return np.ones(threads.shape, np.bool_)  # all of them the same
+        granules = np.fromiter(other._granules, np.int64)
+        first = self.column[threads] // _ROW_BYTES
+        last = (self.column[threads] + (self.columns - 1)) // _ROW_BYTES
+        return np.isin(first, granules) | np.isin(last, granules)
 
 
 def _near(a: Numbers, size_a: int, b: Numbers, size_b: int) -> Threads:
@@ -198,7 +250,7 @@ def effect_of(op: Operation, values: ThreadValues, visitors: Visitors) -> Effect
             return Effect(op, Means.TENSOR_STORE, visitors, tensor_writes=found)
         case Tcgen05CpOp():
             rows, bits = (int(number) for number in re.findall(r"\d+", op.shape.data)[:2])
-            source = places.operand(op.source, several_groups=rows > CORE_ROWS)
+            source = places.operand(op.source, "K", (rows, bits // 8), 8)
             written = places.tensor(op.taddr, _COPIED_ROWS, bits // COLUMN_BITS)
             return Effect(op, Means.TENSOR_CORE, visitors, source, tensor_writes=written)
         case Tcgen05ShiftOp():
@@ -234,27 +286,34 @@ class _Places:
         value = None if address is None else self._values.get(address)
         return () if value is None else (Place.tensor(value, rows, columns or 1, all_warps=True),)
 
-    def operand(self, descriptor: SSAValue, several_groups: bool) -> tuple[Place, ...]:
-        """The first row of the operand that a matrix descriptor describes, and that of its next group of rows (or of
-        K), which lies a stride further and, in a swizzle, is first in its pattern too (PTX ISA 9.7.16.3)."""
+    def operand(
+        self, descriptor: SSAValue, major: Major | None = None, shape: tuple[int, int] | None = None, bits: int = 0
+    ) -> tuple[Place, ...]:
+        """The operand that a matrix descriptor describes; its first row where the rest is not known."""
         value = self._values.get(descriptor)
         start = None if value is None else value.descriptor_start()
         if value is None or start is None:
             return ()
-        first = Place.linear(start, _ROW_BYTES)
-        if not several_groups:
-            return (first,)
-        stride = (value.numbers >> 32 & 0x3FFF) << 4
-        return first, Place.linear(ThreadValue(start.symbols, start.numbers + stride), _ROW_BYTES)
+        operand = None
+        if major is not None and shape is not None and value.is_uniform and _is_aligned(start):
+            operand = Operand(int(value.numbers[0]) & (1 << 64) - 1, major, shape, bits)
+        return (replace(Place.linear(start, _ROW_BYTES), operand=operand),)
 
     def product(self, op: MmaOps, visitors: Visitors) -> Effect:
         facts = MmaFacts(op.description)
-        group = facts.mma.cta_group
-        b = self.operand(op.b, facts.n is not None and facts.n // group > CORE_ROWS)
+        operands, reads = (), ()
+        idesc, group, bits = facts.idesc, facts.mma.cta_group, 256 // facts.kind.k
         if op.a.type == i32:
-            operands, reads = b, self.tensor(op.a, _ROWS, facts.a_columns)
+            reads = self.tensor(op.a, _ROWS, facts.a_columns)
+        elif idesc is None:
+            operands = self.operand(op.a)
         else:
-            operands, reads = self.operand(op.a, facts.m is not None) + b, ()
+            stored = idesc.k // 2 if idesc.sparse else idesc.k
+            operands = self.operand(op.a, idesc.a_major, (idesc.m // group, stored), bits)
+        if idesc is None:
+            operands += self.operand(op.b)
+        else:
+            operands += self.operand(op.b, idesc.b_major, (idesc.n // group, idesc.k), bits)
         reads += self.tensor(op.sparse_metadata, _METADATA_ROWS, 1)
         if isinstance(op, Tcgen05MmaBlockScaleOp):
             reads += self.tensor(op.scale_a, _ROWS, facts.sfa_columns)
@@ -280,6 +339,15 @@ class _Places:
         if givers.max() >= len(ids):
             return ()
         return (Place.linear(ThreadValue(value.symbols, value.numbers[givers]), _ROW_BYTES),)
+
+
+def _is_aligned(start: ThreadValue) -> bool:
+    """Whether swizzles, which act on the bits of addresses, see those of an offset in the allocation."""
+    match start.symbols:
+        case (Symbol("shared", SharedAllocOp() as alloc),):
+            return alloc.align.data % _PATTERN_BYTES == 0
+        case _:
+            return not start.symbols
 
 
 def _bytes(types: Sequence[Attribute]) -> int:

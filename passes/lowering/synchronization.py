@@ -19,6 +19,7 @@ from tirx.dialects.ptx.mbarrier import (
     MbarrierTestWaitParityOp,
     MbarrierWaitParityOp,
 )
+from tirx.dialects.ptx.matrix import LdMatrixOp
 from tirx.dialects.ptx.sync import (
     BarrierClusterArriveOp,
     BarrierClusterWaitOp,
@@ -277,8 +278,8 @@ class Synchronization:
     def _from_the_start(self, effect: Effect) -> _Notes:
         if effect.means is Means.BULK_LOAD and effect.barrier is not None:
             return frozenset((Committed(self.barrier(effect.barrier)),))
-        if isinstance(effect.op, Tcgen05AllocOp):
-            # The address that it stores is there for its whole warp.
+        if isinstance(effect.op, Tcgen05AllocOp | LdMatrixOp):
+            # Of a whole warp, and done for all of it.
             return frozenset((Mark.WARP_SYNCED,))
         return _NOTHING
 

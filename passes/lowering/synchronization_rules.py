@@ -59,18 +59,11 @@ def check_synchronization(entry: EntryOp) -> None:
     analysis.visit(checker.check)
 
 
-def _name(op: Operation, reader: Operation) -> str:
-    """`'ptx.st' (line 12)`."""
-    location, here = nearest_location(op), nearest_location(reader)
-    if isinstance(location, FileLineColLoc) and location != here:
-        return f"'{op.name}' in line {location.line.data}"
-    return f"'{op.name}'"
-
-
 def _missing(what: str, effect: Effect, op: Operation, use: str, fix: str, source: str) -> LocatedError:
-    return LocatedError(
-        op, f"expected {what} between {_name(effect.op, op)} and {use}, got none; {fix} ({source})"
-    )
+    location = nearest_location(effect.op)
+    if isinstance(location, FileLineColLoc) and location != nearest_location(op):
+        source = f"'{effect.op.name}' in line {location.line.data}; {source}"
+    return LocatedError(op, f"expected {what} between '{effect.op.name}' and {use}, got none; {fix} ({source})")
 
 
 class _Checker:
@@ -335,8 +328,10 @@ def _check_shared(before: Effect, marks: frozenset[Mark], now: Effect) -> None:
 def _check_deallocations(flow: ThreadFlow) -> None:
     """All tensor memory is given back on every way to the end (PTX ISA, "tcgen05.alloc, tcgen05.dealloc").
 
-    Where threads go different ways, one of them is enough.
+    Where threads go different ways, one of them is enough. That some way gives it back is for the printer to check.
     """
+    if not any(isinstance(op, Tcgen05DeallocOp) for op in flow.entry.body.walk()):
+        return
     allocations = [op for block in flow.blocks for op in block.ops if isinstance(op, Tcgen05AllocOp)]
     for alloc in allocations:
         frees = [op for block in flow.blocks for op in block.ops if _may_free(op, alloc, flow)]

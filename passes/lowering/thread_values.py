@@ -34,15 +34,16 @@ from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.conversion import CvtOp
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
-from tirx.dialects.ptx.sync import ElectSyncOp
-from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp
+from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp, ElectSyncOp
+from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05Op
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Threads: TypeAlias = npt.NDArray[np.bool_]
 
 WARP = 32
-UNKNOWN_BLOCK = 128
-"""Threads that a block is taken to have where `.reqntid` does not say: those of a warpgroup."""
+_WARP_WIDE = (Tcgen05Op, ElectSyncOp, BarWarpSyncOp, LdMatrixOp, StMatrixOp)
+"""Instructions that no block of less than a warp executes."""
 
 _DESCRIPTOR_ADDRESS = 0x3FFF
 """Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA 9.7.16.4.1)."""
@@ -129,11 +130,17 @@ def _wrapped(numbers: Numbers, type_: Attribute) -> Numbers:
 
 
 class ThreadValues:
-    """The integers of an entry in each thread of its block of `count` threads; thread i has `%tid.x` i."""
+    """
+    The integers of an entry in each thread of its block of `count` threads; thread i has `%tid.x` i.
+
+    Without `.reqntid` a block may have any size: there are as few threads as its instructions need.
+    """
 
     def __init__(self, entry: EntryOp, blocks: Iterable[Block]):
         """`blocks` in an order in which definitions come before uses."""
-        extents = [n.data for n in entry.reqntid or ()] or [UNKNOWN_BLOCK]
+        extents = [n.data for n in entry.reqntid or ()]
+        if not extents:
+            extents = [WARP if any(isinstance(op, _WARP_WIDE) for op in entry.body.walk()) else 1]
         self.count = extents[0] if all(n == 1 for n in extents[1:]) else 0
         """0 for a block of more than one dimension, of which nothing is known."""
         self._values: dict[SSAValue, ThreadValue] = {}

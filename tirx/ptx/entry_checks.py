@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -51,7 +51,6 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     _check_lanes(entry, instructions, flow)
     _check_allocations(instructions, flow)
     _check_collectors(instructions, flow)
-    _check_loads(instructions)
 
 
 def _located(op: Operation, check: Callable[[], None]) -> None:
@@ -242,26 +241,3 @@ def _check_collectors(instructions: list[Tcgen05Op], flow: ControlFlow) -> None:
                 f"expected .collector::{buffer}::fill before .collector::{buffer}::{usage}, got none; fill the buffer "
                 "with the first product",
             )
-
-
-def _after(op: Operation) -> Iterator[Operation]:
-    """The operations that follow in the same block."""
-    following = op.next_op
-    while following is not None:
-        yield following
-        following = following.next_op
-
-
-def _check_loads(instructions: list[Tcgen05Op]) -> None:
-    """The registers of an asynchronous load have no value before a wait (PTX ISA, "tcgen05.wait")."""
-    for load in instructions:
-        if not isinstance(load, Tcgen05LdOp | Tcgen05LdRedOp):
-            continue
-        registers = frozenset(load.results)
-        for op in _after(load):
-            if isinstance(op, Tcgen05WaitLdOp):
-                break
-            if not registers.isdisjoint(op.operands):
-                raise LocatedError(
-                    op, f"expected tcgen05.wait::ld between '{load.name}' and the use of its registers, got none"
-                )

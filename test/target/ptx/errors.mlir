@@ -208,17 +208,6 @@ ptx.entry @freed_in_part(s : u32) target("sm_100a") {
 
 // -----
 
-ptx.entry @no_wait(t : u32, d : u64 ptr) target("sm_100a") {
-  %t = ptx.ld.param @t : i32
-  %d = ptx.ld.param @d : i64
-  %0 = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
-  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the use of its registers, got none}}
-  ptx.st global %d, %0 : i64, i32
-  ptx.ret
-}
-
-// -----
-
 ptx.entry @k96(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64

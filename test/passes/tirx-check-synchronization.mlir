@@ -1,0 +1,336 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics --tirx-check-synchronization
+
+// Operands through st.shared, accumulator by tcgen05.ld; the writers fence.
+
+ptx.entry @stored(d : u64 ptr) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %5 = ptx.constant 5 : i32
+  %4 = ptx.constant 4 : i32
+  %0 = ptx.constant 0 : i32
+  %warp = ptx.shr unsigned %tid, %5 : i32
+  %first = ptx.setp eq %warp, %0 : i32
+  %elected = ptx.elect.sync
+  %leader = ptx.and %first, %elected : i1
+  %slot = ptx.shared_alloc @slot bytes 4 align 4
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  ptx.cond_bra %first, ^alloc, ^allocated
+^alloc:
+  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  ptx.cond_bra %leader, ^init, ^allocated
+^init:
+  ptx.mbarrier.init %bar, 1
+  ptx.fence.mbarrier_init
+  ptx.bra ^allocated
+^allocated:
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  ptx.bar.sync 0
+  %t = ptx.ld shared %slot : i32 -> i32
+  %units = ptx.shr unsigned %tile, %4 : i32
+  %mask = ptx.constant 16383 : i32
+  %start = ptx.and %units, %mask : i32
+  %wide = ptx.cvt unsigned %start : i32 -> i64
+  %fields = ptx.constant 4611756662049538048 : i64
+  %desc = ptx.or %wide, %fields : i64
+  %idesc = ptx.constant 138412048 : i32
+  %no = ptx.constant false
+  %yes = ptx.constant true
+  ptx.cond_bra %leader, ^issue, ^issued
+^issue:
+  // Two in a pipeline need nothing between them.
+  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64
+  ptx.tcgen05.commit %bar cta_group 1
+  ptx.bra ^issued
+^issued:
+  ptx.mbarrier.wait_parity %bar, %0
+  ptx.tcgen05.fence.after_thread_sync
+  %96 = ptx.constant 96 : i32
+  %16 = ptx.constant 16 : i32
+  %row = ptx.and %tid, %96 : i32
+  %lane = ptx.shl %row, %16 : i32
+  %at = ptx.add %t, %lane : i32
+  %v = ptx.tcgen05.ld "32x32b" num 1 %at -> f32
+  ptx.tcgen05.wait.ld
+  %d = ptx.ld.param @d : i64
+  ptx.st global %d, %v : i64, f32
+  ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.bar.sync 0
+  ptx.cond_bra %first, ^free, ^end
+^free:
+  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// Three warps with a role each: bulk copies, products, and the rest; who waits does so in its own part. Nobody fences
+// the copies: they come through the async proxy. The one that did not wait learns of it at the last barrier.
+
+ptx.entry @roles(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %5 = ptx.constant 5 : i32
+  %4 = ptx.constant 4 : i32
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %warp = ptx.shr unsigned %tid, %5 : i32
+  %first = ptx.setp eq %warp, %0 : i32
+  %second = ptx.setp eq %warp, %1 : i32
+  %elected = ptx.elect.sync
+  %loads = ptx.and %first, %elected : i1
+  %issues = ptx.and %second, %elected : i1
+  %slot = ptx.shared_alloc @slot bytes 4 align 4
+  %full = ptx.shared_alloc @full bytes 8 align 8
+  %empty = ptx.shared_alloc @empty bytes 8 align 8
+  %done = ptx.shared_alloc @done bytes 8 align 8
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %map = ptx.param_address @map
+  %n = ptx.ld.param @n : i32
+  %units = ptx.shr unsigned %tile, %4 : i32
+  %wide = ptx.cvt unsigned %units : i32 -> i64
+  %fields = ptx.constant 4611756662049538048 : i64
+  %desc = ptx.or %wide, %fields : i64
+  %idesc = ptx.constant 138412048 : i32
+  %yes = ptx.constant true
+  ptx.cond_bra %first, ^setup, ^ready
+^setup:
+  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  ptx.cond_bra %elected, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 1
+  ptx.mbarrier.init %empty, 1
+  ptx.mbarrier.init %done, 1
+  ptx.fence.mbarrier_init
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  %t = ptx.ld shared %slot : i32 -> i32
+  ptx.cond_bra %loads, ^load(%0 : i32), ^not_load
+^load(%i: i32):
+  %more = ptx.setp lt %i, %n : i32
+  ptx.cond_bra %more, ^load_one, ^all
+^load_one:
+  ptx.mbarrier.wait_parity %empty, %i
+  ptx.mbarrier.arrive.expect_tx %full, 16384
+  ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%i, %i], %full
+  %i1 = ptx.add %i, %1 : i32
+  ptx.bra ^load(%i1 : i32)
+^not_load:
+  ptx.cond_bra %issues, ^issue(%0 : i32), ^rest
+^issue(%j: i32):
+  %again = ptx.setp lt %j, %n : i32
+  ptx.cond_bra %again, ^issue_one, ^last
+^issue_one:
+  ptx.mbarrier.wait_parity %full, %j
+  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64
+  ptx.tcgen05.commit %empty cta_group 1
+  %j1 = ptx.add %j, %1 : i32
+  ptx.bra ^issue(%j1 : i32)
+^last:
+  ptx.tcgen05.commit %done cta_group 1
+  ptx.bra ^all
+^rest:
+  ptx.mbarrier.wait_parity %done, %0
+  ptx.tcgen05.fence.after_thread_sync
+  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> f32
+  ptx.tcgen05.wait.ld
+  ptx.bra ^all
+^all:
+  ptx.bar.sync 0
+  ptx.cond_bra %second, ^free, ^end
+^free:
+  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// A in tensor memory and scale factors: tcgen05.st by all warps, then one thread issues. Arrivals do what a barrier does.
+
+ptx.entry @sent(t : u32, b : u64) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %t = ptx.ld.param @t : i32
+  %b = ptx.ld.param @b : i64
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  %yes = ptx.constant true
+  %idesc = ptx.constant 138412048 : i32
+  %256 = ptx.constant 256 : i32
+  %d = ptx.add %t, %256 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %bar, 128
+  ptx.fence.mbarrier_init
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  %96 = ptx.constant 96 : i32
+  %16 = ptx.constant 16 : i32
+  %row = ptx.and %tid, %96 : i32
+  %lane = ptx.shl %row, %16 : i32
+  %at = ptx.add %t, %lane : i32
+  ptx.tcgen05.st "32x32b" num 8 %at, %0, %0, %0, %0, %0, %0, %0, %0 : i32, i32, i32, i32, i32, i32, i32, i32
+  ptx.tcgen05.wait.st
+  ptx.tcgen05.fence.before_thread_sync
+  ptx.mbarrier.arrive %bar relaxed
+  ptx.cond_bra %leader, ^issue, ^end
+^issue:
+  ptx.mbarrier.wait_parity %bar, %0 relaxed
+  ptx.tcgen05.fence.after_thread_sync
+  ptx.tcgen05.mma f16 %d, %t, %b, %idesc, %yes cta_group 1 : i32
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// tcgen05.cp and the product that reads what it writes are in a pipeline; a store and a load of one warp need its wait.
+
+ptx.entry @pipelined(t : u32, s : u64, a : u64) target("sm_100a") {
+  %t = ptx.ld.param @t : i32
+  %s = ptx.ld.param @s : i64
+  %a = ptx.ld.param @a : i64
+  %64 = ptx.constant 64 : i32
+  %d = ptx.add %t, %64 : i32
+  %idesc = ptx.constant 144703488 : i32
+  %yes = ptx.constant true
+  ptx.tcgen05.cp "32x128b" %t, %s multicast "warpx4" cta_group 1
+  ptx.tcgen05.mma.block_scale mxf8f6f4 %d, %a, %a, %idesc, %t, %t, %yes cta_group 1 : i64
+  %128 = ptx.constant 128 : i32
+  %e = ptx.add %d, %128 : i32
+  ptx.tcgen05.st "32x32b" num 1 %e, %t : i32
+  ptx.tcgen05.wait.st
+  %v = ptx.tcgen05.ld "32x32b" num 1 %e -> i32
+  ptx.tcgen05.wait.ld
+  ptx.tcgen05.st "32x32b" num 1 %e, %v : i32
+  ptx.tcgen05.wait.st
+  ptx.ret
+}
+
+// -----
+
+// The fence may also be behind the barrier, in the thread that goes on; a wait may be written as a loop.
+
+ptx.entry @fence_of_the_reader(map : b8[128] align 64) target("sm_100a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %tile = ptx.shared_alloc @tile bytes 1024 align 128
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  %map = ptx.param_address @map
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^store, ^go
+^store:
+  ptx.fence.proxy.async
+  ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
+  ptx.cp.async.bulk.commit_group
+  ptx.cp.async.bulk.wait_group 0 read
+  ptx.mbarrier.init %bar, 1
+  ptx.fence.mbarrier_init
+  ptx.mbarrier.arrive.expect_tx %bar, 1024
+  ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%0, %0], %bar
+  ptx.bra ^go
+^go:
+  ptx.bar.sync 0
+  ptx.bra ^wait
+^wait:
+  %ready = ptx.mbarrier.test_wait_parity %bar, %0
+  ptx.cond_bra %ready, ^read, ^wait
+^read:
+  %v = ptx.ld shared %mine : i32 -> i32
+  ptx.ret
+}
+
+// -----
+
+// What is not known is let through: the stage that a loop is at, and addresses that are loaded.
+
+ptx.entry @unknown(n : u32, map : b8[128] align 64) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %13 = ptx.constant 13 : i32
+  %n = ptx.ld.param @n : i32
+  %map = ptx.param_address @map
+  %stages = ptx.shared_alloc @stages bytes 32768 align 1024
+  %bars = ptx.shared_alloc @bars bytes 16 align 8
+  ptx.bra ^loop(%0 : i32)
+^loop(%i: i32):
+  %stage = ptx.and %i, %1 : i32
+  %offset = ptx.shl %stage, %13 : i32
+  %at = ptx.add %stages, %offset : i32
+  ptx.st shared %at, %0 : i32, i32
+  %where = ptx.ld shared %at : i32 -> i32
+  ptx.st shared %where, %0 : i32, i32
+  ptx.cp.async.bulk.tensor.store %map[%0, %0], %at
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^loop(%i1 : i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// Each thread reads what it wrote itself, and lanes of a warp meet at bar.warp.sync.
+
+ptx.entry @own() target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %2 = ptx.constant 2 : i32
+  %1 = ptx.constant 1 : i32
+  %tile = ptx.shared_alloc @tile bytes 256 align 128
+  %offset = ptx.shl %tid, %2 : i32
+  %mine = ptx.add %tile, %offset : i32
+  ptx.st shared %mine, %0 : i32, i32
+  %v = ptx.ld shared %mine : i32 -> i32
+  ptx.bar.warp.sync
+  %neighbour = ptx.xor %tid, %1 : i32
+  %there = ptx.shl %neighbour, %2 : i32
+  %theirs = ptx.add %tile, %there : i32
+  %w = ptx.ld shared %theirs : i32 -> i32
+  ptx.ret
+}
+
+// -----
+
+// Without .reqntid there may be one thread.
+
+ptx.entry @any_block() target("sm_90a") {
+  %0 = ptx.constant 0 : i32
+  %tile = ptx.shared_alloc @tile bytes 256 align 128
+  ptx.st shared %tile, %0 : i32, i32
+  %v = ptx.ld shared %tile : i32 -> i32
+  ptx.ret
+}
+
+// -----
+
+// Nor is anything known of the threads of a block of two dimensions.
+
+ptx.entry @two_dimensions() target("sm_90a") reqntid(32, 4) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %tile = ptx.shared_alloc @tile bytes 256 align 128
+  ptx.st shared %tile, %0 : i32, i32
+  ptx.cond_bra %leader, ^read, ^end
+^read:
+  %v = ptx.ld shared %tile : i32 -> i32
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
