@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.dialects.ptx.core import EntryOp
+from tirx.dialects.ptx.matrix import LdMatrixOp
 from tirx.dialects.ptx.mbarrier import (
     MbarrierArriveExpectTxOp,
     MbarrierArriveOp,
@@ -19,7 +19,6 @@ from tirx.dialects.ptx.mbarrier import (
     MbarrierTestWaitParityOp,
     MbarrierWaitParityOp,
 )
-from tirx.dialects.ptx.matrix import LdMatrixOp
 from tirx.dialects.ptx.sync import (
     BarrierClusterArriveOp,
     BarrierClusterWaitOp,
@@ -39,7 +38,7 @@ from tirx.dialects.ptx.tcgen05 import (
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
 from tirx.passes.lowering.memory_effects import Effect, Means, effect_of
 from tirx.passes.lowering.thread_flow import ThreadFlow, Visitors, edges
-from tirx.passes.lowering.thread_values import Symbol, Threads
+from tirx.passes.lowering.thread_values import Symbol
 
 
 class Mark(enum.Enum):
@@ -69,23 +68,25 @@ class Mark(enum.Enum):
 
 @dataclass(frozen=True)
 class Barrier:
-    """An mbarrier by its address, or the barrier of the cluster."""
+    """An mbarrier by its address (`origin` None: any address), or the barrier of the cluster."""
 
     origin: tuple[Symbol, ...] | None
-    """None: any address."""
     number: int = 0
+    of_cluster: bool = False
 
     def may_be(self, other: Barrier) -> bool:
         """Whether both may be the same one."""
+        if self.of_cluster or other.of_cluster:
+            return self == other
         if self.origin is None or other.origin is None:
-            return CLUSTER not in (self, other)
+            return True
         if self.origin == other.origin:
             return self.number == other.number
-        apart = [len(origin) == 1 and origin[0].kind in ("shared", "cluster") for origin in (self.origin, other.origin)]
-        return not all(apart)
+        # Different allocations do not overlap.
+        return not all(len(origin) == 1 and origin[0].kind == "shared" for origin in (self.origin, other.origin))
 
 
-CLUSTER = Barrier((Symbol("cluster", None),))
+CLUSTER = Barrier(None, of_cluster=True)
 
 
 @dataclass(frozen=True)
@@ -226,6 +227,8 @@ class Synchronization:
             if isinstance(op, MbarrierInitOp)
         }
         """Mbarriers whose address is known -> arrivals that complete a phase."""
+        self.loaded = {register: effect for op, effect in self._effects.items() for register in op.results}
+        """What instructions with an effect give, among it the registers of tcgen05.ld."""
         self._states = self._solve()
 
     def barrier(self, address: SSAValue) -> Barrier:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 
 from tirx.diagnostics import LocatedError, nearest_location
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
@@ -17,7 +17,7 @@ from tirx.dialects.ptx.mbarrier import (
     MbarrierTestWaitParityOp,
     MbarrierWaitParityOp,
 )
-from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05CommitOp, Tcgen05CpOp, Tcgen05DeallocOp
+from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05CommitOp, Tcgen05DeallocOp
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.passes.lowering.memory_effects import Effect, Means, Place
@@ -29,14 +29,14 @@ from tirx.tcgen05.mma_facts import MmaFacts
 _ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
 _PROXY = 'PTX ISA, "Async Proxy"'
 
-_MBARRIER_USERS = (
-    MbarrierArriveOp,
-    MbarrierArriveExpectTxOp,
-    MbarrierExpectTxOp,
-    MbarrierTestWaitParityOp,
-    MbarrierWaitParityOp,
-    Tcgen05CommitOp,
-    CpAsyncBulkTensorLoadOp,
+_MbarrierUser: TypeAlias = (
+    MbarrierArriveOp
+    | MbarrierArriveExpectTxOp
+    | MbarrierExpectTxOp
+    | MbarrierTestWaitParityOp
+    | MbarrierWaitParityOp
+    | Tcgen05CommitOp
+    | CpAsyncBulkTensorLoadOp
 )
 _ASYNCHRONOUS_USERS = (Tcgen05CommitOp, CpAsyncBulkTensorLoadOp)
 
@@ -83,7 +83,7 @@ class _Checker:
                 _check_shared(before, marks, effect)
         if isinstance(op, Tcgen05DeallocOp):
             self._check_dealloc(op, visitors, state)
-        if isinstance(op, _MBARRIER_USERS):
+        if isinstance(op, _MbarrierUser):
             self._check_mbarrier(op, visitors, state)
         if isinstance(op, Tcgen05CommitOp):
             self._check_phase(op, visitors, state)
@@ -109,19 +109,17 @@ class _Checker:
                     '(PTX ISA, "Tracking asynchronous operations by the mbarrier object")',
                 )
 
-    @staticmethod
-    def _check_registers(op: Operation, state: State) -> None:
+    def _check_registers(self, op: Operation, state: State) -> None:
         """
         A use before the wait would get the value (PTX ISA 9.7.16.6.4.5, of true register dependencies), but would
         order no access to memory; here the wait is always asked for.
         """
-        for before, notes in state.pending.items():
-            if before.means is Means.TENSOR_LOAD and Mark.COMPLETE not in notes:
-                if not frozenset(before.op.results).isdisjoint(op.operands):
-                    raise _missing(
-                        "tcgen05.wait::ld", before, op, "the use of its registers", "put ptx.tcgen05.wait.ld before it",
-                        _ORDER,
-                    )  # fmt: skip
+        for operand in op.operands:
+            before = self._analysis.loaded.get(operand)
+            if before is None or before.means is not Means.TENSOR_LOAD or before not in state.pending:
+                continue
+            if Mark.COMPLETE not in state.pending[before]:
+                raise _incomplete(before, op, "the use of its registers")
 
     def _check_dealloc(self, op: Tcgen05DeallocOp, visitors: Visitors, state: State) -> None:
         base = self._analysis.flow.values.get(op.taddr)
@@ -134,18 +132,18 @@ class _Checker:
             if Mark.COMPLETE not in marks:
                 raise _incomplete(before, op, use)
             if Mark.SYNCED not in marks and _is_of_another_warp(before.visitors, visitors):
-                raise _missing(
-                    "a barrier", before, op, use, "put ptx.bar.sync 0 before it, for all warps", _ORDER
-                )
+                raise _missing("a barrier", before, op, use, "put ptx.bar.sync 0 before it, for all warps", _ORDER)
 
-    def _check_mbarrier(self, op: Operation, visitors: Visitors, state: State) -> None:
-        address: SSAValue = op.barrier  # pyright: ignore
-        value = self._analysis.flow.values.get(address)
+    def _check_mbarrier(self, op: _MbarrierUser, visitors: Visitors, state: State) -> None:
+        value = self._analysis.flow.values.get(op.barrier)
         if value is None:
             return
         place = Place.linear(value, 1)
         for before, marks in state.pending.items():
-            if before.means is not Means.INIT or before.writes[0].meets(before.threads, place, visitors.threads) is None:
+            if (
+                before.means is not Means.INIT
+                or before.writes[0].meets(before.threads, place, visitors.threads) is None
+            ):
                 continue
             if isinstance(op, _ASYNCHRONOUS_USERS) and Mark.FENCED not in marks:
                 raise _missing(
@@ -161,7 +159,6 @@ class _Checker:
                     "a barrier", before, op, "the use of the mbarrier by other threads",
                     "put ptx.bar.sync 0 behind the initialisation", 'PTX ISA, "mbarrier.init"',
                 )  # fmt: skip
-
 
     def _check_phase(self, op: Tcgen05CommitOp, visitors: Visitors, state: State) -> None:
         """A wait tells phases apart by their parity only, so that there may be one more to wait for, not two."""

@@ -33,9 +33,7 @@ class Visitors:
         return not self.unknown
 
     def __or__(self, other: Visitors) -> Visitors:
-        return Visitors(
-            self.threads | other.threads, self.unknown & other.unknown, self.decisions & other.decisions
-        )
+        return Visitors(self.threads | other.threads, self.unknown & other.unknown, self.decisions & other.decisions)
 
     def is_same(self, other: Visitors) -> bool:
         return (
@@ -71,6 +69,7 @@ class ThreadFlow:
         self.entry = entry
         self.blocks = _reverse_postorder(entry.body.blocks[0])
         self.values = ThreadValues(entry, self.blocks)
+        self._on_every_way: dict[tuple[Block, Block], bool] = {}
         self._fixed = self._fixed_predicates()
         self.visitors = self._visitors()
 
@@ -92,6 +91,14 @@ class ThreadFlow:
         unknown = visitors.unknown | {edge.decision} if self.is_split(condition) else visitors.unknown
         return Visitors(visitors.threads, unknown, decisions)
 
+    def _is_on_every_way(self, target: Block, block: Block) -> bool:
+        """Whether all ways from `block` to an end of the kernel come to `target`."""
+        known = self._on_every_way.get((target, block))
+        if known is None:
+            ends = any(not edges(one) for one in _reachable(block, without=target))
+            known = self._on_every_way[target, block] = not ends
+        return known
+
     def _visitors(self) -> dict[Block, Visitors]:
         first = self.blocks[0]
         found = {first: Visitors(np.ones(self.values.count, np.bool_), frozenset(), frozenset())}
@@ -100,7 +107,9 @@ class ThreadFlow:
             changed = False
             for block in self.blocks:
                 for edge in edges(block):
-                    arriving = self.along(edge, found[block])
+                    # Who does not take the edge may still come to its end, later.
+                    meeting = edge.decision is None or self._is_on_every_way(edge.successor, block)
+                    arriving = found[block] if meeting else self.along(edge, found[block])
                     before = found.get(edge.successor)
                     after = arriving if before is None else before | arriving
                     if before is None or not after.is_same(before):
@@ -121,23 +130,21 @@ class ThreadFlow:
             block = condition.owner if isinstance(condition.owner, Block) else condition.owner.parent_block()
             if block is not None:
                 if block not in looping:
-                    looping[block] = _is_in_loop(block)
+                    looping[block] = block in _reachable(block)
                 if not looping[block]:
                     fixed.add(condition)
         return fixed
 
 
-def _is_in_loop(block: Block) -> bool:
-    pending = [edge.successor for edge in edges(block)]
-    seen: set[Block] = set()
+def _reachable(block: Block, without: Block | None = None) -> set[Block]:
+    """The blocks that control may come to from `block`, if it never enters `without`."""
+    pending, seen = [block], set[Block]()
     while pending:
-        one = pending.pop()
-        if one is block:
-            return True
-        if one not in seen:
-            seen.add(one)
-            pending += [edge.successor for edge in edges(one)]
-    return False
+        for edge in edges(pending.pop()):
+            if edge.successor is not without and edge.successor not in seen:
+                seen.add(edge.successor)
+                pending.append(edge.successor)
+    return seen
 
 
 def _reverse_postorder(first: Block) -> tuple[Block, ...]:

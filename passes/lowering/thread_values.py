@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tirx.dialects.ptx.arith import (
     AddOp,
@@ -32,9 +32,9 @@ from tirx.dialects.ptx.arith import (
 )
 from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.conversion import CvtOp
-from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, ReadSpecialOp, SharedAllocOp
-from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
+from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, ReadSpecialOp, SharedAllocOp, SpecialRegister
 from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
+from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
 from tirx.dialects.ptx.sync import BarWarpSyncOp, ElectSyncOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05Op
 
@@ -90,29 +90,27 @@ class ThreadValue:
         return ThreadValue(symbols, (self.numbers & _DESCRIPTOR_ADDRESS) << 4)
 
 
-_Function: TypeAlias = Callable[[Any, Any], Numbers]
-
-_BINARY: Mapping[type[Operation], _Function] = {
-    MulLoOp: operator.mul,
-    MulWideOp: operator.mul,
-    AndOp: operator.and_,
-    OrOp: operator.or_,
-    XorOp: operator.xor,
-    ShlOp: operator.lshift,
-    ShrOp: operator.rshift,
+_BINARY: Mapping[type[Operation], Callable[[Numbers, Numbers], Numbers]] = {
+    MulLoOp: np.multiply,
+    MulWideOp: np.multiply,
+    AndOp: np.bitwise_and,
+    OrOp: np.bitwise_or,
+    XorOp: np.bitwise_xor,
+    ShlOp: np.left_shift,
+    ShrOp: np.right_shift,
     # Truncation towards zero; of numbers that are not negative.
-    DivOp: operator.floordiv,
-    RemOp: operator.mod,
+    DivOp: np.floor_divide,
+    RemOp: np.remainder,
 }
 _NOT_NEGATIVE = (DivOp, RemOp)
 
-_COMPARE: Mapping[Comparison, Callable[[Any, Any], Threads]] = {
-    Comparison.EQ: operator.eq,
-    Comparison.NE: operator.ne,
-    Comparison.LT: operator.lt,
-    Comparison.LE: operator.le,
-    Comparison.GT: operator.gt,
-    Comparison.GE: operator.ge,
+_COMPARE: Mapping[Comparison, Callable[[Numbers, Numbers], Threads]] = {
+    Comparison.EQ: np.equal,
+    Comparison.NE: np.not_equal,
+    Comparison.LT: np.less,
+    Comparison.LE: np.less_equal,
+    Comparison.GT: np.greater,
+    Comparison.GE: np.greater_equal,
 }
 
 _INTEGERS = (i1, i32, i64)
@@ -145,8 +143,8 @@ class ThreadValues:
         """0 for a block of more than one dimension, of which nothing is known."""
         self._values: dict[SSAValue, ThreadValue] = {}
         self._bounds: dict[SSAValue, Threads] = {}
-        self._varying: dict[SSAValue, bool] = {}
-        self._slots = {op.dst for op in entry.body.walk() if isinstance(op, Tcgen05AllocOp)}
+        slots = Counter(op.dst for op in entry.body.walk() if isinstance(op, Tcgen05AllocOp))
+        self._slots = {slot for slot, allocations in slots.items() if allocations == 1}
         if self.count:
             self._ids = np.arange(self.count, dtype=np.int64)
             for block in blocks:
@@ -176,23 +174,20 @@ class ThreadValues:
             if one in seen:
                 continue
             seen.add(one)
-            if self._varying.get(one):
-                self._varying[value] = True
-                return True
             if (known := self.get(one)) is not None and known.is_uniform:
                 continue
-            if isinstance(one, BlockArgument):
-                pending += _incoming(one)
-            elif _is_uniform_source(one.owner):
-                pending += one.owner.operands
+            owner = one.owner
+            if isinstance(owner, Block):
+                pending += _incoming(owner, one)
+            elif _is_uniform_source(owner):
+                pending += owner.operands
             else:
-                self._varying[value] = True
                 return True
         return False
 
     def _block_arguments(self, block: Block) -> None:
         for argument in block.args:
-            sources = [self.get(value) for value in _incoming(argument)]
+            sources = [self.get(value) for value in _incoming(block, argument)]
             first = sources[0] if sources else None
             if first is not None and all(
                 s is not None and s.symbols == first.symbols and np.array_equal(s.numbers, first.numbers)
@@ -324,6 +319,8 @@ def _unsigned(numbers: Numbers, value: SSAValue) -> Numbers:
     return numbers & 0xFFFFFFFF if width(value.type) == 32 else numbers
 
 
+_OF_THREADS = (SpecialRegister.TID_X, SpecialRegister.TID_Y, SpecialRegister.TID_Z, SpecialRegister.LANEID)
+
 _UNIFORM_SOURCES = (
     *_BINARY,
     AddOp,
@@ -340,24 +337,24 @@ _UNIFORM_SOURCES = (
 )
 
 
-def _is_uniform_source(op: Operation | Block) -> bool:
+def _is_uniform_source(op: Operation) -> bool:
     """Whether an operation gives the same in all threads for operands that are the same."""
     if isinstance(op, ReadSpecialOp):
-        return "tid." not in op.register.data.value.replace("ctaid", "") and op.register.data.value != "laneid"
+        return op.register.data not in _OF_THREADS
     return isinstance(op, _UNIFORM_SOURCES)
 
 
-def _incoming(argument: BlockArgument) -> list[SSAValue]:
+def _incoming(block: Block, argument: SSAValue) -> list[SSAValue]:
     """What branches pass for an argument of a block."""
-    block = argument.block
+    index = next(i for i, own in enumerate(block.args) if own is argument)
     found: list[SSAValue] = []
     for use in block.uses:
         match use.operation:
             case BraOp() as branch:
-                found.append(branch.arguments[argument.index])
+                found.append(branch.arguments[index])
             case CondBraOp() as branch:
                 arguments = branch.then_arguments if use.index == 0 else branch.else_arguments
-                found.append(arguments[argument.index])
+                found.append(arguments[index])
             case _:
                 pass
     return found

@@ -559,3 +559,23 @@ ptx.entry @freed_on_one_way(n : u32) target("sm_100a") {
 ^end:
   ptx.ret
 }
+
+// -----
+
+// A loop that each thread leaves in its own time keeps them apart no longer than that.
+
+ptx.entry @behind_a_loop() target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  %tile = ptx.shared_alloc @tile bytes 256 align 128
+  ptx.bra ^wait
+^wait:
+  %ready = ptx.mbarrier.test_wait_parity %bar, %0
+  ptx.cond_bra %ready, ^go, ^wait
+^go:
+  ptx.st shared %tile, %tid : i32, i32
+  // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread (1 behind 0), got none}}
+  %v = ptx.ld shared %tile : i32 -> i32
+  ptx.ret
+}

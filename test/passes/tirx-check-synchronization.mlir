@@ -334,3 +334,38 @@ ptx.entry @two_dimensions() target("sm_90a") reqntid(32, 4) {
 ^end:
   ptx.ret
 }
+
+// -----
+
+// Who issues also waits, in a later branch, and tells the others: no thread takes one of the two branches alone.
+
+ptx.entry @same_branch_twice(t : u32, a : u64) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %t = ptx.ld.param @t : i32
+  %a = ptx.ld.param @a : i64
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  %done = ptx.shared_alloc @done bytes 8 align 8
+  %idesc = ptx.constant 138412048 : i32
+  %yes = ptx.constant true
+  ptx.cond_bra %leader, ^issue, ^issued
+^issue:
+  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
+  ptx.tcgen05.commit %bar cta_group 1
+  ptx.bra ^issued
+^issued:
+  ptx.cond_bra %leader, ^wait, ^waited
+^wait:
+  ptx.mbarrier.wait_parity %bar, %0
+  ptx.tcgen05.fence.after_thread_sync
+  ptx.tcgen05.fence.before_thread_sync
+  ptx.mbarrier.arrive %done
+  ptx.bra ^waited
+^waited:
+  ptx.mbarrier.wait_parity %done, %0
+  ptx.tcgen05.fence.after_thread_sync
+  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  ptx.tcgen05.wait.ld
+  ptx.ret
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def lowered(path: Path) -> ModuleOp:
 
 
 @contextmanager
-def without(op: Operation) -> Iterator[None]:
+def without(op: Operation) -> Generator[None]:
     block, following = op.parent_block(), op.next_op
     assert block is not None and following is not None
     op.detach()
