@@ -15,7 +15,25 @@ from tirx.passes.lowering.synchronization_rules import check_synchronization
 @dataclass(frozen=True)
 class TirxCheckSynchronizationPass(ModulePass):
     """
-    Checks `ptx.entry`s for missing fences, waits, commits and barriers, none of which `ptxas` misses.
+    Checks kernels of the ptx dialect for what `ptxas` lets through: a fence, wait, commit or barrier that is missing.
+
+    On every way through a kernel,
+
+    - registers of tcgen05.ld are used, and what tcgen05.ld and st access is accessed otherwise, after tcgen05.wait;
+    - what tcgen05.mma, cp and shift access is, but by what is in a pipeline with them, after a tcgen05.commit and a
+      wait on its mbarrier, and by tcgen05.ld and st after a tcgen05.fence::after_thread_sync (PTX ISA 9.7.16.6.2 and
+      9.7.16.6.4);
+    - tensor memory goes from one thread to another with tcgen05.fence::before_thread_sync, a synchronisation, and
+      tcgen05.fence::after_thread_sync (9.7.16.6.3), and is given back when all are done with it, and always;
+    - shared memory goes from the generic to the async proxy with fence.proxy.async, on either side of the
+      synchronisation, and is written again after what reads it (9.7.9.25.2, "Async Proxy");
+    - bulk copies announce their bytes and are waited for, mbarriers are initialised before they are used;
+    - shared and global memory goes from one thread of the block to another with a barrier.
+
+    An error is for sure. Let through is what cannot be known here: addresses that are loaded or depend on loops (the
+    stages of a ring), threads that loaded values choose, blocks of more than one dimension, memory of other blocks,
+    and what bulk copies touch behind their first 16 bytes. Two accesses are only compared where a way through the
+    kernel leads from one to the other: not those of warps with parts of their own, between their meetings.
     """
 
     name = "tirx-check-synchronization"

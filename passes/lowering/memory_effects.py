@@ -197,15 +197,17 @@ class Effect:
     tensor_reads: tuple[Place, ...] = ()
     tensor_writes: tuple[Place, ...] = ()
     barrier: SSAValue | None = None
+    shape: tuple[int | None, int | None] = (None, None)
+    """M and N of a product."""
 
     @property
     def threads(self) -> Threads:
         """Those that may execute it."""
         return self.visitors.threads
 
-    @property
+    @cached_property
     def places(self) -> tuple[Place, ...]:
-        """All that it touches in shared memory."""
+        """All that it touches in shared or global memory."""
         return self.reads + self.writes
 
     @property
@@ -319,7 +321,8 @@ class _Places:
             reads += self.tensor(op.scale_a, _ROWS, facts.sfa_columns)
             reads += self.tensor(op.scale_b, _METADATA_ROWS, 1)
         written = self.tensor(op.d, _ROWS, facts.d_columns)
-        return Effect(op, Means.TENSOR_CORE, visitors, operands, tensor_reads=reads, tensor_writes=written)
+        shape = facts.m, facts.n
+        return Effect(op, Means.TENSOR_CORE, visitors, operands, (), reads, written, shape=shape)
 
     def moved(self, op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, *, packed: bool) -> tuple[Place, ...]:
         value = self._values.get(op.taddr)

@@ -104,10 +104,10 @@ class _Arrived:
     marks: frozenset[Mark]
 
 
-_Note: TypeAlias = Mark | Committed | _Arrived
-_Notes: TypeAlias = frozenset[_Note]
+Note: TypeAlias = Mark | Committed | _Arrived
+Notes: TypeAlias = frozenset[Note]
 
-_NOTHING: _Notes = frozenset()
+_NOTHING: Notes = frozenset()
 
 
 @dataclass
@@ -118,7 +118,7 @@ class State:
     `waited` are mbarriers that some thread has waited for since all last met: at their next meeting all know of it.
     """
 
-    pending: dict[Effect, _Notes] = field(default_factory=dict[Effect, _Notes])
+    pending: dict[Effect, Notes] = field(default_factory=dict[Effect, Notes])
     waited: frozenset[Barrier] = frozenset()
 
     def copy(self) -> State:
@@ -161,7 +161,7 @@ _COMPLETES_AT_BARRIER = (Means.TENSOR_CORE, Means.BULK_LOAD)
 _WAITED_FOR = (Means.TENSOR_LOAD, Means.TENSOR_STORE)
 
 
-def _settled(means: Means, notes: _Notes) -> bool:
+def _settled(means: Means, notes: Notes) -> bool:
     """Whether nothing can be wrong any more."""
     match means:
         case Means.GLOBAL:
@@ -174,7 +174,7 @@ def _settled(means: Means, notes: _Notes) -> bool:
             return Mark.COMPLETE in notes
 
 
-def _gained(means: Means, notes: _Notes, relaxed: bool = False) -> frozenset[Mark]:
+def _gained(means: Means, notes: Notes, relaxed: bool = False) -> frozenset[Mark]:
     """What those who meet the threads of an access learn of it."""
     match means:
         case Means.GENERIC | Means.GLOBAL | Means.INIT:
@@ -227,7 +227,9 @@ class Synchronization:
             if isinstance(op, MbarrierInitOp)
         }
         """Mbarriers whose address is known -> arrivals that complete a phase."""
-        self.loaded = {register: effect for op, effect in self._effects.items() for register in op.results}
+        self.loaded: Mapping[SSAValue, Effect] = {
+            register: effect for op, effect in self._effects.items() for register in op.results
+        }
         """What instructions with an effect give, among it the registers of tcgen05.ld."""
         self._states = self._solve()
 
@@ -278,7 +280,7 @@ class Synchronization:
                 state.waited = frozenset()
             state.pending[effect] = self._from_the_start(effect)
 
-    def _from_the_start(self, effect: Effect) -> _Notes:
+    def _from_the_start(self, effect: Effect) -> Notes:
         if effect.means is Means.BULK_LOAD and effect.barrier is not None:
             return frozenset((Committed(self.barrier(effect.barrier)),))
         if isinstance(effect.op, Tcgen05AllocOp | LdMatrixOp):
@@ -291,7 +293,7 @@ class Synchronization:
 
 
 def _note(
-    state: State, note: Callable[[Effect, _Notes], frozenset[Mark] | frozenset[_Note]], means: tuple[Means, ...] = ()
+    state: State, note: Callable[[Effect, Notes], frozenset[Mark] | frozenset[Note]], means: tuple[Means, ...] = ()
 ) -> None:
     """Adds notes to what is pending by some means (by all where none is said), and drops what is settled."""
     for effect, notes in tuple(state.pending.items()):
@@ -316,10 +318,10 @@ def _mark(*marks: Mark, means: tuple[Means, ...]) -> _Transfer:
     return transfer
 
 
-def _meet(state: State, gained: Callable[[Effect, _Notes], frozenset[Mark]]) -> None:
+def _meet(state: State, gained: Callable[[Effect, Notes], frozenset[Mark]]) -> None:
     """All threads meet: each learns what the others know, and that includes completions that others waited for."""
 
-    def learned(effect: Effect, notes: _Notes) -> frozenset[Mark]:
+    def learned(effect: Effect, notes: Notes) -> frozenset[Mark]:
         marks = frozenset[Mark]()
         if any(note.barrier.may_be(one) for note in notes if isinstance(note, Committed) for one in state.waited):
             marks = frozenset((Mark.COMPLETE, Mark.SENT))
@@ -342,7 +344,7 @@ def _cluster_wait(analysis: Synchronization, op: Operation, visitors: Visitors, 
     _meet(state, lambda effect, notes: _arrivals(notes, CLUSTER) | {Mark.HEARD})
 
 
-def _arrivals(notes: _Notes, barrier: Barrier) -> frozenset[Mark]:
+def _arrivals(notes: Notes, barrier: Barrier) -> frozenset[Mark]:
     found = [note.marks for note in notes if isinstance(note, _Arrived) and note.barrier.may_be(barrier)]
     return frozenset[Mark]().union(*found)
 
@@ -350,7 +352,7 @@ def _arrivals(notes: _Notes, barrier: Barrier) -> frozenset[Mark]:
 def _arrive(state: State, visitors: Visitors, barrier: Barrier, relaxed: bool) -> None:
     """Who waits at `barrier` learns of what the arriving threads did: not of what others did, whom they never met."""
 
-    def arrived(effect: Effect, notes: _Notes) -> frozenset[_Note]:
+    def arrived(effect: Effect, notes: Notes) -> frozenset[Note]:
         if Mark.MET not in notes and (effect.threads & ~visitors.threads).any():
             return frozenset()
         return frozenset((_Arrived(barrier, _gained(effect.means, notes, relaxed)),))
@@ -375,7 +377,7 @@ def _commit(analysis: Synchronization, op: Operation, visitors: Visitors, state:
     assert isinstance(op, Tcgen05CommitOp)
     barrier = analysis.barrier(op.barrier)
 
-    def committed(effect: Effect, notes: _Notes) -> frozenset[_Note]:
+    def committed(effect: Effect, notes: Notes) -> frozenset[Note]:
         if _is_elsewhere(effect.visitors, visitors):
             return frozenset()
         return frozenset((Mark.BEFORE, Committed(barrier)))
@@ -388,7 +390,7 @@ def _mbarrier_wait(analysis: Synchronization, op: Operation, visitors: Visitors,
     assert isinstance(op, MbarrierWaitParityOp | MbarrierTestWaitParityOp)
     barrier = analysis.barrier(op.barrier)
 
-    def learned(effect: Effect, notes: _Notes) -> frozenset[Mark]:
+    def learned(effect: Effect, notes: Notes) -> frozenset[Mark]:
         marks = _arrivals(notes, barrier) | {Mark.HEARD}
         if any(isinstance(note, Committed) and note.barrier.may_be(barrier) for note in notes):
             marks |= {Mark.COMPLETE, Mark.SENT, Mark.MET, Mark.SYNCED}
@@ -414,14 +416,14 @@ def _proxy_fence(analysis: Synchronization, op: Operation, visitors: Visitors, s
 
 def _bulk_wait(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
     # Which groups may still be open is counted while the kernel runs: any wait may be the one.
-    def waited(effect: Effect, notes: _Notes) -> frozenset[Mark]:
+    def waited(effect: Effect, notes: Notes) -> frozenset[Mark]:
         return frozenset((Mark.COMPLETE,)) if Mark.GROUPED in notes else frozenset()
 
     _note(state, waited, (Means.BULK_STORE,))
 
 
 def _fence_after(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    def ordered(effect: Effect, notes: _Notes) -> frozenset[Mark]:
+    def ordered(effect: Effect, notes: Notes) -> frozenset[Mark]:
         return frozenset((Mark.AFTER,)) if Mark.SENT in notes else frozenset()
 
     _note(state, ordered)

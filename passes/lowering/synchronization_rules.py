@@ -21,10 +21,9 @@ from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05CommitOp, Tcgen05De
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.passes.lowering.memory_effects import Effect, Means, Place
-from tirx.passes.lowering.synchronization import Committed, Mark, State, Synchronization
+from tirx.passes.lowering.synchronization import Committed, Mark, Notes, State, Synchronization
 from tirx.passes.lowering.thread_flow import ThreadFlow, Visitors, edges
 from tirx.passes.lowering.thread_values import WARP, Threads, ThreadValue
-from tirx.tcgen05.mma_facts import MmaFacts
 
 _ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
 _PROXY = 'PTX ISA, "Async Proxy"'
@@ -77,10 +76,10 @@ class _Checker:
         self._check_registers(op, state)
         if effect is not None:
             for before, notes in state.pending.items():
-                marks = frozenset(note for note in notes if isinstance(note, Mark))
-                if effect.means in _TENSOR or before.means in _TENSOR:
-                    _check_tensor(before, marks, effect)
-                _check_shared(before, marks, effect)
+                if effect.means in _TENSOR and before.means in _TENSOR:
+                    _check_tensor(before, notes, effect)
+                if effect.places and before.places:
+                    _check_shared(before, notes, effect)
         if isinstance(op, Tcgen05DeallocOp):
             self._check_dealloc(op, visitors, state)
         if isinstance(op, _MbarrierUser):
@@ -126,12 +125,12 @@ class _Checker:
         if base is None or base.is_known:
             return
         use = "the deallocation of its tensor memory"
-        for before, marks in state.pending.items():
+        for before, notes in state.pending.items():
             if all(place.origin != base.symbols for place in before.tensor_places):
                 continue
-            if Mark.COMPLETE not in marks:
+            if Mark.COMPLETE not in notes:
                 raise _incomplete(before, op, use)
-            if Mark.SYNCED not in marks and _is_of_another_warp(before.visitors, visitors):
+            if Mark.SYNCED not in notes and _is_of_another_warp(before.visitors, visitors):
                 raise _missing("a barrier", before, op, use, "put ptx.bar.sync 0 before it, for all warps", _ORDER)
 
     def _check_mbarrier(self, op: _MbarrierUser, visitors: Visitors, state: State) -> None:
@@ -139,26 +138,33 @@ class _Checker:
         if value is None:
             return
         place = Place.linear(value, 1)
-        for before, marks in state.pending.items():
+        for before, notes in state.pending.items():
             if (
                 before.means is not Means.INIT
                 or before.writes[0].meets(before.threads, place, visitors.threads) is None
             ):
                 continue
-            if isinstance(op, _ASYNCHRONOUS_USERS) and Mark.FENCED not in marks:
+            if isinstance(op, _ASYNCHRONOUS_USERS) and Mark.FENCED not in notes:
                 raise _missing(
-                    "fence.mbarrier_init", before, op, "the use of the mbarrier by the async proxy",
+                    "fence.mbarrier_init",
+                    before,
+                    op,
+                    "the use of the mbarrier by the async proxy",
                     "put ptx.fence.mbarrier_init behind the initialisation",
                     'PTX ISA, "membar/fence: .mbarrier_init"',
-                )  # fmt: skip
+                )
             strangers = visitors.threads & ~before.threads
-            if Mark.WARP_SYNCED in marks:
+            if Mark.WARP_SYNCED in notes:
                 strangers &= ~_warps(before.threads)
-            if Mark.SYNCED not in marks and before.visitors.exact and strangers.any():
+            if Mark.SYNCED not in notes and before.visitors.exact and strangers.any():
                 raise _missing(
-                    "a barrier", before, op, "the use of the mbarrier by other threads",
-                    "put ptx.bar.sync 0 behind the initialisation", 'PTX ISA, "mbarrier.init"',
-                )  # fmt: skip
+                    "a barrier",
+                    before,
+                    op,
+                    "the use of the mbarrier by other threads",
+                    "put ptx.bar.sync 0 behind the initialisation",
+                    'PTX ISA, "mbarrier.init"',
+                )
 
     def _check_phase(self, op: Tcgen05CommitOp, visitors: Visitors, state: State) -> None:
         """A wait tells phases apart by their parity only, so that there may be one more to wait for, not two."""
@@ -168,9 +174,13 @@ class _Checker:
         for before, notes in state.pending.items():
             if Committed(barrier) in notes and Mark.COMPLETE not in notes and Mark.HEARD not in notes:
                 raise _missing(
-                    "a wait on the mbarrier of its commit", before, op, "the next commit to that mbarrier",
-                    "put ptx.mbarrier.wait_parity before this", 'PTX ISA, "Phase of the mbarrier object"',
-                )  # fmt: skip
+                    "a wait on the mbarrier of its commit",
+                    before,
+                    op,
+                    "the next commit to that mbarrier",
+                    "put ptx.mbarrier.wait_parity before this",
+                    'PTX ISA, "Phase of the mbarrier object"',
+                )
 
 
 _TENSOR = (Means.TENSOR_CORE, Means.TENSOR_LOAD, Means.TENSOR_STORE)
@@ -221,7 +231,7 @@ def _meet(before: tuple[Place, ...], own: Threads, after: tuple[Place, ...], oth
     return found
 
 
-def _check_tensor(before: Effect, marks: frozenset[Mark], now: Effect) -> None:
+def _check_tensor(before: Effect, notes: Notes, now: Effect) -> None:
     """Tensor memory: an asynchronous access behind another to the same cells, one of them a write."""
     use = "the access to the same tensor memory"
     written = _meet(before.tensor_writes, before.threads, now.tensor_places, now.threads)
@@ -232,37 +242,51 @@ def _check_tensor(before: Effect, marks: frozenset[Mark], now: Effect) -> None:
         return
     match before.means, now.means:
         case Means.TENSOR_CORE, Means.TENSOR_CORE:
-            if Mark.COMPLETE not in marks and not _is_pipelined(before, now):
+            if Mark.COMPLETE not in notes and not _is_pipelined(before, now):
                 raise _incomplete(before, now.op, use)
             other = before.visitors.exact and now.visitors.exact and not (before.threads & now.threads).any()
         case (Means.TENSOR_STORE, Means.TENSOR_STORE) | (Means.TENSOR_LOAD, Means.TENSOR_LOAD):
             return  # of one warp, since no other reaches these lanes
         case (Means.TENSOR_LOAD | Means.TENSOR_STORE, Means.TENSOR_CORE):
-            if Mark.COMPLETE not in marks:
+            if Mark.COMPLETE not in notes:
                 raise _incomplete(before, now.op, use)
             touching = Visitors(before.threads & met.any(axis=1), before.visitors.unknown, before.visitors.decisions)
             other = _is_of_another_warp(touching, now.visitors)
         case (Means.TENSOR_CORE, _):
-            if Mark.COMPLETE not in marks:
+            if Mark.COMPLETE not in notes:
                 raise _incomplete(before, now.op, use)
             other = True
         case _:
-            if Mark.COMPLETE not in marks:
+            if Mark.COMPLETE not in notes:
                 raise _incomplete(before, now.op, use)
             return
-    if other and Mark.AFTER not in marks:
-        if Mark.SENT in marks:
+    if other and Mark.AFTER not in notes:
+        if Mark.SENT in notes:
             raise _missing(
-                "tcgen05.fence::after_thread_sync", before, now.op, use,
-                "put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it", _ORDER,
-            )  # fmt: skip
-        if Mark.BEFORE in marks:
-            raise _missing("a barrier", before, now.op, f"{use} by another thread", "put ptx.bar.sync 0 before it, "
-                "behind ptx.tcgen05.fence.before_thread_sync", _ORDER)  # fmt: skip
+                "tcgen05.fence::after_thread_sync",
+                before,
+                now.op,
+                use,
+                "put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it",
+                _ORDER,
+            )
+        if Mark.BEFORE in notes:
+            raise _missing(
+                "a barrier",
+                before,
+                now.op,
+                f"{use} by another thread",
+                "put ptx.bar.sync 0 before it, behind ptx.tcgen05.fence.before_thread_sync",
+                _ORDER,
+            )
         raise _missing(
-            "tcgen05.fence::before_thread_sync", before, now.op, f"{use} by another thread",
-            "put ptx.tcgen05.fence.before_thread_sync before the barrier between them", _ORDER,
-        )  # fmt: skip
+            "tcgen05.fence::before_thread_sync",
+            before,
+            now.op,
+            f"{use} by another thread",
+            "put ptx.tcgen05.fence.before_thread_sync before the barrier between them",
+            _ORDER,
+        )
 
 
 def _is_pipelined(before: Effect, now: Effect) -> bool:
@@ -270,20 +294,18 @@ def _is_pipelined(before: Effect, now: Effect) -> bool:
     if not isinstance(before.op, _MMA):
         return True
     if not isinstance(now.op, _MMA):
-        # mma before shift is in order; mma before cp is not in the list, but every kernel that scales blocks relies
-        # on it.
+        # mma before shift is in the list. mma before cp is not, but CUTLASS overwrites scale factors without a wait.
         return True
     if _meet(before.tensor_writes, before.threads, now.tensor_reads, now.threads) is not None:
         return False
-    shapes = [(facts.m, facts.n) for facts in (MmaFacts(before.op.description), MmaFacts(now.op.description))]
-    return shapes[0] == shapes[1] or None in shapes[0] + shapes[1]
+    return before.shape == now.shape or None in before.shape + now.shape
 
 
-def _check_shared(before: Effect, marks: frozenset[Mark], now: Effect) -> None:
+def _check_shared(before: Effect, notes: Notes, now: Effect) -> None:
     """Shared memory: an access behind another to the same bytes, one of them a write."""
     if before.means is Means.INIT or now.means is Means.INIT:
         return
-    if before.means in _IN_ORDER and now.means in _IN_ORDER and Mark.SYNCED in marks:
+    if before.means in _IN_ORDER and now.means in _IN_ORDER and Mark.SYNCED in notes:
         return
     met = _meet(before.writes, before.threads, now.reads + now.writes, now.threads)
     if met is None:
@@ -293,7 +315,7 @@ def _check_shared(before: Effect, marks: frozenset[Mark], now: Effect) -> None:
     if before.means not in _IN_ORDER:
         if before.means is now.means:
             return
-        if Mark.COMPLETE not in marks:
+        if Mark.COMPLETE not in notes:
             what = "write" if now.writes else "read"
             raise _incomplete(before, now.op, f"this {what} of the same shared memory")
         return
@@ -301,25 +323,32 @@ def _check_shared(before: Effect, marks: frozenset[Mark], now: Effect) -> None:
         if before.op is now.op:
             return
         np.fill_diagonal(met, False)
-    elif before.writes and now.reads and Mark.FENCED not in marks:
+    elif before.writes and now.reads and Mark.FENCED not in notes:
         raise _missing(
-            "fence.proxy.async", before, now.op, "this read through the async proxy",
-            "put ptx.fence.proxy.async \"shared::cta\" behind the write, before the barrier", _PROXY,
-        )  # fmt: skip
+            "fence.proxy.async",
+            before,
+            now.op,
+            "this read through the async proxy",
+            'put ptx.fence.proxy.async "shared::cta" behind the write, before the barrier',
+            _PROXY,
+        )
     else:
         # One of those that issue it, or all of them: whoever wrote may be the one.
         met &= ~now.threads[:, None]
-    if Mark.WARP_SYNCED in marks:
+    if Mark.WARP_SYNCED in notes:
         warps = np.arange(len(now.threads)) // WARP
         met &= warps[:, None] != warps[None, :]
-    if Mark.SYNCED not in marks and before.visitors.exact and now.visitors.exact and met.any():
+    if Mark.SYNCED not in notes and before.visitors.exact and now.visitors.exact and met.any():
         where = "global" if now.means is Means.GLOBAL else "shared"
         writer, reader = (int(x) for x in np.argwhere(met)[0])
         raise _missing(
-            "a barrier", before, now.op,
+            "a barrier",
+            before,
+            now.op,
             f"this access to the same {where} memory by another thread ({reader} behind {writer})",
-            "put ptx.bar.sync 0 before it", 'PTX ISA, "Memory Consistency Model"',
-        )  # fmt: skip
+            "put ptx.bar.sync 0 before it",
+            'PTX ISA, "Memory Consistency Model"',
+        )
 
 
 def _check_deallocations(flow: ThreadFlow) -> None:

@@ -16,7 +16,7 @@ ptx.entry @stored(d : u64 ptr) target("sm_100a") reqntid(128) {
   %tile = ptx.shared_alloc @tile bytes 16384 align 1024
   ptx.cond_bra %first, ^alloc, ^allocated
 ^alloc:
-  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  ptx.tcgen05.alloc %slot columns 256 cta_group 1
   ptx.cond_bra %leader, ^init, ^allocated
 ^init:
   ptx.mbarrier.init %bar, 1
@@ -61,7 +61,7 @@ ptx.entry @stored(d : u64 ptr) target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %first, ^free, ^end
 ^free:
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  ptx.tcgen05.dealloc %t columns 256 cta_group 1
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -99,7 +99,7 @@ ptx.entry @roles(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128)
   %yes = ptx.constant true
   ptx.cond_bra %first, ^setup, ^ready
 ^setup:
-  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  ptx.tcgen05.alloc %slot columns 256 cta_group 1
   ptx.cond_bra %elected, ^init, ^ready
 ^init:
   ptx.mbarrier.init %full, 1
@@ -144,7 +144,7 @@ ptx.entry @roles(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128)
   ptx.bar.sync 0
   ptx.cond_bra %second, ^free, ^end
 ^free:
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  ptx.tcgen05.dealloc %t columns 256 cta_group 1
   ptx.bra ^end
 ^end:
   ptx.ret

@@ -65,6 +65,7 @@ PRODUCT: Mapping[str, set[int]] = {
 
 REDUNDANT: Mapping[str, Mapping[str, set[int]]] = {
     "pair_gemm": PRODUCT,
+    "pair_nvfp4_gemm": PRODUCT,
     "fp8_gemm": PRODUCT,
     "gemm": PRODUCT,
     "gemm_explicit": PRODUCT,
