@@ -213,13 +213,12 @@ class Synchronization:
             block: [op for op in block.ops if op in self._effects or type(op) in _TRANSFER]
             for block in self.flow.blocks
         }
-        self.waited = frozenset(
-            self.barrier(op.barrier)
-            for ops in self._interesting.values()
+        self._waits = [
+            (self.barrier(op.barrier), self.flow.visitors[block])
+            for block, ops in self._interesting.items()
             for op in ops
             if isinstance(op, MbarrierTestWaitParityOp | MbarrierWaitParityOp)
-        )
-        """All mbarriers that are waited for."""
+        ]
         self.phases = {
             self.barrier(op.barrier): op.count.value.data
             for ops in self._interesting.values()
@@ -239,6 +238,14 @@ class Synchronization:
         if value is None or not value.is_uniform:
             return Barrier(None)
         return Barrier(value.symbols, int(value.numbers[0]))
+
+    def waited_by_others(self, visitors: Visitors) -> frozenset[Barrier]:
+        """The mbarriers that threads other than `visitors` wait for, somewhere."""
+        return frozenset(
+            barrier
+            for barrier, others in self._waits
+            if others.unknown or visitors.unknown or (others.threads & ~visitors.threads).any()
+        )
 
     def visit(self, check: Check) -> None:
         """Calls `check` for every instruction that can be reached."""
@@ -318,13 +325,31 @@ def _mark(*marks: Mark, means: tuple[Means, ...]) -> _Transfer:
     return transfer
 
 
-def _meet(state: State, gained: Callable[[Effect, Notes], frozenset[Mark]]) -> None:
-    """All threads meet: each learns what the others know, and that includes completions that others waited for."""
+_KNOWN_COMPLETE = frozenset((Mark.COMPLETE, Mark.SENT, Mark.MET, Mark.SYNCED))
+
+
+def _completed(notes: Notes, waited: frozenset[Barrier]) -> frozenset[Mark]:
+    """What those know of an access who know that `waited` have completed their phases."""
+    committed = [note.barrier for note in notes if isinstance(note, Committed)]
+    return _KNOWN_COMPLETE if any(one.may_be(other) for one in committed for other in waited) else frozenset()
+
+
+def _meet(
+    analysis: Synchronization,
+    visitors: Visitors,
+    state: State,
+    gained: Callable[[Effect, Notes], frozenset[Mark]],
+) -> None:
+    """
+    Threads meet: each learns what the others know, and that includes completions that others waited for. Those that
+    come to the barrier elsewhere may have waited for anything.
+    """
+    everyone = not visitors.unknown and bool(visitors.threads.all())
+    waited = state.waited if everyone else state.waited | analysis.waited_by_others(visitors)
+    heard = frozenset[Mark]() if everyone else frozenset((Mark.HEARD,))
 
     def learned(effect: Effect, notes: Notes) -> frozenset[Mark]:
-        marks = frozenset[Mark]()
-        if any(note.barrier.may_be(one) for note in notes if isinstance(note, Committed) for one in state.waited):
-            marks = frozenset((Mark.COMPLETE, Mark.SENT))
+        marks = _completed(notes, waited) | heard
         return marks | gained(effect, notes | marks)
 
     _note(state, learned)
@@ -332,16 +357,11 @@ def _meet(state: State, gained: Callable[[Effect, Notes], frozenset[Mark]]) -> N
 
 
 def _bar_sync(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    elsewhere = frozenset[Mark]()
-    if visitors.unknown or not visitors.threads.all():
-        # The others come to the barrier elsewhere: they may have waited for anything.
-        state.waited = analysis.waited
-        elsewhere = frozenset((Mark.HEARD,))
-    _meet(state, lambda effect, notes: _gained(effect.means, notes) | elsewhere)
+    _meet(analysis, visitors, state, lambda effect, notes: _gained(effect.means, notes))
 
 
 def _cluster_wait(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    _meet(state, lambda effect, notes: _arrivals(notes, CLUSTER) | {Mark.HEARD})
+    _meet(analysis, visitors, state, lambda effect, notes: _arrivals(notes, CLUSTER) | {Mark.HEARD})
 
 
 def _arrivals(notes: Notes, barrier: Barrier) -> frozenset[Mark]:
@@ -390,11 +410,11 @@ def _mbarrier_wait(analysis: Synchronization, op: Operation, visitors: Visitors,
     assert isinstance(op, MbarrierWaitParityOp | MbarrierTestWaitParityOp)
     barrier = analysis.barrier(op.barrier)
 
+    # Whoever completes this phase may know of other mbarriers, and so of what they track.
+    waited = analysis.waited_by_others(visitors) | {barrier}
+
     def learned(effect: Effect, notes: Notes) -> frozenset[Mark]:
-        marks = _arrivals(notes, barrier) | {Mark.HEARD}
-        if any(isinstance(note, Committed) and note.barrier.may_be(barrier) for note in notes):
-            marks |= {Mark.COMPLETE, Mark.SENT, Mark.MET, Mark.SYNCED}
-        return marks
+        return _arrivals(notes, barrier) | _completed(notes, waited) | {Mark.HEARD}
 
     _note(state, learned)
     state.waited |= {barrier}

@@ -369,3 +369,61 @@ ptx.entry @same_branch_twice(t : u32, a : u64) target("sm_100a") reqntid(128) {
   ptx.tcgen05.wait.ld
   ptx.ret
 }
+
+// -----
+
+// Two warps hand tensor memory to each other: the second waits for the product, loads the sums, and stores A of the
+// next product over them. That the first product is complete, the first warp learns from the second.
+
+ptx.entry @handed_over(t : u32, b : u64, n : u32) target("sm_100a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %32 = ptx.constant 32 : i32
+  %first = ptx.setp eq %tid, %0 : i32
+  %second = ptx.setp ge %tid, %32 : i32
+  %t = ptx.ld.param @t : i32
+  %b = ptx.ld.param @b : i64
+  %n = ptx.ld.param @n : i32
+  %256 = ptx.constant 256 : i32
+  %d = ptx.add %t, %256 : i32
+  %sums = ptx.shared_alloc @sums bytes 8 align 8
+  %a = ptx.shared_alloc @a bytes 8 align 8
+  %idesc = ptx.constant 138412048 : i32
+  %no = ptx.constant false
+  %yes = ptx.constant true
+  ptx.cond_bra %first, ^init, ^ready
+^init:
+  ptx.mbarrier.init %sums, 1
+  ptx.mbarrier.init %a, 32
+  ptx.fence.mbarrier_init
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %first, ^issue(%0 : i32), ^not_first
+^issue(%i: i32):
+  ptx.tcgen05.mma f16 %t, %b, %b, %idesc, %no cta_group 1 : i64
+  ptx.tcgen05.commit %sums cta_group 1
+  ptx.mbarrier.wait_parity %a, %i
+  ptx.tcgen05.fence.after_thread_sync
+  ptx.tcgen05.mma f16 %d, %t, %b, %idesc, %yes cta_group 1 : i32
+  %i1 = ptx.xor %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^issue(%i1 : i32), ^end
+^not_first:
+  ptx.cond_bra %second, ^convert(%0 : i32), ^end
+^convert(%j: i32):
+  ptx.mbarrier.wait_parity %sums, %j
+  ptx.tcgen05.fence.after_thread_sync
+  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  ptx.tcgen05.wait.ld
+  ptx.tcgen05.st "32x32b" num 1 %t, %v : i32
+  ptx.tcgen05.wait.st
+  ptx.tcgen05.fence.before_thread_sync
+  ptx.mbarrier.arrive %a
+  %j1 = ptx.xor %j, %1 : i32
+  %again = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %again, ^convert(%j1 : i32), ^end
+^end:
+  ptx.ret
+}
