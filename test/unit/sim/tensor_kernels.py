@@ -14,7 +14,7 @@ Words = npt.NDArray[np.uint32]
 Bytes = npt.NDArray[np.uint8]
 
 COLUMNS = 512
-_CLUSTER = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
+_CLUSTER = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
 
 
 def vector(count: int, first: int = 0) -> str:

@@ -409,7 +409,7 @@ def _small_kernel() -> tuple[str, list[npt.NDArray[Any]], npt.NDArray[np.float64
         ("%r18, 0;", "%r18, 1;", "reads cells that were never written"),
         ("\nWAIT:", "\nst.shared.b32 [%base], %r0;\nWAIT:", "while tcgen05 may still read it"),
         ("%desc, %r3;", "%desc, %r3; add.s64 %desc, %desc, 400;", "out-of-bounds|never written|not in the first row"),
-        ("tcgen05.mma.cta_group::1", "tcgen05.mma.cta_group::2", "has no peer for cta_group::2"),
+        ("tcgen05.mma.cta_group::1", "tcgen05.mma.cta_group::2", "expected .cta_group::1 like"),
         (
             "tcgen05.mma.cta_group::1.kind::f16 [%tm]",
             "tcgen05.mma.cta_group::1.kind::f16.what [%tm]",

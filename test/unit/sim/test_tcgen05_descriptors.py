@@ -90,3 +90,97 @@ def test_faults_of_absolute_leading_dimensions():
         assert old in case.text
         with pytest.raises(SimError, match=message):
             case.run(case.text.replace(old, new))
+
+
+_PAIR = Product("f16", "f16", "f16", 256, 32, ctas=2, steps=1)
+_COLLECTING = [
+    (Product("f16", "f16", "f16", 128, 32, steps=1), "a"),
+    (Product("f16", "f16", "f16", 64, 32, steps=1, sparse=True), "a"),
+    (Product("f16", "f16", "f16", 128, 32, steps=1, a_in_tensor_memory=True), "a"),
+    (Product("mxf4", "e2m1", "e2m1", 128, 32, steps=1, scales=Scales("block32", 2)), "a"),
+    (Product("f8f6f4", "e4m3", "e5m2", 256, 32, ctas=2, steps=1), "a"),
+    (Product("f16", "f16", "f16", 32, 64, weight_stationary=True, steps=1), "b0"),
+    (Product("tf32", "tf32", "tf32", 64, 64, weight_stationary=True, steps=1, sparse=True), "b3"),
+]
+
+
+def _sequence(text: str, *usages: str) -> str:
+    """The product of `text` again and again, each added to those before, with these modifiers ("" for none)."""
+    first = next(line for line in text.splitlines() if line.startswith("tcgen05.mma"))
+    name, _, operands = first.partition(" ")
+    adding = operands.removesuffix(" 0;") + " 1;"
+    lines = [
+        f"{name}{f'.collector::{usage}' if usage else ''} {adding if index else operands}"
+        for index, usage in enumerate(usages)
+    ]
+    return text.replace(first, "\n".join(lines))
+
+
+@pytest.mark.parametrize(("product", "buffer"), _COLLECTING, ids=str)
+def test_collectors(product: Product, buffer: str):
+    """A collector buffer never changes a result; what is not in it cannot be used."""
+    case = build(product)
+
+    def text(*usages: str) -> str:
+        return _sequence(case.text, *(f"{buffer}::{usage}" if usage else "" for usage in usages))
+
+    good = text("fill", "use", "lastuse", "fill", "use", "discard")
+    assert assemble(good, "sm_100a").ok
+    assert np.array_equal(case.run(good), 6 * case.expected)
+    for usages in (("use",), ("fill", "lastuse", "use"), ("fill", "discard", "lastuse"), ("discard", "use")):
+        with pytest.raises(SimError, match=f"collector::{buffer}::(last)?use: expected a fill of the buffer before"):
+            case.run(text(*usages))
+
+
+def test_no_modifier_discards():
+    case = build(_COLLECTING[0][0])
+    with pytest.raises(SimError, match="expected a fill of the buffer before, and no discard since"):
+        case.run(_sequence(case.text, "a::fill", "", "a::use"))
+    # Without .ws it is buffer b0 that nothing says anything about.
+    case = build(_COLLECTING[5][0])
+    assert np.array_equal(case.run(_sequence(case.text, "b1::fill", "", "b1::use")), 3 * case.expected)
+
+
+def test_another_operand_is_not_in_the_collector():
+    case = build(_COLLECTING[0][0])
+    text = _sequence(case.text, "a::fill", "a::use")
+    last = text.rindex("tcgen05.mma")
+    with pytest.raises(SimError, match="the buffer was filled with another operand"):
+        case.run(text[:last] + "add.s64 %y0, %y0, 8;\n" + text[last:])
+    # Another B does no harm.
+    assert case.run(text[:last] + text[last:].replace("%y1", "%y0", 1)).shape == case.expected.shape
+
+
+def test_an_operand_that_changes_is_not_in_the_collector():
+    case = build(_COLLECTING[2][0])
+    text = _sequence(case.text, "a::fill", "a::use")
+    last = text.rindex("tcgen05.mma")
+    with pytest.raises(SimError, match="the operand has changed in memory since the buffer was filled"):
+        case.run(text[:last] + "tcgen05.shift.cta_group::1.down [%x1];\n" + text[last:])
+
+
+@pytest.mark.parametrize(
+    ("product", "old", "new", "message"),
+    [
+        (_COLLECTING[0][0], "kind::f16", "kind::f16.collector::b0::fill", "unknown modifier .collector::b0::fill"),
+        (_COLLECTING[5][0], "kind::f16", "kind::f16.collector::a::fill", "unknown modifier .collector::a::fill"),
+        (_COLLECTING[5][0], "kind::f16", "kind::f16.collector::b4::fill", "unknown modifier .collector::b4::fill"),
+        (_COLLECTING[0][0], "kind::f16", "kind::f16.collector::a::keep", "unknown modifier .collector::a::keep"),
+        (_COLLECTING[2][0], "kind::f16", "kind::f16.ashift.collector::a::use", "cannot be combined"),
+        (_COLLECTING[2][0], "kind::f16", "kind::f16.ashift.collector::a::fill", "cannot be combined"),
+        (_COLLECTING[0][0], "kind::f16", "kind::f16.ashift", "expected A in tensor memory with .ashift"),
+        (_COLLECTING[5][0], "kind::f16", "kind::f16.ashift", "unknown modifier .ashift"),
+        (_COLLECTING[3][0], "kind::mxf4", "kind::mxf4.ashift", "unknown modifier .ashift"),
+        (_COLLECTING[1][0], "mma.sp", "mma.sp.ws", "unknown modifier .ws"),
+        (_COLLECTING[3][0], "mma.cta", "mma.ws.cta", "there is no tcgen05.mma.ws of kind::mxf4"),
+        (_PAIR, "mma.cta", "mma.ws.cta", "there is no tcgen05.mma.ws of cta_group::2"),
+        (_COLLECTING[1][0], "mma.sp", "mma", "expected 5 or 6 or 7 operands|bit 2 is 1|expected"),
+        (_COLLECTING[0][0], "mma.cta", "mma.sp.cta", "expected 6 or 7 or 8 operands, found 5"),
+    ],
+)
+def test_modifiers_that_do_not_exist(product: Product, old: str, new: str, message: str):
+    case = build(product)
+    first = next(line for line in case.text.splitlines() if line.startswith("tcgen05.mma"))
+    with pytest.raises(SimError, match=message) as caught:
+        case.run(case.text.replace(first, first.replace(old, new, 1)))
+    assert caught.value.line is not None

@@ -146,8 +146,8 @@ class ClusterBarrier:
         self._visible: Snapshot = None
 
     def arrive(self, threads: Array, alive: int, *, relaxed: bool) -> None:
-        if not relaxed:
-            self._snapshot = self._monitor.join(self._snapshot, self._monitor.release(threads))
+        released = self._monitor.relaxed(threads) if relaxed else self._monitor.release(threads)
+        self._snapshot = self._monitor.join(self._snapshot, released)
         self._arrived += len(threads)
         self._progressed()
         self.check(alive)

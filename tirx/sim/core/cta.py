@@ -109,6 +109,8 @@ class Cta:
         for warp in range(strand.warp, strand.warp + strand.warps):
             self.warp_barriers[warp].check(self.alive[warp * WARP : (warp + 1) * WARP])
         self.cluster.check_barrier()
+        if not self.alive.any():
+            self.monitor.exited(self.rank)
 
     def check_exit(self, strand: Strand, mask: Mask) -> None:
         """SimError if a thread of `mask` must not exit yet."""

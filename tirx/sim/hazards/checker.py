@@ -9,13 +9,14 @@ import numpy as np
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.lifetimes import Lifetimes
 from tirx.sim.hazards.monitor import Monitor, Snapshot, TensorAccess
 from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
 from tirx.sim.hazards.tensor_shadow import TensorShadow
 
 _WARP = 32
-# What travels with a .relaxed mbarrier operation: completions and tcgen05 order, but not generic accesses.
-_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN)
+# What travels with .relaxed synchronisation: completions and tcgen05 order, but not generic accesses.
+_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.REACHED)
 
 
 def _bytes(offsets: Array, width: int) -> Array:
@@ -33,6 +34,7 @@ class Checker(Monitor):
         self._mbarriers: dict[tuple[int, int], tuple[int, int]] = {}  # (rank, offset) -> thread and instant of init
         self._fenced: Array = np.zeros(threads, np.int64)  # last fence of each thread that covers mbarrier.init
         self._ordered: dict[object, Array] = {}
+        self._lifetimes = Lifetimes(self._clocks, ctas, lanes)
 
     def tick(self) -> None:
         self._clocks.now += 1
@@ -54,7 +56,9 @@ class Checker(Monitor):
 
     def relaxed(self, threads: Array) -> Snapshot:
         snapshot = self._clocks.nothing()
-        snapshot[Row.TENSOR_SENT] = self._clocks.known[Row.TENSOR_SENT, threads].max(axis=0)
+        self._clocks.own(Row.REACHED, threads)
+        for row in _RELAXED:
+            snapshot[row] = self._clocks.known[row, threads].max(axis=0)
         return snapshot
 
     def acquire_relaxed(self, threads: Array, snapshot: Snapshot) -> None:
@@ -90,14 +94,17 @@ class Checker(Monitor):
     # Shared memory
 
     def shared_load(self, rank: int, offsets: Array, width: int, threads: Array, strong: bool = False) -> None:
+        self._lifetimes.use(rank, threads, "a load")
         self._shared[rank].load(_bytes(offsets, width), threads, strong)
 
     def shared_store(self, rank: int, offsets: Array, values: Array, threads: Array, strong: bool = False) -> None:
+        self._lifetimes.use(rank, threads, "a store")
         raw = np.ascontiguousarray(values).view(np.uint8)
         kind = Writer.STRONG if strong else Writer.GENERIC
         self._shared[rank].store(_bytes(offsets, raw.shape[1]), raw, threads, kind)
 
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
+        self._lifetimes.use(rank, threads, "an atomic access")
         places = _bytes(offsets, width)
         self._shared[rank].load(places, threads, True)
         self._shared[rank].store(places, np.zeros(places.shape, np.uint8), threads, Writer.STRONG)
@@ -121,6 +128,8 @@ class Checker(Monitor):
         del self._mbarriers[rank, offset]
 
     def mbarrier_use(self, rank: int, offset: int, thread: int, asynchronous: bool = False) -> None:
+        if not asynchronous:
+            self._lifetimes.use(rank, np.array([thread]), "an mbarrier operation")
         maker, instant = self._mbarriers[rank, offset]
         if thread != maker and self._clocks.known[Row.GENERIC, thread, maker] < instant:
             raise SimError(
@@ -136,9 +145,12 @@ class Checker(Monitor):
     # Async proxy
 
     def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:
+        if not bulk:
+            self._lifetimes.use(rank, np.array([thread]), what, Row.TENSOR_DONE)
         self._shared[rank].async_read(offsets, thread, what, Row.BULK_READ if bulk else Row.TENSOR_DONE)
 
     def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+        self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
         self._shared[rank].async_write(offsets, thread, what)
 
     def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
@@ -163,6 +175,12 @@ class Checker(Monitor):
         lanes = np.arange(thread, thread + _WARP)
         known = self._clocks.known[Row.WARPGROUP_READ]
         known[lanes, thread] = np.maximum(known[lanes, thread], instant)
+
+    def exited(self, rank: int) -> None:
+        self._lifetimes.exit(rank)
+
+    def commit_arrives(self, rank: int, thread: int) -> None:
+        self._lifetimes.use(rank, np.array([thread]), "tcgen05.commit", Row.TENSOR_DONE)
 
     def committed(self, thread: int) -> Snapshot:
         snapshot = self._clocks.release(np.array([thread]))
@@ -197,11 +215,13 @@ class Checker(Monitor):
         shape: int | None = None,
         kind: TensorAccess = "mma",
     ) -> None:
+        self._lifetimes.use(rank, np.array([thread]), what, Row.TENSOR_DONE)
         self._tensor[rank].async_read(lanes, columns, thread, kind, what, shape)
 
     def tensor_async_write(
         self, rank: int, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int = 0
     ) -> None:
+        self._lifetimes.use(rank, np.array([thread]), what, Row.TENSOR_DONE)
         self._tensor[rank].async_write(lanes, columns, thread, kind, what, shape)
 
     def tensor_fence_before(self, threads: Array) -> None:

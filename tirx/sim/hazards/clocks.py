@@ -21,8 +21,9 @@ class Row(enum.IntEnum):
     BULK_READ = 6  # bulk copies that have read shared memory
     COPIED = 7  # completed cp.async
     WARPGROUP_READ = 8  # wgmma.mma_async that have read shared memory
-    TENSOR_SENT = 9  # tcgen05 order received, or published by fence::before_thread_sync
-    TENSOR_ORDER = 10  # tcgen05 order in force (fence::after_thread_sync)
+    REACHED = 9  # how far a thread has come, whatever of its memory accesses is visible
+    TENSOR_SENT = 10  # tcgen05 order received, or published by fence::before_thread_sync
+    TENSOR_ORDER = 11  # tcgen05 order in force (fence::after_thread_sync)
 
 
 _SHARED_ROWS = int(Row.TENSOR_ORDER)
@@ -42,6 +43,7 @@ class Clocks:
     def release(self, threads: Array) -> Array:
         """All that `threads` (at least one) know: (rows, threads)."""
         self.known[Row.GENERIC, threads, threads] = self.now
+        self.known[Row.REACHED, threads, threads] = self.now
         return self.known[:_SHARED_ROWS, threads].max(axis=1)
 
     def acquire(self, threads: Array, snapshot: Array) -> None:

@@ -116,6 +116,12 @@ class Monitor:
     def warpgroup_read_done(self, thread: int, instant: int) -> None:
         """wgmma.wait_group: the wgmma.mma_async of the warp until `instant` have completed."""
 
+    def exited(self, rank: int) -> None:
+        """The last thread of a CTA has exited."""
+
+    def commit_arrives(self, rank: int, thread: int) -> None:
+        """tcgen05.commit of a thread will arrive at an mbarrier of CTA `rank`."""
+
     def committed(self, thread: int) -> Snapshot:
         """What tcgen05.commit will give to those who wait for its mbarrier."""
         return None

@@ -125,6 +125,7 @@ def _commit(decoder: Decoder, operation: str) -> Step:
         snapshot = cta.monitor.committed(thread)
         for target in targets:
             barrier = use(strand, target, thread, asynchronous=True)
+            cta.monitor.commit_arrives(target >> RANK_SHIFT, thread)
             cta.cluster.after(lambda barrier=barrier: barrier.arrive(1, snapshot))
 
     return step

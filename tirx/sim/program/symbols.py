@@ -50,6 +50,7 @@ class Symbols:
 
     def __init__(self, module: Module, functions: list[Function], dynamic_shared: int):
         self.module = module
+        self.cta_group: int | None = None  # of the tcgen05 instructions, once there is one
         self.target = module.target.split(",")[0].strip()
         self.functions = functions
         self.global_memory = FlatMemory("global", GLOBAL_BASE)

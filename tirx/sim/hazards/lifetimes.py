@@ -1,0 +1,59 @@
+"""Whether a CTA of the cluster runs while others access its memory (PTX ISA, section 5.1.5 and barrier.cluster)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx.sim.core.types import Array
+from tirx.sim.errors import SimError
+from tirx.sim.hazards.clocks import Clocks, Row
+
+# What says that an access is over: that its thread has gone on, or that the asynchronous operation is complete.
+_COMPLETIONS = (Row.REACHED, Row.TENSOR_DONE, Row.BULK_WRITTEN)
+
+
+class Lifetimes:
+    """
+    Shared and tensor memory of a CTA exist from its start to its end, which other CTAs know of by synchronisation only.
+
+    An access by a thread of another CTA must be behind something that a thread of the CTA did, and the CTA must not
+    exit before it knows that the access is over.
+    """
+
+    def __init__(self, clocks: Clocks, ctas: int, lanes: int):
+        self._clocks = clocks
+        self._lanes = lanes
+        # For each sort of access, CTA and thread: the last instant.
+        self._last: dict[Row, Array] = {row: np.zeros((ctas, ctas * lanes), np.int32) for row in _COMPLETIONS}
+        self._exited = np.zeros(ctas, np.bool_)
+
+    def _own(self, rank: int) -> slice:
+        return slice(rank * self._lanes, (rank + 1) * self._lanes)
+
+    def use(self, rank: int, threads: Array, what: str, completion: Row = Row.REACHED) -> None:
+        """`threads` access memory of CTA `rank`."""
+        others = threads[threads // self._lanes != rank]
+        if not len(others):
+            return
+        if self._exited[rank]:
+            raise SimError(f"{what} accesses CTA {rank} of the cluster, which has exited")
+        known = self._clocks.known[Row.REACHED, others, self._own(rank)].max(axis=1)
+        if not known.all():
+            raise SimError(
+                f"{what} by thread {int(others[np.argmin(known)])} accesses CTA {rank} of the cluster, which may not "
+                "have started: expected a cluster barrier before"
+            )
+        self._last[completion][rank, others] = self._clocks.now
+
+    def exit(self, rank: int) -> None:
+        """The last thread of CTA `rank` exits."""
+        self._exited[rank] = True
+        for row, last in self._last.items():
+            known = self._clocks.known[row, self._own(rank)].max(axis=0)
+            late = last[rank] > known
+            if late.any():
+                thread = int(np.argmax(late))
+                raise SimError(
+                    f"CTA {rank} of the cluster exits while an access to its memory by thread {thread} of CTA "
+                    f"{thread // self._lanes} may not be over: expected a cluster barrier before"
+                )
