@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,7 +120,7 @@ class Case:
         return cells.view(np.float32 if self.product.d == "f32" else np.int32).astype(np.float64)
 
 
-def build(product: Product, seed: int = 0) -> Case:
+def build(product: Product, seed: int = 0, without: Sequence[str] = ()) -> Case:
     """A case of random small integers (and factors), of which all sums are exact."""
     rng = np.random.default_rng(seed)
     depth, ctas, kind = product.depth, product.ctas, product.kind
@@ -167,7 +168,7 @@ def build(product: Product, seed: int = 0) -> Case:
     case = Case(product, "", np.stack(shared), words[:, :, :width], expected, first)
     half = product.base_lane if is_half(product.m, ctas, product.weight_stationary, product.sparse) else None
     case.text = tensor_kernel(
-        shared[0].size, width, issue, (_D, case.columns), ctas=ctas, half=half, target=product.target
+        shared[0].size, width, issue, (_D, case.columns), ctas=ctas, half=half, target=product.target, without=without
     )
     return case
 
