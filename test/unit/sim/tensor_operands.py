@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from unit.sim.tensor_kernels import Bytes, Words
 
+Array = npt.NDArray[Any]
 Values = npt.NDArray[np.float64]
 
 DTYPES: dict[str, Any] = {
@@ -32,9 +33,10 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], element: str) -> V
 def row_bytes(values: Values, element: str, kind: str) -> Bytes:
     """Rows of elements as shared memory has them: (rows, bytes)."""
     rows = len(values)
-    codes = np.ascontiguousarray(values.astype(np.float32).astype(DTYPES[element])).view(np.uint8).reshape(rows, -1)
+    codes: Bytes = np.ascontiguousarray(values.astype(np.float32).astype(DTYPES[element])).view(np.uint8)
+    codes = codes.reshape(rows, -1)
     if kind in FOUR_BIT_KINDS:
-        return (codes[:, 0::2] & 15) | (codes[:, 1::2] & 15) << 4
+        return ((codes[:, 0::2] & 15) | (codes[:, 1::2] & 15) << 4).astype(np.uint8)
     if element not in _NARROW:
         return codes
     bits = _NARROW[element]
@@ -47,11 +49,12 @@ def row_bytes(values: Values, element: str, kind: str) -> Bytes:
 def lane_words(values: Values, element: str, kind: str) -> Words:
     """Rows of A as tensor memory has them: (rows, words)."""
     rows = len(values)
-    codes = np.ascontiguousarray(values.astype(np.float32).astype(DTYPES[element])).view(np.uint8).reshape(rows, -1)
+    codes: Bytes = np.ascontiguousarray(values.astype(np.float32).astype(DTYPES[element])).view(np.uint8)
+    codes = codes.reshape(rows, -1)
     if kind in FOUR_BIT_KINDS:
-        codes = (codes[:, 0::2] & 15) | (codes[:, 1::2] & 15) << 4
+        codes = ((codes[:, 0::2] & 15) | (codes[:, 1::2] & 15) << 4).astype(np.uint8)
     elif element == "e2m1":
-        codes = codes << 2
+        codes = (codes << 2).astype(np.uint8)
     return np.ascontiguousarray(codes).view(np.uint32)
 
 
@@ -82,7 +85,7 @@ class Image:
 def k_major(rows: Bytes, swizzle: int) -> Image:
     """In columns as wide as the swizzle, or of 16 bytes without one; the number of rows is 8 n."""
     count, width = rows.shape
-    row, byte = np.arange(count)[:, None], np.arange(width)[None, :]
+    row, byte = np.indices(rows.shape)
     if swizzle:
         at = byte // swizzle * swizzle * count + row * swizzle + byte % swizzle
         at = at ^ at >> 3 & (swizzle - 16)
@@ -152,7 +155,8 @@ def put_metadata(words: Words, codes: npt.NDArray[np.uint32], places: list[list[
 
 def factor_codes(rng: np.random.Generator, shape: tuple[int, ...], element: str) -> tuple[Values, Bytes]:
     """Factors and their bytes."""
-    values = 2.0 ** rng.integers(-1, 2, shape) if element == "ue8m0" else rng.choice([0.5, 1.0, 1.5, 2.0], shape)
+    choices = [0.5, 1.0, 2.0] if element == "ue8m0" else [0.5, 1.0, 1.5, 2.0]
+    values: Values = rng.choice(choices, shape)
     return values, values.astype(np.float32).astype(DTYPES[element]).view(np.uint8)
 
 

@@ -49,7 +49,7 @@ class Product:
     D (m, n) of type `d` = A (m, K) * B (n, K)^T; K is `steps` instructions, `long` ones of 96.
 
     `base_offset`: patterns start so many times 128 bytes behind a multiple of their size. `absolute`: rows go on at the
-    absolute address in the leading dimension field.
+    absolute address in the leading dimension field. `copied`: tcgen05.cp brings the factors to tensor memory.
     """
 
     kind: str
@@ -68,6 +68,7 @@ class Product:
     base_offset: int = 0
     long: bool = False
     absolute: bool = False
+    copied: bool = False
     base_lane: int = 0
     zero_mask: int | None = None
     zero_columns: tuple[int, ...] = ()
@@ -129,27 +130,22 @@ def build(product: Product, seed: int = 0, without: Sequence[str] = ()) -> Case:
     found = _a(rng, product, k)
     b = numbers(rng, (product.n, k), product.b)
     a_words, b_bytes = row_bytes(found.stored, product.a, kind), row_bytes(b, product.b, kind)
-    shared: list[Bytes] = []
-    rows, columns = product.m // ctas, product.n // ctas
-    images = None
-    for cta in range(ctas):
-        images = (
-            k_major(a_words[cta * rows : (cta + 1) * rows], product.swizzle),
-            k_major(b_bytes[cta * columns : (cta + 1) * columns], product.swizzle),
-        )
-        starts = [128 * product.base_offset]
-        starts.append(-(-(starts[0] + images[0].data.size) // 1024) * 1024 + starts[0])
-        data = np.zeros(starts[1] + images[1].data.size, np.uint8)
-        for start, image in zip(starts, images, strict=True):
-            data[start : start + image.data.size] = image.data
-        shared.append(data)
-    assert images is not None
+    images = [[k_major(part, product.swizzle) for part in np.split(operand, ctas)] for operand in (a_words, b_bytes)]
+    starts = [128 * product.base_offset]
+    starts.append(-(-(starts[0] + images[0][0].data.size) // 1024) * 1024 + starts[0])
+    shared = np.zeros((ctas, starts[1] + images[1][0].data.size), np.uint8)
+    for start, parts in zip(starts, images, strict=True):
+        for own, image in zip(shared, parts, strict=True):
+            own[start : start + image.data.size] = image.data
     words = np.zeros((ctas, 128, _D), np.uint32)
     factors = _tensor_operands(rng, product, found, words)
     bytes_of = depth // 2 if kind in FOUR_BIT_KINDS else depth * a_words.shape[1] // found.stored.shape[1]
     issue: list[str] = []
+    if product.copied:
+        issue, copies = _copies(product, words, shared.shape[1])
+        shared = np.concatenate([shared, copies], axis=1)
     for step in range(product.steps):
-        for number, image in enumerate(images):
+        for number, (image, *_) in enumerate(images):
             first = step * bytes_of * (2 if number and product.sparse else 1)
             found_at = starts[number] + image.start(first)
             fields = image.descriptor(found_at) | product.base_offset << 49
@@ -162,13 +158,13 @@ def build(product: Product, seed: int = 0, without: Sequence[str] = ()) -> Case:
                 )
         issue += _instruction(product, step)
     expected = _expected(product, found.dense, b, factors)
-    first = _expected(product, found.dense[:, :b_depth], b[:, :b_depth], factors, 1)
-    used = words.any(axis=(0, 1)).nonzero()[0]
-    width = int(used[-1]) // 4 * 4 + 4 if len(used) else 0
-    case = Case(product, "", np.stack(shared), words[:, :, :width], expected, first)
+    first_step = _expected(product, found.dense[:, :b_depth], b[:, :b_depth], factors, 1)
+    used: list[int] = np.flatnonzero(words.max(axis=(0, 1))).tolist()
+    width = used[-1] // 4 * 4 + 4 if used else 0
+    case = Case(product, "", shared, words[:, :, :width], expected, first_step)
     half = product.base_lane if is_half(product.m, ctas, product.weight_stationary, product.sparse) else None
     case.text = tensor_kernel(
-        shared[0].size, width, issue, (_D, case.columns), ctas=ctas, half=half, target=product.target, without=without
+        shared.shape[1], width, issue, (_D, case.columns), ctas=ctas, half=half, target=product.target, without=without
     )
     return case
 
@@ -210,6 +206,26 @@ def _tensor_operands(rng: np.random.Generator, product: Product, a: SparseRows, 
                 column, first = factor_place(count, step, total if is_b else 128)
                 put_factors(words[cta], own[:, step * count : (step + 1) * count], base + column, first, halves)
     return found
+
+
+def _copies(product: Product, words: Words, start: int) -> tuple[list[str], Bytes]:
+    """Instructions that copy the factors, four columns each, and what they copy, which is behind `start` bytes."""
+    issue: list[str] = []
+    images: list[Bytes] = []
+    for column in range(_SFA, _D, 4):
+        own = words[:, :, column : column + 4]
+        if not own.any():
+            continue
+        halves = column >= _SFB and product.ctas == 2 and product.m == 128
+        lanes = np.r_[0:32, 64:96] if halves else np.r_[0:32]
+        shape = "64x128b.warpx2::01_23" if halves else "32x128b.warpx4"
+        parts = [k_major(np.ascontiguousarray(each[lanes]).view(np.uint8), 0) for each in own]
+        fields = parts[0].descriptor(start + sum(image.shape[1] for image in images))
+        issue.append(f"add.s64 %y0, %desc, {fields:#x}; add.u32 %x0, %tm, {column};")
+        issue.append(f"tcgen05.cp.cta_group::{product.ctas}.{shape} [%x0], %y0;")
+        images.append(np.stack([part.data for part in parts]))
+        own[:] = 0
+    return issue, np.concatenate(images, axis=1)
 
 
 def factor_place(count: int, step: int, rows: int) -> tuple[int, int]:

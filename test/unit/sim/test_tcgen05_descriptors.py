@@ -34,14 +34,14 @@ def test_wrong_base_offsets():
         build(Product("f16", "f16", "f16", 64, 16, base_offset=1)).run()
 
 
-_LONG = [
+_DEPTH_96 = [
     Product("mxf4", "e2m1", "e2m1", 128, 64, scales=Scales("block32", 3), steps=4),
     Product("mxf4", "e2m1", "e2m1", 128, 136, scales=Scales("", 3), steps=4),
     Product("mxf4nvf4", "e2m1", "e2m1", 128, 128, scales=Scales("block16", 6, "ue4m3"), steps=3),
     Product("mxf4nvf4", "e2m1", "e2m1", 128, 192, scales=Scales("block16", 6), steps=2),
     Product("mxf4nvf4", "e2m1", "e2m1", 256, 144, scales=Scales("block32", 3), steps=2, ctas=2),
 ]
-_LONG = [replace(product, long=True, target="sm_103a") for product in _LONG]
+_LONG = [replace(product, long=True, target="sm_103a") for product in _DEPTH_96]
 
 
 @pytest.mark.parametrize("product", _LONG, ids=str)

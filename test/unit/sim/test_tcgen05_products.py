@@ -90,6 +90,16 @@ def test_block_scaled_pairs(product: Product, sparse: bool):
     _check(replace(product, a_in_tensor_memory=True), seed=1)
 
 
+@pytest.mark.parametrize("product", [_SCALED[5], *_SCALED_PAIRS[::2], _SCALED_PAIRS[5]], ids=str)
+def test_factors_are_copied(product: Product):
+    """tcgen05.cp and mma are in a pipeline; a pair copies what is in the shared memory of each CTA."""
+    case = build(replace(product, copied=True))
+    assert np.array_equal(case.run(), case.expected)
+    if product.ctas == 2:
+        with pytest.raises(SimError, match="never written"):
+            case.run(case.text.replace("tcgen05.cp.cta_group::2", "//", 1))
+
+
 @pytest.mark.parametrize("ctas", [1, 2])
 def test_disabled_lanes(ctas: int):
     """The second step adds nothing to the rows of D in disabled lanes; words 4 to 7 are of the second CTA."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from tirx.sim import SimError
 
 _COLUMNS = 16
 # Shape and multicast: rows, bytes of each, and the lanes that row r goes to.
-_COPIES = {
+_COPIES: dict[str, tuple[int, int, Callable[[int], list[int]]]] = {
     "128x256b": (128, 32, lambda row: [row]),
     "128x128b": (128, 16, lambda row: [row]),
     "4x256b": (4, 32, lambda row: [32 * row]),
