@@ -154,9 +154,11 @@ class Checker(Monitor):
         self._shared[rank].async_write(offsets, thread, what)
 
     def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+        self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
         self._shared[rank].async_update(offsets, thread, what)
 
     def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
+        self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
         self._shared[rank].deferred_store(offsets, thread, what, updates)
 
     def bulk_completed(self, thread: int) -> Snapshot:
