@@ -104,6 +104,27 @@ _COLLECTING = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("product", "target", "message"),
+    [
+        (Product("i8", "s8", "s8", 128, 16, d="s32"), "sm_103a", "kind::i8 does not exist on sm_103a"),
+        (_COLLECTING[0][0], "sm_90a", "tcgen05 does not exist on sm_90a; supported on sm_100a, sm_100f"),
+        (_COLLECTING[0][0], "sm_100", "tcgen05 does not exist on sm_100; "),
+        (replace(_COLLECTING[3][0], scales=Scales("scale_vec::2X", 2)), "sm_100f", "scale_vec::2X does not exist"),
+        (replace(_COLLECTING[3][0], sparse=True), "sm_100f", "sparse_mxf4 does not exist on sm_100f"),
+        (_COLLECTING[0][0], "sm_101a", ""),
+        (_COLLECTING[3][0], "sm_103f", ""),
+    ],
+)
+def test_targets(product: Product, target: str, message: str):
+    case = build(replace(product, target=target))
+    if not message:
+        assert np.array_equal(case.run(), case.expected)
+        return
+    with pytest.raises(SimError, match=message):
+        case.run()
+
+
 def _sequence(text: str, *usages: str) -> str:
     """The product of `text` again and again, each added to those before, with these modifiers ("" for none)."""
     first = next(line for line in text.splitlines() if line.startswith("tcgen05.mma"))

@@ -11,7 +11,7 @@ from tirx.sim.core.types import B32, B64, U16, U32, Mask
 from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.mbarriers import use
 from tirx.sim.isa.registry import instruction
-from tirx.sim.isa.tcgen05_common import cta_group, thread_of, value_of, warp_wide
+from tirx.sim.isa.tcgen05_common import cta_group, need_feature, thread_of, value_of, warp_wide
 from tirx.sim.isa.tcgen05_mma import decode_mma
 from tirx.sim.isa.tcgen05_transfers import decode_copy, decode_load, decode_shift, decode_store, decode_wait
 from tirx.sim.memory import spaces
@@ -21,6 +21,7 @@ from tirx.sim.program.code import Step
 
 @instruction("tcgen05")
 def _tcgen05(decoder: Decoder) -> Step:
+    need_feature(decoder, "tcgen05")
     operation = decoder.modifiers.pop(0) if decoder.modifiers else ""
     found = _DECODERS.get(operation)
     if found is None:

@@ -35,8 +35,12 @@ def thread_of(strand: Strand, lane: int) -> int:
     return int(strand.lanes[lane]) + strand.cta.first_thread
 
 
+# Names that targets had before PTX 9.0.
+_RENAMED = {"sm_101a": "sm_110a", "sm_101f": "sm_110f"}
+
+
 def need_feature(decoder: Decoder, feature: str) -> None:
     """SimError unless the module's target has `feature` of `tirx.ptx.features`."""
     target, supported = decoder.symbols.target, supporting_targets(feature)
-    if target not in supported:
+    if _RENAMED.get(target, target) not in supported:
         raise decoder.error(f"{feature} does not exist on {target or 'no target'}; supported on {', '.join(supported)}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tirx.ptx.features import FEATURES
 from tirx.sim.core.strand import Strand
 from tirx.sim.core.types import B64, PRED, U32, Mask
 from tirx.sim.isa.decoder import Decoder, single
-from tirx.sim.isa.tcgen05_common import cta_group, thread_of, value_of
+from tirx.sim.isa.tcgen05_common import cta_group, need_feature, thread_of, value_of
 from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address, Name, Operand, Vector
 from tirx.sim.tensor.collectors import OPERATIONS
@@ -15,6 +16,7 @@ from tirx.sim.tensor.scale_factors import BLOCKS
 
 _SCALED_KINDS = ("f16", "tf32")  # kinds with scale-input-d
 _MAX_SCALE = 15
+_FOUR_BIT_KINDS = ("mxf4", "mxf4nvf4")
 # Which buffers a collector may be of: without and with .ws. The first is discarded if there is no modifier.
 _BUFFERS = {False: ("a",), True: ("b0", "b1", "b2", "b3")}
 _NOT_WITH_SHIFT = ("use", "fill")
@@ -44,6 +46,8 @@ def decode_mma(decoder: Decoder, operation: str) -> Step:
     enable = decoder.source(rest[0], PRED)
     mask_source = decoder.source(rest[1], B64) if len(rest) == 2 and form.weight_stationary else None
     scale = decoder.constant(rest[1]) if len(rest) == 2 and not form.weight_stationary else None
+    if scale is not None:
+        need_feature(decoder, "tcgen05.scale_input_d")
     if scale is not None and (form.kind not in _SCALED_KINDS or not 0 <= scale <= _MAX_SCALE):
         raise decoder.error(f"expected scale-input-d from 0 to {_MAX_SCALE} with kind f16 or tf32, found {scale}")
 
@@ -77,13 +81,15 @@ def _form(decoder: Decoder) -> MmaForm:
     kind = decoder.need(*(f"kind::{name}" for name in KINDS))[len("kind::") :]
     if weight_stationary and (kind in BLOCKS or pair):
         raise decoder.error(f"there is no tcgen05.mma.ws of {'cta_group::2' if pair else f'kind::{kind}'}")
-    block = _block(decoder, kind) if kind in BLOCKS else 0
+    size, block = _block(decoder, kind) if kind in BLOCKS else (None, 0)
     ashift = not weight_stationary and not block and decoder.flag("ashift")
     buffers = _BUFFERS[weight_stationary]
     collector = decoder.take(*(f"collector::{buffer}::{name}" for buffer in buffers for name in OPERATIONS))
     _, buffer, usage = collector.split("::") if collector else ("", buffers[0], "discard")
     if ashift and usage in _NOT_WITH_SHIFT:
         raise decoder.error(f".ashift cannot be combined with .collector::a::{usage}")
+    for feature in _features(kind, sparse, size):
+        need_feature(decoder, feature)
     return MmaForm(kind, weight_stationary, sparse, pair, block, ashift, buffer, usage)
 
 
@@ -102,11 +108,17 @@ def _disabled_lanes(decoder: Decoder, form: MmaForm, rest: list[Operand]) -> lis
     return [decoder.source(item, U32) for item in first.items]
 
 
-def _block(decoder: Decoder, kind: str) -> int:
-    """How many elements share a scale factor."""
+def _features(kind: str, sparse: bool, size: str | None) -> list[str]:
+    """The rows of `tirx.ptx.features` that a form needs."""
+    asked = [f"tcgen05.kind::{kind}", f"tcgen05.kind::{kind}.{size}", f"tcgen05.{size}"]
+    return [name for name in asked if name in FEATURES] + ["tcgen05.sparse_mxf4"] * (sparse and kind in _FOUR_BIT_KINDS)
+
+
+def _block(decoder: Decoder, kind: str) -> tuple[str | None, int]:
+    """The vector size as it is written, and how many elements share a scale factor."""
     decoder.need("block_scale")
     blocks = BLOCKS[kind]
     size = decoder.take(*(name for name in blocks if name is not None))
     if size not in blocks:
         raise decoder.error(f"kind::{kind} must say how many elements share a scale factor: .block16 or .block32")
-    return blocks[size]
+    return size, blocks[size]

@@ -88,7 +88,7 @@ class InstructionDescriptor:
 
 
 def decode_instruction_descriptor(
-    bits: int, kind_name: str, weight_stationary: bool, sparse: bool, pair: bool, target: str
+    bits: int, kind_name: str, weight_stationary: bool, sparse: bool, pair: bool, target: str = ""
 ) -> InstructionDescriptor:
     """
     The fields of a 32-bit descriptor for an instruction that is `sparse` and of a `pair` if its opcode says so.
