@@ -58,6 +58,11 @@ def test_long_k_in_tensor_memory():
     assert np.array_equal(case.run(), case.expected)
 
 
+def test_long_k_names_its_blocks():
+    with pytest.raises(SimError, match="expected .block16 or .block32 with K = 96, found .scale_vec"):
+        build(replace(_LONG[0], scales=Scales("scale_vec::2X", 3), steps=1)).run()
+
+
 def test_long_k_is_dense():
     with pytest.raises(SimError, match="K = 96 is for dense 4-bit kinds"):
         build(replace(_LONG[0], sparse=True, steps=1)).run()

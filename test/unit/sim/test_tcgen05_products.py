@@ -100,6 +100,19 @@ def test_factors_are_copied(product: Product):
             case.run(case.text.replace("tcgen05.cp.cta_group::2", "//", 1))
 
 
+def test_ids_in_addresses_of_factors():
+    """Bits 30-31 of the address may say what the descriptor says."""
+    case = build(_SCALED[0])
+    both = "add.u32 %x3, %tm, 48; add.u32 %x4, %tm, 96;"
+    assert case.text.count(both) == 4
+    parts = case.text.split(both)
+    ids = [f"add.u32 %x3, %tm, {48 | step << 30:#x}; add.u32 %x4, %tm, {96 | step << 30:#x};" for step in range(4)]
+    text = "".join(part + following for part, following in zip(parts, [*ids, ""], strict=True))
+    assert np.array_equal(case.run(text), case.expected)
+    with pytest.raises(SimError, match="bits 30-31 of the address name byte 1, the descriptor byte 2"):
+        case.run(text.replace(f"{48 | 2 << 30:#x}", f"{48 | 1 << 30:#x}"))
+
+
 @pytest.mark.parametrize("ctas", [1, 2])
 def test_disabled_lanes(ctas: int):
     """The second step adds nothing to the rows of D in disabled lanes; words 4 to 7 are of the second CTA."""

@@ -88,9 +88,10 @@ def _form(decoder: Decoder) -> MmaForm:
     _, buffer, usage = collector.split("::") if collector else ("", buffers[0], "discard")
     if ashift and usage in _NOT_WITH_SHIFT:
         raise decoder.error(f".ashift cannot be combined with .collector::a::{usage}")
+    counted = size is not None and size.startswith("scale_vec")
     for feature in _features(kind, sparse, size):
         need_feature(decoder, feature)
-    return MmaForm(kind, weight_stationary, sparse, pair, block, ashift, buffer, usage)
+    return MmaForm(kind, weight_stationary, sparse, pair, block, counted, ashift, buffer, usage)
 
 
 def _disabled_lanes(decoder: Decoder, form: MmaForm, rest: list[Operand]) -> list[Source]:

@@ -28,7 +28,8 @@ class MmaForm:
     What the opcode says.
 
     `pair` is cta_group::2: every address is of both CTAs. `block`: elements of a dense A that share a scale factor, 0
-    if the kind has none. `collector` is the buffer that `usage` is about.
+    if the kind has none; `counted` if it is written as the number of factors. `collector` is the buffer that `usage` is
+    about.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class MmaForm:
     sparse: bool
     pair: bool
     block: int
+    counted: bool
     ashift: bool
     collector: str
     usage: str
@@ -187,9 +189,11 @@ def _scale(
     """Multiplies A and B, in place, by their factors: of A each CTA has those of its rows, of B all of them."""
     assert fields.scale is not None, "the descriptor is of a block-scaled kind"
     assert operands.scale_factors is not None, "the instruction is block-scaled"
+    what = form.name
+    if form.counted and fields.depth != fields.kind.depth:
+        raise SimError(f"{what}: expected .block16 or .block32 with K = {fields.depth}, found .scale_vec")
     count = fields.depth // form.block
     halves = (1, path.groups)
-    what = form.name
     found: list[list[Array]] = []
     for address, first, half, rows, name in zip(
         operands.scale_factors, fields.scale_ids, halves, (path.rows, fields.n), "AB", strict=True

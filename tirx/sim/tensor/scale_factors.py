@@ -16,6 +16,8 @@ from tirx.sim.tensor.operands import read_tensor
 _GROUP = 32  # lanes that hold all factors; every group of 32 holds the same
 _GROUPS = LANES // _GROUP
 _WORD = 4
+# The two bits above the lane of an address have no meaning; CUTLASS has there what it copies to the descriptor.
+_LANE_MASK = 0x3FFF
 
 # Elements of a dense A along K that share a factor, for every kind and vector size; None is the default. With a sparse
 # A it is twice as many: the number of factors is the same.
@@ -58,8 +60,11 @@ class ScaleFactors:
             )
         if self.first not in _STARTS[self.count]:
             raise SimError(f"{what}: {self.count} factors cannot start at byte {self.first} of a word")
-        if self.address >> 16:
-            raise SimError(f"{what}: expected lane 0, found lane {self.address >> 16}")
+        lane, upper = self.address >> 16 & _LANE_MASK, self.address >> 30
+        if lane:
+            raise SimError(f"{what}: expected lane 0, found lane {lane}")
+        if upper not in (0, self.first):
+            raise SimError(f"{what}: bits 30-31 of the address name byte {upper}, the descriptor byte {self.first}")
 
     def read(self, cta: Cta, thread: int, rows: int, what: str) -> Array:
         """The factors of `rows` rows as float64 (rows, count), from the tensor memory of a CTA."""
