@@ -56,6 +56,8 @@ class Cta:
         self.registers = RegisterFile(program.register_counts, count)
         self.register_states = np.ones((len(program.watched), count), np.uint8)
         self.register_states[np.array(program.initially_undefined, np.bool_)] = 0
+        # Watched registers that were not accessed since the last wgmma.fence.
+        self.register_fenced = np.zeros((len(program.watched), count), np.bool_)
         self.carry: Mask = np.zeros(count, np.bool_)  # CC.CF of every thread
         self.shared_window = np.uint64(rank << RANK_SHIFT)
         self.shared = Segment(np.zeros(-(-program.shared_end // 16) * 16, np.uint8), "shared memory")

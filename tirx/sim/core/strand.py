@@ -33,6 +33,7 @@ class RegisterState(enum.IntEnum):
     DEFINED = 1
     PENDING = 2  # a tcgen05.ld will write it
     ACCUMULATING = 3  # a wgmma.mma_async will write it
+    SUPPLYING = 4  # a wgmma.mma_async will read it
 
 
 @dataclass(slots=True)
@@ -73,7 +74,8 @@ class Strand:
     """
 
     __slots__ = (
-        "cta", "first", "last", "banks", "states", "lanes", "pc", "mask", "frames", "wait", "timed_out", "refused",
+        "cta", "first", "last", "banks", "states", "fenced", "lanes", "pc", "mask", "frames", "wait", "timed_out",
+        "refused",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
@@ -82,6 +84,7 @@ class Strand:
         self.last = last
         self.banks: tuple[Array, ...] = cta.registers.views(first, last)
         self.states = cta.register_states[:, first:last]
+        self.fenced = cta.register_fenced[:, first:last]
         self.lanes: Array = cta.lanes[first:last]
         self.pc = pc
         self.mask = mask

@@ -19,7 +19,7 @@ from tirx.sim.program.symbols import Place, Symbols
 from tirx.sim.reader.syntax import Address, Immediate, Instruction, Name, Negated, Operand, Pair, Vector
 
 _DEFINED, _PENDING = np.uint8(RegisterState.DEFINED), np.uint8(RegisterState.PENDING)
-_ACCUMULATING = np.uint8(RegisterState.ACCUMULATING)
+_ACCUMULATING, _SUPPLYING = np.uint8(RegisterState.ACCUMULATING), np.uint8(RegisterState.SUPPLYING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,55 @@ class AddressSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulator:
-    """A register of wgmma.mma_async."""
+class Fragment:
+    """A register of A of wgmma.mma_async."""
 
     register: Register
 
     def read(self, strand: Strand, mask: Mask) -> Array:
         """The value, as uint32."""
-        state = self.register.state
-        if state >= 0 and (strand.states[state][mask] == RegisterState.UNDEFINED).any():
-            raise SimError(f"register {self.register.name} is read but was never written")
-        return strand.banks[B32.bank][self.register.row]
+        return _asynchronous_value(self.register, strand, mask)
+
+    def check(self, strand: Strand, mask: Mask) -> None:
+        """SimError if it was accessed since the last wgmma.fence."""
+        _check_fenced(self.register, strand, mask)
+
+    def supplies(self, strand: Strand, mask: Mask) -> None:
+        """An instruction that was issued reads it."""
+        if self.register.state >= 0:
+            strand.states[self.register.state][mask] = _SUPPLYING
+
+
+def _asynchronous_value(register: Register, strand: Strand, mask: Mask) -> Array:
+    """The value that an instruction reads on its own: that is no access of the thread."""
+    state = register.state
+    if state >= 0 and (strand.states[state][mask] == RegisterState.UNDEFINED).any():
+        raise SimError(f"register {register.name} is read but was never written")
+    return strand.banks[B32.bank][register.row]
+
+
+def _check_fenced(register: Register, strand: Strand, mask: Mask) -> None:
+    if register.state < 0 or strand.fenced[register.state][mask].all():
+        return
+    raise SimError(
+        f"register {register.name} is accessed by wgmma.mma_async, but no wgmma.fence follows what the thread did with "
+        "it before (or there was none)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A register of wgmma.mma_async."""
+
+    register: Register
+
+    def check(self, strand: Strand, mask: Mask) -> None:
+        """SimError if it was accessed since the last wgmma.fence."""
+        _check_fenced(self.register, strand, mask)
+
+    def read(self, strand: Strand, mask: Mask) -> Array:
+        """The value, as uint32."""
+        return _asynchronous_value(self.register, strand, mask)
 
     def write(self, strand: Strand, mask: Mask, values: Array) -> None:
         np.copyto(strand.banks[B32.bank][self.register.row], values, where=mask)
@@ -55,7 +93,7 @@ class Decoder:
 
     Modifiers are taken one by one, so that at the end (`finish`) whatever is left is unknown and an error. Types are
     the last modifiers (`type`). `uses` and `definitions` list the registers that were asked for, `pending` those
-    that an asynchronous load writes.
+    that an asynchronous instruction writes (or reads), `fragments` those of wgmma.mma_async.
     """
 
     def __init__(self, symbols: Symbols, instruction: Instruction):
@@ -68,6 +106,7 @@ class Decoder:
         self.uses: list[Register] = []
         self.definitions: list[Register] = []
         self.pending: list[Register] = []
+        self.fragments: list[Register] = []
 
     # Errors
 
@@ -208,18 +247,21 @@ class Decoder:
 
     def _watched_source(self, register: Register, value_type: PtxType, bank: int) -> Source:
         row, state, name = register.row, register.state, register.name
-        narrow = register.type.bits != value_type.bits
+        narrow, is_fragment = register.type.bits != value_type.bits, register.is_fragment
         unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
 
         def watched(strand: Strand, mask: Mask) -> Array:
             states = strand.states[state]
             if (states[mask] != _DEFINED).any():
-                bad = mask & (states != _DEFINED)
+                bad = mask & (states != _DEFINED) & (states != _SUPPLYING)
                 if (states[bad] == _PENDING).any():
                     raise SimError(f"register {name} is read before tcgen05.wait::ld", where=strand.describe(bad))
                 if (states[bad] == _ACCUMULATING).any():
                     raise SimError(f"register {name} is read before wgmma.wait_group", where=strand.describe(bad))
-                raise SimError(f"register {name} is read but was never written", where=strand.describe(bad))
+                if bad.any():
+                    raise SimError(f"register {name} is read but was never written", where=strand.describe(bad))
+            if is_fragment:
+                strand.fenced[state][mask] = False
             values = strand.banks[bank][row]
             return values.astype(unsigned).view(dtype) if narrow else values
 
@@ -333,6 +375,7 @@ class Decoder:
 
     def _watched_destination(self, written: Destination, register: Register, pending: bool) -> Destination:
         state, name, after = register.state, register.name, _PENDING if pending else _DEFINED
+        is_fragment = register.is_fragment
 
         def watched(strand: Strand, mask: Mask, values: Array) -> None:
             states = strand.states[state]
@@ -340,6 +383,10 @@ class Decoder:
                 raise SimError(f"register {name} is written while a tcgen05.ld to it is not waited for")
             if (states[mask] == _ACCUMULATING).any():
                 raise SimError(f"register {name} is written while a wgmma.mma_async to it is not waited for")
+            if (states[mask] == _SUPPLYING).any():
+                raise SimError(f"register {name} is written while a wgmma.mma_async that reads it is not waited for")
+            if is_fragment:
+                strand.fenced[state][mask] = False
             states[mask] = after
             written(strand, mask, values)
 
@@ -354,7 +401,19 @@ class Decoder:
         self.uses.append(register)
         self.definitions.append(register)
         self.pending.append(register)
+        self.fragments.append(register)
         return Accumulator(register)
+
+    def fragment(self, which: int | Operand) -> Fragment:
+        """A register of 32 bits that wgmma.mma_async reads some time from now."""
+        operand = self.operand(which)
+        register = self.register(operand.name) if isinstance(operand, Name) else None
+        if register is None or register.type.bits != 32:
+            raise self.error("expected a register of 32 bits")
+        self.uses.append(register)
+        self.pending.append(register)
+        self.fragments.append(register)
+        return Fragment(register)
 
     # Addresses
 

@@ -69,7 +69,7 @@ def _mma(decoder: Decoder) -> Step:
     write = writer(decoder, d.elements, form.types[0])
     count = 4 if form.is_quads else 1
     chained = form.is_quads or form.types[1] == "f64"
-    multiply = _CHAINED[form.types[1]] if chained else _multiply_and_add(binary)
+    multiply = _CHAINED[form.types[1]] if chained else multiply_and_add(binary)
 
     def step(strand: Strand, mask: Mask) -> None:
         strand.cta.require_converged(strand, mask, "mma.sync")
@@ -88,10 +88,11 @@ def _mma(decoder: Decoder) -> Step:
 
 
 # A (warps, count, M, K), B (warps, count, N, K) and C (warps, count, M, N) to D.
-_Multiply: TypeAlias = Callable[[Array, Array, Array], Array]
+Multiply: TypeAlias = Callable[[Array, Array, Array], Array]
 
 
-def _multiply_and_add(binary: str | None) -> _Multiply:
+def multiply_and_add(binary: str | None) -> Multiply:
+    """a times the transpose of b, plus c; `binary`: the operation that is the product of single bits."""
     if binary != "xor":
         return lambda a, b, c: product(a, b) + c
     # The number of positions where the bits differ: ones of both, less twice the common ones.
@@ -124,7 +125,7 @@ def _chained_f64(a: Array, b: Array, c: Array) -> Array:
 # f64 adds the products to C one after another, each fused. The four products of f16 m8n8k4 are emulated from sm_80 on:
 # such a chain in f32 that begins with zero, then C. An H100 gives the same bits. Others are added exactly here and
 # rounded once.
-_CHAINED: dict[str, _Multiply] = {"f16": _chained_f32, "f64": _chained_f64}
+_CHAINED: dict[str, Multiply] = {"f16": _chained_f32, "f64": _chained_f64}
 
 
 # The elements of an operand, as float64 (elements, warps, 32).

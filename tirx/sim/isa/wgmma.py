@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tirx.sim.core.strand import WARP, Outcome, RegisterState, Strand
-from tirx.sim.core.types import B64, PRED, Array, Mask
+from tirx.sim.core.types import B32, B64, PRED, Array, Mask
 from tirx.sim.errors import SimError
-from tirx.sim.isa.decoder import Accumulator, Decoder, uniform
+from tirx.sim.isa.decoder import Decoder, Fragment, uniform
 from tirx.sim.isa.fragments import from_matrices, matrix_fragment, to_matrices, wide_accumulator
-from tirx.sim.isa.mma_sync import elements_of, reader, registers_of
+from tirx.sim.isa.mma_sync import elements_of, registers_of
 from tirx.sim.isa.registry import instruction
+from tirx.sim.isa.sparse import read_selector
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.products import product
 from tirx.sim.program.code import Step
@@ -34,10 +35,10 @@ _MAX_PENDING = 7
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """K of an instruction and bytes of an element; types of D; whether A and B may be negated, and transposed."""
+    """K of a dense instruction and bits of an element; types of D; whether A and B may be negated, and transposed."""
 
     depth: int
-    size: int
+    bits: int
     results: tuple[str, ...]
     negates: bool
     transposes: bool
@@ -45,11 +46,12 @@ class _Kind:
 
 # Types of A and B.
 _KINDS: dict[tuple[str, str], _Kind] = {
-    ("f16", "f16"): _Kind(16, 2, ("f16", "f32"), True, True),
-    ("bf16", "bf16"): _Kind(16, 2, ("f32",), True, True),
-    ("tf32", "tf32"): _Kind(8, 4, ("f32",), True, False),
-    **{(a, b): _Kind(32, 1, ("f16", "f32"), True, False) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
-    **{(a, b): _Kind(32, 1, ("s32",), False, False) for a in ("s8", "u8") for b in ("s8", "u8")},
+    ("f16", "f16"): _Kind(16, 16, ("f16", "f32"), True, True),
+    ("bf16", "bf16"): _Kind(16, 16, ("f32",), True, True),
+    ("tf32", "tf32"): _Kind(8, 32, ("f32",), True, False),
+    **{(a, b): _Kind(32, 8, ("f16", "f32"), True, False) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
+    **{(a, b): _Kind(32, 8, ("s32",), False, False) for a in ("s8", "u8") for b in ("s8", "u8")},
+    ("b1", "b1"): _Kind(256, 1, ("s32",), False, False),
 }
 
 
@@ -62,9 +64,14 @@ def _wgmma(decoder: Decoder) -> Step:
 
 
 def _fence(decoder: Decoder) -> Step:
-    """Instructions run in order here, so that registers need no fence."""
+    """What the threads have done with registers of fragments is ordered before what follows."""
     decoder.finish(0)
-    return lambda strand, mask: strand.cta.require_converged(strand, mask, "wgmma.fence")
+
+    def step(strand: Strand, mask: Mask) -> None:
+        strand.cta.require_converged(strand, mask, "wgmma.fence")
+        strand.fenced[:] = True
+
+    return step
 
 
 def _commit(decoder: Decoder) -> Step:
@@ -104,6 +111,12 @@ class _Form:
     result: str
     types: tuple[str, str]
     saturate: bool
+    sparse: bool
+
+    @property
+    def depth(self) -> int:
+        """K of B, and of A with its zeros."""
+        return self.kind.depth * (2 if self.sparse else 1)
 
     @property
     def elements(self) -> int:
@@ -112,18 +125,29 @@ class _Form:
 
 
 def _form(decoder: Decoder) -> _Form:
+    sparse = decoder.flag("sp")
     shape = next((each for each in decoder.modifiers if re.fullmatch(r"m64n\d+k\d+", each)), None)
     if shape is None:
         raise decoder.error("expected a shape .m64nNkK")
     decoder.modifiers.remove(shape)
     saturate = decoder.flag("satfinite")
+    binary = decoder.modifiers[-2:] == ["and", "popc"]
+    if binary:
+        del decoder.modifiers[-2:]
     if len(decoder.modifiers) != 3:
         raise decoder.error("expected the types of D, A and B")
     result, a, b = decoder.modifiers
     decoder.modifiers.clear()
     n, depth = (int(number) for number in re.findall(r"\d+", shape)[1:])
     kind = _KINDS.get((a, b))
-    if kind is None or result not in kind.results or depth != kind.depth:
+    if binary != (a == "b1"):
+        raise decoder.error("expected .and.popc with .b1, and only with it")
+    if (
+        kind is None
+        or result not in kind.results
+        or depth != kind.depth * (2 if sparse else 1)
+        or binary > (not sparse)
+    ):
         raise decoder.error(f"wgmma .{shape}.{result}.{a}.{b} does not exist or is not simulated")
     # Integers: 8, 16, 24, 32, then in steps of 16.
     step = 16 if result == "s32" and n > 32 else 8
@@ -131,7 +155,7 @@ def _form(decoder: Decoder) -> _Form:
         raise decoder.error(f"expected N from 8 to {_MAX_N} in steps of {step}, found {n}")
     if saturate and result != "s32":
         raise decoder.error("expected .satfinite with integers only")
-    return _Form(n, kind, result, (a, b), saturate)
+    return _Form(n, kind, result, (a, b), saturate, sparse)
 
 
 def _sign(decoder: Decoder, index: int) -> float:
@@ -149,21 +173,30 @@ def _transposed(decoder: Decoder, index: int) -> bool:
 
 
 def _mma(decoder: Decoder) -> Step:
-    """d, a descriptor or registers, b descriptor, scale-d [, scale-a, scale-b [, transpose-a, transpose-b]]"""
+    """
+    d, a descriptor or registers, b descriptor [, metadata, selector], scale-d [, scale-a, scale-b
+    [, transpose-a, transpose-b]]
+    """
     form = _form(decoder)
     kind = form.kind
     in_registers = len(decoder.operands) > 1 and isinstance(decoder.operands[1], Vector)
     transposes = kind.transposes * (1 if in_registers else 2)
-    decoder.finish(4 + 2 * kind.negates + transposes)
+    after = 3 + 2 * form.sparse
+    decoder.finish(after + 1 + 2 * kind.negates + transposes)
     items = decoder.vector(0, form.elements // (2 if form.result == "f16" else 1))
     accumulators = [decoder.accumulator(item) for item in items]
-    scale = decoder.source(3, PRED)
-    sign = _sign(decoder, 4) * _sign(decoder, 5) if kind.negates else 1.0
-    transpose_a = kind.transposes and not in_registers and _transposed(decoder, 6)
-    transpose_b = kind.transposes and _transposed(decoder, 6 if in_registers else 7)
-    fragment_a = matrix_fragment("a", _ROWS, kind.depth, 8 * kind.size)
+    scale = decoder.source(after, PRED)
+    sign = _sign(decoder, after + 1) * _sign(decoder, after + 2) if kind.negates else 1.0
+    transpose_a = kind.transposes and not in_registers and _transposed(decoder, after + 3)
+    transpose_b = kind.transposes and _transposed(decoder, after + (3 if in_registers else 4))
+    fragment_a = matrix_fragment("a", _ROWS, kind.depth, kind.bits)
     fragment_d = wide_accumulator(form.n)
-    read_a = reader(decoder, 1, fragment_a.elements, form.types[0]) if in_registers else None
+    supplied: list[Fragment] = []
+    if in_registers:
+        count = fragment_a.elements * kind.bits // 32
+        supplied = [decoder.fragment(item) for item in decoder.vector(1, count)]
+    metadata = read_selector(decoder, 4, form.types[0], form.depth, True) if form.sparse else None
+    words_of = decoder.source(3, B32) if form.sparse else None
     a_source = None if in_registers else decoder.source(1, B64)
     b_source = decoder.source(2, B64)
 
@@ -176,20 +209,29 @@ def _mma(decoder: Decoder) -> Step:
             _WARPGROUP * WARP
         ):
             raise SimError("wgmma needs warpgroups of 128 threads; the last of the block is smaller")
+        if cta.launch.checks:
+            for each in (*accumulators, *supplied):
+                each.check(strand, mask)
         first = strand.warp % _WARPGROUP * _ROWS
         rows = first + np.arange(strand.warps * _ROWS)
-        if read_a is None:
-            assert a_source is not None
+        if a_source is not None:
             a_bits = uniform(a_source(strand, mask), mask, "the descriptor of A")
-            cta.launch.observed.moved("shared", "read", len(rows) * kind.depth * kind.size)
-            left = _operand(strand, a_bits, rows, kind, form.types[0], transpose_a, "wgmma A")
+            cta.launch.observed.moved("shared", "read", len(rows) * kind.depth * kind.bits // 8)
+            left = _operand(strand, a_bits, rows, kind.depth, kind.bits, form.types[0], transpose_a, "wgmma A")
         else:
-            left = to_matrices(fragment_a, read_a(strand, mask), 1, _ROWS, kind.depth).reshape(-1, kind.depth)
+            words = np.stack([each.read(strand, mask) for each in supplied])
+            own = elements_of(words, form.types[0]).reshape(fragment_a.elements, -1, WARP)
+            left = to_matrices(fragment_a, own, 1, _ROWS, kind.depth).reshape(-1, kind.depth)
+        if metadata is not None and words_of is not None:
+            codes = words_of(strand, mask).reshape(-1, WARP)
+            left = metadata.expand(left.reshape(strand.warps, _ROWS, -1), codes).reshape(-1, form.depth)
         b_bits = uniform(b_source(strand, mask), mask, "the descriptor of B")
         # B is read once for all four warps.
-        bytes_of_b = form.n * kind.depth * kind.size
+        bytes_of_b = form.n * form.depth * kind.bits // 8
         cta.launch.observed.moved("shared", "read", bytes_of_b * strand.warps // _WARPGROUP)
-        right = _operand(strand, b_bits, np.arange(form.n), kind, form.types[1], transpose_b, "wgmma B")
+        right = _operand(
+            strand, b_bits, np.arange(form.n), form.depth, kind.bits, form.types[1], transpose_b, "wgmma B"
+        )
         cta.launch.observed.multiplied(left, right)
         # Sums start at +0: they are never -0.
         total = (product(sign * left, right) + 0.0).reshape(strand.warps, 1, _ROWS, form.n)
@@ -198,31 +240,38 @@ def _mma(decoder: Decoder) -> Step:
             old = elements_of(words, form.result).reshape(form.elements, -1, WARP)
             total = total + to_matrices(fragment_d, old, 1, _ROWS, form.n)
         values = from_matrices(fragment_d, total).reshape(form.elements, -1)
+        for each in supplied:
+            each.supplies(strand, mask)
         for each, word in zip(accumulators, registers_of(values, form.result, form.saturate), strict=True):
             each.write(strand, mask, word)
-        _issued(strand, accumulators)
+        _issued(strand, [each.register.state for each in (*accumulators, *supplied)])
         return None
 
     return step
 
 
-def _operand(strand: Strand, bits: int, rows: Array, kind: _Kind, element: str, transposed: bool, what: str) -> Array:
-    """Rows of an operand in shared memory, as float64 (rows, K)."""
+def _operand(
+    strand: Strand, bits: int, rows: Array, depth: int, width: int, element: str, transposed: bool, what: str
+) -> Array:
+    """Rows of an operand in shared memory of `depth` elements of `width` bits, as float64 (rows, K)."""
     cta = strand.cta
     descriptor = SharedDescriptor.of_wgmma(bits, what)
     if transposed:
-        addresses = descriptor.mn_major(rows, kind.depth, kind.size)
+        addresses = descriptor.mn_major(rows, depth, width // 8)
     else:
-        addresses = descriptor.k_major(rows, kind.depth * kind.size)
+        addresses = descriptor.k_major(rows, depth * width // 8)
     flat = addresses.reshape(-1)
     cta.check_shared(flat, 1, what)
     for warp in range(strand.warp, strand.warp + strand.warps):
         cta.monitor.warpgroup_read(cta.rank, flat, cta.first_thread + warp * WARP, what)
-    return decode_elements(cta.shared.data[addresses].reshape(len(rows), -1), element)
+    raw = cta.shared.data[addresses].reshape(len(rows), -1)
+    if element == "b1":
+        return np.unpackbits(raw, axis=1, bitorder="little").astype(np.float64)
+    return decode_elements(raw, element)
 
 
-def _issued(strand: Strand, accumulators: list[Accumulator]) -> None:
-    registers = frozenset(each.register.state for each in accumulators if each.register.state >= 0)
+def _issued(strand: Strand, states: list[int]) -> None:
+    registers = frozenset(state for state in states if state >= 0)
     for warp in range(strand.warp, strand.warp + strand.warps):
         strand.cta.warpgroup_products[warp].issued(registers, strand.cta.monitor.mark())
 

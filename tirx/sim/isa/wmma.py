@@ -14,13 +14,13 @@ import numpy as np
 
 from tirx.sim.core.strand import WARP, Strand
 from tirx.sim.core.types import B32, F64, TYPES, U32, Array, Mask, PtxType
+from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.fragments import Fragment, from_matrices, to_matrices
-from tirx.sim.isa.mma_sync import Reader, Writer, reader, writer
+from tirx.sim.isa.mma_sync import Reader, Writer, multiply_and_add, reader, writer
 from tirx.sim.isa.ordering import HINTS
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
-from tirx.sim.numerics.products import product
 from tirx.sim.program.code import Source, Step
 
 _SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared"}
@@ -32,7 +32,10 @@ _SHAPES = {
     "m8n32k16": ("f16", "bf16", "s8", "u8"),
     "m16n16k8": ("tf32",),
     "m8n8k4": ("f64",),
+    "m8n8k32": ("s4", "u4"),
+    "m8n8k128": ("b1",),
 }
+_PACKED = ("m8n8k32", "m8n8k128")  # of elements of less than a byte
 _MEMORY_TYPES = {
     "f16": "u16",
     "bf16": "u16",
@@ -42,8 +45,18 @@ _MEMORY_TYPES = {
     "f32": "u32",
     "s32": "u32",
     "f64": "f64",
+    "s4": "u32",
+    "u4": "u32",
+    "b1": "u32",
 }
-_BITS = {"f16": 16, "bf16": 16, "s8": 8, "u8": 8, "tf32": 32, "f32": 32, "s32": 32, "f64": 64}
+_BITS = {
+    **dict.fromkeys(("f16", "bf16"), 16),
+    **dict.fromkeys(("s8", "u8"), 8),
+    **dict.fromkeys(("s4", "u4"), 4),
+    **dict.fromkeys(("tf32", "f32", "s32"), 32),
+    "b1": 1,
+    "f64": 64,
+}
 _F16_REGISTERS = 8  # of A and B, whatever their shape
 _ROUNDINGS = ("rn", "rz", "rm", "rp")
 
@@ -62,8 +75,15 @@ class _Matrix:
         """Elements of a lane."""
         return self.rows * self.columns // WARP
 
+    @property
+    def is_packed(self) -> bool:
+        return _BITS[self.element] < 8
+
     def fragment(self) -> Fragment:
-        linear = np.arange(self.slots)[:, None] * WARP + np.arange(WARP)[None, :]
+        if self.is_packed:  # words of consecutive elements
+            linear = np.arange(self.slots)[:, None] + self.slots * np.arange(WARP)[None, :]
+        else:
+            linear = np.arange(self.slots)[:, None] * WARP + np.arange(WARP)[None, :]
         return Fragment(linear // self.columns, linear % self.columns, np.zeros_like(linear))
 
 
@@ -93,8 +113,11 @@ def _wmma(decoder: Decoder) -> Step:
     matrix = _matrix(shape, operand, element)
     stride = decoder.source(2, U32) if len(decoder.operands) == 3 else None
     offsets = _Offsets(matrix, layout == ("row" if operand != "b" else "col"), stride)
+    if matrix.is_packed and not offsets.by_rows:
+        raise decoder.error(f"expected .{'row' if operand == 'a' else 'col'} for .{element}")
     if action == "load":
-        return _load(decoder, matrix, offsets, space)
+        load = _load_words if matrix.is_packed else _load
+        return load(decoder, matrix, offsets, space)
     return _store(decoder, matrix, offsets, space)
 
 
@@ -140,6 +163,24 @@ def _load(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> S
     return step
 
 
+def _load_words(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> Step:
+    """Elements of less than a byte: a word for each lane."""
+    put = decoder.destination(decoder.vector(0, 1)[0], B32)
+    found = decoder.address(1)
+    space, addresses = found.space or space, found.values
+    bits = _BITS[matrix.element]
+
+    def step(strand: Strand, mask: Mask) -> None:
+        strand.cta.require_converged(strand, mask, "wmma.load")
+        first = offsets.of(strand, mask)[0] * bits
+        if (first % 32).any():
+            raise SimError(f"expected a stride that is a multiple of {32 // bits} elements of .{matrix.element}")
+        at = addresses(strand, mask) + (first // 8).astype(np.uint64)
+        put(strand, mask, spaces.load(strand, np.flatnonzero(mask), space, at, np.dtype(np.uint32), 1)[:, 0])
+
+    return step
+
+
 def _packed(values: Array, register_type: PtxType) -> Array:
     """Elements (count, lanes) of one register, the first in the lowest bits."""
     return np.ascontiguousarray(values.T).view(register_type.dtype)[:, 0]
@@ -167,11 +208,19 @@ def _store(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> 
 
 
 def _multiply(decoder: Decoder) -> Step:
+    binary = decoder.take("and", "xor")
+    if binary is not None:
+        decoder.need("popc")
     decoder.need("sync")
     decoder.need("aligned")
+    layouts = [modifier for modifier in decoder.modifiers if modifier in _LAYOUTS]
     decoder.need(*_LAYOUTS)
     decoder.need(*_LAYOUTS)
     shape = decoder.need(*_SHAPES)
+    if shape in _PACKED and layouts != ["row", "col"]:
+        raise decoder.error(f"expected .row.col for .{shape}")
+    if (binary is not None) != (shape == "m8n8k128"):
+        raise decoder.error("expected .and.popc or .xor.popc with .b1, and only with it")
     decoder.take(*_ROUNDINGS)
     saturate = decoder.flag("satfinite")
     types = tuple(decoder.modifiers)
@@ -187,6 +236,7 @@ def _multiply(decoder: Decoder) -> Step:
         reader(decoder, index, matrices[index].slots, types[index], matrices[index].registers) for index in (1, 2, 3)
     ]
     write: Writer = writer(decoder, matrices[0].slots, types[0])
+    multiply = multiply_and_add(binary)
 
     def step(strand: Strand, mask: Mask) -> None:
         strand.cta.require_converged(strand, mask, "wmma.mma")
@@ -195,6 +245,6 @@ def _multiply(decoder: Decoder) -> Step:
             for index, read in enumerate(readers, 1)
         )
         strand.cta.launch.observed.multiplied(a, b)
-        write(strand, mask, from_matrices(fragments[0], product(a, b) + c), saturate)
+        write(strand, mask, from_matrices(fragments[0], multiply(a, b, c)), saturate)
 
     return step

@@ -20,12 +20,16 @@ Destination: TypeAlias = Callable[[Strand, Mask, Array], None]
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Row `row` of the bank of its type. `state` is its row in `Strand.states` if it is watched, else -1."""
+    """
+    Row `row` of the bank of its type. `state` is its row in `Strand.states` if it is watched, else -1; `is_fragment`: a
+    wgmma.mma_async accesses it.
+    """
 
     name: str
     type: PtxType
     row: int
     state: int = -1
+    is_fragment: bool = False
 
 
 @dataclass(frozen=True, slots=True)

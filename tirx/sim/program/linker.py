@@ -38,7 +38,7 @@ def link(module: Module, entry_name: str, dynamic_shared: int = 0, *, check: boo
     linker = _Linker(symbols, functions)
     watched = linker.watched(check)
     if watched:
-        symbols.watch([register for register, _ in watched])
+        symbols.watch([register for register, _ in watched], linker.fragments())
         linker = _Linker(symbols, functions)
     program = Program(
         name=entry_name,
@@ -132,6 +132,11 @@ class _Linker:
             for register in maybe_undefined(self._successors[function.name], uses, definitions):
                 found[id(register)] = (register, True)
         return list(found.values())
+
+    def fragments(self) -> set[int]:
+        """The registers (ids) that a wgmma.mma_async accesses."""
+        decoders = [decoder for own in self._decoders.values() for decoder in own.values()]
+        return {id(register) for decoder in decoders for register in decoder.fragments}
 
     def _function(self, function: Function) -> list[Op]:
         code, start = function.code, self._starts[function.name]

@@ -82,12 +82,14 @@ class Symbols:
             self._registers[key] = register
         return register
 
-    def watch(self, registers: list[Register]) -> None:
-        """From now on `register` gives these ones a state row, in this order."""
+    def watch(self, registers: list[Register], fragments: set[int]) -> None:
+        """From now on `register` gives these ones a state row, in this order; `fragments` (ids) are those of wgmma."""
         rows = {id(register): row for row, register in enumerate(registers)}
         for key, register in self._registers.items():
             if id(register) in rows:
-                self._registers[key] = Register(register.name, register.type, register.row, rows[id(register)])
+                self._registers[key] = Register(
+                    register.name, register.type, register.row, rows[id(register)], id(register) in fragments
+                )
 
     # Variables
 
