@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from tirx.sim.core.types import B16, B32, BF16, F16, F32, F64, TYPES, Array, PtxType, Unary, bits_type
+from tirx.sim.isa import convert_random
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics.formats import largest_finite
@@ -58,6 +59,10 @@ def _cvt(decoder: Decoder) -> Step:
     names = decoder.modifiers
     if pack:
         return _pack(decoder)
+    if any("s2f6x2" in name for name in names):
+        raise decoder.error("conversions of .s2f6x2 are not simulated: how they round is not documented")
+    if decoder.flag("rs"):
+        return convert_random.convert(decoder)
     if names[-1:] and (names[-1] in _NARROW or names[-2:-1] and names[-2] in _NARROW):
         return _narrow(decoder)
     if names[-2:-1] and names[-2] in _PAIRS and names[-1] == "f32":
@@ -163,8 +168,6 @@ def _pair(decoder: Decoder) -> Step:
     """cvt.f16x2.f32 d, a, b: a becomes the upper half."""
     decoder.modifiers.pop()
     element = _PAIRS[decoder.modifiers.pop()]
-    if decoder.flag("rs"):
-        raise decoder.error("stochastic rounding (.rs) is not simulated")
     mode = _FLOAT_ROUNDINGS[decoder.need("rn", "rz")]
     relu, finite = decoder.flag("relu"), decoder.flag("satfinite")
     decoder.finish(3)
@@ -242,10 +245,12 @@ def _narrow(decoder: Decoder) -> Step:
     source_name, target_name = decoder.modifiers.pop(), decoder.modifiers.pop()
     mode: Rounding = _FLOAT_ROUNDINGS[decoder.take("rn", "rz", "rp")]
     decoder.take("satfinite")
-    relu = decoder.flag("relu")
+    relu, scaled = decoder.flag("relu"), decoder.flag("scaled::n2::ue8m0")
     if target_name in _PAIRS and source_name in _NARROW:
-        decoder.finish(2)
-        return _from_narrow(decoder, source_name, _PAIRS[target_name], relu)
+        decoder.finish(2 + scaled)
+        return _from_narrow(decoder, source_name, _PAIRS[target_name], relu, scaled)
+    if scaled:
+        raise decoder.error(f"unknown modifier .scaled::n2::ue8m0 of a conversion to .{target_name}")
     if target_name not in _NARROW:
         raise decoder.error(f"unknown conversion from .{source_name} to .{target_name}")
     dtype, bits, used = _NARROW[target_name]
@@ -276,19 +281,23 @@ def _narrow(decoder: Decoder) -> Step:
     return elementwise(decoder, from_pair, target, B32)
 
 
-def _from_narrow(decoder: Decoder, source_name: str, element: PtxType, relu: bool) -> Step:
+def _from_narrow(decoder: Decoder, source_name: str, element: PtxType, relu: bool, scaled: bool) -> Step:
+    """With `scaled`, a second operand has a factor (ue8m0) for each of the two elements."""
     dtype, bits, used = _NARROW[source_name]
     container = B16 if bits == 8 else bits_type(8)
     code_bits = (1 << used) - 1
 
-    def convert(a: Array) -> Array:
+    def convert(a: Array, factors: Array | None = None) -> Array:
         codes = np.stack([a, a >> a.dtype.type(bits)], axis=1) & a.dtype.type(code_bits)
-        values = codes.astype(np.uint8).view(dtype).astype(np.float32)
+        values = codes.astype(np.uint8).view(dtype).astype(np.float64)
+        if factors is not None:
+            own = np.stack([factors, factors >> np.uint16(8)], axis=1).astype(np.uint8)
+            values = values * own.view(ml_dtypes.float8_e8m0fnu).astype(np.float64)
         if relu:
             values = rectified(values)
-        return canonical(values.astype(element.dtype)).reshape(-1).view(np.uint32)
+        return canonical(round_to(values.ravel(), element.dtype)).view(np.uint32)
 
-    return elementwise(decoder, convert, B32, container)
+    return elementwise(decoder, convert, B32, container, *((B16,) if scaled else ()))
 
 
 # cvt.pack: the types that values are packed to, and their bits.

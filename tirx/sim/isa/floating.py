@@ -12,6 +12,7 @@ from tirx.sim.core.types import BF16, F16, F32, F64, PRED, TYPES, Array, Binary,
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics import rounding
+from tirx.sim.numerics.formats import OOB_NAN
 from tirx.sim.numerics.rounding import (
     Rounding,
     bits_of,
@@ -145,8 +146,31 @@ def binary_function(root: str, asked: Operation) -> Binary:
     return _widened(wide[root], asked)
 
 
+def _mixed(decoder: Decoder, halves: int) -> Step | None:
+    """add, sub and fma of .f32 whose first operands (`halves` of them) are .f16 or .bf16; None for other types."""
+    if decoder.modifiers[-2:-1] != ["f32"] or decoder.modifiers[-1] not in ("f16", "bf16"):
+        return None
+    half = ELEMENTS[decoder.modifiers.pop()][0]
+    asked = operation(decoder, F32)
+    decoder.finish(3 if halves == 1 else 4)
+    if asked.flush or asked.relu:
+        raise decoder.error("expected neither .ftz nor .relu with operands of two types")
+    function = cast(
+        "Callable[..., Array]", fused_function(asked) if halves == 2 else binary_function(decoder.root, asked)
+    )
+
+    def widened(*values: Array) -> Array:
+        result = function(*[value.astype(np.float32) for value in values])
+        return saturate_unit(result) if asked.saturate else canonical(result)
+
+    return elementwise(decoder, widened, F32, *[half] * halves, F32)
+
+
 def arithmetic(decoder: Decoder) -> Step:
     """add, sub, mul, div"""
+    mixed = _mixed(decoder, 1) if decoder.root in ("add", "sub") else None
+    if mixed is not None:
+        return mixed
     if decoder.root == "div":
         # The approximations are exact here: within their error bounds.
         approximate = decoder.take("approx", "full")
@@ -162,9 +186,23 @@ def arithmetic(decoder: Decoder) -> Step:
 @instruction("fma")
 def fused(decoder: Decoder) -> Step:
     """fma, and mad of floating-point types"""
-    asked = operation(decoder)
+    mixed = _mixed(decoder, 2) if decoder.root == "fma" else None
+    if mixed is not None:
+        return mixed
+    oob = decoder.root == "fma" and decoder.flag("oob")
+    asked = operation(decoder, *((F16, BF16) if oob else ()))
     decoder.finish(4)
-    return emit(decoder, asked, fused_function(asked), 3)
+    function = fused_function(asked)
+    if not oob:
+        return emit(decoder, asked, function, 3)
+    marker = OOB_NAN[asked.element.dtype]
+
+    def unless_outside(a: Array, b: Array, c: Array) -> Array:
+        """0 where an operand is the NaN that tensor maps fill with."""
+        outside = (bits_of(a) == marker) | (bits_of(b) == marker) | (bits_of(c) == marker)
+        return np.where(outside, asked.element.dtype.type(0), function(a, b, c)).astype(asked.element.dtype)
+
+    return emit(decoder, asked, unless_outside, 3)
 
 
 def fused_function(asked: Operation) -> Ternary:

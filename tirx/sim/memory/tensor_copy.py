@@ -9,6 +9,7 @@ import numpy as np
 
 from tirx.sim.core.types import Array, Binary
 from tirx.sim.errors import SimError
+from tirx.sim.numerics.formats import OOB_NAN
 from tirx.sim.tensor_map import SWIZZLES, TensorMap
 
 _ALIGNMENT = 128
@@ -16,10 +17,10 @@ _PADDED_START = 128  # first coordinates of padded elements are multiples of thi
 
 
 def filled(tensor_map: TensorMap, shape: tuple[int, ...]) -> Array:
-    """Elements outside of the tensor: zeros, or a NaN (0x7E00, 0x7FC0; the ISA does not say which)."""
+    """Elements outside of the tensor."""
     array = tensor_map.array
     if tensor_map.oob_fill == "nan":
-        return np.full(shape, np.nan).astype(array.dtype)
+        return np.full(shape, OOB_NAN[array.dtype], f"u{array.itemsize}").view(array.dtype)
     return np.zeros(shape, array.dtype)
 
 

@@ -21,6 +21,14 @@ _DTYPES = {
     "ue4m3": ml_dtypes.float8_e4m3fn,
 }
 BITS = {"e2m1": 4, "e2m3": 6, "e3m2": 6}
+# The NaN that bulk tensor copies fill with (OOB-NaN). Its bits are not documented: these are ones that no arithmetic
+# gives.
+OOB_NAN: dict[np.dtype[Any], int] = {
+    np.dtype(np.float16): 0x7FFE,
+    np.dtype(ml_dtypes.bfloat16): 0x7FFE,
+    np.dtype(np.float32): 0x7FFFFFFE,
+    np.dtype(np.float64): 0x7FFFFFFFFFFFFFFE,
+}
 _TF32_MASK = np.uint32(0xFFFFE000)
 
 # Value of each code.

@@ -132,6 +132,23 @@ def _round_ties_away(values: Array, dtype: np.dtype[Any]) -> Array:
     return np.where(up, bits_of(high), bits).astype(bits.dtype).view(dtype)
 
 
+def round_stochastic(values: Array, dtype: np.dtype[Any], random: Array) -> Array:
+    """
+    f64 values of f32 numbers to a narrower type: away from zero where `random` (from 0 to 1) and what is cut off, as a
+    fraction of the last place, make 1 together.
+    """
+    low = round_to(values, dtype, "rz")
+    bits = bits_of(low)
+    below = (bits - bits.dtype.type(1)).astype(bits.dtype).view(dtype)
+    high = (bits + bits.dtype.type(1)).astype(bits.dtype).view(dtype)
+    at = np.abs(low.astype(np.float64))
+    after = np.abs(high.astype(np.float64))
+    # Behind the largest number, places are as far apart as before it.
+    step = np.where(np.isfinite(after), after - at, at - np.abs(below.astype(np.float64)))
+    up = np.isfinite(values) & ((np.abs(values) - at) / step + random >= 1)
+    return np.where(up, bits_of(high), bits).astype(bits.dtype).view(dtype)
+
+
 # f64: results cannot be computed in something wider, so that other modes than rn go through fractions.
 
 
