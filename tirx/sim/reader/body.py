@@ -13,6 +13,7 @@ from tirx.sim.reader.syntax import (
     Group,
     Immediate,
     Instruction,
+    Minus,
     Name,
     Negated,
     Operand,
@@ -175,6 +176,8 @@ def _operand(cursor: Cursor, depth: int) -> Operand:
     if cursor.accept("!"):
         return Negated(Name(cursor.word("a predicate register")))
     if cursor.accept("-"):
+        if cursor.token.kind == "word":
+            return Minus(Name(cursor.word("a register")))
         return negated(cursor.literal())
     if cursor.token.kind == "number":
         return cursor.literal()

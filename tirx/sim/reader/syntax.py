@@ -57,6 +57,13 @@ class Negated:
 
 
 @dataclass(frozen=True, slots=True)
+class Minus:
+    """`-%r1`: an operand of vmad."""
+
+    operand: Name
+
+
+@dataclass(frozen=True, slots=True)
 class Pair:
     """`%p|%q`: two results."""
 
@@ -71,7 +78,7 @@ class Group:
     items: tuple[Operand, ...]
 
 
-Operand: TypeAlias = "Name | Immediate | Vector | Address | Negated | Pair | Group"
+Operand: TypeAlias = "Name | Immediate | Vector | Address | Negated | Minus | Pair | Group"
 
 
 @dataclass(frozen=True, slots=True)
