@@ -139,12 +139,6 @@ def test_calls(seed: int | None):
     assert out.tolist() == expected
 
 
-def test_recursion_is_an_error():
-    text = HEADER + ".func f() { call f; ret; }\n.entry k() { call f; }"
-    with pytest.raises(SimError, match="function f calls itself"):
-        run(text, "k", 1, 1, [])
-
-
 @pytest.mark.parametrize("seed", [None, 1])
 def test_nvcc_calls(seed: int | None):
     """Local memory, a jump table, constants, functions."""

@@ -102,7 +102,7 @@ def test_errors(text: str, message: str, line: int):
         ("add.u64 %d0, %r0, 1;", "expected a register of 64 bits (.u64), found %r0 (.b32)"),
         ("add.u32 %r0, %r0;", "expected 3 operands, found 2"),
         ("bra NOWHERE;", "expected a label of this function"),
-        ("call nobody, ();", "expected a function of this module, found 'nobody'"),
+        ("call nobody, ();", "expected a function of this module, or a register, found 'nobody'"),
         ("@%r0 mov.u32 %r1, 1;", "expected a register of 1 bits (.pred), found %r0 (.b32)"),
         ("ld.global.v4.b64 {%d0, %d1}, [%d2];", "expected a vector of 4 elements, found 2"),
         ("ld.shared.v8.b32 {%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7}, [%d2];", "at most 16 bytes"),

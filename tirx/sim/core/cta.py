@@ -65,6 +65,7 @@ class Cta:
         self.local = Segment(np.zeros(local * count, np.uint8), "local memory")
         self.local_bytes = self.local.data.reshape(count, local)
         self.collectors = Collectors()
+        self.stack = np.full(count, program.stack, np.uint64)  # the stack pointer of every thread
         self.tensor = TensorMemory(self.monitor, rank, launch.observed)
         self.barriers = CtaBarriers(self.thread_count, self.monitor, launch.made_progress)
         self.warp_barriers = [WarpBarriers(self.monitor, launch.made_progress) for _ in range(warps)]
@@ -138,7 +139,8 @@ class Cta:
             own = slice(first - strand.first, last - strand.first)
             frames: tuple[Frame, ...] = ()
             for frame in strand.frames:
-                frames += (Frame(frame.pc, frame.mask[own], frames, frame.is_call),)
+                saved = None if frame.saved is None else frame.saved.of(own)
+                frames += (Frame(frame.pc, frame.mask[own], frames, frame.call, saved),)
             part = Strand(self, first, last, strand.pc, strand.mask[own].copy(), frames)
             part.timed_out = strand.timed_out
             self.strands.append(part)

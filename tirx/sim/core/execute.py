@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Frame, Outcome, Strand
+from tirx.sim.core.strand import WARP, Frame, Outcome, SavedState, Strand
 from tirx.sim.core.types import Mask
 from tirx.sim.errors import SimError
-from tirx.sim.program.code import Branch, Call, Control, Exit, Op, Return, TableBranch
+from tirx.sim.program.code import Branch, Call, Control, Exit, IndirectCall, Op, Return, TableBranch
+
+# Calls and branches inside of each other.
+_MAX_DEPTH = 4096
 
 
 def run_strand(strand: Strand, limit: int) -> int:
@@ -90,6 +93,8 @@ def _transfer(strand: Strand, op: Op, mask: Mask) -> bool:
         return _return(strand, mask)
     if isinstance(control, Call):
         return _call(strand, mask, control)
+    if isinstance(control, IndirectCall):
+        return _indirect_call(strand, mask, control)
     raise SimError(f"unknown instruction '{op.opcode.split('.')[0]}'")
 
 
@@ -179,12 +184,36 @@ def _close(strand: Strand, frame: Frame) -> None:
     cta.strands.append(joined)
 
 
-def _call(strand: Strand, mask: Mask, control: Call) -> bool:
+def _indirect_call(strand: Strand, mask: Mask, control: IndirectCall) -> bool:
     if not mask.any():
         strand.pc += 1
         return True
-    if control.targets[0] < 0:  # a function of the runtime: one step
-        for step in control.before:
+    addresses = control.selector(strand, mask)
+    values: list[int] = np.unique(addresses[mask]).tolist()
+    unknown = next((value for value in values if value not in control.calls), None)
+    if unknown is not None:
+        raise SimError(f"expected the address of a function that the call may reach, found {unknown:#x}")
+    if len(values) == 1:
+        return _call(strand, mask, control.calls[values[0]])
+    if strand.warps > 1:
+        strand.cta.split_into_warps(strand)
+        return False
+    # Those that go elsewhere execute the call again, when the first ones are on their way.
+    lanes, frames, behind = mask & (addresses == values[0]), strand.frames, strand.pc + 1
+    if not (frames and frames[-1].pc == behind and not frames[-1].is_call):
+        frames = (*frames, Frame(behind, strand.mask, frames))
+    rest = strand.mask & ~lanes
+    strand.cta.strands.append(Strand(strand.cta, strand.first, strand.last, strand.pc, rest, frames))
+    strand.frames, strand.mask = frames, lanes
+    return _call(strand, lanes, control.calls[values[0]])
+
+
+def _call(strand: Strand, mask: Mask, call: Call) -> bool:
+    if not mask.any():
+        strand.pc += 1
+        return True
+    if call.target < 0:  # a function of the runtime: one step
+        for step in call.before:
             step(strand, mask)
         strand.pc += 1
         return True
@@ -195,11 +224,33 @@ def _call(strand: Strand, mask: Mask, control: Call) -> bool:
         else:
             _diverge(strand, [(strand.pc + 1, rest), (strand.pc, mask)], strand.pc + 1)
         return False
-    for step in control.before:
+    if len(strand.frames) > _MAX_DEPTH:
+        raise SimError(f"more than {_MAX_DEPTH} calls and branches inside of each other: a recursion without an end?")
+    saved = _saved(strand, call)
+    for step in call.before:
         step(strand, mask)
-    strand.frames = (*strand.frames, Frame(strand.pc, strand.mask, strand.frames, is_call=True))
-    strand.pc = control.targets[0]
+    strand.frames = (*strand.frames, Frame(strand.pc, strand.mask, strand.frames, call, saved))
+    strand.pc = call.target
     return True
+
+
+def _saved(strand: Strand, call: Call) -> SavedState:
+    cta, lanes = strand.cta, slice(strand.first, strand.last)
+    stack = cta.stack[lanes].copy()
+    if call.saved is None:
+        return SavedState(stack)
+    registers = tuple(bank.copy() for bank in cta.registers.columns(strand.first, strand.last))
+    variables = tuple(cta.local_bytes[lanes, first:end].copy() for first, end in call.saved)
+    return SavedState(stack, registers, strand.states.copy(), variables)
+
+
+def _restore(strand: Strand, call: Call, saved: SavedState, which: slice) -> None:
+    """Puts the variables number `which` back into their places, for the lanes of the strand."""
+    if call.saved is None:
+        return
+    for (first, end), data in zip(call.saved[which], saved.variables[which], strict=True):
+        memory = strand.cta.local_bytes[strand.first : strand.last, first:end]
+        np.copyto(memory, data, where=strand.mask[:, None])
 
 
 def _return(strand: Strand, mask: Mask) -> bool:
@@ -229,10 +280,19 @@ def _return_all(strand: Strand, frame: Frame) -> None:
     """All lanes of a call have returned or exited: they go on behind it."""
     cta = strand.cta
     caller = Strand(cta, strand.first, strand.last, frame.pc, frame.mask.copy(), frame.parent)
-    control = cta.launch.program.code[frame.pc].control
-    assert isinstance(control, Call), "a call frame stands at its call"
-    for step in control.after:
-        step(caller, caller.mask)
+    call, saved = frame.call, frame.saved
+    assert call is not None and saved is not None, "the frame is that of a call"
+    mask = caller.mask
+    np.copyto(cta.stack[caller.first : caller.last], saved.stack, where=mask)
+    if saved.states is not None:
+        for bank, values in zip(cta.registers.columns(caller.first, caller.last), saved.registers, strict=True):
+            np.copyto(bank, values, where=mask)
+        np.copyto(caller.states, saved.states, where=mask)
+    # The results, which come first, have to be read before they are put back.
+    _restore(caller, call, saved, slice(1, None))
+    for step in call.after:
+        step(caller, mask)
+    _restore(caller, call, saved, slice(0, 1))
     caller.pc += 1
     cta.strands.append(caller)
 

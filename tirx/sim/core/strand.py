@@ -13,6 +13,7 @@ from tirx.sim.core.types import Array, Mask
 
 if TYPE_CHECKING:
     from tirx.sim.core.cta import Cta
+    from tirx.sim.program.code import Call
 
 WARP = 32
 
@@ -45,22 +46,50 @@ class Wait:
     may_time_out: bool = False  # a try_wait: it may return false rather than wait for ever
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedState:
+    """Of the lanes of a call: the stack pointers, and if it is recursive registers, their states and variables."""
+
+    stack: Array
+    registers: tuple[Array, ...] = ()
+    states: Array | None = None
+    variables: tuple[Array, ...] = ()
+
+    def of(self, lanes: slice) -> SavedState:
+        """Those of some of the lanes."""
+        states = None if self.states is None else self.states[:, lanes]
+        registers = tuple(bank[:, lanes] for bank in self.registers)
+        return SavedState(self.stack[lanes], registers, states, tuple(each[lanes] for each in self.variables))
+
+
 class Frame:
     """
     Lanes that meet again: at instruction `pc`, or (calls) when each of them has returned, to go on at `pc`.
 
     `mask` are the lanes that are to come (exited ones drop out), `arrived` those that are there. `parent` are the
-    frames around this one.
+    frames around this one. `call` is what was called, and `saved` what it must not change.
     """
 
-    __slots__ = ("pc", "mask", "arrived", "parent", "is_call")
+    __slots__ = ("pc", "mask", "arrived", "parent", "call", "saved")
 
-    def __init__(self, pc: int, mask: Mask, parent: tuple[Frame, ...], is_call: bool = False):
+    def __init__(
+        self,
+        pc: int,
+        mask: Mask,
+        parent: tuple[Frame, ...],
+        call: Call | None = None,
+        saved: SavedState | None = None,
+    ):
         self.pc = pc
         self.mask = mask.copy()
         self.arrived = np.zeros_like(mask)
         self.parent = parent
-        self.is_call = is_call
+        self.call = call
+        self.saved = saved
+
+    @property
+    def is_call(self) -> bool:
+        return self.call is not None
 
 
 class Strand:

@@ -108,6 +108,10 @@ class RegisterFile:
     def __init__(self, counts: dict[int, int], lanes: int):
         self._banks = {width: np.zeros((counts.get(width, 0), lanes), bits_type(width).dtype) for width in WIDTHS}
 
+    def columns(self, first: int, last: int) -> tuple[Array, ...]:
+        """All registers of lanes [first, last), a bank for each width."""
+        return tuple(bank[:, first:last] for bank in self._banks.values())
+
     def views(self, first: int, last: int) -> tuple[Array, ...]:
         """For every type (`PtxType.bank`) the registers of lanes [first, last) seen as it."""
         return tuple(self._banks[bits][:, first:last].view(dtype) for _, _, bits, dtype in _VIEWS)

@@ -28,3 +28,7 @@ SHARED_OFFSET_MASK = (1 << RANK_SHIFT) - 1
 SHARED_BASE = 1024
 # The most that a CTA may have, static and dynamic, in bytes (sm_100: 227 KiB).
 SHARED_LIMIT = 232448
+
+# What stands for functions: addresses in no window.
+FUNCTION_BASE = 0x6F << WINDOW_SHIFT
+FUNCTION_STEP = 16

@@ -52,15 +52,25 @@ class TableBranch:
 @dataclass(frozen=True, slots=True)
 class Call:
     """
-    To `target` (of several: that whose index `selector` gives), coming back to the next instruction.
+    To `target` (negative: a function of the runtime, which is in `before`), coming back to the next instruction.
 
-    `before` passes the arguments, `after` takes over the results.
+    `before` passes the arguments, `after` takes over the results. A function that may call itself keeps its variables
+    in one place: `saved` are those (first byte, end, in each thread's memory) that a call has to save, the results
+    first; None for other functions.
     """
 
-    targets: tuple[int, ...]
-    selector: Source | None
+    target: int
     before: tuple[Step, ...]
     after: tuple[Step, ...]
+    saved: tuple[tuple[int, int], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndirectCall:
+    """To the function whose address `selector` gives."""
+
+    selector: Source
+    calls: dict[int, Call]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,7 @@ class Exit:
     """The thread ends."""
 
 
-Control: TypeAlias = Branch | TableBranch | Call | Return | Exit
+Control: TypeAlias = Branch | TableBranch | Call | IndirectCall | Return | Exit
 
 
 @dataclass(slots=True)
@@ -109,4 +119,5 @@ class Program:
     shared: tuple[tuple[int, int], ...]
     shared_end: int
     local_bytes: int
+    stack: int  # where the stack of alloca starts in each thread's memory
     directives: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tirx.sim.core.types import PRED, U32
+import numpy as np
+
+from tirx.sim.core.types import B64, PRED, U32, U64
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import decode
 from tirx.sim.program.assignment import maybe_undefined
-from tirx.sim.program.code import Branch, Call, Control, Exit, Op, Program, Register, Return, Source, Step, TableBranch
+from tirx.sim.program.calls import Calls, called_functions, check_recursion
+from tirx.sim.program.code import Branch, Control, Exit, Op, Program, Register, Return, Source, Step, TableBranch
 from tirx.sim.program.flow import immediate_post_dominators, reachable
-from tirx.sim.program.intrinsics import INTRINSICS
-from tirx.sim.program.parameters import copy_parameter
-from tirx.sim.program.symbols import Symbols, names_in
-from tirx.sim.reader.syntax import Function, Group, Instruction, Module, Name
+from tirx.sim.program.symbols import Symbols
+from tirx.sim.reader.syntax import Function, Instruction, Module, Name
 
 _BRANCHES = ("bra", "brx")
 _ENDS = ("ret", "exit")
@@ -33,13 +34,14 @@ def link(module: Module, entry_name: str, dynamic_shared: int = 0, *, check: boo
         raise SimError(
             f"expected the name of an entry of the module ({', '.join(names) or 'it has none'}), found {entry_name!r}"
         )
-    functions = _called_functions(module, entry)
+    functions, recursive = called_functions(module, entry)
+    check_recursion(functions, recursive)
     symbols = Symbols(module, functions, dynamic_shared)
-    linker = _Linker(symbols, functions)
+    linker = _Linker(symbols, functions, recursive)
     watched = linker.watched(check)
     if watched:
         symbols.watch([register for register, _ in watched], linker.fragments())
-        linker = _Linker(symbols, functions)
+        linker = _Linker(symbols, functions, recursive)
     program = Program(
         name=entry_name,
         target=symbols.target,
@@ -52,58 +54,16 @@ def link(module: Module, entry_name: str, dynamic_shared: int = 0, *, check: boo
         shared=symbols.shared,
         shared_end=symbols.shared_end,
         local_bytes=symbols.local_bytes,
+        stack=symbols.stack,
         directives=entry.directives,
     )
     return program, symbols
 
 
-def _called_functions(module: Module, entry: Function) -> list[Function]:
-    """The entry and the defined functions that are mentioned in it or in what it calls; SimError for recursion."""
-    order = [entry]
-    callees: dict[str, list[str]] = {}
-    for function in order:
-        mentioned: list[str] = []
-        for instruction in function.code:
-            for operand in instruction.operands:
-                for name in names_in(operand):
-                    callee = module.functions.get(name)
-                    if callee is None or callee.is_entry or instruction.scope.variable(name) is not None:
-                        continue
-                    if name not in mentioned:
-                        mentioned.append(name)
-                    if callee.defined and callee not in order:
-                        order.append(callee)
-        callees[function.name] = mentioned
-    _refuse_recursion(order, callees)
-    return order
-
-
-def _refuse_recursion(functions: Sequence[Function], callees: dict[str, list[str]]) -> None:
-    finished: set[str] = set()
-    for start in functions:
-        stack = [(start.name, iter(callees[start.name]))]
-        active = {start.name}
-        while stack:
-            name, rest = stack[-1]
-            following = next((each for each in rest if each in callees and each not in finished), None)
-            if following is None:
-                stack.pop()
-                active.discard(name)
-                finished.add(name)
-            elif following in active:
-                line = next(function.line for function in functions if function.name == following)
-                raise SimError(
-                    f"function {following} calls itself (perhaps through others); recursion is not simulated", line
-                )
-            else:
-                active.add(following)
-                stack.append((following, iter(callees[following])))
-
-
 class _Linker:
     """Decodes the functions one behind another into one list of ops."""
 
-    def __init__(self, symbols: Symbols, functions: Sequence[Function]):
+    def __init__(self, symbols: Symbols, functions: Sequence[Function], recursive: frozenset[str]):
         self._symbols = symbols
         self._starts: dict[str, int] = {}
         self._successors: dict[str, list[list[int]]] = {}
@@ -113,6 +73,7 @@ class _Linker:
             self._starts[function.name] = start
             start += len(function.code) + 1  # and a return at the end
         self._functions = functions
+        self._calls = Calls(symbols, functions, self._starts, recursive)
         self.code: list[Op] = []
         for function in functions:
             self.code += self._function(function)
@@ -211,50 +172,21 @@ class _Linker:
         if decoder.root == "exit":
             return Exit()
         if decoder.root == "call":
-            return self._call(decoder)
+            return self._calls.decode(decoder)
         return None
 
     def _step(self, decoder: Decoder) -> Step:
         if decoder.root == "mov" and len(decoder.operands) == 2:
-            # The address of a function is its place in the list of functions.
             name = decoder.operands[1]
-            if isinstance(name, Name) and decoder.register(name.name) is None and name.name in self._starts:
-                return self._function_address(decoder, name.name)
+            if isinstance(name, Name) and decoder.register(name.name) is None:
+                address = self._symbols.function_address(name.name)
+                if address is not None and decoder.instruction.scope.variable(name.name) is None:
+                    return _function_address(decoder, address)
         return decode(decoder)
 
-    def _function_address(self, decoder: Decoder, name: str) -> Step:
-        raise decoder.error(f"expected a value, found function {name}: indirect calls are not simulated")
 
-    def _call(self, decoder: Decoder) -> Control | None:
-        operands = list(decoder.operands)
-        results = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-        name = operands.pop(0) if operands else None
-        arguments = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-        assert isinstance(results, Group) and isinstance(arguments, Group), "groups by construction"
-        if not isinstance(name, Name) or operands:
-            raise decoder.error("expected call (results), function, (arguments)")
-        callee = self._symbols.function(name.name)
-        if callee is None:
-            raise decoder.error(
-                f"expected a function of this module, found {name.name!r}: indirect calls are not simulated"
-            )
-        if len(arguments.items) != len(callee.parameters) or len(results.items) != len(callee.returns):
-            raise decoder.error(
-                f"expected {len(callee.parameters)} arguments and {len(callee.returns)} results for {callee.name}, "
-                f"found {len(arguments.items)} and {len(results.items)}"
-            )
-        if not callee.defined:
-            intrinsic = INTRINSICS.get(callee.name)
-            if intrinsic is None:
-                known = ", ".join(sorted(INTRINSICS))
-                raise decoder.error(f"function {callee.name} has no definition; known without one are {known}")
-            return Call((-1,), None, (intrinsic(decoder, arguments.items, results.items),), ())
-        before = [
-            copy_parameter(decoder, item, parameter, into=True)
-            for item, parameter in zip(arguments.items, callee.parameters, strict=True)
-        ]
-        after = [
-            copy_parameter(decoder, item, value, into=False)
-            for item, value in zip(results.items, callee.returns, strict=True)
-        ]
-        return Call((self._starts[callee.name],), None, tuple(before), tuple(after))
+def _function_address(decoder: Decoder, address: int) -> Step:
+    value_type = decoder.type(B64, U64)
+    decoder.finish(2)
+    put = decoder.destination(0, value_type)
+    return lambda strand, mask: put(strand, mask, np.full(len(mask), address, np.uint64))

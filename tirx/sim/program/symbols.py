@@ -8,12 +8,24 @@ import numpy as np
 
 from tirx.sim.core.types import TYPES
 from tirx.sim.errors import SimError
-from tirx.sim.memory.addresses import CONST_BASE, GENERIC_BASE, GLOBAL_BASE, SHARED_BASE, SHARED_LIMIT
+from tirx.sim.memory.addresses import (
+    CONST_BASE,
+    FUNCTION_BASE,
+    FUNCTION_STEP,
+    GENERIC_BASE,
+    GLOBAL_BASE,
+    SHARED_BASE,
+    SHARED_LIMIT,
+)
 from tirx.sim.memory.flat import FlatMemory
 from tirx.sim.program.code import Register
 from tirx.sim.reader.scope import Scope
 from tirx.sim.reader.syntax import TYPE_SIZES, Function, Group, Initializer, Module, Name, Operand, Variable, Vector
 from tirx.sim.reader.syntax import Address as AddressOperand
+
+# Bytes that alloca has in each thread, if a program uses it.
+STACK_BYTES = 4096
+_STACK_ALIGNMENT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ class Symbols:
 
     Shared memory starts at `SHARED_BASE`; extern arrays without bounds all start behind the others and share
     `dynamic_shared` bytes. Variables of functions in `.local` and `.param` have a fixed place in each thread's
-    memory: PTX without recursion needs no stack.
+    memory, but for those of `alloca`; calls of functions that call themselves save them.
     """
 
     def __init__(self, module: Module, functions: list[Function], dynamic_shared: int):
@@ -102,6 +114,14 @@ class Symbols:
     def function(self, name: str) -> Function | None:
         return self.module.functions.get(name)
 
+    def function_address(self, name: str) -> int | None:
+        """What stands for a function in registers and memory; None if `name` is none that may be called."""
+        function = self.function(name)
+        if function is None or function.is_entry:
+            return None
+        index = next(index for index, each in enumerate(self.module.functions.values()) if each is function)
+        return FUNCTION_BASE + FUNCTION_STEP * index
+
     def _place_parameters(self, entry: Function) -> None:
         offset = 0
         parameters: list[tuple[Variable, int]] = []
@@ -121,6 +141,9 @@ class Symbols:
                 offset = -(-offset // variable.alignment) * variable.alignment
                 self._places[id(variable)] = Place("local", offset)
                 offset += variable.size
+        self.stack = offset = -(-offset // _STACK_ALIGNMENT) * _STACK_ALIGNMENT
+        if any(instruction.root == "alloca" for function in self.functions for instruction in function.code):
+            offset += STACK_BYTES
         self.local_bytes = offset
 
     def _used(self) -> set[int]:
@@ -162,6 +185,9 @@ class Symbols:
         bits = 8 * TYPE_SIZES[variable.type]
         if initializer.kind == "symbol":
             found = self.module.scope.variable(initializer.symbol)
+            address = self.function_address(initializer.symbol)
+            if found is None and address is not None:
+                return address
             if found is None:
                 raise SimError(f"expected a variable of this module, found {initializer.symbol!r}", variable.line)
             place = self.place(found)

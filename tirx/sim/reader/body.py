@@ -18,6 +18,8 @@ from tirx.sim.reader.syntax import (
     Negated,
     Operand,
     Pair,
+    Prototype,
+    Variable,
     Vector,
 )
 
@@ -99,7 +101,7 @@ def _label(cursor: Cursor, scope: Scope, index: int) -> None:
     line = cursor.line
     name = cursor.word("a label")
     cursor.expect(":")
-    if name in scope.labels or name in scope.tables:
+    if name in scope.labels or name in scope.tables or name in scope.prototypes:
         raise SimError(f"label {name} is defined twice", line)
     if cursor.accept(".branchtargets") or cursor.accept(".calltargets"):
         names = [cursor.word("a label")]
@@ -108,9 +110,25 @@ def _label(cursor: Cursor, scope: Scope, index: int) -> None:
         cursor.expect(";")
         scope.tables[name] = BranchTargets(tuple(names), scope)
     elif cursor.accept(".callprototype"):
+        returns = _prototype_parameters(cursor) if cursor.text == "(" else ()
+        cursor.expect("_")
+        parameters = _prototype_parameters(cursor) if cursor.text == "(" else ()
+        scope.prototypes[name] = Prototype(parameters, returns)
         cursor.skip_past(";")
     else:
         scope.labels[name] = index
+
+
+def _prototype_parameters(cursor: Cursor) -> tuple[Variable, ...]:
+    cursor.expect("(")
+    found: list[Variable] = []
+    while not cursor.accept(")"):
+        cursor.expect(".param")
+        found.append(cursor.variable("param"))
+        if not cursor.accept(","):
+            cursor.expect(")")
+            break
+    return tuple(found)
 
 
 def _instruction(cursor: Cursor, scope: Scope) -> Instruction:

@@ -36,6 +36,7 @@ class _Parser:
     def __init__(self, text: str):
         self.cursor = Cursor(text)
         self.module = Module(Scope())
+        self._aliases: dict[str, tuple[str, int]] = {}
         external = False
         while not self.cursor.at_end:
             word = self.cursor.text
@@ -45,6 +46,11 @@ class _Parser:
                 continue
             self._statement(word, external)
             external = False
+        for name, (meant, line) in self._aliases.items():
+            function = self.module.functions.get(meant)
+            if function is None or not function.defined or function.is_entry:
+                raise SimError(f"expected a function that is defined as what {name} stands for, found {meant}", line)
+            self.module.functions[name] = function
 
     def _statement(self, word: str, external: bool) -> None:
         cursor = self.cursor
@@ -71,12 +77,24 @@ class _Parser:
             cursor.next()
             cursor.word("a section name")
             cursor.skip_braces()
-        elif word in (".pragma", ".alias"):
+        elif word == ".pragma":
             cursor.skip_past(";")
+        elif word == ".alias":
+            self._alias()
         elif word == ";":
             cursor.next()
         else:
             raise cursor.error("a function, a variable or a directive")
+
+    def _alias(self) -> None:
+        """.alias f, g; f is another name of g."""
+        cursor = self.cursor
+        cursor.next()
+        line = cursor.line
+        name = cursor.word("a function name")
+        cursor.expect(",")
+        self._aliases[name] = cursor.word("a function name"), line
+        cursor.expect(";")
 
     def _declare(self, variable: Variable) -> None:
         known = self.module.scope.variables.get(variable.name)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tirx.sim.reader.syntax import BranchTargets, Variable
+    from tirx.sim.reader.syntax import BranchTargets, Prototype, Variable
 
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 
@@ -21,6 +21,7 @@ class Scope:
         self.variables: dict[str, Variable] = {}
         self.labels: dict[str, int] = {}  # label -> index of the instruction it stands before
         self.tables: dict[str, BranchTargets] = {}
+        self.prototypes: dict[str, Prototype] = {}
 
     def chain(self) -> list[Scope]:
         """This scope and those around it, innermost first."""
@@ -64,6 +65,9 @@ class Scope:
 
     def table(self, name: str) -> BranchTargets | None:
         return next((scope.tables[name] for scope in self.chain() if name in scope.tables), None)
+
+    def prototype(self, name: str) -> Prototype | None:
+        return next((scope.prototypes[name] for scope in self.chain() if name in scope.prototypes), None)
 
     def declares(self, name: str) -> bool:
         return name in self.registers or name in self.variables

@@ -126,10 +126,18 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class BranchTargets:
-    """`label: .branchtargets L0, L1;`: the table of a `brx.idx`."""
+    """`label: .branchtargets L0, L1;`: the table of a `brx.idx`; or `.calltargets` with functions, of a `call`."""
 
     labels: tuple[str, ...]
     scope: Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prototype:
+    """`label: .callprototype (...) _ (...);`: what functions an indirect call may reach."""
+
+    parameters: tuple[Variable, ...]
+    returns: tuple[Variable, ...]
 
 
 @dataclass(slots=True)

@@ -1,0 +1,67 @@
+"""alloca, stacksave and stackrestore (PTX ISA, section 9.7.18)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx.sim.core.strand import Strand
+from tirx.sim.core.types import B32, B64, U32, U64, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.registry import instruction
+from tirx.sim.program.code import Step
+
+_ALIGNMENT = 8
+_ALIGNMENTS = (1, 2, 4, 8, 16)
+
+
+@instruction("alloca")
+def _alloca(decoder: Decoder) -> Step:
+    """d, size [, alignment]: memory of the thread until the function returns, as an address of local memory."""
+    value_type = decoder.type(U32, U64)
+    decoder.finish(2, 3)
+    put, sizes = decoder.destination(0, value_type), decoder.source(1, value_type)
+    alignment = decoder.constant(2) if len(decoder.operands) == 3 else _ALIGNMENT
+    if alignment not in _ALIGNMENTS:
+        raise decoder.error(f"expected an alignment of 1 to 16 bytes that is a power of two, found {alignment}")
+    mask_of = np.uint64(alignment - 1)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        stack = strand.cta.stack[strand.first : strand.last]
+        first = (stack + mask_of) & ~mask_of
+        end = first + sizes(strand, mask).astype(np.uint64)
+        limit = strand.cta.launch.program.local_bytes
+        if (end[mask] > limit).any():
+            size = int(sizes(strand, mask)[mask].max())
+            raise SimError(f"alloca of {size} bytes: the stack of {limit - strand.cta.launch.program.stack} is full")
+        np.copyto(stack, end, where=mask)
+        put(strand, mask, first.astype(value_type.dtype))
+
+    return step
+
+
+@instruction("stacksave")
+def _stacksave(decoder: Decoder) -> Step:
+    value_type = decoder.type(U32, U64)
+    decoder.finish(1)
+    put = decoder.destination(0, value_type)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        put(strand, mask, strand.cta.stack[strand.first : strand.last].astype(value_type.dtype))
+
+    return step
+
+
+@instruction("stackrestore")
+def _stackrestore(decoder: Decoder) -> Step:
+    value_type = decoder.type(U32, U64)
+    decoder.finish(1)
+    values = decoder.source(0, B32 if value_type is U32 else B64)
+
+    def step(strand: Strand, mask: Mask) -> None:
+        stack, saved = strand.cta.stack[strand.first : strand.last], values(strand, mask).astype(np.uint64)
+        if (saved[mask] > stack[mask]).any() or (saved[mask] < strand.cta.launch.program.stack).any():
+            raise SimError("stackrestore: expected a value of stacksave, of a stack that was smaller")
+        np.copyto(stack, saved, where=mask)
+
+    return step
