@@ -140,6 +140,28 @@ def test_bulk_stores(form: str):
         run(text.replace("bar.warp.sync 0xffffffff; ld", "ld"), "k", 1, 32, [out])
 
 
+def test_bytes_that_are_ignored():
+    """The copy reads neither before nor behind the array, but counts all bytes."""
+    body = """
+  mov.u32 %r0, %tid.x; mov.b32 %r1, s; mov.b32 %r2, bar; setp.eq.u32 %p0, %r0, 0; ld.param.u64 %d0, [out];
+  @%p0 mbarrier.init.shared::cta.b64 [%r2], 1; @%p0 fence.mbarrier_init.release.cluster; bar.warp.sync 0xffffffff;
+  shl.b32 %r3, %r0, 2; add.u32 %r3, %r1, %r3; st.shared.u32 [%r3], 0; fence.proxy.async.shared::cta;
+  bar.warp.sync 0xffffffff;
+  @!%p0 bra WAIT;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 128; ld.param.u64 %d1, [x]; sub.u64 %d1, %d1, 16;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1+16], [%d1+16], 112, 4, 8, [%r2];
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%d1+16], 16, [%r2];
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra WAIT;
+  ld.shared.u32 %r4, [%r3]; mul.wide.u32 %d2, %r0, 4; add.u64 %d0, %d0, %d2; st.global.u32 [%d0], %r4;"""
+    declarations = ".shared .align 128 .b8 s[128]; .shared .align 8 .b64 bar;"
+    text = assembled(_kernel(body, ("x", "out"), declarations).replace("9.0", "9.2"))
+    x, out = np.arange(1, 27, dtype=np.uint32), np.zeros(32, np.uint32)
+    run(text, "k", 1, 32, [x, out])
+    assert out.tolist() == [1, 2, 3, 4, 0, *range(2, 27), 0, 0]
+    with pytest.raises(SimError, match="out-of-bounds"):
+        run(text.replace("4, 8, [", "4, 4, ["), "k", 1, 32, [x, out])
+
+
 def test_pending_counts():
     body = """
   mov.u32 %r0, %tid.x; mov.b32 %r1, bar; setp.eq.u32 %p0, %r0, 0; ld.param.u64 %d0, [out];

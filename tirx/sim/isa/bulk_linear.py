@@ -51,12 +51,18 @@ def check_unit(instruction: str, what: str, *values: int) -> None:
 
 
 def copy_to_shared(
-    strand: Strand, thread: int, targets: list[tuple[Cta, Array]], barriers: list[int], read: Callable[[], Array]
+    strand: Strand,
+    thread: int,
+    targets: list[tuple[Cta, Array]],
+    barriers: list[int],
+    read: Callable[[], Array],
+    ignored: int = 0,
 ) -> None:
     """
     Some time from now writes what `read` gives to places in shared memory, and tells the mbarrier of each target.
 
-    `targets` are CTAs and the places of the bytes; `barriers` addresses of the shared window, one for each target.
+    `targets` are CTAs and the places of the bytes; `barriers` addresses of the shared window, one for each target;
+    `ignored` bytes more are counted than written.
     """
     cta = strand.cta
     found = [use(strand, address, thread, asynchronous=True) for address in barriers]
@@ -70,21 +76,24 @@ def copy_to_shared(
         data = read()
         for (target, places), barrier in zip(targets, found, strict=True):
             target.shared.data[places] = data
-            barrier.deliver(len(data), snapshot)
+            barrier.deliver(len(data) + ignored, snapshot)
 
     cta.cluster.after(arrive)
 
 
 def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
-    """[target], [source], size, [mbarrier] [, mask of CTAs] [, cache policy]"""
+    """[target], [source], size [, ignored bytes left, right], [mbarrier] [, mask of CTAs] [, cache policy]"""
+    own = decoder.modifiers[0] == "shared::cta"
     decoder.modifiers = decoder.modifiers[2:]
     decoder.need(_COMPLETE)
+    ignores = 2 * (own and decoder.flag("ignore_oob"))
     multicast = from_global and decoder.flag("multicast::cluster")
     hint = from_global and decoder.flag("L2::cache_hint")
-    decoder.finish(4 + multicast + hint)
+    decoder.finish(4 + ignores + multicast + hint)
     targets, sources = decoder.address(0).values, decoder.address(1, bits=64 if from_global else None).values
-    sizes, barriers = decoder.source(2, U32), decoder.window_address(3, True)
+    sizes, barriers = decoder.source(2, U32), decoder.window_address(3 + ignores, True)
     masks = decoder.source(4, U16) if multicast else None
+    left_and_right = [decoder.source(3 + index, U32) for index in range(ignores)]
 
     def step(strand: Strand, mask: Mask) -> None:
         cta = strand.cta
@@ -94,12 +103,19 @@ def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
             size, barrier = int(sizes(strand, mask)[lane]), int(barriers(strand, mask)[lane])
             check_unit(_WHAT, "an address", target, source)
             check_unit(_WHAT, "a size", size)
+            left, right = (int(each(strand, mask)[lane]) for each in left_and_right) if ignores else (0, 0)
+            if left >= _UNIT or right >= _UNIT or left + right > size:
+                raise SimError(f"{_WHAT}: expected up to {_UNIT - 1} ignored bytes, found {left} and {right}")
             chosen = None if masks is None else int(masks(strand, mask)[lane])
             ranks = [target >> RANK_SHIFT] if chosen is None else ranks_of(cta, chosen)
             told = [barrier] if chosen is None else [multicast_address(barrier, rank) for rank in ranks]
-            places = [(owner, offset + np.arange(size)) for owner, offset in _targets(strand, target, ranks)]
-            read = _global_reader(strand, source, size) if from_global else _shared_reader(strand, source, size, thread)
-            copy_to_shared(strand, thread, places, told, read)
+            count = size - left - right
+            places = [(owner, offset + left + np.arange(count)) for owner, offset in _targets(strand, target, ranks)]
+            if from_global:
+                read = _global_reader(strand, source + left, count)
+            else:
+                read = _shared_reader(strand, source, size, thread)
+            copy_to_shared(strand, thread, places, told, read, left + right)
         cta.launch.made_progress()
 
     return step

@@ -9,6 +9,7 @@ import numpy as np
 
 from tirx.sim.core.strand import WARP, Strand
 from tirx.sim.core.types import PRED, U32, U64, Array, PtxType
+from tirx.sim.memory.addresses import SHARED_BASE
 
 _Read: TypeAlias = Callable[[Strand], Array]
 
@@ -73,6 +74,16 @@ def _table() -> dict[str, tuple[PtxType, _Read]]:
     table["%dynamic_smem_size"] = (U32, _same(lambda strand: strand.cta.launch.dynamic_shared))
     table["%total_smem_size"] = (U32, _same(lambda strand: strand.cta.launch.program.shared_end))
     table["%aggr_smem_size"] = table["%total_smem_size"]
+    # The system's part of shared memory, in front of the program's.
+    table["%reserved_smem_offset_begin"] = (U32, _same(lambda strand: 0))
+    table["%reserved_smem_offset_end"] = table["%reserved_smem_offset_cap"] = (U32, _same(lambda strand: SHARED_BASE))
+    # What drivers and profilers would set, and the graph that a kernel is a part of: nothing.
+    for index in range(32):
+        table[f"%envreg{index}"] = (U32, _same(lambda strand: 0))
+    for index in range(8):
+        table[f"%pm{index}"] = (U32, _same(lambda strand: 0))
+        table[f"%pm{index}_64"] = (U64, _same64(lambda strand: 0))
+    table["%current_graph_exec"] = (U64, _same64(lambda strand: 0))
     # Time is the number of instructions executed so far.
     table["%clock"] = (U32, _same(lambda strand: strand.cta.launch.executed & 0xFFFFFFFF))
     table["%clock_hi"] = (U32, _same(lambda strand: strand.cta.launch.executed >> 32))
