@@ -323,11 +323,7 @@ class _KernelLowering:
         tile = TensorTile.of(tensor)
         if not isinstance(register.placement, TileLayout):
             raise LocatedError(copy, f"expected a layout on {register}; tirx-pick-layouts chooses one")
-        for shape in tile.shapes():
-            try:
-                image = tile.image(shape)
-            except LegalityError:
-                continue  # this shape cannot move the tile; another may
+        for shape, image in tile.images():
             if same_registers(image, register.placement):
                 return shape
         expected = tile.image()

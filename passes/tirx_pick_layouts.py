@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
@@ -87,6 +88,20 @@ def _contiguous_dimension(tile: SSAValue) -> int | None:
         if layout.apply(step, type_.dims)["m"] - layout.apply(origin, type_.dims)["m"] == 1:
             return dimension
     return None
+
+
+def _common_image(tensors: Sequence[TileType]) -> TileLayout:
+    """
+    The registers that tcgen05.ld and st of all these tiles have in common, with a shape for each; those that suit the
+    first one where there are none: the lowering then says what is wrong with the others.
+
+    Raises LegalityError for a tile that no shape moves.
+    """
+    first, *others = map(TensorTile.of, tensors)
+    for _, image in first.images():
+        if all(any(same_registers(image, found) for _, found in other.images()) for other in others):
+            return image
+    return first.image()
 
 
 def _operand_major(tile: SSAValue) -> Major:
@@ -229,8 +244,7 @@ class _Picker:
         ends = [(t.memory, t.placement) for t in others if t.placement is not None]
         try:
             if tensors := [t for t in others if t.memory is Scope.TENSOR]:
-                layout = TensorTile.of(tensors[0]).image()
-                self._picked(alloc.result, layout, "what tcgen05.ld and st move")
+                self._picked(alloc.result, _common_image(tensors), "what tcgen05.ld and st move")
                 return
             if registers := [layout for scope, layout in ends if scope is Scope.REGISTER]:
                 self._picked(alloc.result, registers[0], "as in the register tile of a copy")

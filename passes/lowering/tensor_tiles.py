@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,18 +76,27 @@ class TensorTile:
         return self.layout.footprint()["TCol"][0] // self.per_column + columns
 
     def shapes(self) -> tuple[LdShapeName, ...]:
-        """The data movement shapes, the one that suits the tile best first."""
+        """The data movement shapes, the one that suits the tile best first, then those of as many lanes."""
         best = pick_ld_shape(self.layout, self.bits)
         excluded = UNPACKABLE if self.own_columns else ()
         if best in excluded:
             best = PACKED_HALF_LANES
-        return (best, *(shape for shape in LD_SHAPES if shape != best and shape not in excluded))
+        others = (shape for shape in LD_SHAPES if shape != best and shape not in excluded)
+        return (best, *sorted(others, key=lambda shape: LD_SHAPES[shape].lanes != LD_SHAPES[best].lanes))
 
     def image(self, shape: str | None = None) -> TileLayout:
         """The registers that the tile becomes with a data movement shape (the best one). LegalityError for none."""
         return register_image(
             self.layout, self.dims, shape or self.shapes()[0], element_bits=self.bits, pack=self.own_columns
         )
+
+    def images(self) -> Iterator[tuple[LdShapeName, TileLayout]]:
+        """The data movement shapes that can move the tile, the best one first, with the registers that it becomes."""
+        for shape in self.shapes():
+            try:
+                yield shape, self.image(shape)
+            except LegalityError:
+                continue
 
     def cells(self) -> NDArray[np.bool_]:
         """Where the tile has elements, copies included: booleans of (4 warps, 32 lanes, 512 columns, part of it)."""

@@ -21,6 +21,30 @@ tirx.kernel @a_in_tensor_memory() target("sm_100a") threads(128) {
   tirx.return
 }
 
+// M = 64 has half of the lanes. Sums of f16 that become A go through registers that suit both: those of 16x64b, although
+// A alone would move by 16x32bx2, which does not unpack.
+
+// CHECK-LABEL: tirx.kernel @common_registers
+tirx.kernel @common_registers() target("sm_100a") threads(128) {
+  // expected-remark@+1 {{K-major}}
+  %a = tirx.alloc : !tirx.tile<64x16xf16, shared>
+  // expected-remark@+1 {{data path of a 64x16 accumulator}}
+  %sums = tirx.alloc : !tirx.tile<64x16xf16, tensor>
+  // expected-remark@+1 {{picked #tirx.tile_layout<S[(4, 2, 8, 4, 2, 2) : (1@warpid, 1@laneid, 4@laneid, 2, 2@laneid, 1)]>: what tcgen05.ld and st move}}
+  %registers = tirx.alloc : !tirx.tile<64x16xf16, register>
+  // expected-remark@+1 {{data path of a 64x16 A}}
+  %packed = tirx.alloc : !tirx.tile<64x16xf16, tensor>
+  // expected-remark@+1 {{K-major}}
+  %b = tirx.alloc : !tirx.tile<16x16xf16, shared>
+  // expected-remark@+1 {{data path of a 64x16 accumulator}}
+  %d = tirx.alloc : !tirx.tile<64x16xf32, tensor>
+  tirx.mma %a, %b, %sums : !tirx.tile<64x16xf16, shared>, !tirx.tile<16x16xf16, shared>, !tirx.tile<64x16xf16, tensor>
+  tirx.copy %registers, %packed : !tirx.tile<64x16xf16, register>, !tirx.tile<64x16xf16, tensor>
+  tirx.copy %sums, %registers : !tirx.tile<64x16xf16, tensor>, !tirx.tile<64x16xf16, register>
+  tirx.mma %packed, %b, %d : !tirx.tile<64x16xf16, tensor>, !tirx.tile<16x16xf16, shared>, !tirx.tile<64x16xf32, tensor>
+  tirx.return
+}
+
 // With M = 32 of tcgen05.mma.ws every warp has a copy of A.
 
 // CHECK-LABEL: tirx.kernel @weight_stationary
