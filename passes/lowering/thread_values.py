@@ -92,7 +92,6 @@ class ThreadValue:
 
 _BINARY: Mapping[type[Operation], Callable[[Numbers, Numbers], Numbers]] = {
     MulLoOp: np.multiply,
-    MulWideOp: np.multiply,
     AndOp: np.bitwise_and,
     OrOp: np.bitwise_or,
     XorOp: np.bitwise_xor,
@@ -265,16 +264,20 @@ class ThreadValues:
             case NotOp(), [a]:
                 found = 1 - a if op.result.type == i1 else ~a
             case CvtOp(), [a]:
-                found = _unsigned(a, op.operand) if op.unsigned is not None else a
+                found = _unsigned(a, op.operand) if op.unsigned is not None and op.result.type == i64 else a
+            case MulWideOp(), [a, b]:
+                found = _unsigned(a, op.lhs) * _unsigned(b, op.rhs) if op.unsigned is not None else a * b
             case SetpOp(), [a, b] if (compare := _COMPARE.get(op.comparison.data)) is not None:
                 if op.unsigned is not None:
                     a, b = _unsigned(a, op.lhs), _unsigned(b, op.rhs)
+                    if (a < 0).any() or (b < 0).any():
+                        return None
                 found = np.asarray(compare(a, b), np.int64)
             case SelpOp(), [condition, a, b]:
                 found = np.where(condition != 0, a, b)
             case _, [a, b] if (function := _BINARY.get(type(op))) is not None:
-                if isinstance(op, ShrOp) and op.unsigned is not None:
-                    a = _unsigned(a, op.value)
+                if isinstance(op, ShrOp) and op.unsigned is not None and ((a := _unsigned(a, op.value)) < 0).any():
+                    return None
                 if isinstance(op, ShlOp | ShrOp) and ((b < 0) | (b >= width(op.result.type))).any():
                     return None
                 if isinstance(op, _NOT_NEGATIVE) and ((a < 0) | (b <= 0)).any():
@@ -316,6 +319,7 @@ def _sum(a: tuple[Symbol, ...], b: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
 
 
 def _unsigned(numbers: Numbers, value: SSAValue) -> Numbers:
+    """The unsigned reading; negative numbers stay where it has more than 63 bits."""
     return numbers & 0xFFFFFFFF if width(value.type) == 32 else numbers
 
 
@@ -323,6 +327,7 @@ _OF_THREADS = (SpecialRegister.TID_X, SpecialRegister.TID_Y, SpecialRegister.TID
 
 _UNIFORM_SOURCES = (
     *_BINARY,
+    MulWideOp,
     AddOp,
     SubOp,
     MadLoOp,
