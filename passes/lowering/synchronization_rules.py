@@ -22,7 +22,7 @@ from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, 
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.passes.lowering.memory_effects import Effect, Means, Place
 from tirx.passes.lowering.synchronization import Committed, Mark, Notes, State, Synchronization
-from tirx.passes.lowering.thread_flow import ThreadFlow, Visitors, edges
+from tirx.passes.lowering.thread_flow import Decision, Edge, ThreadFlow, Visitors, edges
 from tirx.passes.lowering.thread_values import WARP, Threads, ThreadValue
 
 _ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
@@ -358,18 +358,21 @@ def _check_deallocations(flow: ThreadFlow) -> None:
     """
     if not any(isinstance(op, Tcgen05DeallocOp) for op in flow.entry.body.walk()):
         return
-    allocations = [op for block in flow.blocks for op in block.ops if isinstance(op, Tcgen05AllocOp)]
-    for alloc in allocations:
-        frees = [op for block in flow.blocks for op in block.ops if _may_free(op, alloc, flow)]
-        freed = _always_reached(flow, {block for op in frees if (block := op.parent_block()) is not None})
-        here = alloc.parent_block()
-        behind = here is not None and any(op.parent_block() is here and alloc.is_before_in_block(op) for op in frees)
-        if here is not None and not behind and not _goes_on_to(here, freed, flow):
-            raise LocatedError(
-                alloc,
-                "expected a tcgen05.dealloc of what is allocated on every way to the end of the kernel, got a way "
-                "without; the columns would stay taken on the multiprocessor",
-            )
+    for block in flow.blocks:
+        for alloc in block.ops:
+            if not isinstance(alloc, Tcgen05AllocOp):
+                continue
+            frees = [op for other in flow.blocks for op in other.ops if _may_free(op, alloc, flow)]
+            if any(op.parent_block() is block and alloc.is_before_in_block(op) for op in frees):
+                continue
+            targets = {other for op in frees if (other := op.parent_block()) is not None}
+            ways = _Ways(flow, flow.visitors[block].decisions)
+            if not ways.come_to(block, ways.always_reached(targets)):
+                raise LocatedError(
+                    alloc,
+                    "expected a tcgen05.dealloc of what is allocated on every way to the end of the kernel, got a way "
+                    "without; the columns would stay taken on the multiprocessor",
+                )
 
 
 def _may_free(op: Operation, alloc: Tcgen05AllocOp, flow: ThreadFlow) -> bool:
@@ -382,22 +385,32 @@ def _may_free(op: Operation, alloc: Tcgen05AllocOp, flow: ThreadFlow) -> bool:
             return True
 
 
-def _goes_on_to(block: Block, reached: dict[Block, bool], flow: ThreadFlow) -> bool:
-    following = [reached[edge.successor] for edge in edges(block)]
-    branch = block.last_op
-    if isinstance(branch, CondBraOp) and flow.is_split(branch.condition):
-        return any(following)
-    return bool(following) and all(following)
+class _Ways:
+    """The ways through a kernel after some decisions have been taken."""
 
+    def __init__(self, flow: ThreadFlow, decisions: frozenset[Decision]):
+        self._flow = flow
+        self._decisions = decisions
 
-def _always_reached(flow: ThreadFlow, targets: set[Block]) -> dict[Block, bool]:
-    """For every block, whether all ways from its start come to one of `targets`, or some thread's way does."""
-    reached = dict.fromkeys(flow.blocks, True)
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(flow.blocks):
-            found = block in targets or _goes_on_to(block, reached, flow)
-            if found != reached[block]:
-                reached[block], changed = found, True
-    return reached
+    def always_reached(self, targets: set[Block]) -> dict[Block, bool]:
+        """For every block, whether all ways from its start come to one of `targets`, or some thread's way does."""
+        reached = dict.fromkeys(self._flow.blocks, True)
+        changed = True
+        while changed:
+            changed = False
+            for block in reversed(self._flow.blocks):
+                found = block in targets or self.come_to(block, reached)
+                if found != reached[block]:
+                    reached[block], changed = found, True
+        return reached
+
+    def come_to(self, block: Block, reached: dict[Block, bool]) -> bool:
+        """Whether all ways from the end of a block go on to blocks that are `reached`."""
+        following = [reached[edge.successor] for edge in edges(block) if not self._is_excluded(edge)]
+        branch = block.last_op
+        if isinstance(branch, CondBraOp) and self._flow.is_split(branch.condition):
+            return any(following)
+        return bool(following) and all(following)
+
+    def _is_excluded(self, edge: Edge) -> bool:
+        return edge.decision is not None and (edge.decision[0], not edge.decision[1]) in self._decisions

@@ -427,3 +427,26 @@ ptx.entry @handed_over(t : u32, b : u64, n : u32) target("sm_100a") reqntid(64) 
 ^end:
   ptx.ret
 }
+
+// -----
+
+// Tensor memory is given back wherever it has been allocated.
+
+ptx.entry @allocated_if_needed(n : u32) target("sm_100a") reqntid(32) {
+  %n = ptx.ld.param @n : i32
+  %0 = ptx.constant 0 : i32
+  %needed = ptx.setp ne %n, %0 : i32
+  %slot = ptx.shared_alloc @slot bytes 4 align 4
+  ptx.cond_bra %needed, ^alloc, ^go
+^alloc:
+  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  ptx.bra ^go
+^go:
+  ptx.cond_bra %needed, ^free, ^end
+^free:
+  %t = ptx.ld shared %slot : i32 -> i32
+  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
