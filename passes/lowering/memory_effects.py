@@ -269,8 +269,15 @@ def _generic(
 ) -> Effect | None:
     if space is Space.SHARED_CLUSTER or not (reads or writes):
         return None
-    means = Means.GENERIC if space is Space.SHARED else Means.GLOBAL
-    return Effect(op, means, visitors, reads, writes)
+    if space is Space.SHARED:
+        return Effect(op, Means.GENERIC, visitors, reads, writes)
+    reads, writes = (tuple(map(_in_global_memory, places)) for places in (reads, writes))
+    return Effect(op, Means.GLOBAL, visitors, reads, writes)
+
+
+def _in_global_memory(place: Place) -> Place:
+    """Numbers alone are an address in each memory."""
+    return replace(place, origin=(*place.origin, Symbol("value", Space.GLOBAL)))
 
 
 class _Places:

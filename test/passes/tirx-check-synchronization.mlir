@@ -450,3 +450,16 @@ ptx.entry @allocated_if_needed(n : u32) target("sm_100a") reqntid(32) {
 ^end:
   ptx.ret
 }
+
+// -----
+
+// The same number is another address in each memory.
+
+ptx.entry @memories() target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %16 = ptx.constant 16 : i32
+  %wide = ptx.constant 16 : i64
+  ptx.st shared %16, %tid : i32, i32
+  %v = ptx.ld global %wide : i64 -> i32
+  ptx.ret
+}
