@@ -177,6 +177,9 @@ def _settled(means: Means, notes: Notes) -> bool:
 def _gained(means: Means, notes: Notes, relaxed: bool = False) -> frozenset[Mark]:
     """What those who meet the threads of an access learn of it."""
     match means:
+        case Means.INIT if Mark.FENCED in notes:
+            # fence.mbarrier_init releases, so that a relaxed arrival is enough.
+            return frozenset((Mark.MET, Mark.SYNCED))
         case Means.GENERIC | Means.GLOBAL | Means.INIT:
             return frozenset() if relaxed else frozenset((Mark.MET, Mark.SYNCED))
         case Means.TENSOR_CORE | Means.TENSOR_LOAD | Means.TENSOR_STORE:

@@ -98,9 +98,11 @@ class _Checker:
             if isinstance(op, MbarrierArriveExpectTxOp | MbarrierExpectTxOp)
         ]
         for op in entry.body.walk():
-            if isinstance(op, CpAsyncBulkTensorLoadOp) and not any(
-                self._analysis.barrier(op.barrier).may_be(one) for one in announced
+            if not isinstance(op, CpAsyncBulkTensorLoadOp) or (
+                entry.cluster is None and op.space.data != "shared::cta"
             ):
+                continue  # a launch may make clusters, whose other blocks announce
+            if not any(self._analysis.barrier(op.barrier).may_be(one) for one in announced):
                 raise LocatedError(
                     op,
                     "expected mbarrier.expect_tx of the bytes of this copy on its mbarrier, got none: its phase may "

@@ -463,3 +463,33 @@ ptx.entry @memories() target("sm_90a") reqntid(64) {
   %v = ptx.ld global %wide : i64 -> i32
   ptx.ret
 }
+
+// -----
+
+// The fence of the initialisation releases it: the arrival may be relaxed. Another block of the cluster may announce the
+// bytes.
+
+ptx.entry @cluster(map : b8[128] align 64) target("sm_100a") reqntid(64) cluster(2) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %map = ptx.param_address @map
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  %tile = ptx.shared_alloc @tile bytes 1024 align 128
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %bar, 1
+  ptx.fence.mbarrier_init
+  ptx.bra ^ready
+^ready:
+  ptx.barrier.cluster.arrive relaxed
+  ptx.barrier.cluster.wait
+  ptx.cond_bra %leader, ^load, ^loaded
+^load:
+  ptx.cp.async.bulk.tensor.load "shared::cluster" %tile, %map[%0, %0], %bar
+  ptx.bra ^loaded
+^loaded:
+  ptx.mbarrier.wait_parity %bar, %0
+  %v = ptx.ld shared %tile : i32 -> i32
+  ptx.ret
+}
