@@ -30,12 +30,18 @@ from tirx.dialects.ptx.conversion import CvtOp, MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
 from tirx.tcgen05.known_bits import KnownBits
 
-_MAX_DEPTH = 64
-"""Instructions that are looked through, one behind the other."""
+IMMEDIATE = 1
+"""The depth at which only literals are known."""
+
+EVERYTHING = 64
+"""The depth at which all is known that is worth the time."""
 
 
-def known_bits(value: SSAValue, depth: int = _MAX_DEPTH) -> KnownBits:
-    """The bits of a register that are the same whenever the kernel runs."""
+def known_bits(value: SSAValue, depth: int = EVERYTHING) -> KnownBits:
+    """The bits of a register that are the same whenever the kernel runs.
+
+    `depth`: instructions that are looked at, one behind the other.
+    """
     bits = width(value.type)
     return KnownBits(bits) if depth == 0 or is_float(value.type) else _derive(value, bits, depth - 1)
 

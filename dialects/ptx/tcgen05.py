@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.arith import AddOp
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string
-from tirx.dialects.ptx.known_bits import known_bits
+from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.memory import LdOp, Space, StOp
 from tirx.tcgen05 import LegalityError, TmemOperand
 from tirx.tcgen05.check import Instruction, check_instruction
@@ -27,31 +27,28 @@ from tirx.tcgen05.tmem import CTA_GROUPS
 
 Value = SSAValue | Operation
 
-_MAX_TERMS = 64
-"""Sums that are looked through, one behind the other."""
 
-
-def immediate(value: SSAValue | None) -> int | None:
+def immediate(value: SSAValue | None, depth: int = IMMEDIATE) -> int | None:
     """The bits of an operand where all of them are known before the kernel runs."""
-    return None if value is None else known_bits(value).value
+    return None if value is None else known_bits(value, depth).value
 
 
-def tmem_operand(address: SSAValue, offset: int = 0) -> TmemOperand:
+def tmem_operand(address: SSAValue, depth: int, offset: int = 0) -> TmemOperand:
     """Lane and column of an address in tensor memory, as far as they are known.
 
     The column counts from the start of an allocation where the address is a sum with what `tcgen05.alloc` wrote.
     """
-    terms = list(_terms(address, _MAX_TERMS))
-    base = next((term for term in terms if allocation_of(term) is not None), None)
+    terms = list(_terms(address, depth - 1))
+    base = next((term for term in terms if depth > IMMEDIATE and allocation_of(term) is not None), None)
     if base is not None:
         terms.remove(base)
     place = KnownBits.of(offset, 32)
     for term in terms:
-        place += known_bits(term)
+        place += known_bits(term, depth)
     column, lane = place.extend(16, signed=False).value, place.shift_right(16, signed=False).value
     if base is None or (allocation := allocation_of(base)) is None:
         return TmemOperand(column, lane, base="tensor memory")
-    return TmemOperand(column, lane, allocation.description.columns, base=allocation)
+    return TmemOperand(column, lane, allocation.describe(depth).columns, base=allocation)
 
 
 def _terms(value: SSAValue, depth: int) -> Iterator[SSAValue]:
@@ -86,19 +83,25 @@ def require(check: Callable[[], None]) -> None:
 class Tcgen05Op(PTXInstruction, abc.ABC):
     """An instruction of the targets that have tensor memory.
 
-    The rules of `tirx.tcgen05.check` hold for it; those about targets are for the printer, which knows the target.
+    The rules of `tirx.tcgen05.check` hold for it. The verifier looks at immediates; the printer, with the target known,
+    at all that is known of the operands.
     """
 
     def features(self) -> tuple[str, ...]:
         return ("tcgen05",)
 
-    @property
-    def description(self) -> Instruction | None:
-        """The instruction as plain data, with the bits of immediates; None where there are no rules for it."""
+    def describe(self, depth: int) -> Instruction | None:
+        """The instruction as plain data, with what is known of its operands (`known_bits`); None where there are no
+        rules for it."""
         return None
 
+    @property
+    def description(self) -> Instruction | None:
+        """The instruction with all that is known of its operands."""
+        return self.describe(EVERYTHING)
+
     def verify_(self) -> None:
-        if (description := self.description) is not None:
+        if (description := self.describe(IMMEDIATE)) is not None:
             require(lambda: check_instruction(description))
 
 
@@ -123,8 +126,8 @@ def _check_columns(op: CtaGroupOp, columns: IntegerAttr[I32] | None, register: S
         raise VerifyException(f"{op.name}: expected one of columns and columns_in, got {found}")
 
 
-def _allocation(op: Tcgen05AllocOp | Tcgen05DeallocOp) -> Alloc:
-    columns = immediate(op.columns_register) if op.columns is None else op.columns.value.data
+def _allocation(op: Tcgen05AllocOp | Tcgen05DeallocOp, depth: int) -> Alloc:
+    columns = immediate(op.columns_register, depth) if op.columns is None else op.columns.value.data
     return Alloc(columns, op.cta_group.value.data)
 
 
@@ -159,9 +162,8 @@ class Tcgen05AllocOp(CtaGroupOp):
         register = None if isinstance(columns, int) else columns
         super().__init__(operands=[dst, register], properties={"columns": int32(count), "cta_group": int32(cta_group)})
 
-    @property
-    def description(self) -> Alloc:
-        return _allocation(self)
+    def describe(self, depth: int) -> Alloc:
+        return _allocation(self, depth)
 
     def verify_(self) -> None:
         _check_columns(self, self.columns, self.columns_register)
@@ -195,9 +197,8 @@ class Tcgen05DeallocOp(CtaGroupOp):
             operands=[taddr, register], properties={"columns": int32(count), "cta_group": int32(cta_group)}
         )
 
-    @property
-    def description(self) -> Alloc:
-        return _allocation(self)
+    def describe(self, depth: int) -> Alloc:
+        return _allocation(self, depth)
 
     def verify_(self) -> None:
         _check_columns(self, self.columns, self.columns_register)
@@ -293,9 +294,8 @@ class Tcgen05CpOp(CtaGroupOp):
             },
         )
 
-    @property
-    def description(self) -> Cp:
-        place = tmem_operand(self.taddr)
+    def describe(self, depth: int) -> Cp:
+        place = tmem_operand(self.taddr, depth)
         return Cp(
             self.shape.data,
             None if self.multicast is None else self.multicast.data,
@@ -304,7 +304,7 @@ class Tcgen05CpOp(CtaGroupOp):
             place.lane,
             place.column,
             place.allocated,
-            descriptor=known_bits(self.source),
+            descriptor=known_bits(self.source, depth),
         )
 
     def emit(self, reg: Names) -> str:
@@ -333,9 +333,8 @@ class Tcgen05ShiftOp(CtaGroupOp):
     def features(self) -> tuple[str, ...]:
         return ("tcgen05", "tcgen05.shift")
 
-    @property
-    def description(self) -> Shift:
-        place = tmem_operand(self.taddr)
+    def describe(self, depth: int) -> Shift:
+        place = tmem_operand(self.taddr, depth)
         return Shift(place.lane, place.column, place.allocated, cta_group=self.cta_group.value.data)
 
     def emit(self, reg: Names) -> str:

@@ -47,9 +47,9 @@ def _check_registers(op: PTXInstruction, types: Sequence[Attribute]) -> None:
             raise VerifyException(f"{op.name}: expected registers of type i32 or f32, got {type_}")
 
 
-def _access(op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, registers: int) -> LdSt:
+def _access(op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, depth: int, registers: int) -> LdSt:
     """What loads and stores have in common."""
-    place = tmem_operand(op.taddr, op.offset.value.data)
+    place = tmem_operand(op.taddr, depth, op.offset.value.data)
     return LdSt(
         op.shape.data,
         op.num.value.data,
@@ -113,9 +113,8 @@ class Tcgen05LdOp(Tcgen05Op):
             result_types=[[result_type] * _registers(shape, num)],
         )
 
-    @property
-    def description(self) -> LdSt:
-        return replace(_access(self, len(self.res)), packed=self.pack is not None)
+    def describe(self, depth: int) -> LdSt:
+        return replace(_access(self, depth, len(self.res)), packed=self.pack is not None)
 
     def verify_(self) -> None:
         super().verify_()
@@ -207,10 +206,9 @@ class Tcgen05LdRedOp(Tcgen05Op):
             result_types=[REDUCTION_TYPES.get(type, i32), [result_type] * _registers(shape, num)],
         )
 
-    @property
-    def description(self) -> LdSt:
+    def describe(self, depth: int) -> LdSt:
         return replace(
-            _access(self, len(self.res)),
+            _access(self, depth, len(self.res)),
             reduce=self.reduction.data.value,
             type=self.type.data,
             modified=self.abs is not None or self.nan is not None,
@@ -280,9 +278,8 @@ class Tcgen05StOp(Tcgen05Op):
             },
         )
 
-    @property
-    def description(self) -> LdSt:
-        return replace(_access(self, len(self.data)), packed=self.unpack is not None)
+    def describe(self, depth: int) -> LdSt:
+        return replace(_access(self, depth, len(self.data)), packed=self.unpack is not None)
 
     def verify_(self) -> None:
         super().verify_()

@@ -1,11 +1,12 @@
 """`tcgen05.mma` and its variants. See PTX ISA, "TensorCore 5th Generation Matrix Multiply and Accumulate".
 
 Operands as in `tirx.dialects.ptx.tcgen05`. `ptxas` does not look at the values of descriptors and masks; the verifiers
-do as far as their bits are known (`tirx.dialects.ptx.known_bits`), by `tirx.tcgen05.check_mma`.
+do where they are constants, and the printer as far as their bits are known, by `tirx.tcgen05.check_mma`.
 """
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
@@ -35,7 +36,7 @@ from tirx.dialects.ptx.base import (
     values,
     vector,
 )
-from tirx.dialects.ptx.known_bits import known_bits
+from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op, immediate, tmem_operand
 from tirx.tcgen05 import KINDS, Mma, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_facts import MmaFacts
@@ -98,8 +99,8 @@ def _a_text(reg: Names, a: SSAValue) -> str:
     return f"[{reg(a)}]" if a.type == i32 else reg.imm(a)
 
 
-def _operand(a: SSAValue) -> SmemOperand | TmemOperand:
-    return tmem_operand(a) if a.type == i32 else SmemOperand(known_bits(a))
+def _operand(a: SSAValue, depth: int) -> SmemOperand | TmemOperand:
+    return tmem_operand(a, depth) if a.type == i32 else SmemOperand(known_bits(a, depth))
 
 
 def _check_kind(op: PTXInstruction, kind: MmaKind, choices: Sequence[MmaKind]) -> None:
@@ -108,8 +109,21 @@ def _check_kind(op: PTXInstruction, kind: MmaKind, choices: Sequence[MmaKind]) -
         raise VerifyException(f"{op.name}: expected kind to be one of {names}, got {kind.value}")
 
 
+class _ProductOp(Tcgen05Op, abc.ABC):
+    @abc.abstractmethod
+    def describe(self, depth: int) -> Mma:
+        raise NotImplementedError
+
+    @property
+    def description(self) -> Mma:
+        return self.describe(EVERYTHING)
+
+    def features(self) -> tuple[str, ...]:
+        return MmaFacts(self.describe(IMMEDIATE)).features
+
+
 @irdl_op_definition
-class Tcgen05MmaOp(CtaGroupOp):
+class Tcgen05MmaOp(_ProductOp, CtaGroupOp):
     """D = A * B (+ D if `enable_d`), asynchronously; one thread of the CTA (pair) issues it.
 
     `a` is a matrix descriptor (i64) or a tensor-memory address (i32). `disable_lanes` are four (cta_group 1) or eight
@@ -170,27 +184,22 @@ class Tcgen05MmaOp(CtaGroupOp):
         _check_kind(self, self.kind.data, PLAIN_KINDS)
         super().verify_()
 
-    @property
-    def description(self) -> Mma:
-        """The instruction as plain data, with the bits of constant descriptors."""
+    def describe(self, depth: int) -> Mma:
         return Mma(
             self.kind.data.value,
             self.cta_group.value.data,
             sparse=self.sparse_metadata is not None,
-            a=_operand(self.a),
-            b=SmemOperand(known_bits(self.b)),
-            d=tmem_operand(self.d),
-            descriptor=immediate(self.idesc),
-            sparse_metadata=None if self.sparse_metadata is None else tmem_operand(self.sparse_metadata),
+            a=_operand(self.a, depth),
+            b=SmemOperand(known_bits(self.b, depth)),
+            d=tmem_operand(self.d, depth),
+            descriptor=immediate(self.idesc, depth),
+            sparse_metadata=None if self.sparse_metadata is None else tmem_operand(self.sparse_metadata, depth),
             collector_buffer=None if self.collector is None else "a",
             collector_usage=None if self.collector is None else self.collector.data.value,
             ashift=self.ashift is not None,
             disable_output_lane=len(self.disable_lanes) or None,
             scale_input_d=None if self.scale_d is None else self.scale_d.value.data,
         )
-
-    def features(self) -> tuple[str, ...]:
-        return MmaFacts(self.description).features
 
     def emit(self, reg: Names) -> str:
         sparse = ".sp" if self.sparse_metadata is not None else ""
@@ -210,7 +219,7 @@ class Tcgen05MmaOp(CtaGroupOp):
 
 
 @irdl_op_definition
-class Tcgen05MmaBlockScaleOp(CtaGroupOp):
+class Tcgen05MmaBlockScaleOp(_ProductOp, CtaGroupOp):
     """`tcgen05.mma` with scale factors of A and B in tensor memory: kinds mxf8f6f4, mxf4, mxf4nvf4.
 
     `scale_vector` says how many elements along K share a factor; the kinds that have only one size may leave it out.
@@ -270,27 +279,22 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
         _check_kind(self, self.kind.data, SCALED_KINDS)
         super().verify_()
 
-    @property
-    def description(self) -> Mma:
-        """The instruction as plain data, with the bits of constant descriptors."""
+    def describe(self, depth: int) -> Mma:
         return Mma(
             self.kind.data.value,
             self.cta_group.value.data,
             sparse=self.sparse_metadata is not None,
             scale_vector=None if self.scale_vector is None else self.scale_vector.data,
-            a=_operand(self.a),
-            b=SmemOperand(known_bits(self.b)),
-            d=tmem_operand(self.d),
-            descriptor=immediate(self.idesc),
-            sparse_metadata=None if self.sparse_metadata is None else tmem_operand(self.sparse_metadata),
-            scale_a=tmem_operand(self.scale_a),
-            scale_b=tmem_operand(self.scale_b),
+            a=_operand(self.a, depth),
+            b=SmemOperand(known_bits(self.b, depth)),
+            d=tmem_operand(self.d, depth),
+            descriptor=immediate(self.idesc, depth),
+            sparse_metadata=None if self.sparse_metadata is None else tmem_operand(self.sparse_metadata, depth),
+            scale_a=tmem_operand(self.scale_a, depth),
+            scale_b=tmem_operand(self.scale_b, depth),
             collector_buffer=None if self.collector is None else "a",
             collector_usage=None if self.collector is None else self.collector.data.value,
         )
-
-    def features(self) -> tuple[str, ...]:
-        return MmaFacts(self.description).features
 
     def emit(self, reg: Names) -> str:
         sparse = ".sp" if self.sparse_metadata is not None else ""
@@ -306,7 +310,7 @@ class Tcgen05MmaBlockScaleOp(CtaGroupOp):
 
 
 @irdl_op_definition
-class Tcgen05MmaWsOp(Tcgen05Op):
+class Tcgen05MmaWsOp(_ProductOp):
     """The weight-stationary multiply: as `ptx.tcgen05.mma`, B stays in a collector buffer; always cta_group 1.
 
     `zero_column_mask` (i64) says which columns of B count as zero. See PTX ISA, "tcgen05.mma.ws" and "Zero-Column
@@ -368,27 +372,22 @@ class Tcgen05MmaWsOp(Tcgen05Op):
             raise VerifyException("expected both or neither of buffer and collector, got one")
         super().verify_()
 
-    @property
-    def description(self) -> Mma:
-        """The instruction as plain data, with the bits of constant descriptors."""
+    def describe(self, depth: int) -> Mma:
         mask = self.zero_column_mask
         return Mma(
             self.kind.data.value,
             ws=True,
             sparse=self.sparse_metadata is not None,
-            a=_operand(self.a),
-            b=SmemOperand(known_bits(self.b)),
-            d=tmem_operand(self.d),
-            descriptor=immediate(self.idesc),
+            a=_operand(self.a, depth),
+            b=SmemOperand(known_bits(self.b, depth)),
+            d=tmem_operand(self.d, depth),
+            descriptor=immediate(self.idesc, depth),
             masked=mask is not None,
-            mask=immediate(mask),
-            sparse_metadata=None if self.sparse_metadata is None else tmem_operand(self.sparse_metadata),
+            mask=immediate(mask, depth),
+            sparse_metadata=None if self.sparse_metadata is None else tmem_operand(self.sparse_metadata, depth),
             collector_buffer=None if self.buffer is None else self.buffer.data,
             collector_usage=None if self.collector is None else self.collector.data.value,
         )
-
-    def features(self) -> tuple[str, ...]:
-        return MmaFacts(self.description).features
 
     def emit(self, reg: Names) -> str:
         sparse = ".sp" if self.sparse_metadata is not None else ""

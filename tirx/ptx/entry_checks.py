@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.arith import AndOp
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
+from tirx.dialects.ptx.known_bits import EVERYTHING
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.ptx.tcgen05 import (
     CtaGroupOp,
@@ -154,7 +155,7 @@ def _check_lanes(entry: EntryOp, instructions: list[Tcgen05Op], flow: ControlFlo
     for op in instructions:
         if not isinstance(op, Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp) or not flow.by_every_thread(op):
             continue
-        access = op.description
+        access = op.describe(EVERYTHING)
         if access.lane is not None:
             other = 1 if access.lane < WARP_SIZE else 0
             _located(op, lambda access=access, other=other: check_instruction(replace(access, warp=other)))
@@ -166,7 +167,7 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
     allocated = [op for op in instructions if isinstance(op, Tcgen05AllocOp)]
     freed = [op for op in instructions if isinstance(op, Tcgen05DeallocOp)]
     for op in freed:
-        place = tmem_operand(op.taddr)
+        place = tmem_operand(op.taddr, EVERYTHING)
         if place.allocated is not None and place.column:
             raise LocatedError(
                 op,
@@ -187,7 +188,7 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
                 "stay taken on the multiprocessor",
             )
         for other in allocated:
-            found, most = op.description.columns, other.description.columns
+            found, most = op.describe(EVERYTHING).columns, other.describe(EVERYTHING).columns
             if found is not None and most is not None and found > most and flow.always_before(other, op):
                 raise LocatedError(
                     op,
@@ -196,7 +197,7 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
     for op, origin in zip(freed, origins, strict=True):
         if origin is None:
             continue
-        found, expected = op.description.columns, origin.description.columns
+        found, expected = op.describe(EVERYTHING).columns, origin.describe(EVERYTHING).columns
         if found is not None and expected is not None and found != expected:
             raise LocatedError(
                 op, f"expected the {expected} columns that were allocated there, got {found}; give back all of them"
@@ -210,7 +211,7 @@ def _check_capacity(instructions: list[Tcgen05Op]) -> None:
     for op in instructions:
         if not isinstance(op, Tcgen05AllocOp | Tcgen05DeallocOp):
             continue
-        columns = op.description.columns
+        columns = op.describe(EVERYTHING).columns
         live, block = (live if op.parent is block else 0), op.parent
         if isinstance(op, Tcgen05DeallocOp):
             live = 0 if columns is None else max(0, live - columns)

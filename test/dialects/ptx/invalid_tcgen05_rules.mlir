@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+// RUN: tirx-opt %s -t ptx --split-input-file --verify-diagnostics
 
 // What ptxas lets through of whole instructions: descriptors, shapes, scale factors, masks, places in tensor memory.
 

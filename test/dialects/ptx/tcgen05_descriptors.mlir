@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+// RUN: tirx-opt %s -t ptx --split-input-file --verify-diagnostics
 
 // Descriptors that are computed and may be right.
 
