@@ -61,18 +61,21 @@ def lane_words(values: Values, element: str, kind: str) -> Words:
 @dataclass(frozen=True)
 class Image:
     """
-    A K-major operand of `rows` in shared memory: its bytes, and the fields of its descriptor without the start.
+    An operand of `rows` in shared memory: its bytes, and the fields of its descriptor without the start.
 
-    `swizzle` is the width of the swizzle in bytes, 0 for none.
+    `swizzle` is the width of the swizzle in bytes, 0 for none. `size`: bytes of an element of an MN-major one.
     """
 
     data: Bytes
     fields: int
     rows: int
     swizzle: int
+    size: int = 0
 
     def start(self, byte: int) -> int:
-        """Where byte `byte` of row 0, a multiple of 16, is."""
+        """Where byte `byte` of row 0, a multiple of 16 (or of 8 elements), is."""
+        if self.size:
+            return byte // self.size // 8 * 1024
         if not self.swizzle:
             return byte // 16 * 128
         return byte // self.swizzle * self.swizzle * self.rows + byte % self.swizzle
@@ -96,6 +99,18 @@ def k_major(rows: Bytes, swizzle: int) -> Image:
     data = np.zeros(count * width, np.uint8)
     data[at] = rows
     return Image(data, leading >> 4 << 16 | stride >> 4 << 32 | 1 << 46 | mode << 61, count, swizzle)
+
+
+def mn_major(rows: Bytes, size: int) -> Image:
+    """With 128B swizzle: 128 bytes of elements along M or N, of `size` bytes each, and 8 of them along K."""
+    count, depth = len(rows), rows.shape[1] // size
+    per_row = 128 // size
+    row, k, byte = np.indices((count, depth, size))
+    leading = depth // 8 * 1024
+    at = row // per_row * leading + row % per_row * size + k // 8 * 1024 + k % 8 * 128 + byte
+    data = np.zeros(-(-count // per_row) * leading, np.uint8)
+    data[at ^ at >> 3 & 0x70] = rows.reshape(count, depth, size)
+    return Image(data, leading >> 4 << 16 | 1024 >> 4 << 32 | 1 << 46 | 2 << 61, count, 128, size)
 
 
 @dataclass(frozen=True)

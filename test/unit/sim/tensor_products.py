@@ -15,6 +15,7 @@ from unit.sim.tensor_operands import (
     is_half,
     k_major,
     lane_words,
+    mn_major,
     numbers,
     put_factors,
     put_metadata,
@@ -50,6 +51,7 @@ class Product:
 
     `base_offset`: patterns start so many times 128 bytes behind a multiple of their size. `absolute`: rows go on at the
     absolute address in the leading dimension field. `copied`: tcgen05.cp brings the factors to tensor memory.
+    `mn_major` and `negate`: 1 for A, 2 for B, 3 for both.
     """
 
     kind: str
@@ -74,6 +76,7 @@ class Product:
     zero_columns: tuple[int, ...] = ()
     disabled_lanes: tuple[int, ...] = ()
     negate: int = 0
+    mn_major: int = 0
     collectors: tuple[str, ...] = ()
     target: str = "sm_100a"
 
@@ -89,6 +92,7 @@ class Product:
         words += ["tensor"] if self.a_in_tensor_memory else []
         words += [f"{name}{value}" for name, value in (("lane", self.base_lane), ("base", self.base_offset)) if value]
         words += ["K96"] if self.long else []
+        words += [f"mn{self.mn_major}"] if self.mn_major else []
         return "-".join(words)
 
 
@@ -130,7 +134,11 @@ def build(product: Product, seed: int = 0, without: Sequence[str] = ()) -> Case:
     found = _a(rng, product, k)
     b = numbers(rng, (product.n, k), product.b)
     a_words, b_bytes = row_bytes(found.stored, product.a, kind), row_bytes(b, product.b, kind)
-    images = [[k_major(part, product.swizzle) for part in np.split(operand, ctas)] for operand in (a_words, b_bytes)]
+    size = a_words.shape[1] // found.stored.shape[1]
+    images = [
+        [mn_major(part, size) if own else k_major(part, product.swizzle) for part in np.split(operand, ctas)]
+        for operand, own in ((a_words, product.mn_major & 1), (b_bytes, product.mn_major & 2))
+    ]
     starts = [128 * product.base_offset]
     starts.append(-(-(starts[0] + images[0][0].data.size) // 1024) * 1024 + starts[0])
     shared = np.zeros((ctas, starts[1] + images[1][0].data.size), np.uint8)
@@ -271,7 +279,14 @@ def idesc(product: Product, step: int) -> int:
     """The instruction descriptor, field by field (tables "Instruction descriptor format")."""
     four_bit = product.kind in FOUR_BIT_KINDS
     a, b = (1, 1) if four_bit else (_CODES[product.a], _CODES[product.b])
-    found = int(product.sparse) << 2 | a << 7 | b << 10 | product.negate << 13 | product.n >> 3 << 17
+    found = (
+        product.mn_major << 15
+        | int(product.sparse) << 2
+        | a << 7
+        | b << 10
+        | product.negate << 13
+        | product.n >> 3 << 17
+    )
     if product.scales is None:
         selector = step & 1 if product.sparse and product.kind in _WIDE_KINDS else 0
         return found | selector | _RESULTS[product.d] << 4 | product.m >> 4 << 24

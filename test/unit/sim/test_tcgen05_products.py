@@ -72,6 +72,31 @@ _SCALED_PAIRS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "product",
+    [
+        Product("f16", "f16", "f16", 128, 64, sparse=True, mn_major=3),
+        Product("f16", "bf16", "bf16", 256, 128, ctas=2, sparse=True, mn_major=3),
+        Product("i8", "s8", "u8", 64, 128, d="s32", sparse=True, weight_stationary=True, mn_major=3),
+        Product("f8f6f4", "e4m3", "e5m2", 128, 64, ctas=2, mn_major=2),
+        Product("f8f6f4", "e4m3", "e5m2", 128, 256, ctas=2, sparse=True, mn_major=1),
+        replace(_SCALED[0], mn_major=3, sparse=True, n=128),
+    ],
+    ids=str,
+)
+def test_mn_major(product: Product):
+    _check(product)
+
+
+def test_columns_of_mn_major_bytes():
+    """N is in steps of 16, and of 32 for pairs."""
+    for product, step in ((replace(_SCALED[0], n=24), 16), (Product("f8f6f4", "e4m3", "e4m3", 128, 48, ctas=2), 32)):
+        _check(product)
+        with pytest.raises(SimError, match=f"there is no shape M=128, N={product.n}"):
+            build(replace(product, mn_major=2)).run()
+        assert product.n % step
+
+
 @pytest.mark.parametrize("in_tensor", [False, True], ids=["shared", "tensor"])
 @pytest.mark.parametrize("product", _PAIRS, ids=str)
 def test_pairs(product: Product, in_tensor: bool):

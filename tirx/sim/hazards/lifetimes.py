@@ -32,6 +32,8 @@ class Lifetimes:
 
     def use(self, rank: int, threads: Array, what: str, completion: Row = Row.REACHED) -> None:
         """`threads` access memory of CTA `rank`."""
+        if len(self._exited) == 1:
+            return
         others = threads[threads // self._lanes != rank]
         if not len(others):
             return

@@ -25,17 +25,22 @@ class Writer(enum.IntEnum):
     SHIFT = 4
 
 
-_ASYNC = (Writer.MMA, Writer.COPY, Writer.SHIFT)
+def _among(*kinds: Writer) -> Mask:
+    """A table: for each way to write whether it is one of these."""
+    return np.isin(np.arange(len(Writer)), kinds)
+
+
+_ASYNC = _among(Writer.MMA, Writer.COPY, Writer.SHIFT)
 _KINDS: dict[TensorAccess, Writer] = {
     "mma": Writer.MMA, "cp": Writer.COPY, "cp.4x256b": Writer.COPY, "shift": Writer.SHIFT,
 }  # fmt: skip
 # What executes behind a write without waiting for it (section 9.7.16.6.2). A copy over what a copy wrote is not in the
 # list of the ISA, but programs reload scale factors so while products are in flight.
-_PIPELINES: dict[TensorAccess, tuple[Writer, ...]] = {
-    "mma": (Writer.MMA, Writer.COPY, Writer.SHIFT),
-    "cp": (Writer.COPY,),
-    "cp.4x256b": (Writer.COPY, Writer.SHIFT),
-    "shift": (Writer.MMA,),
+_PIPELINES: dict[TensorAccess, Mask] = {
+    "mma": _among(Writer.MMA, Writer.COPY, Writer.SHIFT),
+    "cp": _among(Writer.COPY),
+    "cp.4x256b": _among(Writer.COPY, Writer.SHIFT),
+    "shift": _among(Writer.MMA),
 }
 
 
@@ -66,7 +71,7 @@ class TensorShadow:
         lanes, columns = np.mgrid[0:LANES, column : column + count]
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
-        is_mma = np.isin(kind, _ASYNC)
+        is_mma = _ASYNC[kind]
         done = known[Row.TENSOR_DONE, thread]
         reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
         if (is_mma & (done[writer] < time)).any() or ((read > 0) & (done[reader] < read)).any():
@@ -88,7 +93,7 @@ class TensorShadow:
         self._require_written(lanes, columns, what)
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
-        is_mma = np.isin(kind, _ASYNC)
+        is_mma = _ASYNC[kind]
         self._refuse(
             is_mma & (known[Row.TENSOR_DONE, threads, writer] < time),
             lanes,
@@ -115,7 +120,7 @@ class TensorShadow:
     def store(self, lanes: Array, columns: Array, threads: Array, what: str) -> None:
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
-        is_mma = np.isin(kind, _ASYNC)
+        is_mma = _ASYNC[kind]
         reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
         done = known[Row.TENSOR_DONE]
         self._refuse(
@@ -152,7 +157,7 @@ class TensorShadow:
     ) -> None:
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
-        is_mma, is_store = np.isin(kind, _ASYNC), kind == Writer.STORE
+        is_mma, is_store = _ASYNC[kind], kind == Writer.STORE
         self._refuse(
             is_store & (known[Row.STORED, thread, writer] < time),
             lanes,
@@ -169,7 +174,7 @@ class TensorShadow:
         )
         unfinished = known[Row.TENSOR_DONE, thread, writer] < time
         self._refuse(
-            is_mma & ~np.isin(kind, _PIPELINES[access]) & unfinished,
+            is_mma & ~_PIPELINES[access][kind] & unfinished,
             lanes,
             columns,
             f"{what} after a tcgen05.mma, cp or shift that it is in no pipeline with: no commit was waited for",
