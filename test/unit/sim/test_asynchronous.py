@@ -48,19 +48,18 @@ def _remote(issue: str, size: int, seed: int | None = None, old: str = "", new: 
 
 
 _STORE = "st.async.shared::cluster.mbarrier::complete_tx::bytes"
+# Instructions, and the four words of a thread that the other CTA's thread n has written to.
+_STORES: list[tuple[str, Callable[[int], list[int]]]] = [
+    (f"{_STORE}.b32 [%r4], %r8, [%r5];", lambda n: [n, 77, 77, 77]),
+    (f"{_STORE}.f32 [%r4], %f0, [%r5];", lambda n: [int(np.float32(n).view(np.uint32)), 77, 77, 77]),
+    (f"st.async.weak{_STORE[8:]}.b64 [%r4], %d2, [%r5];", lambda n: [n, 5, 77, 77]),
+    (f"{_STORE}.v4.u32 [%r4], {{%r8, %r10, %r8, %r10}}, [%r5];", lambda n: [n, 5, n, 5]),
+    (f"{_STORE}.v2.b64 [%r4], {{%d2, %d2}}, [%r5];", lambda n: [n, 5, n, 5]),
+]
 
 
 @pytest.mark.parametrize("seed", _SEEDS)
-@pytest.mark.parametrize(
-    ("issue", "words"),
-    [
-        (f"{_STORE}.b32 [%r4], %r8, [%r5];", lambda n: [n, 77, 77, 77]),
-        (f"{_STORE}.f32 [%r4], %f0, [%r5];", lambda n: [np.float32(n).view(np.uint32), 77, 77, 77]),
-        (f"st.async.weak{_STORE[8:]}.b64 [%r4], %d2, [%r5];", lambda n: [n, 5, 77, 77]),
-        (f"{_STORE}.v4.u32 [%r4], {{%r8, %r10, %r8, %r10}}, [%r5];", lambda n: [n, 5, n, 5]),
-        (f"{_STORE}.v2.b64 [%r4], {{%d2, %d2}}, [%r5];", lambda n: [n, 5, n, 5]),
-    ],
-)
+@pytest.mark.parametrize(("issue", "words"), _STORES)
 def test_stores(issue: str, words: Callable[[int], list[int]], seed: int | None):
     width = 16 if ".v" in issue else 8 if ".b64" in issue else 4
     expected = np.array([[words(32 * (1 - cta) + lane) for lane in range(32)] for cta in range(2)], np.uint32)
@@ -68,18 +67,17 @@ def test_stores(issue: str, words: Callable[[int], list[int]], seed: int | None)
 
 
 _REDUCE = "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes"
+# Operations, and what they make of 77 and n.
+_REDUCTIONS: list[tuple[str, Callable[[int], int]]] = [
+    ("add.u32", lambda n: 77 + n), ("add.s32", lambda n: 77 + n), ("min.s32", lambda n: min(77, n)),
+    ("max.u32", lambda n: max(77, n)), ("and.b32", lambda n: 77 & n), ("or.b32", lambda n: 77 | n),
+    ("xor.b32", lambda n: 77 ^ n), ("inc.u32", lambda n: 0 if n <= 77 else 78),
+    ("dec.u32", lambda n: n if n < 77 else 76),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", _SEEDS)
-@pytest.mark.parametrize(
-    ("operation", "result"),
-    [
-        ("add.u32", lambda n: 77 + n), ("add.s32", lambda n: 77 + n), ("min.s32", lambda n: min(77, n)),
-        ("max.u32", lambda n: max(77, n)), ("and.b32", lambda n: 77 & n), ("or.b32", lambda n: 77 | n),
-        ("xor.b32", lambda n: 77 ^ n), ("inc.u32", lambda n: 0 if n <= 77 else 78),
-        ("dec.u32", lambda n: n if n < 77 else 76),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("operation", "result"), _REDUCTIONS)
 def test_reductions(operation: str, result: Callable[[int], int], seed: int | None):
     found = _remote(f"{_REDUCE}.{operation} [%r4], %r8, [%r5];", 128, seed)[:, :, 0]
     assert np.array_equal(found, [[result(32 * (1 - cta) + lane) for lane in range(32)] for cta in range(2)])
@@ -211,7 +209,11 @@ def test_launch_control(seed: int | None):
     counts: list[tuple[int, int]] = []
     out = np.zeros((4, 6), np.uint32)
     text = assembled(_kernel(_PERSISTENT, declarations=_CONTROL_DECLARATIONS))
-    run(text, "k", (6, 4), 32, [out], cluster=2, seed=seed, progress=lambda *done: counts.append(done))
+
+    def progress(ended: int, total: int) -> None:
+        counts.append((ended, total))
+
+    run(text, "k", (6, 4), 32, [out], cluster=2, seed=seed, progress=progress)
     assert (out == 1).all()
     assert counts[-1] == (24, 24)
     assert len(counts) == 1 if seed is None else 1 < len(counts) < 12

@@ -76,11 +76,7 @@ def _store(tensor_map: TensorMap, at: Sequence[int], data: Array, instruction: s
     run(text, "k", 1, 32, [tensor_map, image, np.zeros(_BYTES, np.uint8)])
 
 
-# (bytes of a row, the byte of shared memory where a byte at (row, column) of the pattern goes): the tables of 5.5.7.
-def _chunks(order: Callable[[int], Callable[[int], int]], width: int) -> Callable[[int, int], int]:
-    return lambda row, column: order(row)(column // width) * width + column % width
-
-
+# The tables of section 5.5.7.
 _SWIZZLES: dict[str, tuple[int, Callable[[int], int]]] = {
     # Rows of 128 bytes; which of their eight 16-byte chunks is where, by the number of the row.
     "128B": (128, lambda row: row % 8),

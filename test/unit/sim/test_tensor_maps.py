@@ -7,11 +7,14 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 import pytest
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
 
 from tirx.sim import SimError, TensorMap, run
+
+Array = npt.NDArray[Any]
 
 _DECLARATIONS = ".shared .align 1024 .b8 s[4096]; .shared .align 128 .b8 m[128]; .shared .align 8 .b64 bar;"
 _SETUP = """
@@ -192,18 +195,18 @@ END:
 """
 
 
-@pytest.mark.parametrize(
-    ("operation", "dtype", "reference"),
-    [
-        ("add.u32", np.uint32, np.add), ("add.s32", np.int32, np.add), ("add.u64", np.uint64, np.add),
-        ("add.f32", np.float32, np.add), ("add.f64", np.float64, np.add), ("add.noftz.f16", np.float16, np.add),
-        ("add.noftz.bf16", ml_dtypes.bfloat16, np.add), ("min.s64", np.int64, np.minimum),
-        ("max.f16", np.float16, np.maximum), ("and.b32", np.uint32, np.bitwise_and),
-        ("or.b64", np.uint64, np.bitwise_or), ("xor.b32", np.uint32, np.bitwise_xor),
-        ("inc.u32", np.uint32, lambda old, new: np.where(old >= new, 0, old + 1)),
-    ],
-)  # fmt: skip
-def test_bulk_reductions(operation: str, dtype: Any, reference: Callable[..., np.ndarray]):
+_BULK_REDUCTIONS: list[tuple[str, Any, Callable[[Array, Array], Array]]] = [
+    ("add.u32", np.uint32, np.add), ("add.s32", np.int32, np.add), ("add.u64", np.uint64, np.add),
+    ("add.f32", np.float32, np.add), ("add.f64", np.float64, np.add), ("add.noftz.f16", np.float16, np.add),
+    ("add.noftz.bf16", ml_dtypes.bfloat16, np.add), ("min.s64", np.int64, np.minimum),
+    ("max.f16", np.float16, np.maximum), ("and.b32", np.uint32, np.bitwise_and),
+    ("or.b64", np.uint64, np.bitwise_or), ("xor.b32", np.uint32, np.bitwise_xor),
+    ("inc.u32", np.uint32, lambda old, new: np.where(old >= new, 0, old + 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operation", "dtype", "reference"), _BULK_REDUCTIONS)
+def test_bulk_reductions(operation: str, dtype: Any, reference: Callable[[Array, Array], Array]):
     rng = np.random.default_rng(5)
     count = 512 // np.dtype(dtype).itemsize
     x, out = (rng.integers(0, 60, count).astype(dtype) for _ in range(2))

@@ -53,109 +53,115 @@ _SCALAR: dict[str, Callable[[int, int], int]] = {
 }
 
 
-@pytest.mark.parametrize("name", _SCALAR)
-def test_scalar(name: str):
-    """All types, with and without saturation, of parts; then combined with c, and into a part of c."""
-    forms: list[tuple[str, Callable[[int, int, int], int]]] = []
-    operation = _SCALAR[name]
-    selectors = [("", ""), ("b1", "h1"), ("h0", "b3")]
-    for index, d in enumerate(("u32", "s32")):
-        for a in ("u32", "s32"):
-            for b in ("u32", "s32"):
-                x, y = selectors[(index + (a == b)) % 3]
-                types, own = f"{d}.{a}.{b}", (x, y, a == "s32", b == "s32", d == "s32")
+_Forms = list[tuple[str, Callable[[int, int, int], int]]]
 
-                def tmp(p: int, q: int, own=own) -> int:
-                    return operation(_part(p, own[0], own[2]), _part(q, own[1], own[3]))
 
-                def saturated(p: int, q: int, r: int, tmp=tmp, own=own) -> int:
-                    return _clamp(tmp(p, q), 32, own[4])
-
-                def smaller(p: int, q: int, r: int, tmp=tmp, own=own) -> int:
-                    return min(_part(tmp(p, q) & 0xFFFFFFFF, "", own[4]), _part(r, "", own[4]))
-
-                def merged(p: int, q: int, r: int, tmp=tmp, own=own) -> int:
-                    return r & 0xFF00FFFF | (_clamp(tmp(p, q), 8, own[4]) & 0xFF) << 16
-
-                at_a, at_b = (f"{register}.{part}" if part else register for register, part in (("%r0", x), ("%r1", y)))
-                forms.append((f"{name}.{types} %r8, {at_a}, {at_b};", lambda p, q, r, tmp=tmp: tmp(p, q)))
-                forms.append((f"{name}.{types}.sat %r8, {at_a}, {at_b};", saturated))
-                forms.append((f"{name}.{types}.add %r8, {at_a}, {at_b}, %r2;", lambda p, q, r, tmp=tmp: tmp(p, q) + r))
-                forms.append((f"{name}.{types}.min %r8, {at_a}, {at_b}, %r2;", smaller))
-                forms.append((f"{name}.{types}.sat %r8.b2, {at_a}, {at_b}, %r2;", merged))
+def _check(forms: _Forms) -> None:
     words, results = _run([text for text, _ in forms])
     for (text, reference), result in zip(forms, results, strict=True):
-        expected = [reference(*row[:3]) & 0xFFFFFFFF for row in words]
-        assert result == expected, text
+        assert result == [reference(*row[:3]) & 0xFFFFFFFF for row in words], text
+
+
+def _scalar_forms(name: str, types: tuple[str, str, str], parts: tuple[str, str]) -> _Forms:
+    """An instruction with and without saturation, combined with c, and into a part of c."""
+    d, a, b = (each == "s32" for each in types)
+    at_a, at_b = (
+        f"{register}.{part}" if part else register for register, part in zip(("%r0", "%r1"), parts, strict=True)
+    )
+    start = f"{name}.{'.'.join(types)}"
+
+    def plain(p: int, q: int, r: int) -> int:
+        return _SCALAR[name](_part(p, parts[0], a), _part(q, parts[1], b))
+
+    return [
+        (f"{start} %r8, {at_a}, {at_b};", plain),
+        (f"{start}.sat %r8, {at_a}, {at_b};", lambda p, q, r: _clamp(plain(p, q, r), 32, d)),
+        (f"{start}.add %r8, {at_a}, {at_b}, %r2;", lambda p, q, r: plain(p, q, r) + r),
+        (
+            f"{start}.min %r8, {at_a}, {at_b}, %r2;",
+            lambda p, q, r: min(_part(plain(p, q, r) & 0xFFFFFFFF, "", d), _part(r, "", d)),
+        ),
+        (
+            f"{start}.sat %r8.b2, {at_a}, {at_b}, %r2;",
+            lambda p, q, r: r & 0xFF00FFFF | (_clamp(plain(p, q, r), 8, d) & 0xFF) << 16,
+        ),
+    ]
+
+
+@pytest.mark.parametrize("name", _SCALAR)
+def test_scalar(name: str):
+    selectors = [("", ""), ("b1", "h1"), ("h0", "b3")]
+    names = ("u32", "s32")
+    types = [(d, a, b) for d in names for a in names for b in names]
+    _check([form for index, own in enumerate(types) for form in _scalar_forms(name, own, selectors[index % 3])])
+
+
+def _shift_forms(name: str, mode: str, d: str, a: str) -> _Forms:
+    def shifted(p: int, q: int, r: int) -> int:
+        by = q & 31 if mode == "wrap" else min(q, 32)
+        value = _part(p, "", a == "s32")
+        return value << by if name == "vshl" else value >> by
+
+    return [
+        (f"{name}.{d}.{a}.u32.{mode} %r8, %r0, %r1;", shifted),
+        (f"{name}.{d}.{a}.u32.sat.{mode} %r8, %r0, %r1;", lambda p, q, r: _clamp(shifted(p, q, r), 32, d == "s32")),
+    ]
 
 
 @pytest.mark.parametrize("mode", ["clamp", "wrap"])
 @pytest.mark.parametrize("name", ["vshl", "vshr"])
 def test_shifts(name: str, mode: str):
-    forms: list[tuple[str, Callable[[int, int], int]]] = []
-    for d in ("u32", "s32"):
-        for a in ("u32", "s32"):
-
-            def shifted(p: int, q: int, a=a) -> int:
-                by = q & 31 if mode == "wrap" else min(q, 32)
-                value = _part(p, "", a == "s32")
-                return value << by if name == "vshl" else value >> by
-
-            forms.append((f"{name}.{d}.{a}.u32.{mode} %r8, %r0, %r1;", shifted))
-            forms.append(
-                (
-                    f"{name}.{d}.{a}.u32.sat.{mode} %r8, %r0, %r1;",
-                    lambda p, q, d=d, shifted=shifted: _clamp(shifted(p, q), 32, d == "s32"),
-                )
-            )
-    words, results = _run([text for text, _ in forms])
-    for (text, reference), result in zip(forms, results, strict=True):
-        assert result == [reference(*row[:2]) & 0xFFFFFFFF for row in words], text
+    names = ("u32", "s32")
+    _check([form for d in names for a in names for form in _shift_forms(name, mode, d, a)])
 
 
 def test_vmad():
-    def product(p: int, q: int, r: int) -> int:
+    def mixed(p: int, q: int, r: int) -> int:
         return _part(p, "h0", True) * _part(q, "b3", False) + _part(r, "", True)
 
     def unsigned(p: int, q: int, r: int) -> int:
         return p * q + r
 
-    forms: list[tuple[str, Callable[[int, int, int], int]]] = [
-        ("vmad.s32.s32.u32 %r8, %r0.h0, %r1.b3, %r2;", product),
-        ("vmad.s32.s32.u32.sat.shr7 %r8, %r0.h0, %r1.b3, %r2;", lambda *x: _clamp(product(*x) >> 7, 32, True)),
+    forms: _Forms = [
+        ("vmad.s32.s32.u32 %r8, %r0.h0, %r1.b3, %r2;", mixed),
+        ("vmad.s32.s32.u32.sat.shr7 %r8, %r0.h0, %r1.b3, %r2;", lambda p, q, r: _clamp(mixed(p, q, r) >> 7, 32, True)),
         ("vmad.u32.u32.u32.sat.shr15 %r8, %r0, %r1, %r2;", lambda p, q, r: _clamp(unsigned(p, q, r) >> 15, 32, False)),
         ("vmad.u32.u32.u32.po.shr7 %r8, %r0, %r1, %r2;", lambda p, q, r: (unsigned(p, q, r) + 1) >> 7),
         ("vmad.s32.u32.u32 %r8, -%r0, %r1, %r2;", lambda p, q, r: -p * q + _part(r, "", True)),
         ("vmad.s32.u32.u32.sat %r8, %r0.b0, %r1.b0, -%r2;", lambda p, q, r: _clamp(
             _part(p, "b0", False) * _part(q, "b0", False) - _part(r, "", True), 32, True)),
     ]  # fmt: skip
-    words, results = _run([text for text, _ in forms])
-    for (text, reference), result in zip(forms, results, strict=True):
-        assert result == [reference(*row[:3]) & 0xFFFFFFFF for row in words], text
+    _check(forms)
+
+
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+
+
+def _set_forms(name: str) -> _Forms:
+    def holds(p: int, q: int, r: int) -> int:
+        return int(_COMPARISONS[name](_part(p, "b1", True), _part(q, "h1", False)))
+
+    return [
+        (f"vset.s32.u32.{name} %r8, %r0.b1, %r1.h1;", holds),
+        (f"vset.s32.u32.{name}.add %r8, %r0.b1, %r1.h1, %r2;", lambda p, q, r: holds(p, q, r) + r),
+        (f"vset.s32.u32.{name} %r8.h1, %r0.b1, %r1.h1, %r2;", lambda p, q, r: r & 0xFFFF | holds(p, q, r) << 16),
+    ]
 
 
 def test_vset():
-    comparisons: dict[str, Callable[[int, int], bool]] = {
-        "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
-        "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
-    }  # fmt: skip
-    forms: list[tuple[str, Callable[[int, int, int], int]]] = []
-    for name, holds in comparisons.items():
+    _check([form for name in _COMPARISONS for form in _set_forms(name)])
 
-        def compare(p: int, q: int, holds=holds) -> int:
-            return int(holds(_part(p, "b1", True), _part(q, "h1", False)))
 
-        forms += [
-            (f"vset.s32.u32.{name} %r8, %r0.b1, %r1.h1;", lambda p, q, r, compare=compare: compare(p, q)),
-            (f"vset.s32.u32.{name}.add %r8, %r0.b1, %r1.h1, %r2;", lambda p, q, r, compare=compare: compare(p, q) + r),
-            (
-                f"vset.s32.u32.{name} %r8.h1, %r0.b1, %r1.h1, %r2;",
-                lambda p, q, r, compare=compare: r & 0xFFFF | compare(p, q) << 16,
-            ),
-        ]
-    words, results = _run([text for text, _ in forms])
-    for (text, reference), result in zip(forms, results, strict=True):
-        assert result == [reference(*row[:3]) & 0xFFFFFFFF for row in words], text
+def _average(a: int, b: int) -> int:
+    """Ties away from zero."""
+    return (a + b + (a + b >= 0)) >> 1
 
 
 @pytest.mark.parametrize(
@@ -170,7 +176,7 @@ def test_vset():
 )
 @pytest.mark.parametrize("name", [*_SCALAR, "vavrg"])
 def test_all_parts(name: str, text: str, parts_a: tuple[int, ...], parts_b: tuple[int, ...], computed: tuple[int, ...]):
-    operation = _SCALAR.get(name, lambda a, b: (a + b + (a + b >= 0)) >> 1)
+    operation = _SCALAR.get(name, _average)
     words, (result,) = _run([text.format(name)])
     count = len(parts_a)
     bits, letter = 32 // count, "h" if count == 2 else "b"

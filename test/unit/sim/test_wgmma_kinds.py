@@ -41,7 +41,8 @@ def _metadata(codes: np.ndarray, wide: bool, selector: int) -> np.ndarray:
             parts = [codes[16 * warp + g + 8 * half, 4 * (q % 2) : 4 * (q % 2) + 4] for half in (0, 1)]
         else:
             parts = [codes[16 * warp + g + 8 * (q % 2), 8 * (q // 2) : 8 * (q // 2) + 8]]
-        words[thread] = sum(int(code) << 4 * place for place, code in enumerate(np.concatenate(parts)))
+        own: list[int] = [code for part in parts for code in part.tolist()]
+        words[thread] = sum(code << 4 * place for place, code in enumerate(own))
     return words
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,8 @@ def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
     for (variable, _), argument in zip(parameters, arguments, strict=True):
         if isinstance(argument, TensorMap):
             buffers.collect(argument.array, f"the tensor of {variable.name}")
-        elif _is_pointer(variable, argument):
-            buffers.collect(_checked(variable, argument), f"argument {variable.name}")
+        elif (array := _pointed(variable, argument)) is not None:
+            buffers.collect(_checked(variable, array), f"argument {variable.name}")
     buffers.place()
     for (variable, offset), argument in zip(parameters, arguments, strict=True):
         raw = _bytes_of(launch, buffers, variable, argument)
@@ -89,8 +89,10 @@ def _start(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _is_pointer(variable: Variable, argument: Argument) -> TypeGuard[Array]:
-    return isinstance(argument, np.ndarray) and bool(argument.ndim or variable.is_pointer)
+def _pointed(variable: Variable, argument: Argument) -> Array | None:
+    """The array that a parameter is to point to; None if it is a number."""
+    is_array = isinstance(argument, np.ndarray) and bool(argument.ndim or variable.is_pointer)
+    return argument if isinstance(argument, np.ndarray) and is_array else None
 
 
 def _checked(variable: Variable, array: Array) -> Array:
@@ -112,8 +114,9 @@ def _bytes_of(launch: Launch, buffers: _Buffers, variable: Variable, argument: A
         if len(argument) != variable.size:
             raise SimError(f"expected {variable.size} bytes for {variable.name}, found {len(argument)}", variable.line)
         return argument
-    if _is_pointer(variable, argument):
-        return buffers.address(argument).to_bytes(8, "little")
+    array = _pointed(variable, argument)
+    if array is not None:
+        return buffers.address(array).to_bytes(8, "little")
     return _number(variable, argument)
 
 

@@ -99,32 +99,31 @@ def _to_shared(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
     sizes, barriers = decoder.source(2, U32), decoder.window_address(3, True)
 
     def step(strand: Strand, mask: Mask) -> None:
-        cta = strand.cta
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(strand.lanes[lane]) + cta.first_thread
             target, source = int(targets(strand, mask)[lane]), int(sources(strand, mask)[lane])
-            size, address = int(sizes(strand, mask)[lane]), int(barriers(strand, mask)[lane])
-            check_unit(_WHAT, "an address", target)
-            operand = _elements(strand, source, size, thread, value_type).copy()
-            owner, offset = locate(strand, target)
-            if locate(strand, address)[0] is not owner:
-                raise SimError(f"{_WHAT}: expected the mbarrier in the CTA of the target")
-            places = offset + np.arange(size)
-            owner.check_shared(places, 1, _WHAT)
-            cta.monitor.async_update(owner.rank, places, thread, _WHAT)
-            for direction in ("read", "written"):
-                cta.launch.observed.moved("shared", direction, size)
-            barrier = use(strand, address, thread, asynchronous=True)
-            snapshot = cta.monitor.bulk_completed(thread)
+            issue(strand, lane, target, source, int(sizes(strand, mask)[lane]), int(barriers(strand, mask)[lane]))
+        strand.cta.launch.made_progress()
 
-            def arrive(
-                owner=owner, offset=offset, size=size, operand=operand, barrier=barrier, snapshot=snapshot
-            ) -> None:
-                memory = owner.shared.data[offset : offset + size].view(value_type.dtype)
-                memory[:] = combine(memory.copy(), operand)
-                barrier.deliver(size, snapshot)
+    def issue(strand: Strand, lane: int, target: int, source: int, size: int, address: int) -> None:
+        cta, thread = strand.cta, int(strand.lanes[lane]) + strand.cta.first_thread
+        check_unit(_WHAT, "an address", target)
+        operand = _elements(strand, source, size, thread, value_type).copy()
+        owner, offset = locate(strand, target)
+        if locate(strand, address)[0] is not owner:
+            raise SimError(f"{_WHAT}: expected the mbarrier in the CTA of the target")
+        places = offset + np.arange(size)
+        owner.check_shared(places, 1, _WHAT)
+        cta.monitor.async_update(owner.rank, places, thread, _WHAT)
+        for direction in ("read", "written"):
+            cta.launch.observed.moved("shared", direction, size)
+        barrier = use(strand, address, thread, asynchronous=True)
+        snapshot = cta.monitor.bulk_completed(thread)
 
-            cta.cluster.after(arrive)
-        cta.launch.made_progress()
+        def arrive() -> None:
+            memory = owner.shared.data[offset : offset + size].view(value_type.dtype)
+            memory[:] = combine(memory.copy(), operand)
+            barrier.deliver(size, snapshot)
+
+        cta.cluster.after(arrive)
 
     return step

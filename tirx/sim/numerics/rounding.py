@@ -141,11 +141,12 @@ def round_stochastic(values: Array, dtype: np.dtype[Any], random: Array) -> Arra
     bits = bits_of(low)
     below = (bits - bits.dtype.type(1)).astype(bits.dtype).view(dtype)
     high = (bits + bits.dtype.type(1)).astype(bits.dtype).view(dtype)
-    at = np.abs(low.astype(np.float64))
-    after = np.abs(high.astype(np.float64))
+    at: Array = np.abs(low.astype(np.float64))
+    after: Array = np.abs(high.astype(np.float64))
     # Behind the largest number, places are as far apart as before it.
-    step = np.where(np.isfinite(after), after - at, at - np.abs(below.astype(np.float64)))
-    up = np.isfinite(values) & ((np.abs(values) - at) / step + random >= 1)
+    before: Array = np.abs(below.astype(np.float64))
+    step: Array = np.where(np.isfinite(after), after - at, at - before).astype(np.float64)
+    up: Array = np.isfinite(values) & ((np.abs(values) - at) / step + random >= 1)
     return np.where(up, bits_of(high), bits).astype(bits.dtype).view(dtype)
 
 

@@ -114,9 +114,9 @@ class Calls:
         results = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
         name = operands.pop(0) if operands else None
         arguments = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-        table = operands.pop(0) if operands and isinstance(operands[0], Name) else None
+        table = operands.pop(0) if operands else None
         assert isinstance(results, Group) and isinstance(arguments, Group), "groups by construction"
-        if not isinstance(name, Name) or operands:
+        if not isinstance(name, Name) or not (table is None or isinstance(table, Name)) or operands:
             raise decoder.error("expected call (results), function, (arguments)")
         if decoder.register(name.name) is not None:
             return self._indirect(decoder, name, arguments.items, results.items, table)
