@@ -80,7 +80,8 @@ class TensorMap:
     `array` has its innermost dimension last (row-major), as in numpy; its bytes are read and written in place. `box`
     and `element_strides` are innermost first, as in CUDA. Elements outside of the array are read as zero (`oob_fill`
     "zero") or NaN ("nan"). With a `packing`, `array` are bytes that hold 4- or 6-bit elements without gaps, and the
-    innermost size of `box` counts elements. Raises SimError for what the driver would refuse.
+    innermost size of `box` counts elements. `element` is the type (of `ELEMENTS`), if it is not to be that of the
+    array; `columns` are those of a map for im2col modes (`im2col`). Raises SimError for what the driver would refuse.
     """
 
     def __init__(
@@ -147,6 +148,11 @@ class TensorMap:
 
     def _check(self) -> None:
         array, box = self.array, self.box
+        if self.element not in ELEMENTS or np.dtype(ELEMENTS[self.element]).itemsize != array.itemsize:
+            raise SimError(
+                f"tensor map: expected an element type of {array.itemsize} bytes of {', '.join(ELEMENTS)}, "
+                f"found {self.element!r}"
+            )
         if not 1 <= array.ndim <= _MAX_RANK or len(box) != array.ndim or len(self.element_strides) != array.ndim:
             raise SimError(
                 f"tensor map: expected an array of 1 to {_MAX_RANK} dimensions and a box of as many, "

@@ -127,6 +127,12 @@ def test_outside_of_the_tensor(fill: Any, dtype: Any):
                 assert np.isnan(found[row, column]) if fill == "nan" else found[row, column] == 0
 
 
+def test_subnormal_numbers_are_flushed():
+    tensor = np.array([[1e-40, -1e-40, 1.0, -2e38] * 4], np.float32)
+    out = _load(TensorMap(tensor, (16, 1), element="f32.ftz"), (0, 0), 64)[:64].view(np.uint32)
+    assert np.array_equal(out, np.array([0.0, -0.0, 1.0, -2e38] * 4, np.float32).view(np.uint32))
+
+
 def test_element_strides():
     tensor = np.arange(30 * 20 * 16, dtype=np.int32).reshape(30, 20, 16)
     tensor_map = TensorMap(tensor, (16, 6, 9), element_strides=(1, 2, 3))
@@ -283,6 +289,7 @@ def test_reductions(name: str, dtype: Any, reference: Callable[[Array, Array], A
         ({"box": (16, 4), "oob_fill": "nan"}, "expected oob_fill zero for .u8"),
         ({"box": (48, 4), "swizzle": "32B"}, "of at most 32, found 48"),
         ({"box": (64, 4), "packing": "b4x16_p64"}, "rows of 128 elements"),
+        ({"box": (16, 4), "element": "f32"}, "expected an element type of 1 bytes"),
     ],
 )
 def test_maps_that_do_not_exist(arguments: Any, message: str):

@@ -170,6 +170,17 @@ def test_multicast(group: str, pair: bool, seed: int | None):
     assert np.array_equal(out, np.stack([tensor[1:5, :16]] * 2))
 
 
+@pytest.mark.parametrize("seed", [None, 1])
+def test_mbarrier_of_the_peer(seed: int | None):
+    """Each CTA loads for itself; the mbarrier of the even one hears of both."""
+    text = _cluster_kernel(".cta_group::2", pair=True).replace(".multicast::cluster.cta", ".cta")
+    text = text.replace("@%p1 cp", "mapa.shared::cluster.u32 %r9, %r2, 0; @%p0 cp").replace("[%r2], %h0;", "[%r9];")
+    tensor = np.arange(16 * 32, dtype=np.int32).reshape(16, 32)
+    out = np.zeros((2, 4, 16), np.int32)
+    run(assembled(text), "k", 2, 32, [TensorMap(tensor, (16, 4)), out], cluster=2, seed=seed)
+    assert np.array_equal(out, np.stack([tensor[1:5, :16]] * 2))
+
+
 def test_wrong_multicasts():
     tensor_map = TensorMap(np.zeros((16, 32), np.int32), (16, 4))
     out = np.zeros((2, 4, 16), np.int32)

@@ -40,10 +40,6 @@ class Fragment:
         """The value, as uint32."""
         return _asynchronous_value(self.register, strand, mask)
 
-    def check(self, strand: Strand, mask: Mask) -> None:
-        """SimError if it was accessed since the last wgmma.fence."""
-        _check_fenced(self.register, strand, mask)
-
     def supplies(self, strand: Strand, mask: Mask) -> None:
         """An instruction that was issued reads it."""
         if self.register.state >= 0:
@@ -58,24 +54,11 @@ def _asynchronous_value(register: Register, strand: Strand, mask: Mask) -> Array
     return strand.banks[B32.bank][register.row]
 
 
-def _check_fenced(register: Register, strand: Strand, mask: Mask) -> None:
-    if register.state < 0 or strand.fenced[register.state][mask].all():
-        return
-    raise SimError(
-        f"register {register.name} is accessed by wgmma.mma_async, but no wgmma.fence follows what the thread did with "
-        "it before (or there was none)"
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Accumulator:
     """A register of wgmma.mma_async."""
 
     register: Register
-
-    def check(self, strand: Strand, mask: Mask) -> None:
-        """SimError if it was accessed since the last wgmma.fence."""
-        _check_fenced(self.register, strand, mask)
 
     def read(self, strand: Strand, mask: Mask) -> Array:
         """The value, as uint32."""

@@ -23,7 +23,7 @@ from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.sparse import read_selector
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.products import product
-from tirx.sim.program.code import Step
+from tirx.sim.program.code import Register, Step
 from tirx.sim.reader.syntax import Vector
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 
@@ -197,6 +197,7 @@ def _mma(decoder: Decoder) -> Step:
         supplied = [decoder.fragment(item) for item in decoder.vector(1, count)]
     metadata = read_selector(decoder, 4, form.types[0], form.depth, True) if form.sparse else None
     words_of = decoder.source(3, B32) if form.sparse else None
+    fragments = [each.register for each in (*accumulators, *supplied)]
     a_source = None if in_registers else decoder.source(1, B64)
     b_source = decoder.source(2, B64)
 
@@ -209,9 +210,7 @@ def _mma(decoder: Decoder) -> Step:
             _WARPGROUP * WARP
         ):
             raise SimError("wgmma needs warpgroups of 128 threads; the last of the block is smaller")
-        if cta.launch.checks:
-            for each in (*accumulators, *supplied):
-                each.check(strand, mask)
+        _check_fenced(strand, mask, fragments)
         first = strand.warp % _WARPGROUP * _ROWS
         rows = first + np.arange(strand.warps * _ROWS)
         if a_source is not None:
@@ -244,7 +243,7 @@ def _mma(decoder: Decoder) -> Step:
             each.supplies(strand, mask)
         for each, word in zip(accumulators, registers_of(values, form.result, form.saturate), strict=True):
             each.write(strand, mask, word)
-        _issued(strand, [each.register.state for each in (*accumulators, *supplied)])
+        _issued(strand, [each.state for each in fragments])
         return None
 
     return step
@@ -268,6 +267,18 @@ def _operand(
     if element == "b1":
         return np.unpackbits(raw, axis=1, bitorder="little").astype(np.float64)
     return decode_elements(raw, element)
+
+
+def _check_fenced(strand: Strand, mask: Mask, fragments: list[Register]) -> None:
+    """SimError if the thread has accessed one of the registers since the last wgmma.fence."""
+    rows = [register.state for register in fragments if register.state >= 0]
+    fenced = strand.fenced[rows][:, mask].all(axis=1)
+    if not fenced.all():
+        name = next(register.name for register in fragments if register.state == rows[int(np.argmin(fenced))])
+        raise SimError(
+            f"register {name} is accessed by wgmma.mma_async, but no wgmma.fence follows what the thread did with it "
+            "before (or there was none)"
+        )
 
 
 def _issued(strand: Strand, states: list[int]) -> None:
