@@ -10,7 +10,7 @@ from tirx.sim.core.types import Array
 # Modifiers that change neither the value nor, in a simulator without caches, the order of accesses.
 HINTS = frozenset(
     """
-    ca cg cs lu cv wb wt nc weak volatile relaxed acquire release mmio cta cluster gpu sys unified
+    ca cg cs lu cv wb wt nc weak volatile relaxed acquire release acq_rel mmio cta cluster gpu sys unified
     L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate
     L2::evict_first L2::evict_last L2::evict_normal L2::cache_hint L2::64B L2::128B L2::256B
     """.split()
