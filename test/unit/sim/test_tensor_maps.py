@@ -46,6 +46,7 @@ _REPLACE = """
   mov.u32 %r8, 16; tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r3], 0, %r8;
   mov.u32 %r8, 4; tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r3], 1, %r8;
   mov.u32 %r8, 1; tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r3], 1, %r8;
+  tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r3], 0, %r8;
   tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r3], 3;
   tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%r3], 0;
   tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r3], 2;
@@ -80,9 +81,12 @@ def _run_replaced(text: str, seed: int | None = None) -> tuple[np.ndarray, np.nd
     return other, out
 
 
+@pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("seed", [None, 1])
-def test_every_field_is_replaced(seed: int | None):
-    other, out = _run_replaced(_kernel(_REPLACE + _LOAD, ("map", "work", "other", "out")), seed)
+def test_every_field_is_replaced(seed: int | None, zeros: bool):
+    """Of another map, or of zeros."""
+    body = _REPLACE.replace("ld.global.b32 %r7, [%d1];", "mov.u32 %r7, 0;") if zeros else _REPLACE
+    other, out = _run_replaced(_kernel(body + _LOAD, ("map", "work", "other", "out")), seed)
     expected = np.zeros((4, 4, 4), np.int32)
     expected[:2] = other[1:, :16].reshape(2, 4, 4)
     lines = np.arange(4) // 2
@@ -91,10 +95,10 @@ def test_every_field_is_replaced(seed: int | None):
 
 
 _HAZARDS = [
-    (_REPLACE, "fence.proxy.tensormap::generic.acquire.gpu [%d5], 128;", "has changed since the launch"),
+    (_REPLACE, "fence.proxy.tensormap::generic.acquire.gpu [%d5], 128;", "is not one of the launch, or has changed"),
     (_REPLACE, "REPLACED:\n  bar.warp.sync 0xffffffff;", "data race"),
     (_IN_PLACE, "fence.proxy.tensormap::generic.release.gpu;", "but not released to the tensormap proxy"),
-    (_IN_PLACE, "fence.proxy.tensormap::generic.acquire.gpu [%d5], 128;", "has changed since the launch"),
+    (_IN_PLACE, "fence.proxy.tensormap::generic.acquire.gpu [%d5], 128;", "is not one of the launch, or has changed"),
 ]
 
 
@@ -105,6 +109,17 @@ def test_fences_of_the_tensormap_proxy(body: str, old: str, message: str):
     new = "REPLACED:" if old.startswith("REPLACED") else ""
     with pytest.raises(SimError, match=message):
         _run_replaced(_kernel(body.replace(old, new) + _LOAD, parameters))
+
+
+def test_bytes_that_are_no_map():
+    body = "ld.param.u64 %d5, [work];" + _LOAD
+    text = assembled(_kernel(body, ("map", "work", "other", "out")))
+    words = [np.zeros(128, np.uint8), np.zeros(4, np.int32), np.zeros((4, 16), np.int32)]
+    tensor_map = TensorMap(np.zeros((16, 32), np.int32), (16, 4))
+    with pytest.raises(SimError, match="128 bytes that are none"):
+        run(text, "k", 1, 32, [tensor_map, *words], check=False)
+    with pytest.raises(SimError, match="is not one of the launch, or has changed"):
+        run(text, "k", 1, 32, [tensor_map, *words])
 
 
 def test_replaced_in_global_memory():

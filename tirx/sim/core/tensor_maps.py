@@ -54,6 +54,6 @@ class TensorMaps:
         seen = raw.tobytes()
         if self._acquired.get((cta, address)) != seen and self.initial.get(address) != seen:
             raise SimError(
-                f"the tensor map at {address:#x} has changed since the launch: expected "
+                f"the tensor map at {address:#x} is not one of the launch, or has changed: expected "
                 "fence.proxy.tensormap::generic.acquire of it in this CTA before it is used"
             )

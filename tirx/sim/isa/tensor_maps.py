@@ -11,7 +11,7 @@ from tirx.sim.isa.decoder import Decoder, uniform
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
 from tirx.sim.memory.addresses import OFFSET_MASK, SPACES, WINDOW_SHIFT
-from tirx.sim.memory.tensor_map_bytes import ALIGNMENT, FIELDS, SIZE
+from tirx.sim.memory.tensor_map_bytes import ALIGNMENT, FIELDS, MAGIC, SIZE
 from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Immediate
 from tirx.sim.tensor_map import TensorMap
@@ -109,6 +109,8 @@ def _read(strand: Strand, lane: Array, space: str, address: Array) -> Array:
 
 def _set(raw: Array, field: str, index: int | None, value: int) -> None:
     record = raw.view(FIELDS)[0]
+    # A map may be made of zeros.
+    record["magic"] = MAGIC
     limit = np.iinfo(FIELDS[field].base).max
     if value > limit:
         raise SimError(f"expected a value of .{field} up to {limit}, found {value}")

@@ -16,7 +16,7 @@ from tirx.sim.tensor_map import ELEMENTS, PACKINGS, Im2col, TensorMap
 SIZE = 128
 ALIGNMENT = 64
 MAX_RANK = 5
-_MAGIC = 0x70616D74
+MAGIC = 0x70616D74  # of 128 bytes that are a map
 _NAMES = tuple(ELEMENTS)
 # Swizzle modes and their atomicities, by the numbers of tensormap.replace.
 _SWIZZLES = {
@@ -53,7 +53,7 @@ def encode(tensor_map: TensorMap, address: int) -> Array:
     record = np.zeros(1, FIELDS)
     fields = record[0]
     array, rank = tensor_map.array, tensor_map.rank
-    fields["magic"], fields["rank"], fields["global_address"] = _MAGIC, rank - 1, address
+    fields["magic"], fields["rank"], fields["global_address"] = MAGIC, rank - 1, address
     fields["elemtype"] = _NAMES.index(tensor_map.element)
     fields["swizzle_mode"], fields["swizzle_atomicity"] = _SWIZZLES[tensor_map.swizzle]
     fields["fill_mode"] = _FILLS.index(tensor_map.oob_fill)
@@ -75,7 +75,7 @@ def encode(tensor_map: TensorMap, address: int) -> Array:
 def decode(raw: Array, memory: FlatMemory) -> TensorMap:
     """The map that 128 bytes describe, over the bytes of global memory. Raises SimError if they describe none."""
     fields = np.frombuffer(raw.tobytes(), FIELDS)[0]
-    if fields["magic"] != _MAGIC:
+    if fields["magic"] != MAGIC:
         raise SimError(f"expected a tensor map, found {SIZE} bytes that are none")
     rank = int(fields["rank"]) + 1
     element = _named(_NAMES, int(fields["elemtype"]), "element type")
