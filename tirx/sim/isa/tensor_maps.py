@@ -55,7 +55,7 @@ def _tensormap(decoder: Decoder) -> Step:
 
 
 def _replace(decoder: Decoder) -> Step:
-    """[map] [, index], value: the rank is given less one, strides are in bytes (before PTX 8.5 in units of 16)."""
+    """[map] [, index], value: the rank is given less one, strides in bytes (as ptxas has them since CUDA 12.5)."""
     decoder.need("tile")
     field = decoder.need(*_REPLACED)
     space = _SPACES[decoder.take("global", "shared::cta")]
@@ -71,7 +71,6 @@ def _replace(decoder: Decoder) -> Step:
     if field in _LITERAL and not isinstance(decoder.operand(1), Immediate):
         raise decoder.error(f"expected a literal for .{field}")
     values = decoder.source(1 + indexed, value_type)
-    unit = 16 if field == "global_stride" and _version(decoder) < (8, 5) else 1
 
     def step(strand: Strand, mask: Mask) -> None:
         cta = strand.cta
@@ -80,17 +79,12 @@ def _replace(decoder: Decoder) -> Step:
             one, at = np.array([lane]), where[lane : lane + 1]
             own_space, _, own = spaces.split_generic(at)[0] if space == "generic" else (space, None, at)
             raw = _read(strand, one, own_space, own)
-            _set(raw, field, index, int(value[lane]) * unit)
+            _set(raw, field, index, int(value[lane]))
             spaces.store(strand, np.repeat(one, SIZE // 16), own_space, _pieces(own), raw.reshape(-1, 16))
             if own_space == "global":
                 cta.launch.tensor_maps.replaced(int(own[0]))
 
     return step
-
-
-def _version(decoder: Decoder) -> tuple[int, int]:
-    major, _, minor = decoder.symbols.module.version.partition(".")
-    return int(major), int(minor)
 
 
 def _pieces(address: Array) -> Array:
