@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Callable
@@ -24,6 +25,22 @@ def test_calls(program: Program) -> None:
     run(program.ptx, "polynomial", 1, 48, [c, 4, x, out])
     short = np.arange(48) % 3 == 0
     np.testing.assert_allclose(out, np.where(short, -np.polyval(c[:3], x), np.polyval(c, x)), rtol=1e-5, atol=1e-6)
+
+
+def _ackermann(m: int, n: int) -> int:
+    if m == 0:
+        return n + 1
+    return _ackermann(m - 1, 1 if n == 0 else _ackermann(m, n - 1))
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@program("recursion")
+def test_recursion_and_tables(program: Program, seed: int | None) -> None:
+    out = np.zeros((48, 4), np.int32)
+    run(program.ptx, "functions", 1, 48, [out, 2], seed=seed)
+    for t, found in enumerate(out.tolist()):
+        applied, combined = (3 + t, 7 * t) if t % 2 else (3 * t, t + 7)
+        assert found == [applied, math.factorial(t % 10), combined, _ackermann(t % 3, t % 4)]
 
 
 _POINT = np.dtype([("x", "f4"), ("y", "f4"), ("tag", "i4"), ("weight", "f8")], align=True)
