@@ -80,11 +80,12 @@ def _carry(decoder: Decoder, *, reads: bool, writes: bool) -> Step:
     def step(strand: Strand, mask: Mask) -> None:
         a, b = first(strand, mask), second(strand, mask)
         flags = strand.cta.carry[strand.first : strand.last]
-        # CC.CF is a borrow after subtraction (section 9.7.2).
-        carry = flags.astype(unsigned.dtype) if reads else np.zeros_like(a)
+        # Section 9.7.2 calls CC.CF a borrow after subtraction; in hardware it is the carry of a + ~b + 1, which nvcc's
+        # division of 128-bit integers relies on: it reads the flag of a subc by an addc.
+        carry = (~flags if subtract else flags).astype(unsigned.dtype) if reads else np.zeros_like(a)
         if subtract:
             result = a - b - carry
-            carried = (a < b) | ((a == b) & (carry != 0))
+            carried = (a > b) | ((a == b) & (carry == 0))
         else:
             result = a + b + carry
             carried = (result < a) | ((result == a) & (carry != 0))
