@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
+
+import numpy.typing as npt
 
 from tirx.sim.core.arguments import Argument, bind_arguments
 from tirx.sim.core.launch import Dimensions, Launch
@@ -39,6 +42,7 @@ def run(
     dynamic_shared: int = 0,
     cluster: int | Sequence[int] = (1, 1, 1),
     *,
+    variables: Mapping[str, npt.NDArray[Any]] | None = None,
     seed: int | None = None,
     check: bool = True,
     observer: Callable[[Strand, Op], None] | None = None,
@@ -50,16 +54,18 @@ def run(
     Runs the kernel `entry` of a PTX module as a GPU would, and raises SimError for whatever is wrong with it.
 
     `grid` counts CTAs, `block` threads and `cluster` CTAs, each in x, y, z (shorter ones are filled up with 1).
-    `args` are numpy arrays (pointers to their bytes, updated in place), ints, floats, `bytes` (structs) and
-    `TensorMap`s; `dynamic_shared` is in bytes.
+    `args` are numpy arrays (pointers to their bytes, updated in place), ints, floats, `TensorMap`s, and structs by
+    value: their `bytes`, or a dict from the offsets of their fields, as in `{0: array, 8: np.int32(5)}`.
+    `dynamic_shared` is in bytes. `variables` are those of the module that the host has set, or wants to read: names to
+    arrays, which are updated in place too.
 
     `seed`: None is a fixed order; an int chooses a random but reproducible interleaving of the warps, so that races
-    show. `check`: report data races, missing fences and reads of what was never written. `observer` is called before
+    show. `check`: report data races, missing fences and uses of what was never written. `observer` is called before
     every instruction; an `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of CTAs
     that have ended, and of all, whenever some end. `max_instructions` ends a run that does not end. `max_resident`: how
     many clusters may be on the GPU at once, if they wait for each other.
     """
-    program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, check=check)
+    program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, variables, check=check)
     grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
     cluster = _required_cluster(program.directives, cluster)
     _check_block(program.directives, block)

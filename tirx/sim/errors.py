@@ -1,4 +1,4 @@
-"""The one exception of the simulator."""
+"""The exceptions of the simulator."""
 
 from __future__ import annotations
 
@@ -31,3 +31,14 @@ class SimError(Exception):
         text = f"\n    {self.text}" if self.text else ""
         where = f"\n    in {self.where}" if self.where else ""
         return f"{location}{self.message}{text}{where}"
+
+
+class HazardError(SimError):
+    """What `check` finds: what is not ordered or not defined, whatever the numbers."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n    (check=False runs the kernel without such checks)"
+
+
+class UndefinedError(HazardError):
+    """What was never written is read."""

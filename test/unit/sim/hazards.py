@@ -247,7 +247,24 @@ HAZARDS = (
     Hazard("local variable of nothing", "pass on", "%r6, [%r5]", "%r6, [0]", "out-of-bounds shared", "ld."),
     # Never written
     Hazard("shared memory never written", "pass on", "%r6, [%r5]", "%r6, [%r5+512]", "never written", "ld."),
-    Hazard("a register never written", "pass on", "[%r2], %r6", "[%r2], %r30", "%r30 is read but was never", "st."),
+    Hazard("a register never written", "pass on", "[%d1], %r6", "[%d1], %r30", "%r30 is read but was never", "st."),
+    Hazard(
+        "a sum of what was never written",
+        "pass on",
+        "st.global.b32 [%d1], %r6",
+        "add.u32 %r7, %r30, 1; st.global.b32 [%d1], %r7",
+        "%r30 is read but was never written, and %r7 depends on it",
+        "add.",
+    ),
+    Hazard(
+        "a condition never written",
+        "pass on",
+        "ret;",
+        "@%p5 bra END; END: ret;",
+        "%p5 is read but was never",
+        "@%p5 bra",
+    ),
+    Hazard("an address never written", "pass on", "[%d1], %r6", "[%d9], %r6", "%d9 is read but was never", "st."),
     Hazard("tensor memory never written", "store and load", _ST, "", "never written", "tcgen05.ld"),
     Hazard(
         "an operand never written",
@@ -453,7 +470,7 @@ HAZARDS = (
         "has not executed fence.mbarrier_init",
     ),
     # Shared memory: races
-    Hazard("read before the write", "pass on", "bar.sync 0;", "", "data race|never written", "ld."),
+    Hazard("read before the write", "pass on", "bar.sync 0;", "", "data race|never written"),
     Hazard("write before the read", "pass on", "bar.sync 0;", "", "data race", which=1),
     Hazard("two writes", "pass on", "st.shared.b32 [%r2], %r0;", "st.shared.b32 [%r8], %r1;", "data race", "st."),
     Hazard("within a warp", "within a warp", "bar.warp.sync 0xffffffff;", "", "data race", "ld."),
@@ -496,7 +513,6 @@ HAZARDS = (
         "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
         "",
         "data race|never written",
-        "ld.",
         which=1,
     ),
     # Deadlocks

@@ -463,7 +463,7 @@ MUTANTS = (
         "k-major",
         r"(ld\.shared\.b32 %r\d+, \[)%r2\]",
         r"\1tmem_slot+1024]",
-        "never written",
+        "never written|data race",
     ),
     Mutant(
         "D of one product one column on",

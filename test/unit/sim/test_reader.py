@@ -49,6 +49,15 @@ def test_variables(declaration: str, size: int, count: int):
     assert variable.size == size and len(variable.initializer) == count
 
 
+def test_alignment_of_pointers():
+    """`.align` behind `.ptr` is that of what they point to: parameters of 8 bytes are aligned to 8."""
+    text = f"""{HEADER}.visible .entry k(.param .u32 n, .param .u64 .ptr .global .align 1 out) {{
+  .reg .b32 %r; .reg .b64 %d; ld.param.u32 %r, [n]; ld.param.u64 %d, [out]; st.global.u32 [%d], %r; ret; }}"""
+    out = np.zeros(1, np.uint32)
+    run(text, "k", 1, 1, [6, out])
+    assert out[0] == 6
+
+
 def test_registers_by_number_and_scope():
     """`%r1<3>` declares %r10..%r12; a block hides the registers around it."""
     text = entry(

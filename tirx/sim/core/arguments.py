@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,9 @@ from tirx.sim.memory.flat import FlatMemory
 from tirx.sim.reader.syntax import Variable
 from tirx.sim.tensor_map import TensorMap
 
-Argument: TypeAlias = "npt.NDArray[Any] | np.generic | int | float | bytes | TensorMap"
+# A field of a struct.
+Field: TypeAlias = "npt.NDArray[Any] | np.generic | bytes | TensorMap"
+Argument: TypeAlias = "npt.NDArray[Any] | np.generic | int | float | bytes | TensorMap | Mapping[int, Field]"
 
 # The type that a float has for a parameter of so many bytes that is not declared as floating-point.
 _FLOATS = {2: np.dtype(np.float16), 4: np.dtype(np.float32), 8: np.dtype(np.float64)}
@@ -26,9 +28,11 @@ def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
     """
     Writes the launch's parameters.
 
-    Arrays are passed as pointers to their bytes, which the kernel reads and writes in place; numbers by value;
-    `bytes` fill a parameter that is an array of bytes (a struct). A `TensorMap` fills a parameter of 128 bytes, or
-    is put into global memory for one that is a pointer. Raises SimError for what does not fit.
+    Arrays are passed as pointers to their bytes, which the kernel reads and writes in place; numbers by value. A
+    `TensorMap` fills a parameter of 128 bytes, or is put into global memory for one that is a pointer. A struct, which
+    is an array of bytes, is given by its `bytes`, by a scalar of a structured dtype, or by its fields: a mapping of
+    their offsets to arrays (pointers here too), numpy scalars, `bytes` and tensor maps; bytes between them are zero.
+    Raises SimError for what does not fit.
     """
     parameters = launch.program.parameters
     if len(arguments) != len(parameters):
@@ -38,10 +42,16 @@ def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
         )
     buffers = _Buffers(launch.global_memory)
     for (variable, _), argument in zip(parameters, arguments, strict=True):
-        if isinstance(argument, TensorMap):
+        if isinstance(argument, Mapping):
+            for field, value in _fields(variable, argument):
+                if isinstance(value, TensorMap):
+                    buffers.collect(value.array, f"the tensor of {field}")
+                elif _is_array(value):
+                    buffers.collect(_contiguous(value, field, variable), f"argument {field}")
+        elif isinstance(argument, TensorMap):
             buffers.collect(argument.array, f"the tensor of {variable.name}")
-        elif (array := _pointed(variable, argument)) is not None:
-            buffers.collect(_checked(variable, array), f"argument {variable.name}")
+        elif _is_pointer(argument, variable):
+            buffers.collect(_checked(variable, argument), f"argument {variable.name}")
     buffers.place()
     for (variable, offset), argument in zip(parameters, arguments, strict=True):
         raw = _bytes_of(launch, buffers, variable, argument)
@@ -89,41 +99,84 @@ def _start(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _pointed(variable: Variable, argument: Argument) -> Array | None:
-    """The array that a parameter is to point to; None if it is a number."""
-    is_array = isinstance(argument, np.ndarray) and bool(argument.ndim or variable.is_pointer)
-    return argument if isinstance(argument, np.ndarray) and is_array else None
+def _is_pointer(argument: Argument, variable: Variable) -> TypeGuard[Array]:
+    return isinstance(argument, np.ndarray) and bool(argument.ndim or variable.is_pointer)
 
 
 def _checked(variable: Variable, array: Array) -> Array:
-    if variable.size != 8 or variable.is_array:
+    if variable.size != 8 or variable.alignment != 8:  # perhaps a struct of one pointer
         raise SimError(
             f"expected a number for {variable.name} of {variable.size} bytes, found an array: "
             "only parameters of 8 bytes hold pointers",
             variable.line,
         )
+    return _contiguous(array, variable.name, variable)
+
+
+def _contiguous(array: Array, what: str, variable: Variable) -> Array:
     if not array.flags.c_contiguous:
-        raise SimError(f"expected a C-contiguous array for {variable.name}", variable.line)
+        raise SimError(f"expected a C-contiguous array for {what}", variable.line)
     return array
+
+
+def _is_array(value: object) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray) and value.ndim > 0
+
+
+def _fields(variable: Variable, fields: Mapping[int, object]) -> Iterator[tuple[str, object]]:
+    """The fields of a struct with their names for messages."""
+    return ((f"{variable.name}+{offset}", value) for offset, value in fields.items())
+
+
+def _struct(buffers: _Buffers, variable: Variable, fields: Mapping[int, object]) -> bytes:
+    raw, filled = bytearray(variable.size), np.zeros(variable.size, np.bool_)
+    for (name, value), offset in zip(_fields(variable, fields), fields, strict=True):
+        alignment = 1
+        if isinstance(value, TensorMap):
+            field = tensor_map_bytes.encode(value, buffers.address(value.array)).tobytes()
+            alignment = tensor_map_bytes.ALIGNMENT
+        elif _is_array(value):
+            field = buffers.address(value).to_bytes(8, "little")
+        elif isinstance(value, (np.ndarray, np.generic)):
+            field = value.tobytes()
+        elif isinstance(value, bytes):
+            field = value
+        else:
+            raise SimError(
+                f"expected an array, a numpy scalar, bytes or a TensorMap for {name}, found {value!r}", variable.line
+            )
+        end = offset + len(field)
+        if offset < 0 or end > variable.size or filled[offset:end].any():
+            raise SimError(
+                f"expected {name} of {len(field)} bytes beside the other fields in {variable.size} bytes", variable.line
+            )
+        if offset % alignment or variable.alignment < alignment:
+            raise SimError(f"expected {name}, a tensor map, to be aligned to {alignment} bytes", variable.line)
+        raw[offset:end] = field
+        filled[offset:end] = True
+    return bytes(raw)
 
 
 def _bytes_of(launch: Launch, buffers: _Buffers, variable: Variable, argument: Argument) -> bytes:
     if isinstance(argument, TensorMap):
         return _tensor_map(launch, buffers, variable, argument)
+    if isinstance(argument, Mapping):
+        return _struct(buffers, variable, argument)
+    if isinstance(argument, np.void):
+        return _bytes_of(launch, buffers, variable, argument.tobytes())
     if isinstance(argument, bytes):
         if len(argument) != variable.size:
             raise SimError(f"expected {variable.size} bytes for {variable.name}, found {len(argument)}", variable.line)
         return argument
-    array = _pointed(variable, argument)
-    if array is not None:
-        return buffers.address(array).to_bytes(8, "little")
+    if _is_pointer(argument, variable):
+        return buffers.address(argument).to_bytes(8, "little")
     return _number(variable, argument)
 
 
 def _tensor_map(launch: Launch, buffers: _Buffers, variable: Variable, argument: TensorMap) -> bytes:
     """The map itself, or for a parameter that is a pointer the address of the map in global memory."""
     raw = tensor_map_bytes.encode(argument, buffers.address(argument.array))
-    if variable.size == 8 and not variable.is_array:
+    if variable.size == 8:
         address = launch.global_memory.add(raw, f"tensor map {variable.name}")
         launch.tensor_maps.initial[address] = raw.tobytes()
         return address.to_bytes(8, "little")
@@ -137,8 +190,14 @@ def _tensor_map(launch: Launch, buffers: _Buffers, variable: Variable, argument:
 
 
 def _number(variable: Variable, value: Array | np.generic | int | float) -> bytes:
-    if variable.is_array:
-        raise SimError(f"expected {variable.size} bytes for {variable.name}, found {value!r}", variable.line)
+    if variable.is_array and isinstance(value, (np.ndarray, np.generic)) and value.nbytes == variable.size:
+        return value.tobytes()
+    if variable.is_array and not (isinstance(value, int) and variable.size <= 8):
+        raise SimError(
+            f"expected the {variable.size} bytes of {variable.name}, or its fields as a mapping of offsets, "
+            f"found {value!r}",
+            variable.line,
+        )
     own_type = TYPES[variable.type]
     if isinstance(value, (np.ndarray, np.generic)):
         scalar: Array = np.asarray(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from tirx.sim.core.mbarrier import MAX_COUNT, Mbarrier
 from tirx.sim.core.strand import WARP, Frame, RegisterState, Strand
 from tirx.sim.core.types import Array, Mask, RegisterFile
 from tirx.sim.errors import SimError
-from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_BASE
+from tirx.sim.memory.addresses import RANK_SHIFT
 from tirx.sim.memory.segment import Segment
 from tirx.sim.tensor.collectors import Collectors
 from tirx.sim.tensor.memory import TensorMemory
@@ -58,6 +59,12 @@ class Cta:
         self.register_states[np.array(program.initially_undefined, np.bool_)] = 0
         # Watched registers that were not accessed since the last wgmma.fence.
         self.register_fenced = np.zeros((len(program.watched), count), np.bool_)
+        self.last_update: Array = np.full(count, -1)  # where the last atomic was that changed memory, of every thread
+        # What strands remember, which do not live as long: by thread, and of polls by the first lane of a strand.
+        self.spinning: Mask = np.zeros(count, np.bool_)
+        self.refused: Mask = np.zeros(count, np.bool_)
+        self.polled: dict[int, tuple[int, set[tuple[int, bytes]]]] = {}
+        self.loose: set[int] = set()  # warps some of whose lanes went on without those that they were to meet
         self.carry: Mask = np.zeros(count, np.bool_)  # CC.CF of every thread
         self.shared_window = np.uint64(rank << RANK_SHIFT)
         self.shared = Segment(np.zeros(-(-program.shared_end // 16) * 16, np.uint8), "shared memory")
@@ -81,6 +88,20 @@ class Cta:
                 self.strands.append(Strand(self, first, last, 0, self.existing[first:last].copy()))
         else:
             self.strands.append(Strand(self, 0, count, 0, self.existing.copy()))
+
+    @cached_property
+    def local_undefined(self) -> Mask:
+        """Which bytes of local memory hold what was never written."""
+        return np.zeros(self.local.size, np.bool_)
+
+    def watch_all(self) -> None:
+        """The program now watches more registers than at the start, all of which were defined so far."""
+        more = len(self.launch.program.watched) - len(self.register_states)
+        self.register_states = np.pad(self.register_states, ((0, more), (0, 0)), constant_values=1)
+        self.register_fenced = np.pad(self.register_fenced, ((0, more), (0, 0)))
+        for strand in self.strands:
+            strand.states = self.register_states[:, strand.first : strand.last]
+            strand.fenced = self.register_fenced[:, strand.first : strand.last]
 
     @property
     def pair(self) -> tuple[Cta, Cta]:
@@ -168,8 +189,9 @@ class Cta:
     def check_shared(self, offsets: Array, width: int, what: str) -> None:
         """SimError unless `width` bytes at each of `offsets` belong to a variable."""
         launch = self.launch
-        if offsets.min() < SHARED_BASE or offsets.max() + width > launch.program.shared_end:
-            bad = int(offsets[(offsets < SHARED_BASE) | (offsets + width > launch.program.shared_end)][0])
+        first, end = launch.shared_start, launch.program.shared_end
+        if offsets.min() < first or offsets.max() + width > end:
+            bad = int(offsets[(offsets < first) | (offsets + width > end)][0])
         elif launch.shared_gaps and not launch.shared_valid[offsets].all():
             bad = int(offsets[~launch.shared_valid[offsets]][0])
         else:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Frame, Outcome, SavedState, Strand
+from tirx.sim.core.strand import WARP, Frame, Outcome, SavedState, Strand, Wait
 from tirx.sim.core.types import Mask
-from tirx.sim.errors import SimError
+from tirx.sim.errors import SimError, UndefinedError
 from tirx.sim.program.code import Branch, Call, Control, Exit, IndirectCall, Op, Return, TableBranch
 
 # Calls and branches inside of each other.
@@ -24,9 +24,10 @@ def run_strand(strand: Strand, limit: int) -> int:
         if not strand.timed_out and not wait.ready():
             return 0
         strand.wait = None
-    launch = strand.cta.launch
+    cta = strand.cta
+    launch = cta.launch
     code = launch.program.code
-    tick = strand.cta.monitor.tick
+    tick = cta.monitor.tick
     executed = 0
     op = code[strand.pc]
     mask = strand.mask
@@ -48,6 +49,8 @@ def run_strand(strand: Strand, limit: int) -> int:
                 if strand.warps > 1 and _is_aligned(op.opcode) and mask.any() and not np.array_equal(mask, strand.mask):
                     _split_by(strand, mask)
                     return executed
+            if cta.loose and _is_aligned(op.opcode) and _await_others(strand, mask):
+                return executed
             step = op.step
             if step is None:
                 if not _transfer(strand, op, mask):
@@ -61,13 +64,18 @@ def run_strand(strand: Strand, limit: int) -> int:
                 strand.pc += 1
                 continue
             if outcome is Outcome.SPLIT:
-                strand.cta.split_into_warps(strand)
+                cta.split_into_warps(strand)
                 return executed
             if outcome is Outcome.RETRY:
                 launch.observed.undone(strand, op)
             else:
                 strand.pc += 1
             return executed
+    except UndefinedError as error:
+        if not launch.watch_all():
+            raise error.at(op.line, op.text, strand.describe(mask)) from None
+        launch.observed.undone(strand, op)
+        return executed
     except SimError as error:
         raise error.at(op.line, op.text, strand.describe(mask)) from None
     finally:
@@ -182,6 +190,47 @@ def _close(strand: Strand, frame: Frame) -> None:
     frame.mask[:] = False
     frame.arrived[:] = False
     cta.strands.append(joined)
+
+
+def release_arrived(strand: Strand, *, same_update: bool) -> bool:
+    """
+    Lets the lanes go on that wait for those of a spinning strand to meet them; says whether there are any.
+
+    Threads make progress independently of each other (PTX ISA, section 3.1.1): a lane may spin until one that has left
+    the loop does something behind it. `same_update`: only lanes that have got by the atomic at which this one spins.
+    """
+    cta = strand.cta
+    for frame in reversed(strand.frames):
+        if frame.is_call:
+            return False
+        lanes = frame.arrived.copy()
+        updates = cta.last_update[strand.first : strand.last]
+        if not lanes.any() or (same_update and not (updates[lanes] == strand.pc - 1).any()):
+            continue
+        frame.mask &= ~lanes
+        frame.arrived[:] = False
+        cta.strands.append(Strand(cta, strand.first, strand.last, frame.pc, lanes, frame.parent))
+        cta.loose.add(strand.warp)
+        return True
+    return False
+
+
+def _await_others(strand: Strand, mask: Mask) -> bool:
+    """At an aligned instruction: if lanes of the warp were let go on alone, waits for the others, if they can come."""
+    cta, pc, alive = strand.cta, strand.pc, strand.alive
+    if strand.warps > 1 or strand.warp not in cta.loose:
+        return False
+    if np.array_equal(mask, alive):
+        cta.loose.discard(strand.warp)
+        return False
+
+    def all_here() -> bool:
+        here = [each for each in cta.strands if each.first == strand.first and each.pc == pc]
+        return int(sum(each.mask.sum() for each in here)) == int(strand.alive.sum())
+
+    strand.wait = Wait(all_here, lambda: "at an aligned instruction, for the other threads of the warp")
+    cta.launch.observed.undone(strand, cta.launch.program.code[pc])
+    return True
 
 
 def _indirect_call(strand: Strand, mask: Mask, control: IndirectCall) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from tirx.sim.core.cluster import Cluster
 from tirx.sim.core.cta import Cta
-from tirx.sim.core.execute import merge_splits, run_strand
+from tirx.sim.core.execute import merge_splits, release_arrived, run_strand
 from tirx.sim.core.observer import Observer
 from tirx.sim.core.strand import Strand
 from tirx.sim.core.tensor_maps import TensorMaps
 from tirx.sim.core.types import Array
-from tirx.sim.errors import SimError
+from tirx.sim.errors import SimError, UndefinedError
 from tirx.sim.hazards.monitor import Monitor
 from tirx.sim.memory.addresses import SHARED_BASE
 from tirx.sim.memory.flat import FlatMemory
@@ -28,6 +29,8 @@ _RANDOM_QUANTUM = 64
 # Instructions, and turns of all strands, without any effect on others after which nothing more is expected to happen.
 _QUIET_INSTRUCTIONS = 2_000_000
 _QUIET_ROUNDS = 2_000
+# Turns after which a strand that finds nothing changed is taken to wait for another.
+_IDLE_ROUNDS = 3
 
 Dimensions = tuple[int, int, int]
 
@@ -79,6 +82,8 @@ class Launch:
         self.observed = observer if isinstance(observer, Observer) else Observer()
         self.global_memory.observed = self.observed
         self._progress = progress
+        self._running: list[Cluster] = []
+        self.origins: dict[int, SimError] = {}  # why a register is undefined, by its state row
         self.executed = 0
         self.progress = 0
         self._max_instructions = max_instructions
@@ -87,7 +92,13 @@ class Launch:
         for start, size in program.shared:
             covered[start : start + size] = True
         self.shared_valid: Array = covered
-        self.shared_gaps = not covered[SHARED_BASE:].all()
+        self.shared_start = min((start for start, _ in program.shared), default=SHARED_BASE)
+        self.shared_gaps = not covered[self.shared_start :].all()
+
+    @cached_property
+    def grid_workspace(self) -> int:
+        """The address of what the driver gives to a cooperative launch: a size, and the barrier of the grid."""
+        return self.global_memory.add(np.array([8, 0], np.uint32).view(np.uint8), "the workspace of the grid")
 
     @property
     def interleaves(self) -> bool:
@@ -97,6 +108,22 @@ class Launch:
     def made_progress(self) -> None:
         """Something happened that another strand may have waited for."""
         self.progress += 1
+
+    def watch_all(self) -> bool:
+        """From now on every register is watched; False if that is so already, or nothing is checked."""
+        if not self.program.watch_all():
+            return False
+        for cluster in self._running:
+            for cta in cluster.ctas:
+                cta.watch_all()
+        return True
+
+    def undefined_use(self, name: str, row: int, where: str = "") -> UndefinedError:
+        """The error for the use of a register that is undefined, at the place that made it so."""
+        origin = self.origins.get(row)
+        if origin is None:
+            return UndefinedError(f"register {name} is read but was never written", where=where)
+        return UndefinedError(f"{origin.message}, and {name} depends on it", origin.line, origin.text, where)
 
     def print(self, text: str) -> None:
         """The output of printf."""
@@ -108,7 +135,7 @@ class Launch:
 
         The next one starts when those that run are finished, or wait for something that only another CTA can do.
         """
-        running: list[Cluster] = []
+        running = self._running
         ended, total = 0, self.grid[0] * self.grid[1] * self.grid[2]
         with np.errstate(all="ignore"):
             while True:
@@ -116,9 +143,14 @@ class Launch:
                     index = next(self._waiting, None) if len(running) < self._max_resident else None
                     if index is None and not running:
                         return
-                    if index is None:
+                    if index is not None:
+                        running.append(Cluster(self, index))
+                    elif not self._stalled(running, patient=True):
+                        continue
+                    elif len(running) == self._max_resident:
+                        raise self._deadlock(running, f"deadlock of the {len(running)} clusters that may run at once")
+                    else:
                         raise self._deadlock(running)
-                    running.append(Cluster(self, index))
                 for cluster in [each for each in running if not each.running]:
                     cluster.finish()
                     running.remove(cluster)
@@ -138,9 +170,13 @@ class Launch:
 
     # Scheduling
 
-    def _stalled(self, running: Sequence[Cluster]) -> bool:
-        """Runs the clusters until one of them has finished (False) or nothing happens any more (True)."""
-        quiet = rounds = 0
+    def _stalled(self, running: Sequence[Cluster], patient: bool = False) -> bool:
+        """
+        Runs the clusters until one of them has finished (False) or nothing happens any more (True).
+
+        What only asks again and again for something is stalled; unless `patient`, which waits for it to give up.
+        """
+        quiet = rounds = idle = 0
         timed_out_at = -1
         while True:
             before = self.progress
@@ -150,18 +186,27 @@ class Launch:
             if any(not cluster.running for cluster in running):
                 return False
             if self._fire_events(running, ran):
-                quiet = rounds = 0
+                quiet = rounds = idle = 0
                 continue
             if self.progress != before:
-                quiet = rounds = 0
+                quiet = rounds = idle = 0
                 continue
             quiet, rounds = quiet + ran, rounds + 1
-            if ran == 0:
+            idle = idle + 1 if all(each.wait or each.spinning for each in _strands(running)) else 0
+            if idle > _IDLE_ROUNDS and self._release(running, same_update=not patient):
+                idle = 0
+            elif ran == 0 or (idle > _IDLE_ROUNDS and not patient):
                 if timed_out_at == self.progress or not self._time_out(running):
                     return True
                 timed_out_at = self.progress
             elif quiet > _QUIET_INSTRUCTIONS or rounds > _QUIET_ROUNDS:
                 return True
+
+    def _release(self, running: Sequence[Cluster], *, same_update: bool) -> bool:
+        """Lets lanes go on for which a spinning strand waits perhaps; says whether there are any."""
+        spinning = [strand for strand in _strands(running) if strand.spinning and strand.wait is None]
+        released = [release_arrived(strand, same_update=same_update) for strand in spinning]
+        return any(released)
 
     def _turn(self, cluster: Cluster) -> int:
         """Every strand of the cluster once; returns the number of instructions executed."""

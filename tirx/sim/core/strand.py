@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tirx.sim.program.code import Call
 
 WARP = 32
+_MAX_POLLED = 64
 
 
 class Outcome(enum.Enum):
@@ -104,7 +105,6 @@ class Strand:
 
     __slots__ = (
         "cta", "first", "last", "banks", "states", "fenced", "lanes", "pc", "mask", "frames", "wait", "timed_out",
-        "refused",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
@@ -120,7 +120,37 @@ class Strand:
         self.frames = frames
         self.wait: Wait | None = None
         self.timed_out = False
-        self.refused = False  # the last mbarrier.try_wait or test_wait returned false
+
+    def poll(self, addresses: Array) -> Outcome | None:
+        """
+        The strand looks at what other threads may write, by the instruction that it is at.
+
+        If it has done so before, and nothing has changed anywhere, the others have to run first.
+        """
+        progress = self.cta.launch.progress
+        instant, polled = self.cta.polled.get(self.first, (-1, set[tuple[int, bytes]]()))
+        if instant != progress or len(polled) > _MAX_POLLED:
+            polled = set[tuple[int, bytes]]()
+            self.cta.polled[self.first] = (progress, polled)
+        key = (self.pc, addresses.tobytes())
+        again = key in polled
+        polled.add(key)
+        self.cta.spinning[self.first : self.last][self.mask] = again
+        return Outcome.YIELD if again else None
+
+    @property
+    def spinning(self) -> bool:
+        """Whether it asks for something again and again."""
+        return bool(self.cta.spinning[self.first : self.last][self.mask].all())
+
+    @property
+    def refused(self) -> bool:
+        """Whether its last mbarrier.try_wait or test_wait returned false."""
+        return bool(self.cta.refused[self.first : self.last][self.mask].any())
+
+    @refused.setter
+    def refused(self, value: bool) -> None:
+        self.cta.refused[self.first : self.last][self.mask] = value
 
     @property
     def warps(self) -> int:

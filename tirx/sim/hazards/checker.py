@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from tirx.sim.core.types import Array
-from tirx.sim.errors import SimError
+from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.lifetimes import Lifetimes
 from tirx.sim.hazards.monitor import Monitor, Snapshot, TensorAccess
@@ -95,7 +95,13 @@ class Checker(Monitor):
 
     def shared_load(self, rank: int, offsets: Array, width: int, threads: Array, strong: bool = False) -> None:
         self._lifetimes.use(rank, threads, "a load")
-        self._shared[rank].load(_bytes(offsets, width), threads, strong)
+        self._shared[rank].load(_bytes(offsets, width), threads, strong, self.tolerant)
+
+    def shared_undefined(self, rank: int, offsets: Array, width: int) -> Array:
+        return self._shared[rank].undefined(_bytes(offsets, width))
+
+    def shared_forget(self, rank: int, offsets: Array, width: int) -> None:
+        self._shared[rank].forget(_bytes(offsets, width))
 
     def shared_store(self, rank: int, offsets: Array, values: Array, threads: Array, strong: bool = False) -> None:
         self._lifetimes.use(rank, threads, "a store")
@@ -132,12 +138,12 @@ class Checker(Monitor):
             self._lifetimes.use(rank, np.array([thread]), "an mbarrier operation")
         maker, instant = self._mbarriers[rank, offset]
         if thread != maker and self._clocks.known[Row.GENERIC, thread, maker] < instant:
-            raise SimError(
+            raise HazardError(
                 f"the mbarrier object at {offset:#x} is used by thread {thread}, not ordered behind its initialisation "
                 f"by thread {maker}"
             )
         if asynchronous and self._fenced[maker] < instant:
-            raise SimError(
+            raise HazardError(
                 f"the mbarrier object at {offset:#x} is used by the async proxy, but thread {maker} has not executed "
                 "fence.mbarrier_init or fence.proxy.async after its initialisation"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tirx.sim.core.types import Array
-from tirx.sim.errors import SimError
+from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
 
 # What says that an access is over: that its thread has gone on, or that the asynchronous operation is complete.
@@ -38,10 +38,10 @@ class Lifetimes:
         if not len(others):
             return
         if self._exited[rank]:
-            raise SimError(f"{what} accesses CTA {rank} of the cluster, which has exited")
+            raise HazardError(f"{what} accesses CTA {rank} of the cluster, which has exited")
         known = self._clocks.known[Row.REACHED, others, self._own(rank)].max(axis=1)
         if not known.all():
-            raise SimError(
+            raise HazardError(
                 f"{what} by thread {int(others[np.argmin(known)])} accesses CTA {rank} of the cluster, which may not "
                 "have started: expected a cluster barrier before"
             )
@@ -55,7 +55,7 @@ class Lifetimes:
             late = last[rank] > known
             if late.any():
                 thread = int(np.argmax(late))
-                raise SimError(
+                raise HazardError(
                     f"CTA {rank} of the cluster exits while an access to its memory by thread {thread} of CTA "
                     f"{thread // self._lanes} may not be over: expected a cluster barrier before"
                 )

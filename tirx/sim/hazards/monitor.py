@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from tirx.sim.core.types import Array
 
 # What a thread may rely on, to be handed from releasing to acquiring threads; None when nothing is checked.
@@ -20,6 +22,9 @@ class Monitor:
     `offsets` are shared memory addresses without the rank, one for each thread. Accesses are reported before they
     happen.
     """
+
+    # Whether loads may read what was never written.
+    tolerant = False
 
     def tick(self) -> None:
         """An instruction starts."""
@@ -58,6 +63,13 @@ class Monitor:
 
     def shared_load(self, rank: int, offsets: Array, width: int, threads: Array, strong: bool = False) -> None:
         """Thread i reads `width` bytes at offsets[i]; `strong` ones (relaxed, volatile) race with no strong write."""
+
+    def shared_undefined(self, rank: int, offsets: Array, width: int) -> Array:
+        """Which of the `width` bytes at offsets[i] were never written, or hold what is undefined."""
+        return np.zeros(len(offsets), np.bool_)
+
+    def shared_forget(self, rank: int, offsets: Array, width: int) -> None:
+        """What was stored there is undefined."""
 
     def shared_store(self, rank: int, offsets: Array, values: Array, threads: Array, strong: bool = False) -> None:
         """Thread i writes the elements values[i] to offsets[i]."""

@@ -7,8 +7,9 @@ import enum
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
-from tirx.sim.errors import SimError
+from tirx.sim.errors import HazardError, UndefinedError
 from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.memory.addresses import SHARED_BASE
 
 _WARP = 32
 
@@ -40,6 +41,7 @@ class SharedShadow:
     def __init__(self, clocks: Clocks, size: int, warps: int):
         self._clocks = clocks
         self._written: Mask = np.zeros(size, np.bool_)
+        self._written[:SHARED_BASE] = True  # by the system
         self._mbarrier: Mask = np.zeros(size, np.bool_)
         self._writer: Array = np.zeros(size, np.int32)
         self._write_time: Array = np.zeros(size, np.int32)
@@ -56,10 +58,11 @@ class SharedShadow:
 
     # Generic proxy
 
-    def load(self, places: Array, threads: Array, strong: bool) -> None:
-        """Thread i reads the bytes places[i] (lanes, width)."""
+    def load(self, places: Array, threads: Array, strong: bool, tolerant: bool = False) -> None:
+        """Thread i reads the bytes places[i] (lanes, width); `tolerant`: written or not."""
         self._refuse_mbarrier(places, "a load")
-        self._require_written(places, "a load")
+        if not tolerant:
+            self._require_written(places, "a load")
         users = np.broadcast_to(threads[:, None], places.shape)
         self._behind_writer(places, users, "is read", strong)
         if strong:
@@ -90,19 +93,27 @@ class SharedShadow:
         places, values = flat[order], values.ravel()[order]
         bad = (places[1:] == places[:-1]) & (values[1:] != values[:-1])
         if bad.any():
-            raise SimError(
+            raise HazardError(
                 f"data race: lanes of one store write different values to shared address {int(places[1:][bad][0]):#x}"
             )
 
     def _refuse_mbarrier(self, places: Array, what: str) -> None:
         if self._mbarrier[places].any():
             bad = int(places[self._mbarrier[places]][0])
-            raise SimError(f"{what} touches shared address {bad:#x}, which is in an mbarrier object")
+            raise HazardError(f"{what} touches shared address {bad:#x}, which is in an mbarrier object")
 
     def _require_written(self, places: Array, what: str) -> None:
         if not self._written[places].all():
             bad = int(places[~self._written[places]][0])
-            raise SimError(f"{what} reads shared address {bad:#x}, which was never written")
+            raise UndefinedError(f"{what} reads shared address {bad:#x}, which was never written")
+
+    def undefined(self, places: Array) -> Array:
+        """Which of places[i] have a byte that was never written."""
+        return np.any(~self._written[places], axis=1)
+
+    def forget(self, places: Array) -> None:
+        """What was written there is itself undefined."""
+        self._written[places] = False
 
     def _behind_writer(self, places: Array, users: Array, what: str, strong: bool) -> None:
         times = self._write_time[places]
@@ -125,7 +136,7 @@ class SharedShadow:
             message = f"before the cp.async of thread {writer} to it was waited for"
         else:
             message = f"though the write by thread {writer} is not ordered before that: data race"
-        raise SimError(f"shared address {byte:#x} {what} by thread {user} {message}")
+        raise HazardError(f"shared address {byte:#x} {what} by thread {user} {message}")
 
     def _behind_readers(self, places: Array, users: Array) -> None:
         known = self._clocks.known[Row.GENERIC]
@@ -137,7 +148,7 @@ class SharedShadow:
             bad = (times > 0) & (readers != users) & (known[users, readers] < times)
             if bad.any():
                 place = tuple(np.argwhere(bad)[0])
-                raise SimError(
+                raise HazardError(
                     f"shared address {int(places[place]):#x} is written by thread {int(users[place])} though the read "
                     f"by thread {int(readers[place])} is not ordered before that: data race"
                 )
@@ -149,7 +160,7 @@ class SharedShadow:
         if bad.any():
             place = tuple(np.argwhere(bad)[0])
             reader, waited = _READERS[Row(int(rows[place]))]
-            raise SimError(
+            raise HazardError(
                 f"shared address {int(places[place]):#x} is written by thread {int(users[place])} while {reader} may "
                 f"still read it: {waited} was not waited for"
             )
@@ -214,10 +225,10 @@ class SharedShadow:
         first = int(np.argmax(bad))
         writer, byte = int(writers[first]), int(places[first])
         if bulk[first]:
-            raise SimError(
+            raise HazardError(
                 f"{what} shared address {byte:#x} before the bulk copy that thread {writer} issued to it was waited for"
             )
-        raise SimError(
+        raise HazardError(
             f"{what} shared address {byte:#x}, which thread {writer} has written through the generic proxy: "
             "expected fence.proxy.async in that thread before it synchronises with this one, or here after that"
         )

@@ -7,7 +7,7 @@ import enum
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
-from tirx.sim.errors import SimError
+from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.monitor import TensorAccess
 from tirx.sim.tensor.data_path import COLUMNS, LANES
@@ -75,14 +75,14 @@ class TensorShadow:
         done = known[Row.TENSOR_DONE, thread]
         reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
         if (is_mma & (done[writer] < time)).any() or ((read > 0) & (done[reader] < read)).any():
-            raise SimError(
+            raise HazardError(
                 "tcgen05.dealloc of columns that a tcgen05.mma, cp or shift may use: no commit was waited for"
             )
         loader, loaded = self._reader[lanes, columns], self._read_time[lanes, columns]
         unstored = (kind == Writer.STORE) & (known[Row.STORED, thread, writer] < time)
         unloaded = (loaded > 0) & (known[Row.LOADED, thread, loader] < loaded)
         if unstored.any() or unloaded.any():
-            raise SimError(
+            raise HazardError(
                 "tcgen05.dealloc of columns that a tcgen05.ld or st may still use: "
                 "expected tcgen05.wait in that thread, and then a synchronisation"
             )
@@ -219,7 +219,7 @@ class TensorShadow:
     def _refuse(bad: Mask, lanes: Array, columns: Array, message: str) -> None:
         if bad.any():
             place = tuple(np.argwhere(bad)[0])
-            raise SimError(f"{message} (lane {int(lanes[place])}, column {int(columns[place])})")
+            raise HazardError(f"{message} (lane {int(lanes[place])}, column {int(columns[place])})")
 
 
 def _other_warp(first: Array | int, second: Array) -> Mask:

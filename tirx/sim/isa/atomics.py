@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.strand import Outcome, Strand
 from tirx.sim.core.types import TYPES, Array, Binary, Mask
 from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
@@ -44,7 +44,7 @@ def _atom(decoder: Decoder) -> Step:
             raise decoder.error(f"expected .{asynchronous.COMPLETE}, or .release and .add, with red.async")
     space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
     hint = decoder.flag("L2::cache_hint")
-    decoder.drop(HINTS)
+    decoder.drop(HINTS | {"acq_rel"})
     name = decoder.need(*_OPERATIONS)
     count = _VECTORS[decoder.take("v2", "v4", "v8")]
     keeps_subnormals = decoder.flag("noftz")
@@ -63,7 +63,7 @@ def _atom(decoder: Decoder) -> Step:
     combine = None if name == "cas" else combine_function(name, value_type, ftz)
     dtype = value_type.dtype
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
         lanes = np.flatnonzero(mask)
         at = addresses(strand, mask)[lanes]
         order(strand, lanes, place, at)
@@ -74,6 +74,7 @@ def _atom(decoder: Decoder) -> Step:
             result = np.zeros(len(mask), dtype)
             result[lanes] = old[:, index]
             put(strand, mask, result)
+        return strand.poll(at)
 
     return step
 

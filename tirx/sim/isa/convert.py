@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from tirx.sim.core.types import B16, B32, BF16, F16, F32, F64, TYPES, Array, PtxType, Unary, bits_type
+from tirx.sim.errors import SimError
 from tirx.sim.isa import convert_random
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
@@ -106,6 +107,16 @@ def _clamped(values: Array) -> Array:
     return np.where(np.isinf(values), np.copysign(largest, values), values).astype(values.dtype)
 
 
+def _exactly(values: Array, source: PtxType, target: PtxType) -> Array:
+    exact = values.astype(np.float64)
+    result = round_to(exact, target.dtype)
+    inexact = (result.astype(np.float64) != exact) & ~np.isnan(exact)
+    if inexact.any():
+        found = float(exact[inexact][0])
+        raise SimError(f"expected a rounding mode from {source} to {target}, which has no {found!r}")
+    return result
+
+
 def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: str | None, saturate: bool) -> Unary:
     if source.is_integer and target.is_integer:
         if rounding:
@@ -129,6 +140,8 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
         to_integral = _INTEGER_ROUNDINGS[rounding]
         return lambda a: to_integral(a.astype(np.float64)).astype(target.dtype)
     narrower = target.bits < source.bits or (target.bits == source.bits and target is not source)
+    if rounding is None and source.bits == target.bits == 16 and target is not source:
+        return lambda a: _exactly(a, source, target)  # accepted by ptxas, for numbers that both types have
     if narrower and rounding is None:
         raise decoder.error(f"expected a rounding mode from {source} to {target}")
     if not narrower and rounding is not None:

@@ -50,7 +50,7 @@ def _asynchronous_value(register: Register, strand: Strand, mask: Mask) -> Array
     """The value that an instruction reads on its own: that is no access of the thread."""
     state = register.state
     if state >= 0 and (strand.states[state][mask] == RegisterState.UNDEFINED).any():
-        raise SimError(f"register {register.name} is read but was never written")
+        raise strand.cta.launch.undefined_use(register.name, state)
     return strand.banks[B32.bank][register.row]
 
 
@@ -76,11 +76,13 @@ class Decoder:
 
     Modifiers are taken one by one, so that at the end (`finish`) whatever is left is unknown and an error. Types are
     the last modifiers (`type`). `uses` and `definitions` list the registers that were asked for, `pending` those
-    that an asynchronous instruction writes (or reads), `fragments` those of wgmma.mma_async.
+    that an asynchronous instruction writes (or reads), `fragments` those of wgmma.mma_async. `lenient`:
+    sources may be undefined (`tirx.sim.program.undefined`).
     """
 
-    def __init__(self, symbols: Symbols, instruction: Instruction):
+    def __init__(self, symbols: Symbols, instruction: Instruction, *, lenient: bool = False):
         self.symbols = symbols
+        self._lenient = lenient
         self.instruction = instruction
         parts = instruction.opcode.split(".")
         self.root = parts[0]
@@ -214,6 +216,20 @@ class Decoder:
             return self._register_source(register, value_type, wide)
         return self._symbol_source(operand, value_type, wide)
 
+    def register_of(self, which: int | Operand) -> Register | None:
+        """The register that an operand is, if it is one."""
+        operand = self.operand(which)
+        return self.register(operand.name) if isinstance(operand, Name) else None
+
+    def undefined(self, which: int | Operand) -> Callable[[Strand], Array]:
+        """In which lanes an operand was never written."""
+        operand = self.operand(which)
+        register = self.register_of(operand.predicate if isinstance(operand, Negated) else operand)
+        if register is None or register.state < 0:
+            return lambda strand: np.zeros(len(strand.mask), np.bool_)
+        state = register.state
+        return lambda strand: strand.states[state] == RegisterState.UNDEFINED
+
     def _register_source(self, register: Register, value_type: PtxType, wide: bool) -> Source:
         self._check_width(register, value_type, wide)
         row = register.row
@@ -229,7 +245,7 @@ class Decoder:
         return self._watched_source(register, value_type, bank)
 
     def _watched_source(self, register: Register, value_type: PtxType, bank: int) -> Source:
-        row, state, name = register.row, register.state, register.name
+        row, state, name, lenient = register.row, register.state, register.name, self._lenient
         narrow, is_fragment = register.type.bits != value_type.bits, register.is_fragment
         unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
 
@@ -241,8 +257,8 @@ class Decoder:
                     raise SimError(f"register {name} is read before tcgen05.wait::ld", where=strand.describe(bad))
                 if (states[bad] == _ACCUMULATING).any():
                     raise SimError(f"register {name} is read before wgmma.wait_group", where=strand.describe(bad))
-                if bad.any():
-                    raise SimError(f"register {name} is read but was never written", where=strand.describe(bad))
+                if bad.any() and not lenient:
+                    raise strand.cta.launch.undefined_use(name, state, strand.describe(bad))
             if is_fragment:
                 strand.fenced[state][mask] = False
             values = strand.banks[bank][row]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.strand import Outcome, Strand
 from tirx.sim.core.types import Mask, PtxType
 from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
@@ -33,14 +33,17 @@ _MAX_GLOBAL_BYTES = 32  # sm_100: v8.b32 and v4.b64
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class Access:
+    """What a load or store moves: `count` elements."""
+
     space: str
     type: PtxType
     count: int
     strong: bool
 
 
-def _form(decoder: Decoder) -> _Form:
+def access_form(decoder: Decoder) -> Access:
+    """Takes the modifiers of a load or store."""
     space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
     strong = not STRONG.isdisjoint(decoder.modifiers)
     hint = decoder.flag("L2::cache_hint")
@@ -52,7 +55,7 @@ def _form(decoder: Decoder) -> _Form:
     limit = _MAX_GLOBAL_BYTES if space in ("global", "generic") else _MAX_BYTES
     if value_type.kind == "predicate" or size > limit:
         raise decoder.error(f"expected an access of at most {limit} bytes to .{space}, found {size}")
-    return _Form(space, value_type, count, strong)
+    return Access(space, value_type, count, strong)
 
 
 def place_of(decoder: Decoder, which: int, space: str) -> tuple[Source, str]:
@@ -72,26 +75,25 @@ def _is_symbol(decoder: Decoder, operand: Operand) -> bool:
 
 @instruction("ld", "ldu")
 def _ld(decoder: Decoder) -> Step:
-    form = _form(decoder)
+    form = access_form(decoder)
     value_type, count, strong = form.type, form.count, form.strong
     addresses, space = place_of(decoder, 1, form.space)
     items = decoder.items(0, count) if count == 1 else decoder.vector(0, count)
     puts = [decoder.destination(item, value_type, wide=True) for item in items]
     dtype = value_type.dtype
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(strand: Strand, mask: Mask) -> Outcome | None:
         lanes = np.flatnonzero(mask)
+        at = addresses(strand, mask)[lanes]
         if strong:
-            order(strand, lanes, space, addresses(strand, mask)[lanes])
-        loaded = spaces.load(strand, lanes, space, addresses(strand, mask)[lanes], dtype, count, strong=strong)
-        if len(lanes) == len(mask):
-            for index, put in enumerate(puts):
-                put(strand, mask, loaded[:, index])
-            return
-        values = np.zeros((len(mask), count), dtype)
-        values[lanes] = loaded
+            order(strand, lanes, space, at)
+        values = loaded = spaces.load(strand, lanes, space, at, dtype, count, strong=strong)
+        if len(lanes) != len(mask):
+            values = np.zeros((len(mask), count), dtype)
+            values[lanes] = loaded
         for index, put in enumerate(puts):
             put(strand, mask, values[:, index])
+        return strand.poll(at) if strong else None
 
     return step
 
@@ -106,7 +108,7 @@ def _st(decoder: Decoder) -> Step:
         # To global memory: a store with release, which may be done at once.
         if "release" not in decoder.modifiers:
             raise decoder.error(f"expected .{asynchronous.COMPLETE} or .release with st.async")
-    form = _form(decoder)
+    form = access_form(decoder)
     value_type, count, strong = form.type, form.count, form.strong
     addresses, space = place_of(decoder, 0, form.space)
     if space in ("const", "param"):

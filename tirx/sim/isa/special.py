@@ -9,7 +9,7 @@ import numpy as np
 
 from tirx.sim.core.strand import WARP, Strand
 from tirx.sim.core.types import PRED, U32, U64, Array, PtxType
-from tirx.sim.memory.addresses import SHARED_BASE
+from tirx.sim.memory.addresses import RESERVED_OFFSETS
 
 _Read: TypeAlias = Callable[[Strand], Array]
 
@@ -74,12 +74,13 @@ def _table() -> dict[str, tuple[PtxType, _Read]]:
     table["%dynamic_smem_size"] = (U32, _same(lambda strand: strand.cta.launch.dynamic_shared))
     table["%total_smem_size"] = (U32, _same(lambda strand: strand.cta.launch.program.shared_end))
     table["%aggr_smem_size"] = table["%total_smem_size"]
-    # The system's part of shared memory, in front of the program's.
-    table["%reserved_smem_offset_begin"] = (U32, _same(lambda strand: 0))
-    table["%reserved_smem_offset_end"] = table["%reserved_smem_offset_cap"] = (U32, _same(lambda strand: SHARED_BASE))
-    # What drivers and profilers would set, and the graph that a kernel is a part of: nothing.
+    for name, offset in RESERVED_OFFSETS.items():
+        table[name] = (U32, _same(lambda strand, offset=offset: offset))
+    # The driver's: cooperative groups expect the address of the grid's workspace, high word first.
     for index in range(32):
         table[f"%envreg{index}"] = (U32, _same(lambda strand: 0))
+    table["%envreg1"] = (U32, _same(lambda strand: strand.cta.launch.grid_workspace >> 32))
+    table["%envreg2"] = (U32, _same(lambda strand: strand.cta.launch.grid_workspace & 0xFFFFFFFF))
     for index in range(8):
         table[f"%pm{index}"] = (U32, _same(lambda strand: 0))
         table[f"%pm{index}_64"] = (U64, _same64(lambda strand: 0))

@@ -26,6 +26,17 @@ SHARED_OFFSET_MASK = (1 << RANK_SHIFT) - 1
 
 # The first KiB of shared memory belongs to the system (CUDA C++ programming guide, "reserved shared memory").
 SHARED_BASE = 1024
+# Special registers that say where it is, and where the part lies that cooperative groups may use: 288 bytes, zero at
+# the start (cooperative_groups/details/memory.h).
+RESERVED_OFFSETS = {
+    "%reserved_smem_offset_begin": 0,
+    "%reserved_smem_offset_end": SHARED_BASE,
+    "%reserved_smem_offset_cap": SHARED_BASE,
+    "%reserved_smem_offset_0": 0,
+    "%reserved_smem_offset_1": 512,
+}
+GROUPS_REGISTER = "%reserved_smem_offset_1"
+GROUPS_BYTES = 288
 # The most that a CTA may have, static and dynamic, in bytes (sm_100: 227 KiB).
 SHARED_LIMIT = 232448
 

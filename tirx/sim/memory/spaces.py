@@ -50,7 +50,9 @@ def load(
     if space == "const":
         return strand.cta.launch.const_memory.load(addresses, unit, count)
     if space == "local":
-        return strand.cta.local.gather(_local(strand, lanes, addresses, unit.itemsize * count, "load"), unit, count)
+        return strand.cta.local.gather(
+            local_offsets(strand, lanes, addresses, unit.itemsize * count, "load"), unit, count
+        )
     if space == "param":
         segment = strand.cta.launch.parameters
         return segment.gather(_bounded(addresses, unit.itemsize * count, segment.size, "parameter load"), unit, count)
@@ -59,17 +61,19 @@ def load(
 
 def store(strand: Strand, lanes: Array, space: str, addresses: Array, values: Array, *, strong: bool = False) -> None:
     """Writes the elements values[i] to addresses[i] for lane i of `lanes`; of equal addresses the last lane's stays."""
-    strand.cta.launch.progress += 1
+    launch = strand.cta.launch
     if space == "global":
-        strand.cta.launch.global_memory.store(addresses, values)
+        launch.progress += 1
+        launch.global_memory.store(addresses, values)
     elif space == "shared":
+        launch.progress += 1
         _store_shared(strand, lanes, addresses, values, strong)
     elif space == "generic":
         for own_space, which, own in split_generic(addresses):
             store(strand, lanes[which], own_space, own, values[which], strong=strong)
     elif space == "local":
         width = values.dtype.itemsize * values.shape[1]
-        strand.cta.local.scatter(_local(strand, lanes, addresses, width, "store"), values)
+        strand.cta.local.scatter(local_offsets(strand, lanes, addresses, width, "store"), values)
     else:
         raise SimError(f"expected a state space that can be written, found .{space}")
 
@@ -119,7 +123,8 @@ def _bounded(addresses: Array, width: int, size: int, what: str) -> Array:
     return offsets
 
 
-def _local(strand: Strand, lanes: Array, addresses: Array, width: int, what: str) -> Array:
+def local_offsets(strand: Strand, lanes: Array, addresses: Array, width: int, what: str) -> Array:
+    """Addresses in .local of lanes as offsets into the memory of the CTA."""
     cta = strand.cta
     own = _bounded(addresses, width, cta.launch.program.local_bytes, f"local {what}")
     return own + strand.lanes[lanes] * cta.local_bytes.shape[1]
@@ -177,7 +182,6 @@ def update(
 
     `new(old, which)` gives the new values of the lanes `which` (indices into `lanes`).
     """
-    strand.cta.launch.progress += 1
     result = np.empty((len(addresses), count), unit)
     if space == "generic":
         for own_space, chosen, own in split_generic(addresses):
@@ -189,8 +193,13 @@ def update(
     for segment, which, offsets in _segments(strand, lanes, space, addresses, unit.itemsize * count):
         for turn in _turns(offsets):
             old = segment.gather(offsets[turn], unit, count)
-            segment.scatter(offsets[turn], np.ascontiguousarray(new(old, which[turn])))
+            values = np.ascontiguousarray(new(old, which[turn]))
+            segment.scatter(offsets[turn], values)
             result[which[turn]] = old
+            changed = which[turn][(values != old).any(axis=1)]
+            if len(changed):
+                strand.cta.launch.progress += 1
+                strand.cta.last_update[strand.first + lanes[changed]] = strand.pc
     return result
 
 
@@ -209,7 +218,7 @@ def _segments(
             memory.observed.moved("global", direction, len(addresses) * width)
         return found
     if space == "local":
-        return [(strand.cta.local, everything, _local(strand, lanes, addresses, width, "atomic"))]
+        return [(strand.cta.local, everything, local_offsets(strand, lanes, addresses, width, "atomic"))]
     if space != "shared":
         raise SimError(f"expected global or shared memory for an atomic access, found .{space}")
     shared: list[tuple[Segment, Array, Array]] = []

@@ -121,3 +121,16 @@ class Program:
     local_bytes: int
     stack: int  # where the stack of alloca starts in each thread's memory
     directives: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    look_closely: Callable[[], None] | None = None
+
+    def watch_all(self) -> bool:
+        """
+        From now on every register is watched, and `code` carries undefined values to where they are used.
+
+        False if that is so already, or nothing is checked. `code` stays the same list.
+        """
+        if self.look_closely is None:
+            return False
+        self.look_closely()
+        self.look_closely = None
+        return True

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tirx.sim.core.types import B64, PRED, U32, U64
+from tirx.sim.core.types import B64, PRED, U32, U64, Array
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import decode
@@ -15,18 +15,27 @@ from tirx.sim.program.calls import Calls, called_functions, check_recursion
 from tirx.sim.program.code import Branch, Control, Exit, Op, Program, Register, Return, Source, Step, TableBranch
 from tirx.sim.program.flow import immediate_post_dominators, reachable
 from tirx.sim.program.symbols import Symbols
+from tirx.sim.program.undefined import carries, carrying
 from tirx.sim.reader.syntax import Function, Instruction, Module, Name
 
 _BRANCHES = ("bra", "brx")
 _ENDS = ("ret", "exit")
 
 
-def link(module: Module, entry_name: str, dynamic_shared: int = 0, *, check: bool = True) -> tuple[Program, Symbols]:
+def link(
+    module: Module,
+    entry_name: str,
+    dynamic_shared: int = 0,
+    variables: Mapping[str, Array] | None = None,
+    *,
+    check: bool = True,
+) -> tuple[Program, Symbols]:
     """
     The entry `entry_name` and all functions that it may call, decoded.
 
-    With `check`, registers that may be read before they are written are watched. Raises SimError for a name that is not
-    declared, and for an instruction that is unknown and can be reached.
+    `variables` hold the contents of some of the module's. With `check`, registers that may be read before they are
+    written are watched. Raises SimError for a name that is not declared, and for an instruction that is unknown and can
+    be reached.
     """
     entry = module.functions.get(entry_name)
     if entry is None or not entry.is_entry or not entry.defined:
@@ -36,7 +45,7 @@ def link(module: Module, entry_name: str, dynamic_shared: int = 0, *, check: boo
         )
     functions, recursive = called_functions(module, entry)
     check_recursion(functions, recursive)
-    symbols = Symbols(module, functions, dynamic_shared)
+    symbols = Symbols(module, functions, dynamic_shared, variables or {})
     linker = _Linker(symbols, functions, recursive)
     watched = linker.watched(check)
     if watched:
@@ -57,14 +66,27 @@ def link(module: Module, entry_name: str, dynamic_shared: int = 0, *, check: boo
         stack=symbols.stack,
         directives=entry.directives,
     )
+
+    def look_closely() -> None:
+        registers = symbols.watch_all()
+        undefined = len(registers) - len(program.initially_undefined)
+        program.watched = tuple(register.name for register in registers)
+        program.initially_undefined += (False,) * undefined
+        program.code[:] = _Linker(symbols, functions, recursive, carry=True).code
+
+    if check:
+        program.look_closely = look_closely
     return program, symbols
 
 
 class _Linker:
     """Decodes the functions one behind another into one list of ops."""
 
-    def __init__(self, symbols: Symbols, functions: Sequence[Function], recursive: frozenset[str]):
+    def __init__(
+        self, symbols: Symbols, functions: Sequence[Function], recursive: frozenset[str], *, carry: bool = False
+    ):
         self._symbols = symbols
+        self._carry = carry
         self._starts: dict[str, int] = {}
         self._successors: dict[str, list[list[int]]] = {}
         self._decoders: dict[str, dict[int, Decoder]] = {}
@@ -109,18 +131,21 @@ class _Linker:
         decoders = self._decoders[function.name] = {}
         ops: list[Op] = []
         for index, instruction in enumerate(code):
-            decoder = Decoder(self._symbols, instruction)
+            carry = self._carry and carries(instruction)
+            decoder = Decoder(self._symbols, instruction, lenient=carry)
             step: Step | None = None
             control: Control | None = None
             guard: Source | None = None
             if index in live:
                 decoders[index] = decoder
                 if instruction.guard is not None:
-                    guard = decoder.source(instruction.guard, PRED)
+                    guarded = Decoder(self._symbols, instruction) if carry else decoder
+                    guard = guarded.source(instruction.guard, PRED)
                 join = joins[index]
                 control = self._control(decoder, start, None if join is None else start + join)
                 if control is None:
                     step = self._step(decoder)
+                    step = carrying(decoder, step) if carry else step
             opcode, line, text = instruction.opcode, instruction.line, instruction.text
             ops.append(Op(step, control, guard, instruction.negated, opcode, line, text))
         ops.append(

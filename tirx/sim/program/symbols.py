@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.types import TYPES
+from tirx.sim.core.types import TYPES, Array
 from tirx.sim.errors import SimError
 from tirx.sim.memory.addresses import (
     CONST_BASE,
@@ -14,6 +15,9 @@ from tirx.sim.memory.addresses import (
     FUNCTION_STEP,
     GENERIC_BASE,
     GLOBAL_BASE,
+    GROUPS_BYTES,
+    GROUPS_REGISTER,
+    RESERVED_OFFSETS,
     SHARED_BASE,
     SHARED_LIMIT,
 )
@@ -60,7 +64,9 @@ class Symbols:
     memory, but for those of `alloca`; calls of functions that call themselves save them.
     """
 
-    def __init__(self, module: Module, functions: list[Function], dynamic_shared: int):
+    def __init__(
+        self, module: Module, functions: list[Function], dynamic_shared: int, given: Mapping[str, Array] | None = None
+    ):
         self.module = module
         self.cta_group: int | None = None  # of the tcgen05 instructions, once there is one
         self.target = module.target.split(",")[0].strip()
@@ -73,7 +79,7 @@ class Symbols:
         self._places: dict[int, Place] = {}
         self._place_parameters(functions[0])
         self._place_locals()
-        self._place_module_variables()
+        self._place_module_variables(given or {})
         self._place_shared(dynamic_shared)
 
     # Registers
@@ -102,6 +108,12 @@ class Symbols:
                 self._registers[key] = Register(
                     register.name, register.type, register.row, rows[id(register)], id(register) in fragments
                 )
+
+    def watch_all(self) -> list[Register]:
+        """From now on every register has a state row, those that have one the same; returns them in that order."""
+        registers = sorted(self._registers.values(), key=lambda each: (each.state < 0, each.state))
+        self.watch(registers, {id(register) for register in registers if register.is_fragment})
+        return registers
 
     # Variables
 
@@ -146,19 +158,26 @@ class Symbols:
             offset += STACK_BYTES
         self.local_bytes = offset
 
-    def _used(self) -> set[int]:
-        """Variables of the module that the code mentions (by identity)."""
-        used: set[int] = set()
+    def _mentioned(self) -> Iterator[tuple[Scope, str]]:
+        """The names in the code, and where they are."""
         for function in self.functions:
             for instruction in function.code:
                 for operand in instruction.operands:
                     for name in names_in(operand):
-                        variable = instruction.scope.variable(name)
-                        if variable is not None:
-                            used.add(id(variable))
-        return used
+                        yield instruction.scope, name
 
-    def _place_module_variables(self) -> None:
+    def _used(self) -> set[int]:
+        """Variables of the module that the code mentions (by identity)."""
+        found = (scope.variable(name) for scope, name in self._mentioned())
+        return {id(variable) for variable in found if variable is not None}
+
+    def _place_module_variables(self, given: Mapping[str, Array]) -> None:
+        """`given` are arrays that hold variables, by name."""
+        named = {each.name: each for each in self.module.variables if each.space in ("global", "const")}
+        for name in given:
+            if name not in named:
+                known = ", ".join(sorted(named)) or "it has none"
+                raise SimError(f"expected a variable in .global or .const of the module ({known}), found {name!r}")
         inner = [variable for function in self.functions for variable in function.variables]
         variables = [each for each in self.module.variables + inner if each.space in ("global", "const")]
         images: list[tuple[Variable, np.ndarray]] = []
@@ -166,10 +185,12 @@ class Symbols:
             if variable.external and variable.size == 0:
                 continue
             memory = self.global_memory if variable.space == "global" else self.const_memory
-            image = np.zeros(variable.size, np.uint8)
+            held = given.get(variable.name) if named.get(variable.name) is variable else None
+            image = np.zeros(variable.size, np.uint8) if held is None else _bytes_of(variable, held)
             address = memory.add(image, f"variable {variable.name}", read_only=variable.space == "const")
             self._places[id(variable)] = Place(variable.space, address)
-            images.append((variable, image))
+            if held is None:
+                images.append((variable, image))
         for variable, image in images:
             self._initialize(variable, image)
 
@@ -187,12 +208,12 @@ class Symbols:
             found = self.module.scope.variable(initializer.symbol)
             address = self.function_address(initializer.symbol)
             if found is None and address is not None:
-                return address
+                return address >> initializer.shift & ((1 << bits) - 1)
             if found is None:
                 raise SimError(f"expected a variable of this module, found {initializer.symbol!r}", variable.line)
             place = self.place(found)
             value = place.address + int(initializer.value) + (GENERIC_BASE[place.space] if initializer.generic else 0)
-            return value & ((1 << bits) - 1)
+            return value >> initializer.shift & ((1 << bits) - 1)
         if isinstance(initializer.value, float) or variable.type in ("f16", "bf16", "f32", "f64"):
             return _float_bits(variable, initializer)
         return initializer.value & ((1 << bits) - 1)
@@ -201,6 +222,8 @@ class Symbols:
         used = self._used()
         offset = SHARED_BASE
         spans: list[tuple[int, int]] = []
+        if any(name == GROUPS_REGISTER for _, name in self._mentioned()):
+            spans.append((RESERVED_OFFSETS[GROUPS_REGISTER], GROUPS_BYTES))
         inner = [variable for function in self.functions for variable in function.variables]
         outer = [variable for variable in self.module.variables if id(variable) in used]
         variables = [variable for variable in outer + inner if variable.space == "shared"]
@@ -224,6 +247,16 @@ class Symbols:
             raise SimError(f"expected at most {SHARED_LIMIT} bytes of shared memory, found {offset - SHARED_BASE}")
         self.shared = tuple(spans)
         self.shared_end = offset
+
+
+def _bytes_of(variable: Variable, array: Array) -> Array:
+    if not array.flags.c_contiguous or not array.flags.writeable or array.nbytes != variable.size:
+        raise SimError(
+            f"expected a writable C-contiguous array of {variable.size} bytes for {variable.name}, "
+            f"found one of {array.nbytes}",
+            variable.line,
+        )
+    return array.reshape(-1).view(np.uint8)
 
 
 def _float_bits(variable: Variable, initializer: Initializer) -> int:

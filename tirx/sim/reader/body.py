@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tirx.sim.errors import SimError
 from tirx.sim.reader.cursor import Cursor, negated
+from tirx.sim.reader.expressions import continues
 from tirx.sim.reader.scope import Scope
 from tirx.sim.reader.syntax import (
     TYPE_SIZES,
@@ -86,7 +87,7 @@ def _registers(cursor: Cursor, scope: Scope) -> None:
         if cursor.accept("<"):
             if name in scope.ranges:
                 raise SimError(f"registers {name}<...> are declared twice", line)
-            scope.ranges[name] = (element, cursor.integer())
+            scope.ranges[name] = (element, cursor.count())
             cursor.expect(">")
         else:
             if scope.declares(name):
@@ -143,10 +144,11 @@ def _instruction(cursor: Cursor, scope: Scope) -> Instruction:
         raise cursor.error("an instruction")
     opcode = cursor.next().text
     operands: list[Operand] = []
+    read = _call_operand if opcode.split(".")[0] == "call" else _operand
     if cursor.text != ";":
-        operands.append(_operand(cursor, 0))
+        operands.append(read(cursor, 0))
         while cursor.accept(","):
-            operands.append(_operand(cursor, 0))
+            operands.append(read(cursor, 0))
     last = cursor.index
     cursor.expect(";")
     text = _joined([token.text for token in cursor.tokens[first : last + 1]])
@@ -175,13 +177,15 @@ def _operands_until(cursor: Cursor, close: str, depth: int) -> tuple[Operand, ..
     return tuple(items)
 
 
+def _call_operand(cursor: Cursor, depth: int) -> Operand:
+    return Group(_operands_until(cursor, ")", depth)) if cursor.accept("(") else _operand(cursor, depth)
+
+
 def _operand(cursor: Cursor, depth: int) -> Operand:
     if depth > _MAX_NESTING:
         raise SimError(f"operands nested more than {_MAX_NESTING} deep", cursor.line)
     if cursor.accept("{"):
         return Vector(_operands_until(cursor, "}", depth))
-    if cursor.accept("("):
-        return Group(_operands_until(cursor, ")", depth))
     if cursor.accept("["):
         base = _operand(cursor, depth + 1)
         offset = cursor.offset()
@@ -191,14 +195,19 @@ def _operand(cursor: Cursor, depth: int) -> Operand:
         if rest is None:
             cursor.expect("]")
         return Address(base, offset, rest or ())
-    if cursor.accept("!"):
+    if cursor.text == "!" and cursor.peek().kind == "word":
+        cursor.next()
         return Negated(Name(cursor.word("a predicate register")))
-    if cursor.accept("-"):
-        if cursor.token.kind == "word":
-            return Minus(Name(cursor.word("a register")))
+    if cursor.text == "-" and cursor.peek().kind == "word":
+        cursor.next()
+        return Minus(Name(cursor.word("a register")))
+    if cursor.text == "-" and cursor.peek().kind == "number" and not continues(cursor, 2):
+        cursor.next()
         return negated(cursor.literal())
-    if cursor.token.kind == "number":
+    if cursor.token.kind == "number" and not continues(cursor, 1):
         return cursor.literal()
+    if cursor.token.kind == "number" or cursor.text in ("-", "~", "!", "("):
+        return Immediate("integer", cursor.integer())
     name = cursor.word("an operand")
     if name in _CONSTANTS:
         return Immediate("integer", _CONSTANTS[name])

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tirx.sim.errors import SimError
+from tirx.sim.reader.expressions import PRODUCTS, binary, continues, expression
 from tirx.sim.reader.syntax import TYPE_SIZES, Immediate, Initializer, Variable
 from tirx.sim.reader.tokens import Token, tokenize
 
 _MAX_NESTING = 64
+# What a constant expression may begin with, besides a number.
+_STARTS = ("-", "+", "~", "!", "(")
+# Variables of these types are addresses of what only the driver knows.
+_OPAQUE = ("texref", "surfref", "samplerref")
+_SAMPLER_FIELDS = (
+    "addr_mode_0", "addr_mode_1", "addr_mode_2", "filter_mode", "force_unnormalized_coords", "width", "height", "depth",
+    "channel_data_type", "channel_order", "normalized_coords", "array_size", "num_mipmap_levels", "num_samples",
+)  # fmt: skip
+_BYTE_MASKS = {0xFF << shift: shift for shift in range(0, 64, 8)}
 
 
 class Cursor:
@@ -62,11 +73,17 @@ class Cursor:
         return self.next().text
 
     def integer(self, what: str = "an integer") -> int:
-        negative = self.accept("-")
-        value = self.literal(what).value
-        if not isinstance(value, int):
+        """A constant expression."""
+        if self.token.kind != "number" and self.text not in _STARTS:
             raise self.error(what)
-        return -value if negative else value
+        return expression(self)
+
+    def count(self) -> int:
+        """A number, without operators."""
+        value = self.literal("a number").value
+        if not isinstance(value, int):
+            raise self.error("an integer")
+        return value
 
     def literal(self, what: str = "a literal") -> Immediate:
         """A number, without a sign."""
@@ -115,6 +132,16 @@ class Cursor:
             text = self.next().text
             depth += (text == "{") - (text == "}")
 
+    def skip_parentheses(self) -> None:
+        """`( ... )`, whatever is in it."""
+        self.expect("(")
+        depth = 1
+        while depth:
+            if self.at_end:
+                raise self.error("')'")
+            text = self.next().text
+            depth += (text == "(") - (text == ")")
+
     # Variables
 
     def variables(self, space: str, *, external: bool = False) -> list[Variable]:
@@ -135,16 +162,20 @@ class Cursor:
         while self.token.kind == "word" and self.text.startswith("."):
             directive = self.word("a type")[1:]
             if directive == "align":
-                alignment = self.integer()
+                bytes_of_alignment = self.integer()
+                # Behind .ptr it is that of what the pointer points to.
+                alignment = alignment if is_pointer else bytes_of_alignment
             elif directive == "ptr":
                 is_pointer = True
             elif directive in ("v2", "v4", "v8"):
                 lanes = int(directive[1:])
             elif directive == "attribute":
-                self.skip_past(")")
+                self.skip_parentheses()
             elif directive in TYPE_SIZES:
                 element = directive
-            elif directive not in ("global", "shared", "const", "local", "texref"):
+            elif directive in _OPAQUE:
+                element = "b64"
+            elif directive not in ("global", "shared", "const", "local"):
                 raise SimError(f"expected a type or .align, found '.{directive}'", self.line)
         if element is None:
             raise self.error("a type")
@@ -169,7 +200,9 @@ class Cursor:
                 count *= self.integer("an array bound")
             self.expect("]")
         initializer: tuple[Initializer, ...] = ()
-        if self.accept("="):
+        if self.accept("=") and self.text == "{" and self.peek().text in _SAMPLER_FIELDS:
+            self.skip_braces()
+        elif self.tokens[self.index - 1].text == "=":
             initializer = tuple(self._initializer(0))
             if unbounded:
                 count, unbounded = len(initializer), False
@@ -195,18 +228,29 @@ class Cursor:
                 name = self.word("a symbol")
                 self.expect(")")
             return [Initializer(self.offset(), "symbol", name, generic)]
-        negative = self.accept("-")
-        literal = self.literal("an initialiser")
-        if negative:
-            literal = negated(literal)
-        return [Initializer(literal.value, literal.kind)]
+        if self.peek().text == "(" and self.token.kind == "number":  # mask(symbol): a byte of an address
+            mask = self.literal("a mask").value
+            self.expect("(")
+            address = self._initializer(depth + 1)[0]
+            self.expect(")")
+            if address.kind != "symbol" or not isinstance(mask, int) or mask not in _BYTE_MASKS:
+                raise SimError("expected a symbol behind a mask of one byte, such as 0xFF00(symbol)", self.line)
+            return [replace(address, shift=_BYTE_MASKS[mask])]
+        if self.token.kind == "number" and not continues(self, 1):
+            literal = self.literal()
+            return [Initializer(literal.value, literal.kind)]
+        if self.text == "-" and self.peek().kind == "number" and not continues(self, 2):
+            self.next()
+            literal = negated(self.literal())
+            return [Initializer(literal.value, literal.kind)]
+        return [Initializer(self.integer("an initialiser"))]
 
     def offset(self) -> int:
         """A sum of signed integers, which may be empty."""
         total = 0
         while self.text in ("+", "-"):
             sign = -1 if self.next().text == "-" else 1
-            total += sign * self.integer("an offset")
+            total += sign * binary(self, PRODUCTS)
         return total
 
 

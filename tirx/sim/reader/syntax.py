@@ -100,12 +100,16 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Initializer:
-    """One element of an initialiser: a number, or the address of a symbol plus an offset (`generic(symbol)`)."""
+    """
+    One element of an initialiser: a number, or the address of a symbol plus an offset (`generic(symbol)`), of which
+    the bits from `shift` on count.
+    """
 
     value: int | float = 0
     kind: Literal["integer", "f32", "f64", "decimal", "symbol"] = "integer"
     symbol: str = ""
     generic: bool = False
+    shift: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,231 @@
+"""
+Values that were never written.
+
+Compilers copy and combine them where the result does not matter: padding, the first round of a loop, the element behind
+the end. So instructions that only compute may carry them, and to use them (as an address, a condition, a result in
+global memory) is the error. That costs time; it is done from the first such value on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tirx.sim.core.strand import Outcome, RegisterState, Strand
+from tirx.sim.core.types import PRED, U32, Array, Mask
+from tirx.sim.errors import SimError
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.memory import access_form, place_of
+from tirx.sim.memory import spaces
+from tirx.sim.program.code import Register, Step
+from tirx.sim.reader.syntax import Instruction, Operand
+
+# Instructions whose results are undefined where an operand is, and that do nothing else.
+_COMPUTING = frozenset(
+    """
+    abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt div dp2a dp4a ex2 fma fns lg2 lop3 mad mad24 madc
+    max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr sin slct sqrt sub subc szext
+    tanh testp vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vset
+    vset2 vset4 vshl vshr vsub vsub2 vsub4 xor
+    """.split()
+)
+_UNDEFINED = np.uint8(RegisterState.UNDEFINED)
+# Which lanes get an undefined result.
+_Spread = Callable[[Strand, Mask], Array]
+
+
+def carries(instruction: Instruction) -> bool:
+    """Whether an instruction may read values that were never written."""
+    asynchronous = any(each in ("async", "bulk") for each in instruction.opcode.split("."))
+    return instruction.root in _COMPUTING or (instruction.root in ("ld", "st", "shfl") and not asynchronous)
+
+
+def carrying(decoder: Decoder, step: Step) -> Step:
+    """`step`, which reads values whatever their state is, so that its results are as undefined as they are."""
+    if decoder.root == "st":
+        return _store(decoder, step)
+    if decoder.root == "ld":
+        return _load(decoder, step)
+    rows = [register.state for register in decoder.uses]
+    targets = [register.state for register in decoder.definitions]
+    names = [register.name for register in decoder.uses]
+    if not rows:
+        return step
+    if decoder.root == "shfl":
+        spread, targets = _shuffled(decoder, step), targets[:1]
+    else:
+        spread = _spread(decoder)
+
+    def careful(strand: Strand, mask: Mask) -> Outcome | None:
+        found = (strand.states[rows] == _UNDEFINED) & mask
+        if not found.any():
+            return step(strand, mask)
+        first = int(np.argmax(found.any(axis=1)))
+        undefined = spread(strand, mask)
+        outcome = step(strand, mask)
+        if outcome is None:
+            _mark(strand, undefined & mask, targets, _origin(strand, decoder.instruction, rows[first], names[first]))
+        return outcome
+
+    return careful
+
+
+def _origin(strand: Strand, instruction: Instruction, row: int, name: str) -> SimError:
+    known = strand.cta.launch.origins.get(row)
+    return known or SimError(f"register {name} is read but was never written", instruction.line, instruction.text)
+
+
+def _mark(strand: Strand, lanes: Mask, targets: list[int], origin: SimError) -> None:
+    for row in targets if lanes.any() else ():
+        strand.states[row][lanes] = _UNDEFINED
+        strand.cta.launch.origins[row] = origin
+
+
+def _spread(decoder: Decoder) -> _Spread:
+    operands = decoder.operands
+    modifiers = decoder.instruction.opcode.split(".")[1:]
+    lenient = Decoder(decoder.symbols, decoder.instruction, lenient=True)
+    if decoder.root == "selp" and len(operands) == 4:
+        first, second, third = (lenient.undefined(operand) for operand in operands[1:])
+        chosen = lenient.source(3, PRED)
+        return lambda strand, mask: np.where(chosen(strand, mask), first(strand), second(strand)) | third(strand)
+    if decoder.root in ("and", "or") and modifiers == ["pred"] and len(operands) == 3:
+        return _decided(lenient, operands[1], operands[2], decides=decoder.root == "or")
+    if decoder.root == "setp" and len(operands) == 4 and ("and" in modifiers or "or" in modifiers):
+        compared = _any(lenient, operands[1:3])
+        other, value, decides = lenient.undefined(operands[3]), lenient.source(3, PRED), "or" in modifiers
+        return lambda strand, mask: (
+            (compared(strand, mask) | other(strand)) & (other(strand) | (value(strand, mask) != decides))
+        )
+    return _any(lenient, operands[1:])
+
+
+def _any(lenient: Decoder, operands: tuple[Operand, ...]) -> _Spread:
+    each = [lenient.undefined(item) for operand in operands for item in lenient.items(operand)]
+    return lambda strand, mask: np.any([undefined(strand) for undefined in each], axis=0)
+
+
+def _decided(lenient: Decoder, a: Operand, b: Operand, *, decides: bool) -> _Spread:
+    """A predicate that is defined if one operand is, and decides."""
+    undefined_a, undefined_b = lenient.undefined(a), lenient.undefined(b)
+    value_a, value_b = lenient.source(a, PRED), lenient.source(b, PRED)
+
+    def spread(strand: Strand, mask: Mask) -> Array:
+        unknown_a = undefined_a(strand) | (value_a(strand, mask) != decides)
+        unknown_b = undefined_b(strand) | (value_b(strand, mask) != decides)
+        return (undefined_a(strand) | undefined_b(strand)) & unknown_a & unknown_b
+
+    return spread
+
+
+def _shuffled(decoder: Decoder, step: Step) -> _Spread:
+    """Undefined is what comes from a lane where it is: found by shuffling the states."""
+    source = decoder.register_of(1)
+    target = decoder.register_of(decoder.pair(0)[0])
+    strict = Decoder(decoder.symbols, decoder.instruction)
+    others = [strict.source(operand, U32) for operand in decoder.operands[2:]]
+
+    def spread(strand: Strand, mask: Mask) -> Array:
+        for other in others:
+            other(strand, mask)
+        if source is None or target is None:
+            return np.zeros_like(mask)
+        bank = strand.banks[U32.bank]
+        before, result = bank[source.row].copy(), bank[target.row].copy()
+        bank[source.row] = strand.states[source.state] == _UNDEFINED
+        done = step(strand, mask) is None
+        undefined = bank[target.row] != 0
+        bank[target.row], bank[source.row] = result, before
+        return undefined & mask if done else np.zeros_like(mask)
+
+    return spread
+
+
+# Memory: each place is of a state space, some addresses in it and the lanes that access them.
+
+
+def _parts(space: str, addresses: Array) -> list[tuple[str, Array, Array]]:
+    if space == "generic":
+        return spaces.split_generic(addresses)
+    return [(space, np.ones(len(addresses), np.bool_), addresses)]
+
+
+def _store(decoder: Decoder, step: Step) -> Step:
+    """Undefined values may go to shared and local memory, which is then undefined itself."""
+    strict = Decoder(decoder.symbols, decoder.instruction)
+    form = access_form(strict)
+    addresses, space = place_of(strict, 0, form.space)
+    width = form.count * form.type.bytes
+    registers = [decoder.register_of(item) for item in strict.items(1, form.count)]
+    values = [register for register in registers if register is not None]
+
+    def careful(strand: Strand, mask: Mask) -> Outcome | None:
+        lanes = np.flatnonzero(mask)
+        at = addresses(strand, mask)[lanes]
+        undefined = _undefined(strand, values)[lanes]
+        parts = _parts(space, at)
+        for own_space, which, _ in parts:
+            if own_space == "global" and (undefined & which).any():
+                raise _used(strand, values, mask)
+        outcome = step(strand, mask)
+        for own_space, which, own in parts:
+            if own_space == "local":
+                places = spaces.local_offsets(strand, lanes[which], own, width, "store")
+                strand.cta.local_undefined[places[:, None] + np.arange(width)] = undefined[which][:, None]
+            elif own_space == "shared" and (undefined & which).any():
+                for rank, _, offsets in spaces.shared_targets(strand, own[undefined[which]]):
+                    strand.cta.monitor.shared_forget(rank, offsets, width)
+        return outcome
+
+    return careful
+
+
+def _undefined(strand: Strand, registers: list[Register]) -> Array:
+    states = [strand.states[register.state] == _UNDEFINED for register in registers]
+    return np.any(states, axis=0) if states else np.zeros(len(strand.mask), np.bool_)
+
+
+def _used(strand: Strand, registers: list[Register], mask: Mask) -> SimError:
+    for register in registers:
+        if ((strand.states[register.state] == _UNDEFINED) & mask).any():
+            return strand.cta.launch.undefined_use(register.name, register.state)
+    raise AssertionError("one of the registers is undefined")
+
+
+def _load(decoder: Decoder, step: Step) -> Step:
+    strict = Decoder(decoder.symbols, decoder.instruction)
+    form = access_form(strict)
+    addresses, space = place_of(strict, 1, form.space)
+    width = form.count * form.type.bytes
+    targets = [register.state for register in decoder.definitions]
+    line, text = decoder.instruction.line, decoder.instruction.text
+
+    def careful(strand: Strand, mask: Mask) -> Outcome | None:
+        lanes = np.flatnonzero(mask)
+        at = addresses(strand, mask)[lanes].copy()
+        monitor = strand.cta.monitor
+        monitor.tolerant = True
+        outcome = step(strand, mask)
+        monitor.tolerant = False
+        for own_space, which, own in _parts(space, at):
+            if own_space == "local":
+                places = spaces.local_offsets(strand, lanes[which], own, width, "load")
+                bad = strand.cta.local_undefined[places[:, None] + np.arange(width)].any(axis=1)
+                message = "a load reads local memory that holds what was never written"
+                _mark_lanes(strand, lanes[which][bad], targets, SimError(message, line, text))
+            elif own_space == "shared":
+                for rank, chosen, offsets in spaces.shared_targets(strand, own):
+                    bad = monitor.shared_undefined(rank, offsets, width)
+                    address = int(offsets[int(np.argmax(bad))])
+                    message = f"a load reads shared address {address:#x}, which was never written"
+                    _mark_lanes(strand, lanes[which][chosen][bad], targets, SimError(message, line, text))
+        return outcome
+
+    return careful
+
+
+def _mark_lanes(strand: Strand, lanes: Array, targets: list[int], origin: SimError) -> None:
+    mask = np.zeros(len(strand.mask), np.bool_)
+    mask[lanes] = True
+    _mark(strand, mask, targets, origin)
