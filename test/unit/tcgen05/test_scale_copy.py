@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tirx.layout import TileLayout
+from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.tcgen05 import (
     LegalityError,
     SmemDescriptor,
@@ -74,6 +74,14 @@ def test_parts_of_tiles():
     tensor = scale_factor_tmem_layout(256, 8, 4).slice((256, 8), region)
     found = scale_copies(shared, tensor, (128, 8))
     assert [(copy.offset_bytes, copy.column, copy.origin) for copy in found] == [(1024, 4, (0, 0)), (1536, 12, (0, 4))]
+
+
+def test_no_swizzle():
+    tile, tensor = scale_factor_smem_layout(128, 4), scale_factor_tmem_layout(128, 4, 4)
+    with pytest.raises(LegalityError, match="without a swizzle, found ComposeLayout"):
+        scale_copies(ComposeLayout(SwizzleLayout.for_bits(8, "32B"), tile), tensor, (128, 4))
+    plain = ComposeLayout(SwizzleLayout(0, 0, 0), tile)
+    assert scale_copies(plain, tensor, (128, 4)) == scale_copies(tile, tensor, (128, 4))
 
 
 def test_the_descriptor_of_a_block():
