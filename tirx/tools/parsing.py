@@ -107,9 +107,11 @@ class LocatingParser(Parser):
 
     def _parse_block(self) -> Block:
         label = self._current_token
+        if label.kind is not MLIRTokenKind.CARET_IDENT:
+            found = "the end of the input" if label.kind is MLIRTokenKind.EOF else f"'{label.text}'"
+            self.raise_error(f"expected an operation or '}}', found {found}", label.span)
         name = label.text[1:]
-        is_defined = name in self.blocks and name not in self.forward_block_references
-        if label.kind is MLIRTokenKind.CARET_IDENT and is_defined:
+        if name in self.blocks and name not in self.forward_block_references:
             self.raise_error(f"re-declaration of block '^{name}'", label.span)
         return super()._parse_block()
 

@@ -44,6 +44,11 @@ def test_empty_input_is_an_empty_module(text: str):
     assert not _parse(text).body.block.ops
 
 
+@pytest.mark.parametrize(("rest", "found"), [("", "the end of the input"), ("3 : i32\n}", "'3'")])
+def test_a_region_that_does_not_end(rest: str, found: str):
+    assert f"expected an operation or '}}', found {found}" in _error(f"builtin.module {{\n{rest}")
+
+
 def test_one_module_is_not_nested():
     assert str(_parse("builtin.module {\n}")) == "builtin.module {\n}"
 
