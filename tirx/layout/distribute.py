@@ -208,11 +208,12 @@ def copy_distribution(
     A register layout, on axes tx and m, for copying a tile from one memory to another by `threads` threads.
 
     Each thread makes as few accesses as both sides allow, by vectors of up to 16 bytes, or `base_align_bytes`, the
-    alignment that is promised of both base addresses; wider vectors that save no access are not used. Threads
-    are numbered so that a warp touches few sectors of global memory and each bank of shared memory once, where
-    one numbering does both. Where there are fewer vectors than threads, or their numbers do not divide, several
-    threads move the same elements, or fewer threads take part, whichever needs fewer accesses. Every thread that takes
-    part holds the same number of elements, and `plan_accesses` accepts the layout for both sides.
+    alignment that is promised of both base addresses; wider vectors that save no access are not used, but elements of 4
+    bits go in pairs wherever there are pairs. Threads are numbered so that a warp touches few sectors of global memory
+    and each bank of shared memory once, where one numbering does both. Where there are fewer vectors than threads, or
+    their numbers do not divide, several threads move the same elements, or fewer threads take part, whichever needs
+    fewer accesses. Every thread that takes part holds the same number of elements, and `plan_accesses` accepts the
+    layout for both sides.
 
     Raises LayoutError when the shape has another size than the layouts, AccessError for a number of threads
     that no block has.
@@ -234,7 +235,13 @@ def copy_distribution(
                 taken, registers = order.assign(taking_part)
                 held = size // prod(digit.extent for digit in taken)
                 starts = _offsets(taken)[:WARP_SIZE]
-                cost = (held // width, held, sum(side.cost(starts, width, element_bits) for side in sides))
+                part_of_byte = width * element_bits % 8
+                cost = (
+                    part_of_byte,
+                    held // width,
+                    held,
+                    sum(side.cost(starts, width, element_bits) for side in sides),
+                )
                 registers.sort(key=by_coalescing[0].step)
                 candidates.append((cost, _layout(vector, taken, registers, taking_part)))
     return min(candidates, key=lambda candidate: candidate[0])[1]

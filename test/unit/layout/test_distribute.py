@@ -106,6 +106,7 @@ def test_coalesced_vectors_without_bank_conflicts(name: str, to_shared: bool) ->
         pytest.param((5, 64), 32, 96, "S[(80, 4) : (1@tx, 1)]", id="one vector for most threads"),
         pytest.param((66, 64), 16, 128, "S[(6, 88, 8) : (8, 1@tx, 1)]", id="vectors for most threads"),
         pytest.param((1,), 32, 32, "S[] + R[32 : 1@tx]", id="one element"),
+        pytest.param((2, 16), 4, 64, "S[(16, 2) : (1@tx, 1)] + R[4 : 16@tx]", id="whole bytes"),
     ],
 )
 def test_row_major_copies(shape: tuple[int, ...], bits: int, threads: int, expected: str) -> None:
