@@ -403,7 +403,7 @@ MUTANTS = (
         "bulk copies",
         r"\[%r6\], \[%rd3",
         "[%r6+16384], [%rd3",
-        r"out-of-bounds shared cp.async.bulk.tensor",
+        r"out-of-bounds shared cp.async.bulk",
     ),
     Mutant("copy of other coordinates", "bulk copies", r"(\[%rd3, \{%r8, )%r8", r"\1%r7", WRONG),
     Mutant(
