@@ -551,6 +551,13 @@ HAZARDS = (
 HARMLESS = (
     Hazard("fence.proxy.async of everything", "product", "fence.proxy.async.shared::cta;", "fence.proxy.async;", ""),
     Hazard("two products of one shape", "product", _MMA, f"{_MMA}\n  {_MMA.replace(', 0;', ', 1;')}", ""),
+    Hazard(
+        "all threads write the same",
+        "pass on",
+        "st.shared.b32 [%r2], %r0;",
+        "st.shared.b32 [%r8], 7; st.shared.b32 [%r2], %r0;",
+        "",
+    ),
     Hazard("a named barrier", "pass on", "bar.sync 0;", "barrier.cta.sync.aligned 5, 128;", ""),
     Hazard("a barrier for a warp", "within a warp", "bar.warp.sync 0xffffffff;", "bar.sync 0;", ""),
     Hazard("a wait by test_wait", "by an mbarrier", "try_wait", "test_wait", ""),

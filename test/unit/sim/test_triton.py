@@ -109,3 +109,56 @@ def test_matmul_with_tensor_maps(target: str, seed: int | None) -> None:
     # The mbarriers are not fenced after their initialisation.
     with pytest.raises(SimError, match="has not executed fence.mbarrier_init or fence.proxy.async"):
         run(text, "matmul_tma", grid, 128, [*arguments, k, *_SCRATCH], dynamic_shared=73776, seed=seed)
+
+
+@targets
+def test_row_norm(target: str) -> None:
+    rng = np.random.default_rng(5)
+    x, gain = rng.standard_normal((3, 200)).astype(np.float16), rng.standard_normal(200).astype(np.float16)
+    out = np.zeros_like(x)
+    run(_ptx("row_norm", target), "row_norm", 3, 32 * _WARPS, [x, gain, out, 200, 1e-5, *_SCRATCH], dynamic_shared=512)
+    exact = x.astype(np.float64)
+    scaled = (exact - exact.mean(axis=1, keepdims=True)) / np.sqrt(exact.var(axis=1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(out, scaled * gain, rtol=2e-3, atol=2e-4)
+
+
+@targets
+@pytest.mark.parametrize("seed", [None, 1])
+def test_locked_sum(target: str, seed: int | None) -> None:
+    x = np.random.default_rng(6).integers(-9, 9, (5, 200)).astype(np.float32)
+    total, lock = np.zeros(200, np.float32), np.zeros(1, np.int32)
+    arguments = [x, total, lock, 200, *_SCRATCH]
+    run(_ptx("locked_sum", target), "locked_sum", 5, 32 * _WARPS, arguments, dynamic_shared=16, seed=seed)
+    np.testing.assert_array_equal(total, x.sum(axis=0))
+
+
+@pytest.mark.parametrize(("target", "check"), [("sm90", True), ("sm100", False)])
+def test_attention(target: str, check: bool) -> None:
+    """For sm_100a Triton prints no tcgen05.fence, as above."""
+    rng = np.random.default_rng(7)
+    q, k, v = (rng.standard_normal((128, 32)).astype(np.float16) for _ in range(3))
+    out = np.zeros_like(q)
+    arguments = [q, k, v, out, 32**-0.5, 128, *_SCRATCH]
+    text = _ptx("attention", target)
+    run(text, "attention", 2, 32 * _WARPS, arguments, dynamic_shared=16416, check=check)
+    scores = q.astype(np.float64) @ k.T.astype(np.float64) * 32**-0.5
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out, powers / powers.sum(axis=1, keepdims=True) @ v.astype(np.float64), atol=2e-3)
+
+
+def _philox(counter: int, seed: int) -> int:
+    """The first of the four words of Philox 4x32 with ten rounds (Salmon et al., SC 2011)."""
+    words, keys = [counter, 0, 0, 0], [seed, 0]
+    for _ in range(10):
+        first, second = 0xD2511F53 * words[0], 0xCD9E8D57 * words[2]
+        low = 0xFFFFFFFF
+        words = [second >> 32 ^ words[1] ^ keys[0], second & low, first >> 32 ^ words[3] ^ keys[1], first & low]
+        keys = [keys[0] + 0x9E3779B9 & low, keys[1] + 0xBB67AE85 & low]
+    return words[0]
+
+
+@targets
+def test_random_numbers(target: str) -> None:
+    out = np.zeros(200, np.uint32)
+    run(_ptx("random_mask", target), "random_mask", 2, 32 * _WARPS, [out, 200, 77, *_SCRATCH])
+    assert out.tolist() == [_philox(index, 77) for index in range(200)]

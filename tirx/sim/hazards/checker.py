@@ -103,11 +103,13 @@ class Checker(Monitor):
     def shared_forget(self, rank: int, offsets: Array, width: int) -> None:
         self._shared[rank].forget(_bytes(offsets, width))
 
-    def shared_store(self, rank: int, offsets: Array, values: Array, threads: Array, strong: bool = False) -> None:
+    def shared_store(
+        self, rank: int, offsets: Array, values: Array, threads: Array, memory: Array, strong: bool = False
+    ) -> None:
         self._lifetimes.use(rank, threads, "a store")
         raw = np.ascontiguousarray(values).view(np.uint8)
         kind = Writer.STRONG if strong else Writer.GENERIC
-        self._shared[rank].store(_bytes(offsets, raw.shape[1]), raw, threads, kind)
+        self._shared[rank].store(_bytes(offsets, raw.shape[1]), raw, threads, kind, memory)
 
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         self._lifetimes.use(rank, threads, "an atomic access")

@@ -71,8 +71,10 @@ class Monitor:
     def shared_forget(self, rank: int, offsets: Array, width: int) -> None:
         """What was stored there is undefined."""
 
-    def shared_store(self, rank: int, offsets: Array, values: Array, threads: Array, strong: bool = False) -> None:
-        """Thread i writes the elements values[i] to offsets[i]."""
+    def shared_store(
+        self, rank: int, offsets: Array, values: Array, threads: Array, memory: Array, strong: bool = False
+    ) -> None:
+        """Thread i writes the elements values[i] to offsets[i] of `memory` (bytes, before that)."""
 
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """Thread i updates `width` bytes at offsets[i] atomically."""

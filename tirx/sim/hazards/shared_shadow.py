@@ -72,13 +72,18 @@ class SharedShadow:
         self._read_time[warps, places] = self._clocks.now
         self._warp_reads[np.unique(threads // _WARP)] = True
 
-    def store(self, places: Array, values: Array, threads: Array, kind: Writer) -> None:
-        """Thread i writes the bytes values[i] to places[i] (lanes, width)."""
+    def store(self, places: Array, values: Array, threads: Array, kind: Writer, memory: Array | None = None) -> None:
+        """
+        Thread i writes the bytes values[i] to places[i] (lanes, width).
+
+        If `memory` holds them already, the write before need not be ordered: threads may all write the same.
+        """
         self._refuse_mbarrier(places, "a store")
         users = np.broadcast_to(threads[:, None], places.shape)
         if len(threads) > 1 and kind is not Writer.STRONG:
             self._one_writer(places, values)
-        self._behind_writer(places, users, "is written", kind is Writer.STRONG)
+        changes = None if memory is None else (memory[places] != values).any(axis=1)
+        self._behind_writer(places, users, "is written", kind is Writer.STRONG, changes)
         self._behind_readers(places, users)
         self._wrote(places, users, kind)
 
@@ -115,7 +120,9 @@ class SharedShadow:
         """What was written there is itself undefined."""
         self._written[places] = False
 
-    def _behind_writer(self, places: Array, users: Array, what: str, strong: bool) -> None:
+    def _behind_writer(
+        self, places: Array, users: Array, what: str, strong: bool, changes: Array | None = None
+    ) -> None:
         times = self._write_time[places]
         if not times.any():
             return
@@ -125,6 +132,8 @@ class SharedShadow:
         bad = (times > 0) & (known < times) & (asynchronous | (writers != users))
         if strong:
             bad &= kinds != Writer.STRONG
+        if changes is not None:
+            bad &= asynchronous | changes[:, None]
         if not bad.any():
             return
         place = tuple(np.argwhere(bad)[0])

@@ -158,9 +158,10 @@ def _store_shared(strand: Strand, lanes: Array, addresses: Array, values: Array,
         check_shared(strand, rank, offsets, width, "store")
         own = values[which]
         threads = strand.lanes[lanes[which]] + strand.cta.first_thread
-        strand.cta.monitor.shared_store(rank, offsets, own, threads, strong)
+        segment = strand.cta.cluster.ctas[rank].shared
+        strand.cta.monitor.shared_store(rank, offsets, own, threads, segment.data, strong)
         _observe_shared(strand, lanes[which], offsets, width, "written")
-        strand.cta.cluster.ctas[rank].shared.scatter(offsets, own)
+        segment.scatter(offsets, own)
 
 
 def _observe_shared(strand: Strand, lanes: Array, offsets: Array, width: int, *directions: Direction) -> None:

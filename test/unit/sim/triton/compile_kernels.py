@@ -56,6 +56,57 @@ def matmul_tma(a, b, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     c.store([row, column], sums)
 
 
+@triton.jit
+def row_norm(x, gain, out, n, eps, BLOCK: tl.constexpr):
+    """One program for each row of n halves: centred, divided by the standard deviation, times `gain`."""
+    columns = tl.arange(0, BLOCK)
+    inside = columns < n
+    row = tl.load(x + tl.program_id(0) * n + columns, mask=inside, other=0.0).to(tl.float32)
+    centred = tl.where(inside, row - tl.sum(row, axis=0) / n, 0.0)
+    scale = tl.rsqrt(tl.sum(centred * centred, axis=0) / n + eps)
+    tl.store(out + tl.program_id(0) * n + columns, centred * scale * tl.load(gain + columns, mask=inside), mask=inside)
+
+
+@triton.jit
+def locked_sum(x, total, lock, n, BLOCK: tl.constexpr):
+    """The programs add their rows to `total` one after another."""
+    columns = tl.program_id(0) * n + tl.arange(0, BLOCK)
+    row = tl.load(x + columns, mask=tl.arange(0, BLOCK) < n, other=0.0)
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    place = total + tl.arange(0, BLOCK)
+    tl.store(place, tl.load(place, mask=tl.arange(0, BLOCK) < n) + row, mask=tl.arange(0, BLOCK) < n)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0)
+
+
+@triton.jit
+def attention(q, k, v, out, scale, n, D: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    """softmax(q * k^T * scale) * v for matrices of n rows and D columns; the sums of a row are kept while k is read."""
+    depth = tl.arange(0, D)
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    queries = tl.load(q + rows[:, None] * D + depth[None, :])
+    highest, total = tl.full((M,), float("-inf"), tl.float32), tl.zeros((M,), tl.float32)
+    sums = tl.zeros((M, D), tl.float32)
+    for first in range(0, n, N):
+        columns = first + tl.arange(0, N)
+        keys = tl.load(k + columns[None, :] * D + depth[:, None])
+        scores = tl.dot(queries, keys) * (scale * 1.4426950408889634)
+        above = tl.maximum(highest, tl.max(scores, axis=1))
+        powers, shrink = tl.exp2(scores - above[:, None]), tl.exp2(highest - above)
+        total, highest = total * shrink + tl.sum(powers, axis=1), above
+        values = tl.load(v + columns[:, None] * D + depth[None, :])
+        sums = tl.dot(powers.to(tl.float16), values, sums * shrink[:, None])
+    tl.store(out + rows[:, None] * D + depth[None, :], (sums / total[:, None]).to(tl.float16))
+
+
+@triton.jit
+def random_mask(out, n, seed, BLOCK: tl.constexpr):
+    """Philox"""
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + offsets, tl.randint(seed, offsets), mask=offsets < n)
+
+
 ALIGNED = [["tt.divisibility", 16]]
 # Kernel: types of the arguments, values of the constants, indices of the arguments that are multiples of 16.
 KERNELS = (
@@ -78,6 +129,15 @@ KERNELS = (
         {"M": 128, "N": 64, "K": 64},
         (),
     ),
+    (row_norm, {"x": "*fp16", "gain": "*fp16", "out": "*fp16", "n": "i32", "eps": "fp32"}, {"BLOCK": 256}, (0, 1, 2)),
+    (locked_sum, {"x": "*fp32", "total": "*fp32", "lock": "*i32", "n": "i32"}, {"BLOCK": 256}, (0, 1)),
+    (
+        attention,
+        {"q": "*fp16", "k": "*fp16", "v": "*fp16", "out": "*fp16", "scale": "fp32", "n": "i32"},
+        {"D": 32, "M": 64, "N": 32},
+        (0, 1, 2, 3, 5),
+    ),
+    (random_mask, {"out": "*i32", "n": "i32", "seed": "i32"}, {"BLOCK": 128}, (0,)),
 )
 
 
