@@ -24,12 +24,13 @@ TYPES = """
 """
 
 KERNEL = """
-tirx.kernel @k(%b: i64, %i: i32, %w: i32, %base: i32) target("{target}") threads(128) {{
+tirx.kernel @k(%b: i64, %i: i32, %w: i32, %base: i32, %other: i32) target("{target}") threads(128) {{
   %p = arith.constant true
   %ctas = arith.constant 3 : i16
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   %mbar = ptx.shared_alloc @mbar bytes 8 align 8
   %d = tcgen05.tile %base, 0 : i32 -> !d
+  %e = tcgen05.tile %base, 128 : i32 -> !d
   %a = tcgen05.tile %base, 64 : i32 -> !a
   %m = tcgen05.tile %base, 80 : i32 -> !m
   %s = tcgen05.tile %base, 84 : i32 -> !s
@@ -133,9 +134,9 @@ def _memory(group: int) -> Iterator[Case]:
     commit = f"tcgen05.commit.cta_group::{group}.mbarrier::arrive::one.shared::cluster"
     yield Case(f"tcgen05.commit %mbar cta_group {group} : i32", f"{commit}.b64")
     yield Case(f"tcgen05.commit %mbar multicast %ctas cta_group {group} : i32", f"{commit}.multicast::cluster.b64")
-    yield Case('%v = tcgen05.ld "32x32b" %d : !d -> !r', "tcgen05.ld.sync.aligned.32x32b.x64.b32")
+    yield Case('%v = tcgen05.ld "32x32b" %e : !d -> !r', "tcgen05.ld.sync.aligned.32x32b.x64.b32")
     yield Case("tcgen05.wait ld", "tcgen05.wait::ld.sync.aligned")
-    yield Case('tcgen05.st "32x32b" %v, %d : !r, !d', "tcgen05.st.sync.aligned.32x32b.x64.b32")
+    yield Case('tcgen05.st "32x32b" %v, %e : !r, !d', "tcgen05.st.sync.aligned.32x32b.x64.b32")
     yield Case(
         '%h = tcgen05.ld "32x32b" %low pack : !low -> !halves', "tcgen05.ld.sync.aligned.32x32b.x16.pack::16b.b32"
     )
@@ -147,7 +148,7 @@ def _memory(group: int) -> Iterator[Case]:
     yield Case("tcgen05.fence before_thread_sync", "tcgen05.fence::before_thread_sync")
     yield Case("tcgen05.fence after_thread_sync", "tcgen05.fence::after_thread_sync")
     yield Case(
-        f"tcgen05.dealloc %base, 64 cta_group {group} : i32", f"tcgen05.dealloc.cta_group::{group}.sync.aligned.b32"
+        f"tcgen05.dealloc %other, 64 cta_group {group} : i32", f"tcgen05.dealloc.cta_group::{group}.sync.aligned.b32"
     )
 
 
