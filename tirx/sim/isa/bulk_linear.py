@@ -57,18 +57,19 @@ def copy_to_shared(
     barriers: list[int],
     read: Callable[[], Array],
     ignored: int = 0,
+    what: str = _WHAT,
 ) -> None:
     """
     Some time from now writes what `read` gives to places in shared memory, and tells the mbarrier of each target.
 
     `targets` are CTAs and the places of the bytes; `barriers` addresses of the shared window, one for each target;
-    `ignored` bytes more are counted than written.
+    `ignored` bytes more are counted than written. `what` is for messages.
     """
     cta = strand.cta
     found = [use(strand, address, thread, asynchronous=True) for address in barriers]
     for target, places in targets:
-        target.check_shared(places, 1, _WHAT)
-        cta.monitor.async_write(target.rank, places, thread, _WHAT)
+        target.check_shared(places, 1, what)
+        cta.monitor.async_write(target.rank, places, thread, what)
         cta.launch.observed.moved("shared", "written", len(places))
     snapshot = cta.monitor.bulk_completed(thread)
 

@@ -214,7 +214,7 @@ def _load(decoder: Decoder, rank: int, space: str) -> Step:
             told = [multicast_address(barrier, each) for each in ranks]
         places = [(owner, part.places(offset)) for owner, offset in owners]
         cta.launch.observed.moved("global", "read", part.size)
-        copy_to_shared(strand, thread, places, told, part.load)
+        copy_to_shared(strand, thread, places, told, part.load, what=_WHAT)
         cta.launch.made_progress()
 
     return step

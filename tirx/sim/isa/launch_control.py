@@ -20,6 +20,7 @@ from tirx.sim.memory.addresses import RANK_SHIFT
 from tirx.sim.program.code import Step
 
 _COMPLETE = "mbarrier::complete_tx::bytes"
+_WHAT = "clusterlaunchcontrol.try_cancel"
 _BYTES = 16
 _FOUND = 3
 _AXES = ("get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z")
@@ -56,7 +57,7 @@ def _request(decoder: Decoder) -> Step:
             places = [(owner, offset + np.arange(_BYTES)) for owner, offset in owners]
             told = [multicast_address(barrier, rank) for rank in ranks]
             thread = int(strand.lanes[lane]) + cta.first_thread
-            copy_to_shared(strand, thread, places, told, lambda response=response: response)
+            copy_to_shared(strand, thread, places, told, lambda response=response: response, what=_WHAT)
         cta.launch.made_progress()
 
     return step
