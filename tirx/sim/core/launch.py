@@ -26,8 +26,8 @@ from tirx.sim.program.code import Op, Program
 # Instructions that a strand may execute before others run.
 _QUANTUM = 4096
 _RANDOM_QUANTUM = 64
-# Instructions, and turns of all strands, without any effect on others after which nothing more is expected to happen.
-_QUIET_INSTRUCTIONS = 2_000_000
+# Instructions, and turns of all strands, without any effect on others after which they may be in loops without end.
+_QUIET_INSTRUCTIONS = 200_000
 _QUIET_ROUNDS = 2_000
 # Turns after which a strand that finds nothing changed is taken to wait for another.
 _IDLE_ROUNDS = 3
@@ -177,6 +177,7 @@ class Launch:
         What only asks again and again for something is stalled; unless `patient`, which waits for it to give up.
         """
         quiet = rounds = idle = 0
+        seen: set[tuple[object, ...]] = set()
         timed_out_at = -1
         while True:
             before = self.progress
@@ -185,11 +186,9 @@ class Launch:
                 raise self._deadlock(running, f"more than {self._max_instructions} warp instructions")
             if any(not cluster.running for cluster in running):
                 return False
-            if self._fire_events(running, ran):
+            if self._fire_events(running, ran) or self.progress != before:
                 quiet = rounds = idle = 0
-                continue
-            if self.progress != before:
-                quiet = rounds = idle = 0
+                seen.clear()
                 continue
             quiet, rounds = quiet + ran, rounds + 1
             idle = idle + 1 if all(each.wait or each.spinning for each in _strands(running)) else 0
@@ -199,7 +198,9 @@ class Launch:
                 if timed_out_at == self.progress or not self._time_out(running):
                     return True
                 timed_out_at = self.progress
-            elif quiet > _QUIET_INSTRUCTIONS or rounds > _QUIET_ROUNDS:
+            elif idle and rounds > _QUIET_ROUNDS:
+                return True
+            elif (quiet > _QUIET_INSTRUCTIONS or rounds > _QUIET_ROUNDS) and _repeats(running, seen):
                 return True
 
     def _release(self, running: Sequence[Cluster], *, same_update: bool) -> bool:
@@ -273,6 +274,18 @@ class Launch:
         more = f"\n    and {len(lines) - 16} more" if len(lines) > 16 else ""
         message = reason + shown + more
         return SimError(message) if first is None else SimError(message, first.line, first.text)
+
+
+def _repeats(running: Sequence[Cluster], seen: set[tuple[object, ...]]) -> bool:
+    """Whether all strands that run have been in the state before in which they are now: they will be in it again."""
+    states = [
+        (strand.cta.linear_index, strand.first, strand.pc, strand.mask.tobytes(), strand.registers())
+        for strand in _strands(running)
+        if strand.wait is None
+    ]
+    known = all(state in seen for state in states)
+    seen.update(states)
+    return known
 
 
 def _strands(running: Sequence[Cluster]) -> list[Strand]:

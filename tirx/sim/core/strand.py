@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tirx.sim.core.types import Array, Mask
+from tirx.sim.core.types import WIDTHS, Array, Mask, bits_type
 
 if TYPE_CHECKING:
     from tirx.sim.core.cta import Cta
@@ -137,6 +137,10 @@ class Strand:
         polled.add(key)
         self.cta.spinning[self.first : self.last][self.mask] = again
         return Outcome.YIELD if again else None
+
+    def registers(self) -> int:
+        """A hash of the registers of the lanes that are here."""
+        return hash(tuple(self.banks[bits_type(width).bank][:, self.mask].tobytes() for width in WIDTHS))
 
     @property
     def spinning(self) -> bool:
