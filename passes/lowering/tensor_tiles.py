@@ -81,8 +81,9 @@ class TensorTile:
         excluded = UNPACKABLE if self.own_columns else ()
         if best in excluded:
             best = PACKED_HALF_LANES
-        others = (shape for shape in LD_SHAPES if shape != best and shape not in excluded)
-        return (best, *sorted(others, key=lambda shape: LD_SHAPES[shape].lanes != LD_SHAPES[best].lanes))
+        others = [shape for shape in LD_SHAPES.values() if shape.name != best and shape.name not in excluded]
+        others.sort(key=lambda shape: shape.lanes != LD_SHAPES[best].lanes)
+        return (best, *(shape.name for shape in others))
 
     def image(self, shape: str | None = None) -> TileLayout:
         """The registers that the tile becomes with a data movement shape (the best one). LegalityError for none."""
