@@ -22,11 +22,10 @@ def test_base_offset(swizzle: int, base: int):
 
 def test_wrong_base_offsets():
     case = build(Product("f16", "f16", "f16", 64, 16, swizzle=128, steps=4, base_offset=3))
-    for wrong in (0, 2, 7):
+    for wrong in (0, 2, 6):  # 7 would exchange the halves of K, of A and of B
         text = case.text.replace("0x4006", f"0x{0x4000 | wrong << 1:x}")
         assert text != case.text
-        with pytest.raises(SimError, match="is not in the first row of a 128B pattern"):
-            case.run(text)
+        assert not np.array_equal(case.run(text), case.expected)
     # A pattern of 64B is 512 bytes: base offsets that differ by that are the same.
     case = build(Product("f16", "f16", "f16", 64, 16, swizzle=64, base_offset=1))
     assert np.array_equal(case.run(case.text.replace("0x8002", "0x800a")), case.expected)

@@ -149,8 +149,8 @@ _MUTANTS = (
         _WRONG,
     ),
     # Descriptors
-    _Mutant("no base offset", "base offset", "0x8004", "0x8000", "not in the first row"),
-    _Mutant("base offset of the first step", "base offset", "0x8004", "0x8006", "not in the first row"),
+    _Mutant("no base offset", "base offset", "0x8004", "0x8000", _WRONG),
+    _Mutant("base offset of the first step", "base offset", "0x8004", "0x8006", _WRONG),
 )
 
 

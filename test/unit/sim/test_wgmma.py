@@ -28,6 +28,7 @@ _CODES = np.zeros(128, np.uint32)
 def _check(
     a_type: str, b_type: str, result: str, n: int, *, a_mode: int, b_mode: int, a_major: str = "K", b_major: str = "K",
     accumulate: bool = True, negative: bool = False, registers: bool = False, seed: int | None = None,
+    start: int = 0, base_offset: int = 0,
 ) -> None:  # fmt: skip
     rng = np.random.default_rng(n)
     depth = 32 // np.dtype(_TYPES[a_type]).itemsize
@@ -37,7 +38,7 @@ def _check(
         rng.integers(low, 4, (n, depth)).astype(_TYPES[b_type]),
     )
     c = rng.integers(-9, 9, (64, n))
-    images = [lay_out(a, a_mode, a_major, A_BYTES), lay_out(b, b_mode, b_major, A_BYTES)]
+    images = [lay_out(a, a_mode, a_major, A_BYTES, start, base_offset), lay_out(b, b_mode, b_major, A_BYTES)]
     rows, columns = fragment_places(n)
     fragment = np.ascontiguousarray(c.astype(_RESULTS[result])[rows, columns].T).view(np.uint32)
     fragments = np.zeros((128, 4), np.uint32)
@@ -66,6 +67,13 @@ def _check(
     found[rows, columns] = fragment.view(_RESULTS[result]).reshape(128, -1).T
     wanted = a.astype(np.float64) @ b.T.astype(np.float64) * (-1 if negative else 1) + (c if accumulate else 0)
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("row", [1, 3, 7])
+@pytest.mark.parametrize("moved", [False, True])
+def test_operands_that_start_in_another_row(row: int, moved: bool) -> None:
+    """The pattern lies at multiples of 1024 bytes, or starts where the operand does; an H100 computes both."""
+    _check("f16", "f16", "f32", 24, a_mode=1, b_mode=1, start=128 * row, base_offset=row if moved else 0)
 
 
 @pytest.mark.parametrize(

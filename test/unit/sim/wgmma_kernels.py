@@ -19,8 +19,12 @@ def _swizzled(offset: int, mode: int) -> int:
     return offset ^ ((offset >> 7 & ROWS[mode] // 16 - 1) << 4)
 
 
-def lay_out(matrix: Array, mode: int, major: str, size: int) -> tuple[Array, int]:
-    """The bytes of a matrix (M or N, K) in shared memory, and its descriptor without the address."""
+def lay_out(matrix: Array, mode: int, major: str, size: int, start: int = 0, base_offset: int = 0) -> tuple[Array, int]:
+    """
+    The bytes of a matrix (M or N, K) in shared memory from byte `start` on, and its descriptor without the address.
+
+    The pattern starts `base_offset` times 128 bytes behind a multiple of 1024.
+    """
     rows, depth = matrix.shape
     raw = np.ascontiguousarray(matrix).view(np.uint8).reshape(rows, depth, -1)
     width, span = raw.shape[2], ROWS[mode]
@@ -41,9 +45,10 @@ def lay_out(matrix: Array, mode: int, major: str, size: int) -> tuple[Array, int
                 offset = row // 8 * stride + row % 8 * span + within
             else:
                 offset = row // per_row * chunk + k * span + row % per_row * width
-            offset = _swizzled(offset, mode)
+            behind = 128 * base_offset
+            offset = _swizzled(start + offset - behind, mode) + behind
             image[offset : offset + width] = raw[row, k]
-    return image, mode << 62 | (stride >> 4) << 32 | (leading >> 4) << 16
+    return image, mode << 62 | base_offset << 49 | (stride >> 4) << 32 | (leading >> 4) << 16 | start >> 4
 
 
 def kernel(

@@ -56,6 +56,9 @@ class SharedDescriptor:
     """
     A descriptor of the operand `what`; raises SimError for one that is not legal on `target`.
 
+    The pattern of a swizzle starts at multiples of its size, or so many units behind them as the base offset says; an
+    operand may start in any of its rows. wgmma reads both so on an H100.
+
     Addresses are bytes of the CTA's shared memory (18 bits, without the rank).
     """
 
@@ -111,21 +114,10 @@ class SharedDescriptor:
     def _swizzled(self, addresses: Array) -> Array:
         return addresses ^ (((addresses - self.base) >> self.mode.shift) & self.mode.mask)
 
-    def _check_start(self, rows: int) -> None:
-        """The pattern starts at a multiple of its size, but for the base offset; the start lies in its first row."""
-        period = rows * self.mode.row
-        if self.number != _NONE and (self.start - self.base) % period >= self.mode.row:
-            self._illegal(
-                f"start {self.start:#x} is not in the first row of a {self.mode.name} pattern, which is {period} bytes "
-                f"and {f'{self.base} bytes behind a multiple of' if self.base else 'aligned to'} that as the base "
-                f"offset is {self.base // _BASE_OFFSET_UNIT}"
-            )
-
     def k_major(self, rows: Array, size: int) -> Array:
         """Addresses (len(rows), size): bytes [0, size) along K of each row (M or N index)."""
         if self.number == _ATOM_32B:
             self._illegal("128B swizzle with 32-byte atoms has no K-major layout")
-        self._check_start(_K_GROUP)
         row = self.mode.row
         if self.absolute:
             return self._continued(rows, size)
@@ -154,7 +146,6 @@ class SharedDescriptor:
         if self.absolute:
             self._illegal("absolute leading dimension addresses (bit 52) are for K-major operands")
         row, group = self.mode.row, self.mode.mn_group
-        self._check_start(group)
         if self.number != _NONE and self.start % row:
             self._illegal(f"MN-major start {self.start:#x} is not a multiple of the row of {row} bytes")
         per_row = row // element
