@@ -37,8 +37,8 @@ from tirx.dialects.ptx.tcgen05 import (
 )
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
 from tirx.passes.lowering.memory_effects import Effect, Means, effect_of
-from tirx.passes.lowering.thread_flow import ThreadFlow, Visitors, edges
-from tirx.passes.lowering.thread_values import Symbol
+from tirx.passes.lowering.thread_flow import Edge, ThreadFlow, Visitors, edges
+from tirx.passes.lowering.thread_values import Symbol, threads_of_warps, warp_numbers
 
 
 class Mark(enum.Enum):
@@ -110,16 +110,22 @@ Notes: TypeAlias = frozenset[Note]
 _NOTHING: Notes = frozenset()
 
 
+def _arrivals_in(notes: Notes) -> Notes:
+    """A phase waits for all arrivals: who waits knows that they happened, even if others took a way without."""
+    return frozenset(note for note in notes if isinstance(note, _Arrived))
+
+
 @dataclass
 class State:
     """
     The accesses that a later one may have to be ordered behind, and what has been done about each on every way here.
 
-    `waited` are mbarriers that some thread has waited for since all last met: at their next meeting all know of it.
+    `waited` are mbarriers that some thread of a warp has waited for since all last met: at their next meeting all know
+    of it, and at that of the warp its lanes do.
     """
 
     pending: dict[Effect, Notes] = field(default_factory=dict[Effect, Notes])
-    waited: frozenset[Barrier] = frozenset()
+    waited: frozenset[tuple[Barrier, int]] = frozenset()
 
     def copy(self) -> State:
         return State(dict(self.pending), self.waited)
@@ -129,7 +135,7 @@ class State:
         changed = False
         for effect, notes in other.pending.items():
             before = self.pending.get(effect)
-            after = notes if before is None else before & notes
+            after = notes if before is None else before & notes | _arrivals_in(before | notes)
             if after != before:
                 self.pending[effect] = after
                 changed = True
@@ -159,6 +165,7 @@ def _is_elsewhere(who: Visitors, here: Visitors) -> bool:
 
 _COMPLETES_AT_BARRIER = (Means.TENSOR_CORE, Means.BULK_LOAD)
 _WAITED_FOR = (Means.TENSOR_LOAD, Means.TENSOR_STORE)
+_ACCESSED_BY_LANES = (Means.GENERIC, Means.GLOBAL, Means.INIT)
 
 
 def _settled(means: Means, notes: Notes) -> bool:
@@ -273,12 +280,21 @@ class Synchronization:
             for edge in edges(block):
                 taking = self.flow.along(edge, self.flow.visitors[block])
                 arriving = state.along(taking) if edge.decision is not None else state
+                if self._passes_synchronization(block, edge):
+                    arriving = State(waited=state.waited)
                 if edge.successor not in states:
                     states[edge.successor] = arriving.copy()
                 elif not states[edge.successor].join(arriving):
                     continue
                 waiting[edge.successor] = None
         return states
+
+    def _passes_synchronization(self, block: Block, edge: Edge) -> bool:
+        """
+        Whether all threads go past instructions that synchronise, for a reason that is not known: there may be nothing
+        to wait for, as in the first turn of a loop.
+        """
+        return any(type(op) in _TRANSFER for other in self.flow.passed(block, edge) for op in self._interesting[other])
 
     def _step(self, op: Operation, visitors: Visitors, state: State) -> None:
         """What an instruction does to the state."""
@@ -348,7 +364,9 @@ def _meet(
     come to the barrier elsewhere may have waited for anything.
     """
     everyone = not visitors.unknown and bool(visitors.threads.all())
-    waited = state.waited if everyone else state.waited | analysis.waited_by_others(visitors)
+    waited = frozenset(barrier for barrier, _ in state.waited)
+    if not everyone:
+        waited |= analysis.waited_by_others(visitors)
     heard = frozenset[Mark]() if everyone else frozenset((Mark.HEARD,))
 
     def learned(effect: Effect, notes: Notes) -> frozenset[Mark]:
@@ -367,6 +385,20 @@ def _cluster_wait(analysis: Synchronization, op: Operation, visitors: Visitors, 
     _meet(analysis, visitors, state, lambda effect, notes: _arrivals(notes, CLUSTER) | {Mark.HEARD})
 
 
+def _warp_sync(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
+    """The lanes of each warp meet: what one has waited for, all know of."""
+    warps = warp_numbers(visitors.threads)
+    known = frozenset(barrier for barrier, _ in state.waited if all((barrier, warp) in state.waited for warp in warps))
+
+    def learned(effect: Effect, notes: Notes) -> frozenset[Mark]:
+        marks = _completed(notes, known).union(*(_arrivals(notes, barrier) for barrier in known))
+        if known:
+            marks |= {Mark.HEARD}
+        return marks | {Mark.WARP_SYNCED} if effect.means in _ACCESSED_BY_LANES else marks
+
+    _note(state, learned)
+
+
 def _arrivals(notes: Notes, barrier: Barrier) -> frozenset[Mark]:
     found = [note.marks for note in notes if isinstance(note, _Arrived) and note.barrier.may_be(barrier)]
     return frozenset[Mark]().union(*found)
@@ -376,7 +408,10 @@ def _arrive(state: State, visitors: Visitors, barrier: Barrier, relaxed: bool) -
     """Who waits at `barrier` learns of what the arriving threads did: not of what others did, whom they never met."""
 
     def arrived(effect: Effect, notes: Notes) -> frozenset[Note]:
-        if Mark.MET not in notes and (effect.threads & ~visitors.threads).any():
+        # A lane arrives for its warp, if that has met since.
+        of_warps = Mark.WARP_SYNCED in notes or effect.means in _WAITED_FOR
+        arriving = threads_of_warps(visitors.threads) if of_warps else visitors.threads
+        if Mark.MET not in notes and (effect.threads & ~arriving).any():
             return frozenset()
         return frozenset((_Arrived(barrier, _gained(effect.means, notes, relaxed)),))
 
@@ -420,7 +455,7 @@ def _mbarrier_wait(analysis: Synchronization, op: Operation, visitors: Visitors,
         return _arrivals(notes, barrier) | _completed(notes, waited) | {Mark.HEARD}
 
     _note(state, learned)
-    state.waited |= {barrier}
+    state.waited |= {(barrier, warp) for warp in warp_numbers(visitors.threads)}
 
 
 def _mbarrier_inval(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
@@ -456,7 +491,7 @@ _TENSOR = (Means.TENSOR_CORE, *_WAITED_FOR)
 
 _TRANSFER: Mapping[type[Operation], _Transfer] = {
     BarSyncOp: _bar_sync,
-    BarWarpSyncOp: _mark(Mark.WARP_SYNCED, means=(Means.GENERIC, Means.GLOBAL, Means.INIT)),
+    BarWarpSyncOp: _warp_sync,
     BarrierClusterArriveOp: _cluster_arrive,
     BarrierClusterWaitOp: _cluster_wait,
     MbarrierArriveOp: _mbarrier_arrive,

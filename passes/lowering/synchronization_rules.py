@@ -23,7 +23,7 @@ from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.passes.lowering.memory_effects import Effect, Means, Place
 from tirx.passes.lowering.synchronization import Committed, Mark, Notes, State, Synchronization
 from tirx.passes.lowering.thread_flow import Decision, Edge, ThreadFlow, Visitors, edges
-from tirx.passes.lowering.thread_values import WARP, Threads, ThreadValue
+from tirx.passes.lowering.thread_values import WARP, Threads, ThreadValue, threads_of_warps
 
 _ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
 _PROXY = 'PTX ISA, "Async Proxy"'
@@ -157,7 +157,7 @@ class _Checker:
                 )
             strangers = visitors.threads & ~before.threads
             if Mark.WARP_SYNCED in notes:
-                strangers &= ~_warps(before.threads)
+                strangers &= ~threads_of_warps(before.threads)
             if Mark.SYNCED not in notes and before.visitors.exact and strangers.any():
                 raise _missing(
                     "a barrier",
@@ -210,17 +210,9 @@ def _incomplete(before: Effect, op: Operation, use: str) -> LocatedError:
     return _missing(what, before, op, use, fix, source)
 
 
-def _warps(threads: Threads) -> Threads:
-    """All threads of the warps that some of `threads` are in."""
-    found = np.zeros_like(threads)
-    for warp in set((np.flatnonzero(threads) // WARP).tolist()):
-        found[warp * WARP : (warp + 1) * WARP] = True
-    return found
-
-
 def _is_of_another_warp(before: Visitors, now: Visitors) -> bool:
     """Whether some warp for sure did what only others go on from."""
-    return before.exact and now.exact and bool((before.threads & ~_warps(now.threads)).any())
+    return before.exact and now.exact and bool((before.threads & ~threads_of_warps(now.threads)).any())
 
 
 def _meet(before: tuple[Place, ...], own: Threads, after: tuple[Place, ...], others: Threads) -> Threads | None:

@@ -91,6 +91,19 @@ class ThreadFlow:
         unknown = visitors.unknown | {edge.decision} if self.is_split(condition) else visitors.unknown
         return Visitors(visitors.threads, unknown, decisions)
 
+    def passed(self, block: Block, edge: Edge) -> frozenset[Block]:
+        """
+        The blocks of the other arm of an if in a loop that all threads decide alike, by a predicate that is not known;
+        none where the other way does not come to the same blocks in the end, as that into the loop itself.
+        """
+        if edge.decision is None or self.is_split(edge.decision[0]) or self.values.get(edge.decision[0]) is not None:
+            return frozenset()
+        other = next(one.successor for one in edges(block) if one.decision != edge.decision)
+        if block in (edge.successor, other) or block not in _reachable(block):
+            return frozenset()
+        own, others = ({first} | _reachable(first, without=block) for first in (edge.successor, other))
+        return frozenset(others - own) if own & others else frozenset()
+
     def _is_on_every_way(self, target: Block, block: Block) -> bool:
         """Whether all ways from `block` to an end of the kernel come to `target`."""
         known = self._on_every_way.get((target, block))

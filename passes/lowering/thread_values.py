@@ -49,6 +49,16 @@ _DESCRIPTOR_ADDRESS = 0x3FFF
 """Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA 9.7.16.4.1)."""
 
 
+def warp_numbers(threads: Threads) -> frozenset[int]:
+    """The warps that some of `threads` are in."""
+    return frozenset((np.flatnonzero(threads) // WARP).tolist())
+
+
+def threads_of_warps(threads: Threads) -> Threads:
+    """All threads of the warps that some of `threads` are in."""
+    return np.isin(np.arange(len(threads)) // WARP, list(warp_numbers(threads)))
+
+
 @dataclass(frozen=True)
 class Symbol:
     """
@@ -177,7 +187,7 @@ class ThreadValues:
                 continue
             owner = one.owner
             if isinstance(owner, Block):
-                pending += _incoming(owner, one)
+                pending += _incoming(owner, one) + _choosing(owner)
             elif _is_uniform_source(owner):
                 pending += owner.operands
             else:
@@ -362,4 +372,29 @@ def _incoming(block: Block, argument: SSAValue) -> list[SSAValue]:
                 found.append(arguments[index])
             case _:
                 pass
+    return found
+
+
+def _choosing(block: Block) -> list[SSAValue]:
+    """The predicates that choose which branch a thread comes to a block by."""
+    region = block.parent
+    assert region is not None
+    found: list[SSAValue] = []
+    for other in region.blocks:
+        if isinstance(branch := other.last_op, CondBraOp) and len(_entered_by(other, block)) > 1:
+            found.append(branch.condition)
+    return found
+
+
+def _entered_by(first: Block, last: Block) -> set[tuple[Block, int]]:
+    """The edges, by where they start, that ways from the end of `first` come to `last` by."""
+    pending, seen, found = [first], {first}, set[tuple[Block, int]]()
+    while pending:
+        block = pending.pop()
+        for i, successor in enumerate(() if block.last_op is None else block.last_op.successors):
+            if successor is last:
+                found.add((block, i))
+            elif successor not in seen:
+                seen.add(successor)
+                pending.append(successor)
     return found
