@@ -5,6 +5,8 @@ Addresses are known no further than their alignment; arguments of blocks, loads 
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
@@ -42,13 +44,25 @@ def known_bits(value: SSAValue, depth: int = EVERYTHING) -> KnownBits:
 
     `depth`: instructions that are looked at, one behind the other.
     """
+    return _known(value, depth, {})
+
+
+_Found: TypeAlias = dict[tuple[SSAValue, int], KnownBits]
+"""Registers at a depth: each once, however many ways lead to it."""
+
+
+def _known(value: SSAValue, depth: int, found: _Found) -> KnownBits:
     bits = width(value.type)
-    return KnownBits(bits) if depth == 0 or is_float(value.type) else _derive(value, bits, depth - 1)
+    if depth == 0 or is_float(value.type):
+        return KnownBits(bits)
+    if (value, depth) not in found:
+        found[value, depth] = _derive(value, bits, depth - 1, found)
+    return found[value, depth]
 
 
-def _derive(value: SSAValue, bits: int, depth: int) -> KnownBits:
+def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> KnownBits:
     def of(operand: SSAValue) -> KnownBits:
-        return known_bits(operand, depth)
+        return _known(operand, depth, found)
 
     match op := value.owner:
         case ConstantOp(value=IntegerAttr() as constant):

@@ -38,7 +38,7 @@ def tmem_operand(address: SSAValue, depth: int, offset: int = 0) -> TmemOperand:
 
     The column counts from the start of an allocation where the address is a sum with what `tcgen05.alloc` wrote.
     """
-    terms = list(_terms(address, depth - 1))
+    terms = list(_terms(address, depth - 1, set()))
     base = next((term for term in terms if depth > IMMEDIATE and allocation_of(term) is not None), None)
     if base is not None:
         terms.remove(base)
@@ -51,11 +51,12 @@ def tmem_operand(address: SSAValue, depth: int, offset: int = 0) -> TmemOperand:
     return TmemOperand(column, lane, allocation.describe(depth).columns, base=allocation)
 
 
-def _terms(value: SSAValue, depth: int) -> Iterator[SSAValue]:
-    """The values that add up to a value."""
-    if isinstance(op := value.owner, AddOp) and depth:
-        yield from _terms(op.lhs, depth - 1)
-        yield from _terms(op.rhs, depth - 1)
+def _terms(value: SSAValue, depth: int, seen: set[SSAValue]) -> Iterator[SSAValue]:
+    """The values that add up to a value; a sum that comes again is a term itself, so that doublings stay short."""
+    if isinstance(op := value.owner, AddOp) and depth and value not in seen:
+        seen.add(value)
+        yield from _terms(op.lhs, depth - 1, seen)
+        yield from _terms(op.rhs, depth - 1, seen)
     else:
         yield value
 

@@ -7,7 +7,8 @@ import pytest
 
 import tirx
 from tirx.dialects import ptx
-from tirx.dialects.ptx.known_bits import known_bits
+from tirx.dialects.ptx.known_bits import EVERYTHING, known_bits
+from tirx.dialects.ptx.tcgen05 import tmem_operand
 from tirx.sim import run
 from tirx.tcgen05.known_bits import KnownBits
 from tirx.tools.parsing import parse_located
@@ -103,3 +104,11 @@ def test_a_long_chain_is_not_followed_to_its_end():
     ) + "\n%r = ptx.add %500, %0 : i32", type="i32")  # fmt: skip
     (stored,) = (op.data[0] for op in parse_located(new_context(), text).walk() if isinstance(op, ptx.StOp))
     assert known_bits(stored) == KnownBits(32)
+
+
+def test_what_is_used_twice_is_looked_at_once():
+    value = ptx.ReadSpecialOp(ptx.SpecialRegister.TID_X).results[0]
+    for _ in range(EVERYTHING - 1):
+        value = ptx.AddOp(value, value).results[0]
+    assert known_bits(value) == KnownBits(32)
+    assert tmem_operand(value, EVERYTHING).column is None
