@@ -67,3 +67,44 @@ def test_what_is_used(body: str, message: str, seed: int | None) -> None:
     with pytest.raises(SimError) as caught:
         run(_KERNEL.format(header=HEADER, body=body), "k", 1, 32, [np.zeros(32, np.uint32)], seed=seed)
     assert message in str(caught.value), str(caught.value)
+
+
+_CALL = """{header}.func (.param .b32 r) f(.param .b32 a) {{
+  .reg .b32 %x; ld.param.b32 %x, [a]; add.u32 %x, %x, 1; st.param.b32 [r], %x; ret;
+}}
+.visible .entry k(.param .u64 out) {{
+  .reg .b32 %u, %r; .reg .b64 %d; .param .b32 q; .param .b32 s;
+  ld.param.u64 %d, [out]; mov.b32 %r, 6;
+  {body}
+  st.global.b32 [%d], %r; ret;
+}}
+"""
+_PASSED = "st.param.b32 [q], %u; call (s), f, (q);"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{_PASSED} ld.param.b32 %r, [s];",
+        f"{_PASSED} st.param.b32 [q], %r; call (s), f, (q); {_PASSED} ld.param.b32 %r, [s];",
+        "st.param.b32 [q], %u; call (%r), f, (q);",
+        "call (%r), f, (%u);",
+    ],
+)
+def test_what_a_function_makes_of_it(body: str) -> None:
+    with pytest.raises(SimError, match="never written"):
+        run(_CALL.format(header=HEADER, body=body), "k", 1, 1, [np.zeros(1, np.uint32)])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{_PASSED} st.param.b32 [q], %r; call (s), f, (q); ld.param.b32 %r, [s];",
+        f"{_PASSED} call (s), f, (%r); ld.param.b32 %r, [s];",
+        f"{_PASSED} call (%r), f, (6);",
+    ],
+)
+def test_a_function_is_called_with_other_values_later(body: str) -> None:
+    out = np.zeros(1, np.uint32)
+    run(_CALL.format(header=HEADER, body=body), "k", 1, 1, [out])
+    assert out[0] == 7

@@ -6,9 +6,16 @@ import numpy as np
 
 from tirx.sim.core.strand import Strand
 from tirx.sim.core.types import TYPES, Mask
+from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Immediate, Name, Operand, Variable
+
+
+def _undefined(strand: Strand) -> Mask:
+    """Which bytes of the local memory of each lane hold what was never written."""
+    cta = strand.cta
+    return cta.local_undefined.reshape(cta.local_bytes.shape)[strand.first : strand.last]
 
 
 def copy_parameter(decoder: Decoder, item: Operand, formal: Variable, *, into: bool) -> Step:
@@ -29,7 +36,8 @@ def copy_parameter(decoder: Decoder, item: Operand, formal: Variable, *, into: b
         def copy(strand: Strand, mask: Mask) -> None:
             memory = strand.cta.local_bytes[strand.first : strand.last]
             rows = np.flatnonzero(mask)
-            memory[rows, second : second + size] = memory[rows, first : first + size]
+            for bytes_ in (memory, _undefined(strand)):
+                bytes_[rows, second : second + size] = bytes_[rows, first : first + size]
 
         return copy
     value_type = TYPES[formal.type]
@@ -42,11 +50,14 @@ def copy_parameter(decoder: Decoder, item: Operand, formal: Variable, *, into: b
             memory = strand.cta.local_bytes[strand.first : strand.last]
             values = np.ascontiguousarray(source(strand, mask)[mask])
             memory[mask, target : target + value_type.bytes] = values.view(np.uint8).reshape(-1, value_type.bytes)
+            _undefined(strand)[mask, target : target + value_type.bytes] = False
 
         return pass_value
     put = decoder.destination(item, value_type, wide=True)
 
     def take_value(strand: Strand, mask: Mask) -> None:
+        if _undefined(strand)[mask, target : target + value_type.bytes].any():
+            raise SimError(f"the result {formal.name} depends on what was never written")
         memory = strand.cta.local_bytes[strand.first : strand.last, target : target + value_type.bytes]
         put(strand, mask, np.ascontiguousarray(memory).view(value_type.dtype)[:, 0])
 
