@@ -31,9 +31,10 @@ class TirxCheckSynchronizationPass(ModulePass):
     - shared and global memory goes from one thread of the block to another with a barrier.
 
     An error is for sure. Let through is what cannot be known here: addresses that are loaded or depend on loops (the
-    stages of a ring), threads that loaded values choose, blocks of more than one dimension, memory of other blocks,
-    and what bulk copies touch behind their first 16 bytes. Two accesses are only compared where a way through the
-    kernel leads from one to the other: not those of warps with parts of their own, between their meetings.
+    stages of a ring), threads that loaded values choose, what all threads synchronise in some turns of a loop only,
+    blocks of more than one dimension, memory of other blocks, and what bulk copies touch behind their first 16 bytes.
+    Two accesses are only compared where a way through the kernel leads from one to the other: not those of warps with
+    parts of their own, between their meetings.
     """
 
     name = "tirx-check-synchronization"
