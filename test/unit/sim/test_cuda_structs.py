@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from unit.sim.cuda_programs import Program, program
+from unit.sim.kernels import HEADER
 
 from tirx.sim import SimError, TensorMap, run
 
@@ -81,3 +82,16 @@ def test_wrong_structs(program: Program, argument: Any, message: str) -> None:
 def test_wrong_variables(program: Program, variables: dict[str, np.ndarray], message: str) -> None:
     with pytest.raises(SimError, match=message):
         run(program.ptx, "convolve", 1, 32, [_DATA, _DATA.copy(), 4], variables=variables)
+
+
+_TWO_ARRAYS = """{header}.visible .entry k(.param .u64 a, .param .u64 b) {{
+  .reg .b64 %d; ld.param.u64 %d, [a]; st.global.b32 [%d], 3; st.global.b32 [%d+12], 4; ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("part", [slice(0, 0), slice(0, 4), slice(0, 2), slice(1, 4)])
+def test_arrays_that_share_memory(part: slice) -> None:
+    array = np.zeros(4, np.uint32)
+    run(_TWO_ARRAYS.format(header=HEADER), "k", 1, 1, [array, array[part]])
+    np.testing.assert_array_equal(array, [3, 0, 0, 4])

@@ -74,7 +74,7 @@ class _Buffers:
         """Gives all arrays that were collected their addresses."""
         groups: list[list[tuple[int, int, Array, str]]] = []
         end = -1
-        for span in sorted(self._spans, key=lambda span: span[:2]):
+        for span in sorted(self._spans, key=lambda span: (span[0], -span[1])):
             if groups and span[0] < end:
                 groups[-1].append(span)
             elif not groups or span[:2] != groups[-1][0][:2]:
