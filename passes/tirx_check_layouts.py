@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -65,11 +65,15 @@ class _Checker:
         self.kernel = kernel
         self.target = _target(kernel)
         self.shared_bytes = 0
+        self.too_large: LocatedError | None = None
         self.position = {op: i for i, op in enumerate(kernel.walk())}
 
     def run(self) -> None:
         if self.kernel.of_pairs:
             self._require(self.kernel, "cluster")
+        for op in self.kernel.walk():
+            if isinstance(op, arith.ConstantOp):
+                self._constant(op)
         if self.kernel.is_whole_pair:
             self._pair()
             return
@@ -88,10 +92,20 @@ class _Checker:
                     self._loop(op)
                 case _:
                     pass
+        if self.too_large is not None:  # only now: a target without the instructions is the better reason
+            raise self.too_large
         for op in self.kernel.walk():
             if isinstance(op, AllocOp):
                 self._contents(op)
         allocate_tensor_memory(self.kernel)
+
+    @staticmethod
+    def _constant(op: arith.ConstantOp) -> None:
+        """Of type index, they are numbers of 64 bits with a sign."""
+        if isinstance(op.value, IntegerAttr) and isinstance(op.value.type, IndexType):
+            number = op.value.value.data
+            if not -(2**63) <= number < 2**63:
+                raise LocatedError(op, f"expected an index from -2^63 to 2^63 - 1, found {number}")
 
     @staticmethod
     def _packed(op: Operation) -> None:
@@ -177,8 +191,8 @@ class _Checker:
         self.shared_bytes = -(-self.shared_bytes // alignment) * alignment
         self.shared_bytes += shared_tile_bytes(elements, type_.dtype.storage_bits)
         limit = self.target.static_shared_limit - RESERVED_BYTES
-        if self.shared_bytes > limit:
-            raise LocatedError(
+        if self.shared_bytes > limit and self.too_large is None:
+            self.too_large = LocatedError(
                 op,
                 f"expected at most {limit} bytes of shared tiles on {self.target.name} "
                 f"({self.target.static_shared_limit} less {RESERVED_BYTES} for barriers), "

@@ -7,6 +7,9 @@ import shutil
 import sys
 from pathlib import Path
 
+INTERRUPTED = 130
+"""The exit code of a program that Ctrl-C ends, as shells count them: 128 and the number of SIGINT."""
+
 
 class FileError(Exception):
     """A file cannot be read or written; the message names it and says why."""
@@ -22,11 +25,22 @@ def read_input(path: str) -> bytes:
 
 def write_output(path: str, text: str) -> None:
     """Writes `text` to the file `path` as `write_file` does, or to standard output for `-`. Raises FileError."""
-    if path == "-":
+    if path != "-":
+        write_file(path, text.encode())
+        return
+    try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    else:
-        write_file(path, text.encode())
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        close_output()
+        raise FileError(f"cannot write standard output: {error.strerror}") from error
+
+
+def close_output() -> None:
+    """Gives up standard output, which cannot be written: the flush at exit must not complain about it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_file(path: str, data: bytes) -> None:

@@ -132,6 +132,8 @@ def expand_pass_flags(argv: Sequence[str], passes: Iterable[str]) -> list[str]:
         if not argument.startswith("--"):
             expanded.append(argument)
         elif name == _LowerToPtx.name:
+            if f"--{name}" in expanded:
+                raise UsageError(f"expected --{name} once")
             expanded += ["-p", _lower_to_ptx(_parse(parse_spec, spec)), f"--{name}"]
         elif name in names:
             expanded += ["-p", spec]

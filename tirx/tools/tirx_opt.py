@@ -8,7 +8,6 @@ Exit code 0 is success and 1 an error in the input or on the command line, repor
 from __future__ import annotations
 
 import io
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 from tirx.tools.expectations import check_diagnostics
-from tirx.tools.files import FileError, read_input, write_output
+from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
 from tirx.tools.flags import OptFlags, UsageError, parse_flags
 from tirx.tools.parsing import parse_located
 from tirx.tools.source import Source, check_encoding, decode
@@ -127,9 +126,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # The reader of our output is gone; the flush at exit must not complain about it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        close_output()  # its reader is gone
         return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except InvalidPassOutputError as error:
         print(f"internal error: {error}\nThis is a bug in '{error.pass_name}'.", file=sys.stderr)
         return 2

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx.sim import Observers, Profile, SimError, Trace, entries, run
-from tirx.tools.files import FileError, read_input, write_file
+from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
 
 _Array = npt.NDArray[Any]
 
@@ -263,7 +262,7 @@ def _run(flags: SimFlags) -> None:
         np.save(content, array)
         write_file(path, content.getvalue())
     if profile is not None:
-        print(profile.table(), end="")
+        write_output("-", profile.table())
 
 
 def _show(path: str, error: SimError) -> str:
@@ -287,9 +286,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # The reader of our output is gone; the flush at exit must not complain about it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        close_output()  # its reader is gone
         return 1
+    except OSError as error:  # of the trace; files have errors of their own
+        close_output()
+        print(f"error: cannot write standard output: {error.strerror}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return 0
 
 

@@ -187,3 +187,20 @@ def test_a_reader_that_leaves_early_is_no_bug(tmp_path: Path):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_no_bug(tmp_path: Path):
+    source = tmp_path / "in.mlir"
+    source.write_text(_OP)
+    root = Path(tirx_opt.__file__).parents[2]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tirx.tools.tirx_opt", str(source)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONPATH": str(root)},
+        )
+    assert (done.returncode, done.stderr) == (1, "error: cannot write standard output: No space left on device\n")

@@ -45,11 +45,11 @@ def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
         if isinstance(argument, Mapping):
             for field, value in _fields(variable, argument):
                 if isinstance(value, TensorMap):
-                    buffers.collect(value.array, f"the tensor of {field}")
+                    buffers.collect(_numbers(value.array, field, variable), f"the tensor of {field}")
                 elif _is_array(value):
                     buffers.collect(_contiguous(value, field, variable), f"argument {field}")
         elif isinstance(argument, TensorMap):
-            buffers.collect(argument.array, f"the tensor of {variable.name}")
+            buffers.collect(_numbers(argument.array, variable.name, variable), f"the tensor of {variable.name}")
         elif _is_pointer(argument, variable):
             buffers.collect(_checked(variable, argument), f"argument {variable.name}")
     buffers.place()
@@ -116,6 +116,15 @@ def _checked(variable: Variable, array: Array) -> Array:
 def _contiguous(array: Array, what: str, variable: Variable) -> Array:
     if not array.flags.c_contiguous:
         raise SimError(f"expected a C-contiguous array for {what}", variable.line)
+    return _numbers(array, what, variable)
+
+
+def _numbers(array: Array, what: str, variable: Variable) -> Array:
+    dtype = array.dtype
+    if dtype.hasobject or dtype.kind in "SUmM" or not dtype.isnative:
+        raise SimError(
+            f"expected numbers in the byte order of this machine for {what}, found {dtype.str}", variable.line
+        )
     return array
 
 

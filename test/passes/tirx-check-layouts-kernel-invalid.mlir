@@ -1,0 +1,28 @@
+// RUN: tirx-opt --split-input-file --verify-diagnostics --tirx-check-layouts %s
+
+// A target without the instructions is a better reason than tiles that are too large for it.
+
+tirx.kernel @target() target("sm_80") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x256xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{'tcgen05' does not exist on sm_80; supported on sm_100a}}
+  tirx.mma %a, %a, %acc : !tirx.tile<128x256xf16, shared>, !tirx.tile<128x256xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @large_index() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected an index from -2^63 to 2^63 - 1, found 18446744073709551680}}
+  %c = arith.constant 18446744073709551680 : index
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @largest_index(%x: memref<4xf32>) target("sm_100a") cluster(2) threads(128) {
+  %largest = arith.constant 9223372036854775807 : index
+  // expected-error@+1 {{expected an index from -2^63 to 2^63 - 1, found 9223372036854775808}}
+  %c = arith.constant 9223372036854775808 : index
+  tirx.return
+}
