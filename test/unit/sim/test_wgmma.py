@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import ml_dtypes
 import numpy as np
 import pytest
 from unit.sim.assembled import assembled
-from unit.sim.wgmma_kernels import A_BYTES, ROWS, fragment_places, kernel, lay_out
+from unit.sim.wgmma_kernels import A_BYTES, RESULTS, ROWS, TYPES, fragment_places, kernel, lay_out
 
 from tirx.sim import SimError, run
 
-_TYPES: dict[str, Any] = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "tf32": np.float32,
-    "e4m3": ml_dtypes.float8_e4m3fn,
-    "e5m2": ml_dtypes.float8_e5m2,
-    "s8": np.int8,
-    "u8": np.uint8,
-}
-_RESULTS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}
 _CODES = np.zeros(128, np.uint32)
 
 
@@ -31,16 +18,16 @@ def _check(
     start: int = 0, base_offset: int = 0,
 ) -> None:  # fmt: skip
     rng = np.random.default_rng(n)
-    depth = 32 // np.dtype(_TYPES[a_type]).itemsize
+    depth = 32 // np.dtype(TYPES[a_type]).itemsize
     low = 0 if "u8" in (a_type, b_type) else -3
     a, b = (
-        rng.integers(low, 4, (64, depth)).astype(_TYPES[a_type]),
-        rng.integers(low, 4, (n, depth)).astype(_TYPES[b_type]),
+        rng.integers(low, 4, (64, depth)).astype(TYPES[a_type]),
+        rng.integers(low, 4, (n, depth)).astype(TYPES[b_type]),
     )
     c = rng.integers(-9, 9, (64, n))
     images = [lay_out(a, a_mode, a_major, A_BYTES, start, base_offset), lay_out(b, b_mode, b_major, A_BYTES)]
     rows, columns = fragment_places(n)
-    fragment = np.ascontiguousarray(c.astype(_RESULTS[result])[rows, columns].T).view(np.uint32)
+    fragment = np.ascontiguousarray(c.astype(RESULTS[result])[rows, columns].T).view(np.uint32)
     fragments = np.zeros((128, 4), np.uint32)
     if registers:
         # Threads hold 32 bits of rows g and g + 8, at the start and in the middle of the 32 bytes of K.
@@ -64,7 +51,7 @@ def _check(
     ]
     run(assembled(text), "k", 1, 128, arguments, seed=seed)
     found = np.zeros((64, n))
-    found[rows, columns] = fragment.view(_RESULTS[result]).reshape(128, -1).T
+    found[rows, columns] = fragment.view(RESULTS[result]).reshape(128, -1).T
     wanted = a.astype(np.float64) @ b.T.astype(np.float64) * (-1 if negative else 1) + (c if accumulate else 0)
     np.testing.assert_array_equal(found, wanted)
 

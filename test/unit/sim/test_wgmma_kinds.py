@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import ml_dtypes
 import numpy as np
 import pytest
 from unit.sim.assembled import assembled
-from unit.sim.wgmma_kernels import A_BYTES, fragment_places, kernel, lay_out
+from unit.sim.wgmma_kernels import A_BYTES, RESULTS, TYPES, fragment_places, kernel, lay_out
 
 from tirx.sim import SimError, run
-
-_TYPES: dict[str, Any] = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "tf32": np.float32,
-    "e4m3": ml_dtypes.float8_e4m3fn,
-    "e5m2": ml_dtypes.float8_e5m2,
-    "s8": np.int8,
-    "u8": np.uint8,
-}
-_RESULTS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}
 
 
 def _metadata(codes: np.ndarray, wide: bool, selector: int) -> np.ndarray:
@@ -63,11 +49,11 @@ def _fragments(stored: np.ndarray) -> np.ndarray:
 )  # fmt: skip
 def test_sparse(a_type: str, b_type: str, result: str, selector: int, registers: bool):
     rng = np.random.default_rng(0)
-    n, size = 24, np.dtype(_TYPES[a_type]).itemsize
+    n, size = 24, np.dtype(TYPES[a_type]).itemsize
     k, chunk = 64 // size, 2 if a_type == "tf32" else 4
     low = 0 if "u8" in (a_type, b_type) else -3
-    stored = rng.integers(low, 4, (64, k // 2)).astype(_TYPES[a_type])
-    b = rng.integers(low, 4, (n, k)).astype(_TYPES[b_type])
+    stored = rng.integers(low, 4, (64, k // 2)).astype(TYPES[a_type])
+    b = rng.integers(low, 4, (n, k)).astype(TYPES[b_type])
     full, codes = np.zeros((64, k)), np.zeros((64, k // chunk), np.int64)
     for row in range(64):
         for index in range(k // chunk):
@@ -77,7 +63,7 @@ def test_sparse(a_type: str, b_type: str, result: str, selector: int, registers:
     c = rng.integers(-9, 9, (64, n))
     images = [lay_out(stored, 3, "K", A_BYTES), lay_out(b, 1, "K", A_BYTES)]
     rows, columns = fragment_places(n)
-    d = np.ascontiguousarray(c.astype(_RESULTS[result])[rows, columns].T).view(np.uint32)
+    d = np.ascontiguousarray(c.astype(RESULTS[result])[rows, columns].T).view(np.uint32)
     signs = "" if result == "s32" else ", 1, 1"
     if a_type in ("f16", "bf16"):
         signs += ", 0" if registers else ", 0, 0"
@@ -90,7 +76,7 @@ def test_sparse(a_type: str, b_type: str, result: str, selector: int, registers:
     arguments = [np.concatenate([image for image, _ in images]), d, images[0][1], images[1][1], fragments, words]
     run(assembled(text), "k", 1, 128, arguments)
     found = np.zeros((64, n))
-    found[rows, columns] = d.view(_RESULTS[result]).reshape(128, -1).T
+    found[rows, columns] = d.view(RESULTS[result]).reshape(128, -1).T
     assert np.array_equal(found, full @ b.T.astype(np.float64) + c)
 
 

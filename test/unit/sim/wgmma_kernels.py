@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+
+TYPES: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "tf32": np.float32,
+    "e4m3": ml_dtypes.float8_e4m3fn,
+    "e5m2": ml_dtypes.float8_e5m2,
+    "s8": np.int8,
+    "u8": np.uint8,
+}
+RESULTS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}
 
 # Bytes of a row of the swizzle pattern, by the number of the mode (bits 62-63).
 ROWS = {0: 16, 1: 128, 2: 64, 3: 32}
