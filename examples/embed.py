@@ -35,7 +35,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.printer import PtxTarget
-from tirx.tools.verification import run_passes
+from tirx.text.verification import run_passes
 from tirx.universe import new_context
 
 

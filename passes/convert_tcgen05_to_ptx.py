@@ -21,9 +21,9 @@ from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, 
 from tirx.dialects.tcgen05 import FencePosition, Reduction, WaitFor, first_cell
 from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType, owner_root
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.register_values import register_format, registers_of, tile_of
-from tirx.passes.lowering.tensor_lifetimes import check_lifetimes
+from tirx.passes.analysis.tensor_lifetimes import check_lifetimes
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.register_values import register_format, registers_of, tile_of
 from tirx.tcgen05 import TmemAccess
 from tirx.tcgen05.tmem import LANES
 

@@ -10,10 +10,10 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import warn
 from tirx.dialects.tirx import KernelOp, MmaOp, MmaSyncOp
+from tirx.hw.targets import Target
 from tirx.mma import MmaVariant
-from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.mma_product import is_emulated, plan_register_product
-from tirx.ptx.targets import Target
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.mma_product import is_emulated, plan_register_product
 
 
 def _warn_if_emulated(mma: MmaOp, variant: MmaVariant, target: Target | None) -> None:

@@ -65,11 +65,11 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import VARIANTS
-from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.index_analysis import index_fact
-from tirx.passes.lowering.memory_access import MemoryTile, TileAccess
-from tirx.passes.lowering.register_values import register_format, registers_of, tile_of
-from tirx.passes.lowering.shared_memory import shared_tile_alignment, shared_tile_bytes
+from tirx.passes.analysis.index_analysis import index_fact
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.memory_access import MemoryTile, TileAccess
+from tirx.passes.emit.register_values import register_format, registers_of, tile_of
+from tirx.passes.plan.shared_memory import shared_tile_alignment, shared_tile_bytes
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""

@@ -35,11 +35,11 @@ from tirx.dialects.tirx import (
 )
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.tcgen05_product import Product, ProductShape, check_threads, plan_product
-from tirx.passes.lowering.tcgen05_scales import BlockScaling, copies_before, plan_scale_copy
-from tirx.passes.lowering.tensor_allocation import PlacedTile, allocate_tensor_memory, columns_of
-from tirx.passes.lowering.tensor_tiles import TensorTile
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.tcgen05_product import Product, ProductShape, check_threads, plan_product
+from tirx.passes.plan.tcgen05_scales import BlockScaling, copies_before, plan_scale_copy
+from tirx.passes.plan.tensor_allocation import PlacedTile, allocate_tensor_memory, columns_of
+from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.tcgen05 import LegalityError, allocation_columns, portable
 from tirx.tcgen05.stored_operand import is_padded
 

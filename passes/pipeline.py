@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.passes import PassPipeline
 
-from tirx.ptx.targets import Target
+from tirx.hw.targets import Target
 
 _LOWER_TO_PTX = (
     "tirx-check-layouts",

@@ -27,23 +27,23 @@ from tirx.dialects.tirx import (
     parts_in_use,
 )
 from tirx.dialects.tirx.parts import PACKED_BITS
+from tirx.hw.features import FEATURES, UnsupportedFeature, required_version
+from tirx.hw.targets import Target, TargetError
 from tirx.layout import LayoutError, axis
-from tirx.passes.lowering.aliasing import Overlap, overlap
-from tirx.passes.lowering.emitter import constant_value
-from tirx.passes.lowering.index_analysis import ancestors, index_fact, never_runs
-from tirx.passes.lowering.mma_product import plan_register_product
-from tirx.passes.lowering.shared_memory import RESERVED_BYTES, shared_tile_alignment, shared_tile_bytes
-from tirx.passes.lowering.tcgen05_product import (
+from tirx.passes.analysis.aliasing import Overlap, overlap
+from tirx.passes.analysis.index_analysis import ancestors, index_fact, never_runs
+from tirx.passes.emit.emitter import constant_value
+from tirx.passes.plan.mma_product import plan_register_product
+from tirx.passes.plan.shared_memory import RESERVED_BYTES, shared_tile_alignment, shared_tile_bytes
+from tirx.passes.plan.tcgen05_product import (
     ProductShape,
     check_operands,
     check_threads,
     plan_product,
     product_shape,
 )
-from tirx.passes.lowering.tcgen05_scales import plan_scale_copy
-from tirx.passes.lowering.tensor_allocation import allocate_tensor_memory
-from tirx.ptx.features import FEATURES, UnsupportedFeature, required_version
-from tirx.ptx.targets import Target, TargetError
+from tirx.passes.plan.tcgen05_scales import plan_scale_copy
+from tirx.passes.plan.tensor_allocation import allocate_tensor_memory
 from tirx.tcgen05 import KINDS, LegalityError
 from tirx.tcgen05.shapes import K96_TARGETS, check_target
 from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tirx.dialects.ptx.core import EntryOp
-from tirx.passes.lowering.synchronization_rules import check_synchronization
+from tirx.passes.analysis.synchronization_rules import check_synchronization
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tirx.copy.distribute import Memory, copy_distribution
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AllocOp, CopyOp, FillOp, KernelOp, ReshapeOp, Scope, SubviewOp, TileType, WordsOp
 from tirx.dialects.tirx.parts import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
-from tirx.layout.distribute import Memory, copy_distribution
-from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.tcgen05_scales import plan_scale_copy
-from tirx.passes.lowering.tensor_tiles import TensorTile
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.tcgen05_scales import plan_scale_copy
+from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.tcgen05 import LegalityError
 
 REGISTER_BYTES = 256

@@ -11,8 +11,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects.tirx import FillOp, MmaOp, Scope, owner_root
-from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.index_analysis import trip_count_is_positive
+from tirx.passes.analysis.index_analysis import trip_count_is_positive
+from tirx.passes.emit.emitter import Emitter
 
 
 def _is_zero(value: SSAValue) -> bool:

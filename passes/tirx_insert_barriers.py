@@ -22,8 +22,8 @@ from tirx.dialects.tirx import (
     TileType,
     owner_root,
 )
-from tirx.passes.lowering.emitter import Emitter
-from tirx.passes.lowering.tcgen05_scales import is_scale_copy
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.tcgen05_scales import is_scale_copy
 
 _SYNCHRONISED = (Scope.SHARED, Scope.GLOBAL)
 

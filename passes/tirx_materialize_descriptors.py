@@ -14,7 +14,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import AddressOp
 from tirx.layout import LayoutError
-from tirx.passes.lowering.emitter import Emitter, bit_pattern
+from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.tcgen05 import LegalityError, SmemDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
 

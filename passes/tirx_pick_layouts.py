@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from tirx.copy.distribute import Memory, copy_distribution
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import (
@@ -29,19 +30,18 @@ from tirx.dialects.tirx import (
     strided_layout,
 )
 from tirx.dialects.tirx.syntax import shape_text
+from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
-from tirx.layout.distribute import Memory, copy_distribution
 from tirx.mma import FragmentError, pick_fragments
-from tirx.passes.lowering.mma_product import product_variants
-from tirx.passes.lowering.operand_layouts import choose_operand_layout, operand_roots
-from tirx.passes.lowering.tcgen05_product import product_shape
-from tirx.passes.lowering.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
-from tirx.passes.lowering.tensor_layouts import choose_tensor_layout, tensor_roots
-from tirx.passes.lowering.tensor_tiles import TensorTile
-from tirx.ptx.targets import Target
+from tirx.passes.plan.mma_product import product_variants
+from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
+from tirx.passes.plan.tcgen05_product import product_shape
+from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
+from tirx.passes.plan.tensor_layouts import choose_tensor_layout, tensor_roots
+from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.smem.swizzle_modes import Major
 from tirx.tcgen05 import LegalityError
-from tirx.tcgen05.swizzle_modes import Major
 
 
 def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:

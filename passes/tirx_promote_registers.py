@@ -38,7 +38,7 @@ from tirx.dialects.tirx import (
     TileType,
 )
 from tirx.layout import TileLayout
-from tirx.passes.lowering.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter
 
 _Values = dict[SSAValue, SSAValue]
 """The current value of every variable that has one."""

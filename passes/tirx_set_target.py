@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import KernelOp
-from tirx.ptx.targets import Target, TargetError
+from tirx.hw.targets import Target, TargetError
 
 
 @dataclass(frozen=True)

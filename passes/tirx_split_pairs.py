@@ -29,7 +29,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
-from tirx.passes.lowering.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter
 from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
 
 _ROWS = 0

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.printer import PtxTarget
-from tirx.tools.parsing import parse_located
-from tirx.tools.verification import run_passes
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
 from tirx.universe import new_context
 
 

@@ -124,7 +124,7 @@ class PTXInstruction(IRDLOperation, abc.ABC):
     """One PTX instruction over virtual registers."""
 
     def features(self) -> tuple[str, ...]:
-        """Rows of `tirx.ptx.features.FEATURES` that this instruction, as it stands, needs."""
+        """Rows of `tirx.hw.features.FEATURES` that this instruction, as it stands, needs."""
         return ()
 
     @abc.abstractmethod

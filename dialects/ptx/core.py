@@ -51,7 +51,7 @@ from tirx.dialects.ptx.base import (
     values,
     width,
 )
-from tirx.ptx.targets import Target, TargetError
+from tirx.hw.targets import Target, TargetError
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+")
 """PTX ISA, "Identifiers", less those that start with `%`, which here are registers."""

@@ -30,7 +30,7 @@ from tirx.dialects.ptx.arith import (
 from tirx.dialects.ptx.base import is_float, width
 from tirx.dialects.ptx.conversion import CvtOp, MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
-from tirx.tcgen05.known_bits import KnownBits
+from tirx.hw.known_bits import KnownBits
 
 IMMEDIATE = 1
 """The depth at which only literals are known."""

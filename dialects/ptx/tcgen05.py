@@ -19,10 +19,10 @@ from tirx.dialects.ptx.arith import AddOp
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.memory import LdOp, Space, StOp
+from tirx.hw.known_bits import KnownBits
 from tirx.tcgen05 import LegalityError, TmemOperand
 from tirx.tcgen05.check import Instruction, check_instruction
 from tirx.tcgen05.check_memory import Alloc, Cp, Shift
-from tirx.tcgen05.known_bits import KnownBits
 from tirx.tcgen05.tmem import CTA_GROUPS
 
 Value = SSAValue | Operation

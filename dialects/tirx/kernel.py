@@ -42,7 +42,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
-from tirx.ptx.targets import Target, TargetError
+from tirx.hw.targets import Target, TargetError
 
 
 class GridAxis(StrEnum):

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 import tirx
+from tirx.hw.dtypes import find_dtype
 from tirx.ptx.ptxas import assemble
 from tirx.sim import run
-from tirx.tcgen05.dtypes import find_dtype
 
 Array = npt.NDArray[Any]
 

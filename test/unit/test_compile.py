@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tirx
 from tirx.diagnostics import LocatedError
-from tirx.ptx.targets import TargetError
-from tirx.tools.parsing import parse_located
+from tirx.hw.targets import TargetError
+from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
 KERNEL = """

@@ -15,8 +15,8 @@ from tirx.dialects.tirx import MmaOp
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.ptxas import assemble
 from tirx.tcgen05 import convolution_mask
-from tirx.tools.parsing import parse_located
-from tirx.tools.verification import run_passes
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
 from tirx.universe import new_context
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

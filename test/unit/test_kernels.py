@@ -9,9 +9,9 @@ import pytest
 
 import tirx
 from tirx.diagnostics import diagnostic_handler
+from tirx.hw.features import supporting_targets
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout, element_type
 from tirx.mma import VARIANTS, MmaVariant
-from tirx.ptx.features import supporting_targets
 from tirx.ptx.ptxas import assemble
 from tirx.tcgen05 import InstructionDescriptor, SmemDescriptor, accumulator_layout
 

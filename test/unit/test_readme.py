@@ -11,8 +11,8 @@ import pytest
 import tirx
 from tirx.diagnostics import LocatedError
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes
-from tirx.tools.parsing import parse_located
-from tirx.tools.verification import run_passes
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
 from tirx.universe import new_context
 
 ROOT = Path(__file__).parents[2]

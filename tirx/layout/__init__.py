@@ -13,32 +13,18 @@ from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
 from tirx.layout.tile import TileLayout
 
 if TYPE_CHECKING:
-    from tirx.layout.banks import (
-        AccessReport,
-        BankLine,
-        BankLines,
-        analyse_access,
-        analyse_ldmatrix,
-        bank_of,
-        bank_table,
-        banks_of,
-        conflict_degree,
-    )
-    from tirx.layout.cute import cute_shape
     from tirx.layout.gf2 import BitMatrix
-    from tirx.layout.linear import LinearLayout, from_linear, to_linear
-    from tirx.layout.mesh import Mesh, MeshError
+    from tirx.layout.interop.cute import cute_shape
+    from tirx.layout.interop.linear import LinearLayout, from_linear, to_linear
+    from tirx.layout.interop.mesh import Mesh, MeshError
+    from tirx.layout.interop.tvm_notation import to_tvm
     from tirx.layout.slicing import DynamicSlice
     from tirx.layout.swizzled_slice import SwizzledSlice
     from tirx.layout.symbolic import SymbolicTileLayout
-    from tirx.layout.tvm_notation import to_tvm
 
 __all__ = [
     "SWIZZLE_MODES",
-    "AccessReport",
     "Axis",
-    "BankLine",
-    "BankLines",
     "BitMatrix",
     "ComposeLayout",
     "DynamicSlice",
@@ -54,14 +40,8 @@ __all__ = [
     "SymbolicTileLayout",
     "SwizzledSlice",
     "TileLayout",
-    "analyse_access",
-    "analyse_ldmatrix",
     "axis",
-    "bank_of",
-    "bank_table",
-    "banks_of",
     "concrete",
-    "conflict_degree",
     "cute_shape",
     "element_type",
     "from_linear",
@@ -74,26 +54,17 @@ __all__ = [
 ]
 
 _ON_DEMAND = {
-    "AccessReport": "banks",
-    "BankLine": "banks",
-    "BankLines": "banks",
     "BitMatrix": "gf2",
     "DynamicSlice": "slicing",
-    "LinearLayout": "linear",
-    "Mesh": "mesh",
-    "MeshError": "mesh",
+    "LinearLayout": "interop.linear",
+    "Mesh": "interop.mesh",
+    "MeshError": "interop.mesh",
     "SwizzledSlice": "swizzled_slice",
     "SymbolicTileLayout": "symbolic",
-    "analyse_access": "banks",
-    "analyse_ldmatrix": "banks",
-    "bank_of": "banks",
-    "bank_table": "banks",
-    "banks_of": "banks",
-    "conflict_degree": "banks",
-    "cute_shape": "cute",
-    "from_linear": "linear",
-    "to_linear": "linear",
-    "to_tvm": "tvm_notation",
+    "cute_shape": "interop.cute",
+    "from_linear": "interop.linear",
+    "to_linear": "interop.linear",
+    "to_tvm": "interop.tvm_notation",
 }
 """Names of modules that not every program needs, which are imported when a name is asked for."""
 

@@ -17,7 +17,7 @@ from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on, check_tile
 
 if TYPE_CHECKING:
-    from tirx.layout.cute import CuteForm
+    from tirx.layout.interop.cute import CuteForm
     from tirx.layout.swizzled_slice import SwizzledSlice
 
 
@@ -53,12 +53,12 @@ class ComposeLayout:
 
     @classmethod
     def from_cute(cls, text: str, element_bits: int | None = None) -> ComposeLayout:
-        """Reads CuTe text with a swizzle; `tirx.layout.cute` has the forms and what the swizzle of each acts on.
+        """Reads CuTe text with a swizzle; `tirx.layout.interop.cute` has the forms and what each swizzle acts on.
 
         `Swizzle<B,M,S> o shape:stride`, the form of the PTX ISA, needs `element_bits`. CuTe writes the opposite
         direction, `swizzle_inner=False`, as a negative S. LayoutError with the character offset.
         """
-        from tirx.layout import cute
+        from tirx.layout.interop import cute
 
         parts = cute.read_composed(text, element_bits)
         return cls(SwizzleLayout.from_parts(parts.swizzle), TileLayout(parts.iters, offset={"m": parts.offset}))
@@ -68,7 +68,7 @@ class ComposeLayout:
 
         form: "isa" and "pointer", both on bytes, or "layout", on elements, which needs no `element_bits`.
         """
-        from tirx.layout import cute
+        from tirx.layout.interop import cute
 
         s = self.swizzle
         parts = SwizzleParts(s.per_element, s.swizzle_len, s.atom_len, 0, s.swizzle_inner)

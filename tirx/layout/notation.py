@@ -16,7 +16,7 @@ Everything that TVM prints, and what its users write, is read as well, with or w
     ComposeLayout(SwizzleLayout(3, 3, 3, swizzle_inner=True), TileLayout(...))
 
 There an axis is `laneid`, `Axis.laneid`, `Axis.get("laneid")` or `"laneid"`; a stride may be the pair (4, "laneid"),
-and "laneid" alone is stride 1. `tirx.layout.tvm_notation` prints these forms.
+and "laneid" alone is stride 1. `tirx.layout.interop.tvm_notation` prints these forms.
 """
 
 from __future__ import annotations

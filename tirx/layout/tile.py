@@ -132,13 +132,13 @@ class TileLayout:
     @classmethod
     def from_cute(cls, text: str) -> TileLayout:
         """Reads CuTe text such as ((8,2),(4,4)):((4,32),(1,64)) as a layout of its top-level modes on axis m."""
-        from tirx.layout import cute
+        from tirx.layout.interop import cute
 
         return cls(cute.read_cute(text).iters)
 
     def to_cute(self, shape: Shape) -> str:
         """CuTe text with one top-level mode per dimension of `shape`; LayoutError unless all is on axis m."""
-        from tirx.layout import cute
+        from tirx.layout.interop import cute
 
         return cute.print_cute(self, shape)
 

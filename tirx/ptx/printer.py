@@ -15,9 +15,9 @@ from xdsl.utils.target import Target as XdslTarget
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal, memory_type, register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp
-from tirx.ptx.entry_checks import check_entry
-from tirx.ptx.features import UnsupportedFeature, required_version
-from tirx.ptx.targets import PtxVersion, Target, format_version
+from tirx.hw.features import UnsupportedFeature, required_version
+from tirx.hw.targets import PtxVersion, Target, format_version
+from tirx.passes.analysis.entry_checks import check_entry
 
 _CONVERTED_BY: dict[str, str] = {
     "arith": "convert-arith-to-ptx",

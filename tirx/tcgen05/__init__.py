@@ -1,17 +1,21 @@
 """Facts of the fifth-generation tensor cores (tcgen05) as data: layouts, descriptors, masks, shapes, tensor memory."""
 
-from tirx.tcgen05.atoms import atom_shape, smem_atom, smem_layout
+from tirx.hw.dtypes import DTYPES, DType, find_dtype
+from tirx.hw.errors import LegalityError
+from tirx.smem.atoms import atom_shape, smem_atom, smem_layout
+from tirx.smem.canonical import canonical_layout, operand_slices
+from tirx.smem.canonical_form import CanonicalLayout, OperandSlice
+from tirx.smem.packing import SmemPacking
+from tirx.smem.pick import pick_operand_layout
+from tirx.smem.smem_descriptor import SmemDescriptor
+from tirx.smem.swizzle_modes import SWIZZLE_MODES, SwizzleMode, legal_modes
+from tirx.smem.walk import read_addresses
 from tirx.tcgen05.block_scale import SCALE_VECTORS, ScaleVector, find_scale_vector
-from tirx.tcgen05.canonical import canonical_layout, operand_slices
-from tirx.tcgen05.canonical_form import CanonicalLayout, OperandSlice
 from tirx.tcgen05.check import Finding, Mma, SmemOperand, TmemOperand, check_mma, find_violations
 from tirx.tcgen05.convolution import convolution_mask
-from tirx.tcgen05.dtypes import DTYPES, DType, find_dtype
-from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor, smallest_max_shift
 from tirx.tcgen05.kinds import KINDS, Kind, find_kind
-from tirx.tcgen05.packing import SmemPacking, smem_packing
-from tirx.tcgen05.pick import pick_operand_layout
+from tirx.tcgen05.packing import smem_packing
 from tirx.tcgen05.scale_factors import (
     SCALE_FACTOR_IDS,
     SCALE_FACTOR_PATHS,
@@ -25,9 +29,7 @@ from tirx.tcgen05.scale_factors import (
     scale_factor_tmem_layout,
 )
 from tirx.tcgen05.shapes import check_shape, check_transposed_b, portable, shape_row
-from tirx.tcgen05.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.sparse_metadata import SPARSE_METADATA, SparseMetadata, sparse_metadata_layout
-from tirx.tcgen05.swizzle_modes import SWIZZLE_MODES, SwizzleMode, legal_modes
 from tirx.tcgen05.tmem import (
     DATA_PATHS,
     DataPath,
@@ -49,7 +51,6 @@ from tirx.tcgen05.tmem_access import (
     register_image,
     warpgroup_local,
 )
-from tirx.tcgen05.walk import read_addresses
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 __all__ = [

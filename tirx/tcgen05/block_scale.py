@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.ptx.features import FEATURES
-from tirx.tcgen05.errors import LegalityError
+from tirx.hw.errors import LegalityError
+from tirx.hw.features import FEATURES
 from tirx.tcgen05.kinds import K96, find_kind
 
 
@@ -30,7 +30,7 @@ class ScaleVector:
 
     @property
     def feature(self) -> str:
-        """Its row of `tirx.ptx.features`; some kinds have one of their own."""
+        """Its row of `tirx.hw.features`; some kinds have one of their own."""
         own = f"tcgen05.kind::{self.kind}.{self.name}"
         return own if own in FEATURES else f"tcgen05.{self.name}"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tirx.hw.rules import Finding, all_findings, raise_first
 from tirx.tcgen05.check_memory import Alloc, Cp, LdSt, Shift, find_memory_violations
 from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.mma_facts import Mma, MmaFacts, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_rules import MMA_RULES
-from tirx.tcgen05.rules import Finding, all_findings, raise_first
 
 
 def find_violations(mma: Mma) -> tuple[Finding, ...]:

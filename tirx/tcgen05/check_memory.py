@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.ptx.targets import PtxVersion
-from tirx.tcgen05.known_bits import KnownBits
-from tirx.tcgen05.rules import (
+from tirx.hw.known_bits import KnownBits
+from tirx.hw.rules import (
     Finding,
     Rule,
     all_findings,
@@ -21,7 +20,8 @@ from tirx.tcgen05.rules import (
     unless_one_is_legal,
     unsupported,
 )
-from tirx.tcgen05.smem_descriptor import SmemDescriptor, meaningless, possible_descriptors
+from tirx.hw.targets import PtxVersion
+from tirx.smem.smem_descriptor import SmemDescriptor, meaningless, possible_descriptors
 from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, LANES
 from tirx.tcgen05.tmem_access import LD_SHAPES, THREADS, LdShape
 

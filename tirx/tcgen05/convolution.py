@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.tcgen05.errors import LegalityError
+from tirx.hw.errors import LegalityError
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask, sub_mask_width
 
 

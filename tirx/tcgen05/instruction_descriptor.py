@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tirx.ptx.targets import Target
-from tirx.tcgen05.dtypes import find_dtype
-from tirx.tcgen05.errors import LegalityError
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.errors import LegalityError
+from tirx.hw.targets import Target
+from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import K96_SF_IDS, find_kind
 from tirx.tcgen05.shapes import SHAPES, check_shape, check_transposed_b
-from tirx.tcgen05.swizzle_modes import MAJORS, Major
 
 MAX_SHIFTS = (0, 8, 16, 32)
 """Values of `max_shift` in columns, by their code in bits 30-31."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.tcgen05.errors import LegalityError
+from tirx.hw.errors import LegalityError
 
 K96 = 96
 """The other K of the dense 4-bit kinds (`has_k96`), on sm_103a: 48 bytes of packed values."""

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.known_bits import KnownBits
+from tirx.hw.rules import choices, reason, result, unless_one_is_legal
+from tirx.hw.targets import PtxVersion
 from tirx.layout import Iter, TileLayout
-from tirx.ptx.targets import PtxVersion
+from tirx.smem.smem_descriptor import SmemDescriptor, possible_descriptors
+from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
-from tirx.tcgen05.dtypes import find_dtype
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS, Kind
-from tirx.tcgen05.known_bits import KnownBits
 from tirx.tcgen05.packing import smem_packing
-from tirx.tcgen05.rules import choices, reason, result, unless_one_is_legal
 from tirx.tcgen05.scale_factors import BLOCK_ROWS, K96_SCALE_FACTOR_IDS, PER_COLUMN, SCALE_FACTOR_IDS
-from tirx.tcgen05.smem_descriptor import SmemDescriptor, possible_descriptors
-from tirx.tcgen05.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.tmem import COLUMNS, DataPath, data_path
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
@@ -136,7 +136,7 @@ class MmaFacts:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Rows of `tirx.ptx.features` that the form of the instruction needs."""
+        """Rows of `tirx.hw.features` that the form of the instruction needs."""
         extra = {
             "tcgen05.kind::i8": self.kind.integer,
             "tcgen05.scale_input_d": self.mma.scale_input_d is not None,

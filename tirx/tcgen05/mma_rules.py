@@ -6,11 +6,11 @@ Source: the section of the PTX ISA that each row names.
 
 from __future__ import annotations
 
+from tirx.hw.rules import Rule, bad_bits, reason, unsupported
+from tirx.smem.smem_descriptor import meaningless
 from tirx.tcgen05.block_scale import find_scale_vector
 from tirx.tcgen05.mma_facts import MmaFacts
-from tirx.tcgen05.rules import Rule, bad_bits, reason, unsupported
 from tirx.tcgen05.shapes import K96_TARGETS
-from tirx.tcgen05.smem_descriptor import meaningless
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask
 
 COLLECTOR_USAGES = ("fill", "use", "lastuse", "discard")

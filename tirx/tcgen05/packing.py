@@ -1,44 +1,14 @@
-"""How elements narrower than a byte lie in shared memory.
+"""The packing that each kind of tcgen05.mma reads: 4-bit and 6-bit elements are padded to bytes, or 4-bit ones dense.
 
-Source: PTX ISA, tcgen05.mma "Packing formats": kind::f8f6f4 and kind::mxf8f6f4 put 16 elements of 4 or 6 bits into 16
-bytes, data first and padding behind them; kind::mxf4 and kind::mxf4nvf4 pack 4-bit elements two to a byte. A layout
-counts slots of `container_bits`, of which a padded type uses the first `bits * elements` bits of each 16 bytes.
+Source: PTX ISA, tcgen05.mma "Packing formats".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from tirx.tcgen05.dtypes import DType, find_dtype
-from tirx.tcgen05.errors import LegalityError
+from tirx.hw.dtypes import DType, find_dtype
+from tirx.hw.errors import LegalityError
+from tirx.smem.packing import SmemPacking
 from tirx.tcgen05.kinds import find_kind
-
-UNIT_BYTES = 16
-"""What all packings fill with whole elements."""
-
-
-@dataclass(frozen=True)
-class SmemPacking:
-    """Elements of `bits` bits in slots of `container_bits` bits, as layouts count them."""
-
-    bits: int
-    container_bits: int
-
-    @property
-    def elements(self) -> int:
-        """Elements in 16 bytes."""
-        return UNIT_BYTES * 8 // self.container_bits
-
-    @property
-    def data_bytes(self) -> int:
-        """Bytes of data at the start of each 16; the rest is padding."""
-        return self.elements * self.bits // 8
-
-    def bit_of_slot(self, address: int) -> int:
-        """The bit where the element lies whose slot starts at bit `address`."""
-        unit, inside = divmod(address, UNIT_BYTES * 8)
-        return unit * UNIT_BYTES * 8 + inside // self.container_bits * self.bits
-
 
 # Operand width in bits -> slot, by whether the kind packs densely.
 _PADDED = {4: SmemPacking(4, 8), 6: SmemPacking(6, 8)}

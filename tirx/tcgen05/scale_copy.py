@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, TileLayout
-from tirx.tcgen05.canonical_form import attribute_text
-from tirx.tcgen05.errors import LegalityError
+from tirx.smem.canonical_form import attribute_text
+from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.scale_factors import GROUP, PER_COLUMN, scale_factor_smem_layout
-from tirx.tcgen05.smem_descriptor import SmemDescriptor
 
 ROW_BYTES = 16
 """Bytes of one row of the instruction: one lane of `COLUMNS_PER_COPY` columns."""

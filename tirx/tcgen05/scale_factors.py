@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import Iter, TileLayout
-from tirx.tcgen05.dtypes import find_dtype
-from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.tmem import COLUMNS, CTA_AXIS
 
 SCALE_FACTOR_BITS = find_dtype("ue8m0").bits

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tirx.ptx.features import supporting_targets
-from tirx.ptx.targets import Target
-from tirx.tcgen05.dtypes import DType, find_dtype
-from tirx.tcgen05.errors import LegalityError
+from tirx.hw.dtypes import DType, find_dtype
+from tirx.hw.errors import LegalityError
+from tirx.hw.features import supporting_targets
+from tirx.hw.targets import Target
 from tirx.tcgen05.kinds import Kind, find_kind
 
 TCGEN05_TARGETS = supporting_targets("tcgen05")

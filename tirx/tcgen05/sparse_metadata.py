@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tirx.hw.errors import LegalityError
 from tirx.layout import Iter, TileLayout
-from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.kinds import find_kind
 from tirx.tcgen05.shapes import check_shape, shape_row
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, DataPath, data_path

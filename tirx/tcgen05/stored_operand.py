@@ -8,13 +8,14 @@ in 12 bytes. Either way, 16 neighbours along K are a run of whole 32-bit words t
 
 from __future__ import annotations
 
+from tirx.hw.dtypes import DType, find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
-from tirx.tcgen05.canonical import operand_slices
-from tirx.tcgen05.canonical_form import OperandLayout, OperandSlice, attribute_text
-from tirx.tcgen05.dtypes import DType, find_dtype
-from tirx.tcgen05.errors import LegalityError
+from tirx.smem.canonical import operand_slices
+from tirx.smem.canonical_form import OperandLayout, OperandSlice, attribute_text
+from tirx.smem.packing import UNIT_BYTES
 from tirx.tcgen05.kinds import Kind
-from tirx.tcgen05.packing import UNIT_BYTES, smem_packing
+from tirx.tcgen05.packing import smem_packing
 
 UNIT = 16
 """Elements in 16 bytes of a padded operand."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tirx.hw.dtypes import DType, find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import Iter, TileLayout
-from tirx.tcgen05.atoms import container
-from tirx.tcgen05.dtypes import DType, find_dtype
-from tirx.tcgen05.errors import LegalityError
+from tirx.smem.atoms import container
+from tirx.smem.swizzle_modes import OPERAND_DTYPES
 from tirx.tcgen05.kinds import KINDS
-from tirx.tcgen05.swizzle_modes import OPERAND_DTYPES
 
 LANES = 128
 """Lanes of tensor memory; a warp reaches the 32 that start at 32 * (warp % 4)."""

@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.hw.errors import LegalityError
 from tirx.layout import Iter, TileLayout
-from tirx.tcgen05.errors import LegalityError
 from tirx.tcgen05.tmem import (
     COLUMN_BITS,
     COLUMNS,

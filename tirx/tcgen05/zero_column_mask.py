@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.tcgen05.errors import LegalityError
+from tirx.hw.errors import LegalityError
 
 SUB_MASKS: dict[int, int] = {128: 1, 64: 2, 32: 4}
 """Number of sub-masks for each M."""

@@ -17,9 +17,9 @@ from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline, par
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.target import Target
 
+from tirx.hw.targets import TARGETS, TargetError
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_pipeline
-from tirx.ptx.targets import TARGETS, TargetError
-from tirx.tools.suggestions import did_you_mean
+from tirx.text.suggestions import did_you_mean
 from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets
 
 _ConvertibleT = TypeVar("_ConvertibleT", bound=ArgSpecConvertible)

@@ -19,12 +19,12 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
-from tirx.tools.expectations import check_diagnostics
+from tirx.text.expectations import check_diagnostics
+from tirx.text.parsing import parse_located
+from tirx.text.source import Source, check_encoding, decode
+from tirx.text.verification import InvalidPassOutputError, run_passes
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
 from tirx.tools.flags import OptFlags, UsageError, parse_flags
-from tirx.tools.parsing import parse_located
-from tirx.tools.source import Source, check_encoding, decode
-from tirx.tools.verification import InvalidPassOutputError, run_passes
 from tirx.universe import new_context
 
 

@@ -9,9 +9,9 @@ import tirx
 from tirx.dialects import ptx
 from tirx.dialects.ptx.known_bits import EVERYTHING, known_bits
 from tirx.dialects.ptx.tcgen05 import tmem_operand
+from tirx.hw.known_bits import KnownBits
 from tirx.sim import run
-from tirx.tcgen05.known_bits import KnownBits
-from tirx.tools.parsing import parse_located
+from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
 

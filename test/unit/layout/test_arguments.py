@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tirx.copy import analyse_access, bank_of, conflict_degree
 from tirx.layout import (
     BitMatrix,
     ComposeLayout,
@@ -16,16 +17,13 @@ from tirx.layout import (
     SwizzleLayout,
     SymbolicTileLayout,
     TileLayout,
-    analyse_access,
-    bank_of,
     concrete,
-    conflict_degree,
-    mesh,
     parse_layout,
     resolve,
     to_linear,
     to_tvm,
 )
+from tirx.layout.interop import mesh
 
 LAYOUT: Any = TileLayout.parse("S[(8, 4) : (1, 8@laneid)]")
 PLAIN: Any = TileLayout.parse("S[(8, 4) : (4, 1)]")

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout, bank_of, conflict_degree
+from tirx.copy import bank_of, conflict_degree
+from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 
 REGISTER_TILE = "S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid] + 5@warpid"
 TENSOR_MEMORY = "S[(2,128,112):(112@TCol,1@TLane,1@TCol)]"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tirx.copy.access import plan_accesses
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout, element_type
-from tirx.layout.access import plan_accesses
 from tirx.layout.holdings import held_elements
 from tirx.mma import (
     VARIANTS,

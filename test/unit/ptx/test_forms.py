@@ -19,8 +19,8 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.dialects import ptx
 from tirx.dialects.ptx import matrix, mbarrier, sync, tcgen05, tcgen05_ld_st, tcgen05_mma, tma
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal
-from tirx.ptx.features import UnsupportedFeature, smallest_version
-from tirx.ptx.targets import PtxVersion, Target
+from tirx.hw.features import UnsupportedFeature, smallest_version
+from tirx.hw.targets import PtxVersion, Target
 from tirx.tcgen05 import LD_SHAPES, SCALE_VECTORS
 from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES
 from tirx.tcgen05.mma_rules import COLLECTOR_BUFFERS

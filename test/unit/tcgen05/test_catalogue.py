@@ -9,6 +9,8 @@ import pytest
 
 from tirx.layout import ComposeLayout, TileLayout, element_type
 from tirx.mma import VARIANTS
+from tirx.smem.atoms import atom_shape
+from tirx.smem.swizzle_modes import MAJORS, OPERAND_DTYPES
 from tirx.tcgen05 import (
     DATA_PATHS,
     KINDS,
@@ -30,9 +32,7 @@ from tirx.tcgen05 import (
     sparse_metadata_layout,
     warpgroup_local,
 )
-from tirx.tcgen05.atoms import atom_shape
 from tirx.tcgen05.shapes import SHAPES
-from tirx.tcgen05.swizzle_modes import MAJORS, OPERAND_DTYPES
 from tirx.tcgen05.tmem import ACCUMULATOR_DTYPES
 
 Layout = TileLayout | ComposeLayout

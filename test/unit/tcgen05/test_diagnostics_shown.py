@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tirx.diagnostics import LocatedError
-from tirx.ptx import entry_checks
-from tirx.tcgen05 import LegalityError, block_scale, instruction_descriptor, shapes, smem_descriptor, zero_column_mask
+from tirx.passes.analysis import entry_checks
+from tirx.smem import smem_descriptor
+from tirx.tcgen05 import LegalityError, block_scale, instruction_descriptor, shapes, zero_column_mask
 from tirx.tcgen05.check_memory import ALLOC_RULES, CP_RULES, LD_ST_RULES, SHIFT_RULES
 from tirx.tcgen05.mma_rules import MMA_RULES
 from tirx.tools import tirx_opt

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.smem.operand_tile import operand_tiles
 from tirx.tcgen05 import LegalityError, find_dtype, operand_slices
-from tirx.tcgen05.operand_tile import operand_tiles
 from tirx.tcgen05.stored_operand import is_padded, places_of_slots, slots_of_places, stored_slices, words_layout
 
 SHAPES = [(128, 128), (64, 32), (8, 64)]

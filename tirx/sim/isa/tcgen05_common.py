@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx.ptx.features import supporting_targets
+from tirx.hw.features import supporting_targets
 from tirx.sim.core.strand import Strand
 from tirx.sim.core.types import Mask
 from tirx.sim.isa.decoder import Decoder
@@ -40,7 +40,7 @@ _RENAMED = {"sm_101a": "sm_110a", "sm_101f": "sm_110f"}
 
 
 def need_feature(decoder: Decoder, feature: str) -> None:
-    """SimError unless the module's target has `feature` of `tirx.ptx.features`."""
+    """SimError unless the module's target has `feature` of `tirx.hw.features`."""
     target, supported = decoder.symbols.target, supporting_targets(feature)
     if _RENAMED.get(target, target) not in supported:
         raise decoder.error(f"{feature} does not exist on {target or 'no target'}; supported on {', '.join(supported)}")

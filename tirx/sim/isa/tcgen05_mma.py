@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx.ptx.features import FEATURES
+from tirx.hw.features import FEATURES
 from tirx.sim.core.strand import Strand
 from tirx.sim.core.types import B64, PRED, U32, Mask
 from tirx.sim.isa.decoder import Decoder, single
@@ -110,7 +110,7 @@ def _disabled_lanes(decoder: Decoder, form: MmaForm, rest: list[Operand]) -> lis
 
 
 def _features(kind: str, sparse: bool, size: str | None) -> list[str]:
-    """The rows of `tirx.ptx.features` that a form needs."""
+    """The rows of `tirx.hw.features` that a form needs."""
     asked = [f"tcgen05.kind::{kind}", f"tcgen05.kind::{kind}.{size}", f"tcgen05.{size}"]
     return [name for name in asked if name in FEATURES] + ["tcgen05.sparse_mxf4"] * (sparse and kind in _FOUR_BIT_KINDS)
 

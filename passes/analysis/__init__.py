@@ -1,0 +1,1 @@
+"""What is known of a program: values, memory effects, lifetimes, order. Analyses change nothing."""

@@ -1,0 +1,1 @@
+"""Building operations: at one place, with the location of the operation that is lowered."""

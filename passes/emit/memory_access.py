@@ -1,0 +1,209 @@
+"""Loads and stores of register tiles as PTX instructions of every thread."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, i16, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.conversion import PackOp, UnpackOp
+from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
+from tirx.dialects.ptx.sync import BarWarpSyncOp
+from tirx.dialects.tirx import Scope, TileType
+from tirx.layout import LayoutError, TileLayout
+from tirx.layout.axis import WARP_SIZE
+from tirx.layout.index_expr import IndexExpr
+from tirx.passes.emit.emitter import Emitter, bit_pattern
+from tirx.passes.emit.index_emission import IndexEmission
+from tirx.passes.emit.register_values import REGISTER_BITS, RegisterFormat, register_format
+
+
+@dataclass(frozen=True)
+class MemoryTile:
+    """A tile in global or shared memory: its type, the address of its base (i64 or i32) and that base's alignment."""
+
+    type: TileType
+    base: SSAValue
+    alignment: int
+
+    @property
+    def space(self) -> str:
+        return "global" if self.type.memory is Scope.GLOBAL else "shared"
+
+
+class TileAccess:
+    """
+    Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
+
+    With `once`, threads that hold only copies of what another one holds take no part (see `plan_accesses`).
+    """
+
+    def __init__(
+        self, emit: Emitter, memory: MemoryTile, register: TileType, threads: int, tid: SSAValue, *, once: bool
+    ):
+        self.emit = emit
+        self.memory = memory
+        self.format: RegisterFormat = register_format(register)
+        self.bits = register.dtype.storage_bits
+        self.tid = tid
+        self.plan = self._plan(register, threads, once)
+        self._addresses: dict[IndexExpr, SSAValue] = {}
+        self._emission: dict[Attribute, IndexEmission] = {}
+
+    def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
+        layout, memory = register.placement, self.memory.type.placement
+        if not isinstance(layout, TileLayout) or memory is None:
+            raise LocatedError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
+        try:
+            plan = plan_accesses(
+                layout, memory, register.dims, self.bits, threads, base_align_bytes=self.memory.alignment, once=once
+            )
+        except LayoutError as e:
+            raise LocatedError(self.emit.location, str(e)) from e
+        return plan
+
+    def _place(self, access: Access) -> tuple[SSAValue, int]:
+        """Where an access lies: an address, and a constant distance from it, in bytes."""
+        distance, rest = divmod(access.const * self.bits, 8)
+        if rest:
+            # Half a byte on, so the thread's part is another half; only together do they make whole bytes.
+            return self._address(access.offset), 0
+        return self._address(access.base), distance
+
+    def _address(self, expr: IndexExpr) -> SSAValue:
+        """The byte address of the element `expr` elements after the base of the tile."""
+        if expr not in self._addresses:
+            # Every access starts on a whole byte (see `plan_accesses`), so the division is exact.
+            offset = expr * (self.bits // 8) if self.bits >= 8 else expr // (8 // self.bits)
+            wide = self.memory.base.type == i64
+            # 32-bit arithmetic is cheaper, and exact for offsets that fit: every part of a sum is 0 or more.
+            type_ = i32 if not wide or (offset.facts.lo >= 0 and offset.facts.hi < 2**31) else i64
+            if type_ not in self._emission:
+                tid = self.tid if type_ == i32 else self.emit(arith.ExtUIOp(self.tid, i64)).result
+                self._emission[type_] = IndexEmission(self.emit, {THREAD_VARIABLE: tid}, type_)
+            value = self._emission[type_](offset)
+            if wide and type_ == i32:
+                value = self.emit(arith.ExtUIOp(value, i64)).result
+            self._addresses[expr] = self.emit.add(self.memory.base, value)
+        return self._addresses[expr]
+
+    def _registers_of(self, access: Access) -> tuple[int, int]:
+        """The first register of an access and how many whole registers it fills (0 for half a register)."""
+        return access.register // self.format.packed, access.count // self.format.packed
+
+    def load(self) -> Sequence[SSAValue]:
+        """Emits the loads; returns the registers of the tile. Registers without an element are zero."""
+        if self.plan.owners is None:
+            return self._load()
+        types = [self.format.type] * self.format.count
+        with self._branch() as held:
+            self.emit(scf.YieldOp(*self._load()))
+        with self._branch() as other:
+            self.emit(scf.YieldOp(*(self._zero(t) for t in types)))
+        return self._on_owners(self.plan.owners, types, held, other)
+
+    def store(self, registers: Sequence[SSAValue]) -> None:
+        """Emits the stores of the registers of the tile."""
+        if self.plan.owners is None:
+            self._store(registers)
+            return
+        with self._branch() as held:
+            self._store(registers)
+            self.emit(scf.YieldOp())
+        self._on_owners(self.plan.owners, [], held, None)
+
+    @contextmanager
+    def _branch(self) -> Generator[Block]:
+        """Emits into a new block inside of the `with`."""
+        outside, block = self.emit, Block()
+        self.emit = Emitter(InsertPoint.at_end(block), outside.location)
+        yield block
+        self.emit = outside
+
+    def _on_owners(
+        self, owners: Owners, types: Sequence[Attribute], held: Block, other: Block | None
+    ) -> Sequence[SSAValue]:
+        """Runs `held` on the threads that hold a part of the tile and `other` on the others."""
+        emit = self.emit
+        warp, lane = emit.div(self.tid, WARP_SIZE), emit.mod(self.tid, WARP_SIZE)
+        warps, lanes = (
+            emit(arith.ShRUIOp(emit(arith.ConstantOp(bit_pattern(mask, 32))).result, index)).result
+            for mask, index in ((owners.warps, warp), (owners.lanes, lane))
+        )
+        bit = emit.bit_and(emit(arith.AndIOp(warps, lanes)).result, 1)
+        condition = emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
+        if owners.below is not None:
+            below = emit(arith.CmpiOp(self.tid, emit.constant(owners.below, i32), "ult")).result
+            condition = emit(arith.AndIOp(condition, below)).result
+        branch = emit(scf.IfOp(condition, types, Region(held), Region([] if other is None else other)))
+        # Instructions of whole warps may follow.
+        emit(BarWarpSyncOp())
+        return branch.results
+
+    def _load(self) -> Sequence[SSAValue]:
+        registers: list[SSAValue | None] = [None] * self.format.count
+        # Parts of a register, by register: where they start (bits), and their value (i16 or, for a byte, i32).
+        parts: dict[int, list[tuple[int, SSAValue]]] = {}
+        for access in self.plan.accesses:
+            first, count = self._registers_of(access)
+            address, constant = self._place(access)
+            if count:
+                types = [self.format.type] * count
+                registers[first : first + count] = self.emit(LdOp(self.memory.space, address, types, constant)).res
+                continue
+            if access.count * self.bits == 8:
+                part = self.emit(LdU8Op(self.memory.space, address, constant)).result
+            else:
+                part = self.emit(LdOp(self.memory.space, address, [i16], constant)).res[0]
+            parts.setdefault(first, []).append((self._bit_of(access), part))
+        for register, found in parts.items():
+            registers[register] = self._joined(found)
+        return [self._zero(self.format.type) if r is None else r for r in registers]
+
+    def _joined(self, parts: Sequence[tuple[int, SSAValue]]) -> SSAValue:
+        """One register of its parts, zero where there is none."""
+        if all(part.type == i16 for _, part in parts):
+            halves = {start // 16: part for start, part in parts}
+            low, high = (halves.get(k) or self._zero(i16) for k in (0, 1))
+            return self.emit(PackOp(low, high)).result
+        whole: SSAValue | None = None
+        for start, part in parts:
+            wide = self.emit(arith.ExtUIOp(part, i32)).result if part.type == i16 else part
+            placed = self.emit.mul(wide, 1 << start)
+            whole = placed if whole is None else self.emit(arith.OrIOp(whole, placed)).result
+        return self._zero(i32) if whole is None else whole
+
+    def _store(self, registers: Sequence[SSAValue]) -> None:
+        halves: dict[int, tuple[SSAValue, SSAValue]] = {}
+        for access in self.plan.accesses:
+            first, count = self._registers_of(access)
+            if access.count * self.bits == 8:
+                byte = self.emit.div(registers[first], 1 << self._bit_of(access))
+                address, constant = self._place(access)
+                self.emit(StU8Op(self.memory.space, address, byte, constant))
+                continue
+            data = registers[first : first + count]
+            if not count:
+                if first not in halves:
+                    unpacked = self.emit(UnpackOp(registers[first], i16))
+                    halves[first] = unpacked.low, unpacked.high
+                data = [halves[first][self._bit_of(access) // 16]]
+            address, constant = self._place(access)
+            self.emit(StOp(self.memory.space, address, data, constant))
+
+    def _bit_of(self, access: Access) -> int:
+        """Where an access starts in its register, in bits."""
+        return access.register * self.bits % REGISTER_BITS
+
+    def _zero(self, type_: Attribute) -> SSAValue:
+        if isinstance(type_, Float32Type | Float64Type):
+            return self.emit(ConstantOp(FloatAttr(0.0, type_))).result
+        return self.emit(ConstantOp.integer(0, type_)).result

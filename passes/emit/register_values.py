@@ -1,0 +1,64 @@
+"""Register tiles as the PTX registers of one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, UnrealizedConversionCastOp, f32, f64, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from tirx.dialects.tirx import TileType
+from tirx.layout import TileLayout
+from tirx.passes.emit.emitter import Emitter
+
+REGISTER_BITS = 32
+
+
+@dataclass(frozen=True)
+class RegisterFormat:
+    """
+    How a thread holds its slots of a register tile: `count` registers of `type`, `packed` slots in each.
+
+    Types narrower than 32 bits are packed, the first slot in the low bits.
+    """
+
+    type: Attribute
+    count: int
+    packed: int
+
+    @property
+    def slots(self) -> int:
+        return self.count * self.packed
+
+
+def register_format(tile: TileType) -> RegisterFormat:
+    """The registers of a tile with a layout. ValueError for a tile that is not in registers."""
+    layout = tile.placement
+    if not isinstance(layout, TileLayout):
+        raise ValueError(f"expected a register tile with a tile layout, found {tile}")
+    slots = layout.footprint().get("m", (0, 0))[1] + 1
+    bits = tile.dtype.storage_bits
+    packed = max(1, REGISTER_BITS // bits)
+    match tile.element_type:
+        case Float32Type():
+            type_: Attribute = f32
+        case Float64Type():
+            type_ = f64
+        case _:
+            type_ = i32 if bits <= REGISTER_BITS else i64
+    return RegisterFormat(type_, -(-slots // packed), packed)
+
+
+def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
+    """The registers that hold a tile value; taken from the cast that made it, if one did."""
+    cast = tile.owner
+    if isinstance(cast, UnrealizedConversionCastOp) and cast.inputs and not isinstance(cast.inputs[0].type, TileType):
+        return cast.inputs
+    format_ = register_format(TileType.of(tile))
+    return emit(UnrealizedConversionCastOp.get([tile], [format_.type] * format_.count)).results
+
+
+def tile_of(emit: Emitter, registers: Sequence[SSAValue], type_: TileType) -> SSAValue:
+    """The tile value that these registers hold."""
+    return emit(UnrealizedConversionCastOp.get(registers, [type_])).results[0]

@@ -1,1 +1,0 @@
-"""What several passes share: building IR, what is known of indices, how products and copies become instructions."""

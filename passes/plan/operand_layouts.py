@@ -1,0 +1,224 @@
+"""The choice of one shared-memory layout for a tile that products and copies use, whole or in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from tirx.copy.cost import CopyCost, CopyEnd, copy_cost, least_cost
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    MmaOp,
+    ReshapeOp,
+    Scope,
+    SubviewOp,
+    TileType,
+    owner_root,
+    parts_in_use,
+)
+from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.passes.plan.tcgen05_product import product_shape
+from tirx.smem.operand_tile import OperandTile
+from tirx.smem.pick import operand_candidates
+from tirx.tcgen05 import LegalityError, check_transposed_b
+from tirx.tcgen05.stored_operand import is_padded, places_of_slots, stored_slices
+
+Layout = TileLayout | ComposeLayout
+
+OPERANDS = ("A", "B")
+
+PERIOD_BYTES = 1024
+"""Every stage of a tile of rank 3 or more starts where the patterns of all swizzles do."""
+
+
+def part_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
+    """The layout of a part of a tile, or of another shape of it, were the tile to have this layout.
+
+    Raises LayoutError when it has no such slice.
+    """
+    if part is root:
+        return layout
+    match part.owner:
+        case SubviewOp() as op:
+            source = part_layout(op.source, root, layout)
+            ends = zip(op.start, op.result.type.dims, strict=True)
+            return source.slice(TileType.of(op.source).dims, tuple((start, start + size) for start, size in ends))
+        case ReshapeOp() as op:
+            return part_layout(op.source, root, layout)
+        case _:
+            raise LayoutError(f"expected a part of {root.type}, found {part.type}")
+
+
+@dataclass(frozen=True)
+class _Use:
+    """
+    The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B), `k` elements along K at a time.
+
+    `padded`: 4-bit elements with padding between them, see `is_padded`. `absolute_lbo`: see `operand_slices`.
+    """
+
+    mma: MmaOp
+    index: int
+    k: int
+    padded: bool
+    absolute_lbo: bool
+
+    @property
+    def tile(self) -> SSAValue:
+        return self.mma.operands[self.index]
+
+    def problem(self, root: SSAValue, layout: Layout) -> str | None:
+        """Why the product cannot read the tile with this layout, None if it can."""
+        type_ = TileType.of(self.tile)
+        mn, k = type_.dims
+        try:
+            mine = part_layout(self.tile, root, layout)
+            parts = stored_slices(
+                mine, (mn, k), type_.dtype, self.k, padded=self.padded, absolute_lbo=self.absolute_lbo
+            )
+            if self.index == 1 and parts[0].canonical.major == "MN":
+                group = 1 if self.mma.pair is None else 2
+                check_transposed_b(type_.dtype, mn * group, group)
+        except (LegalityError, LayoutError) as e:
+            return str(e)
+        return None
+
+
+@dataclass(frozen=True)
+class OperandChoice:
+    """A layout with the reasons for it. `cost` is that of all copies to and from the tile; `least` their bound."""
+
+    tile: OperandTile
+    layout: Layout
+    cost: CopyCost
+    least: CopyCost
+
+    @property
+    def reason(self) -> str:
+        """Why, with the cost terms by name."""
+        tile = self.tile
+        name = f"{tile.major}-major operand, swizzle {tile.swizzle}"
+        rest = f"{tile.padding_bytes} bytes of padding, {tile.blocks} block{'s' if tile.blocks > 1 else ''}"
+        if self.least == CopyCost():
+            return f"{name}: no copies to suit, {rest}"
+        bound = "the least possible" if self.cost == self.least else f"at least {self.least.cycles:g}"
+        return f"{name}: copies take {self.cost}, {bound}; {rest}"
+
+
+def operand_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]]:
+    """The tiles without a layout that are operands of products, or have parts that are, with those uses.
+
+    Raises LegalityError, with the product at fault in a LocatedError, when there is no such instruction.
+    """
+    uses: dict[SSAValue, list[_Use]] = {}
+    for mma in mmas:
+        for index in range(len(OPERANDS)):
+            if TileType.of(tile := mma.operands[index]).placement is None:
+                try:
+                    shape = product_shape(mma)
+                except (LegalityError, LayoutError) as e:
+                    raise LocatedError(mma, str(e)) from e
+                padded = is_padded(shape.kind, TileType.of(tile).dtype)
+                use = _Use(mma, index, shape.operand_k(index), padded, shape.k96)
+                uses.setdefault(owner_root(tile), []).append(use)
+    yield from uses.items()
+
+
+def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) -> OperandChoice:
+    """The cheapest layout that every product can read, see `COST_TERMS`.
+
+    Raises LocatedError at a product that cannot read what the others can.
+    """
+    alloc = root.owner
+    if not isinstance(alloc, AllocOp):
+        raise LocatedError(uses[0].mma, f"expected a layout on the tile type {root.type}, which is not an allocation")
+    type_ = alloc.result.type
+    if len(type_.dims) < 2:
+        raise LocatedError(alloc, f"expected an operand of rank 2 or more, or a layout on it, found {type_}")
+    mn, k = type_.dims[-2:]
+    try:
+        candidates = _candidates((mn, k), type_, uses[0].padded)
+    except LegalityError as e:
+        raise LocatedError(uses[0].mma, str(e)) from e
+    copies = list(_copies(alloc))
+    best: OperandChoice | None = None
+    misfits: list[tuple[int, OperandTile, _Use, str]] = []  # how many uses do not fit, and the first of them
+    for tile in candidates:
+        layout = _in_stages(tile.layout, type_)
+        problems = [(use, problem) for use in uses if (problem := use.problem(root, layout)) is not None]
+        if problems:
+            misfits.append((len(problems), tile, *problems[0]))
+            continue
+        choice = _priced(root, tile, layout, copies, threads)
+        if best is None or choice.cost.cycles < best.cost.cycles:
+            best = choice
+        if best.cost == best.least:
+            break  # and what comes later is not preferred
+    if best is not None:
+        return best
+    count, tile, use, problem = min(misfits, key=lambda misfit: misfit[0])
+    raise LocatedError(
+        use.mma,
+        f"expected one layout of {type_} for all {len(uses)} operands that are read from it, found none: {tile.major}-"
+        f"major with swizzle {tile.swizzle} suits {len(uses) - count} of them, but not {OPERANDS[use.index]} of this "
+        f"product: {problem}",
+    )
+
+
+def _candidates(shape: tuple[int, int], type_: TileType, padded: bool) -> Sequence[OperandTile]:
+    """The layouts to choose from, in what the tile counts."""
+    if not padded:
+        return operand_candidates(shape, type_.dtype)
+    tiles = operand_candidates(shape, type_.dtype, container_bits=8)
+    return [replace(tile, layout=places_of_slots(tile.layout)) for tile in tiles]
+
+
+def _in_stages(layout: Layout, type_: TileType) -> Layout:
+    """The layout of an operand, repeated for the leading dimensions of a tile of rank 3 or more."""
+    if len(type_.dims) == 2:
+        return layout
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    period = PERIOD_BYTES * 8 // type_.dtype.storage_bits
+    span = -(-(tile.footprint()["m"][1] + 1) // period) * period
+    outer = type_.dims[:-2]
+    stages = [Iter(extent, prod(outer[i + 1 :]) * span, "m") for i, extent in enumerate(outer)]
+    tile = TileLayout((*stages, *tile.shard))
+    return ComposeLayout(layout.swizzle, tile) if isinstance(layout, ComposeLayout) else tile
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A copy between a part of a tile and another one that has a layout."""
+
+    op: CopyOp
+    part: SSAValue
+    other: CopyEnd
+
+
+def _copies(alloc: AllocOp) -> Iterator[_Copy]:
+    """The copies whose cost the layout of a tile decides: those with placed tiles in global or shared memory."""
+    for op, part in parts_in_use(alloc.result):
+        if not isinstance(op, CopyOp):
+            continue
+        other = TileType.of(op.source if op.destination is part else op.destination)
+        if other.placement is not None and other.memory in (Scope.GLOBAL, Scope.SHARED):
+            yield _Copy(op, part, CopyEnd(other.placement, "global" if other.memory is Scope.GLOBAL else "shared"))
+
+
+def _priced(root: SSAValue, tile: OperandTile, layout: Layout, copies: Sequence[_Copy], threads: int) -> OperandChoice:
+    cost, least = CopyCost(), CopyCost()
+    for copy in copies:
+        type_ = TileType.of(copy.part)
+        try:
+            mine = CopyEnd(part_layout(copy.part, root, layout), "shared")
+            ends = (copy.other, mine) if copy.op.destination is copy.part else (mine, copy.other)
+            cost += copy_cost(type_.dims, ends, type_.dtype.storage_bits, threads)
+        except LayoutError as e:
+            raise LocatedError(copy.op, str(e)) from e
+        least += least_cost(type_.dims, ends, type_.dtype.storage_bits)
+    return OperandChoice(tile, layout, cost, least)

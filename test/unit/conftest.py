@@ -1,0 +1,56 @@
+"""What `ptxas` says about single instructions."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tirx.hw.targets import PtxVersion, format_version
+from tirx.ptx.ptxas import assemble, find_ptxas
+
+REGISTERS = {"pred": "%p<4>", "b16": "%h<4>", "b32": "%r<140>", "b64": "%rd<4>", "f32": "%f<140>", "f64": "%fd<4>"}
+"""What an instruction may name."""
+
+_ERROR = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
+
+Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
+
+
+def _rejected(entries: Sequence[Sequence[str]], target: str, version: PtxVersion) -> dict[str, str]:
+    """The instructions of `entries` (each the body of a kernel) that `ptxas` rejects -> its message.
+
+    `ptxas` names every bad line but those behind a syntax error, so it is asked again without the bad ones until it
+    accepts the rest.
+    """
+    declarations = [f".reg .{type_} {names};" for type_, names in REGISTERS.items()]
+    rejected: dict[str, str] = {}
+    while True:
+        lines = [f".version {format_version(version)}", f".target {target}", ".address_size 64"]
+        instructions: dict[int, str] = {}
+        for number, entry in enumerate(entries):
+            lines += [f".visible .entry k{number}(.param .align 64 .b8 map[128])", "{", *declarations]
+            for instruction in entry:
+                if instruction in rejected:
+                    continue
+                for line in instruction.split("\n"):
+                    lines.append(line if line.endswith(":") else f"{line};")
+                    instructions[len(lines)] = instruction
+            lines += ["ret;", "}"]
+        result = assemble("\n".join(lines), target, warnings_as_errors=False)
+        if result.ok:
+            return rejected
+        found = {
+            instructions[int(line)]: message
+            for line, message in _ERROR.findall(result.stderr)
+            if int(line) in instructions
+        }
+        assert found, result.stderr
+        rejected |= found
+
+
+@pytest.fixture(scope="session")
+def rejected() -> Rejected:
+    """The instructions, grouped by kernel, that `ptxas` rejects for a target and a version -> its message."""
+    if find_ptxas() is None:
+        pytest.skip("ptxas is not installed")
+    return _rejected

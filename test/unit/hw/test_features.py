@@ -1,0 +1,139 @@
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import pytest
+
+from tirx.hw.features import FEATURES, UnsupportedFeature, required_version, smallest_version, supporting_targets
+from tirx.hw.targets import TARGETS, PtxVersion, Target
+
+Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
+
+SM_80, SM_90, SM_100A, SM_100F = (Target.parse(name) for name in ("sm_80", "sm_90", "sm_100a", "sm_100f"))
+
+_D, _A = "{%f0,%f0,%f0,%f0}", "{%r0,%r0,%r0,%r0}"
+_MMA = "{%f0,%f0,%f0,%f0,%f0,%f0,%f0,%f0}"
+_SCALED = "[%r0], %rd0, %rd0, %r1, [%r2], [%r3], %p0"
+_LOAD = "global.tile.mbarrier::complete_tx::bytes"
+_BOX = "[%r0], [%rd0, {%r1, %r1}], [%r2]"
+_ROWS = "[%rd0, {%r1, %r1, %r1, %r1, %r1}]"
+_GATHER = f"global.tile::gather4.mbarrier::complete_tx::bytes [%r0], {_ROWS}, [%r2]"
+
+PROBES = {
+    "bf16.cvt": "cvt.rn.bf16.f32 %h0, %f0",
+    "bf16.extend": "cvt.f32.bf16 %f0, %h0",
+    "bf16.neg": "neg.bf16 %h0, %h1",
+    "bf16.fma": "fma.rn.bf16 %h0, %h1, %h2, %h3",
+    "bf16.arith": "add.rn.bf16 %h0, %h1, %h2",
+    "bf16.setp": "setp.lt.bf16 %p0, %h0, %h1",
+    "f16.minmax": "min.f16 %h0, %h1, %h2",
+    "bf16.minmax": "max.bf16 %h0, %h1, %h2",
+    "minmax.NaN": "max.NaN.f32 %f0, %f1, %f2",
+    "bar.warp.sync": "bar.warp.sync 0xffffffff",
+    "barrier.cluster": "barrier.cluster.arrive.release.aligned",
+    "cp.async.bulk.tensor": f"cp.async.bulk.tensor.2d.shared::cluster.{_LOAD} {_BOX}",
+    "cp.async.bulk.tensor.cta_group": f"cp.async.bulk.tensor.2d.shared::cluster.{_LOAD}.cta_group::2 {_BOX}",
+    "cp.async.bulk.tensor.scatter4": "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group "
+    f"{_ROWS}, [%r0]",
+    "cp.async.bulk.tensor.shared::cluster.gather4": f"cp.async.bulk.tensor.2d.shared::cluster.{_GATHER}",
+    "cp.async.bulk.tensor.shared::cta": f"cp.async.bulk.tensor.2d.shared::cta.{_LOAD} {_BOX}",
+    "cp.async.bulk.tensor.shared::cta.gather4": f"cp.async.bulk.tensor.2d.shared::cta.{_GATHER}",
+    "cvta.param": "cvta.param.u64 %rd0, %rd1",
+    "cluster": "mov.u32 %r0, %cluster_ctarank",
+    "elect.sync": "elect.sync _|%p0, 0xffffffff",
+    "fence.mbarrier_init": "fence.mbarrier_init.release.cluster",
+    "fence.proxy.async": "fence.proxy.async",
+    "fence.proxy.tensormap": "fence.proxy.tensormap::generic.release.gpu",
+    "griddepcontrol": "griddepcontrol.wait",
+    "ldmatrix": "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%r1]",
+    "ldmatrix.b8": "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%r2]",
+    "mbarrier": "mbarrier.init.shared::cta.b64 [%r0], 1",
+    "mbarrier.arrive.count": "mbarrier.arrive.shared::cta.b64 _, [%r0], 2",
+    "mbarrier.cluster": "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r0]",
+    "mbarrier.expect_tx": "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r0], 16",
+    "mbarrier.relaxed": "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%r0]",
+    "mbarrier.try_wait": "mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r0], 0",
+    "mma.m8n8k4.f16": f"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {_MMA}, {{%r0,%r1}}, {{%r0,%r1}}, {_MMA}",
+    "mma.m8n8k4.f64": "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd0,%fd1}, {%fd2}, {%fd3}, {%fd0,%fd1}",
+    "mma.m16n8k8.f16": f"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {_D}, {{%r0,%r1}}, {{%r0}}, {_D}",
+    "mma.m16n8k16.f16": f"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {_D}, {_A}, {{%r0,%r1}}, {_D}",
+    "mma.m16n8.bf16": f"mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {_D}, {{%r0,%r1}}, {{%r0}}, {_D}",
+    "mma.m16n8.tf32": f"mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {_D}, {{%r0,%r1}}, {{%r0}}, {_D}",
+    "mma.m16n8.i8": f"mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {_A}, {{%r0,%r1}}, {{%r0}}, {_A}",
+    "mma.m16n8.f64": "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
+    "{%fd0,%fd1,%fd2,%fd3}, {%fd0,%fd1}, {%fd2}, {%fd0,%fd1,%fd2,%fd3}",
+    "mma.m16n8k32.f8.f32": f"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {_D}, {_A}, {{%r0,%r1}}, {_D}",
+    "mma.m16n8.f8": f"mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32 {_D}, {{%r0,%r1}}, {{%r0}}, {_D}",
+    "prefetch.tensormap": "prefetch.tensormap [%rd0]",
+    "setmaxnreg": "setmaxnreg.inc.sync.aligned.u32 104",
+    "stmatrix": "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r0], {%r1}",
+    "stmatrix.b8": "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%r0], {%r1}",
+    "tcgen05": "tcgen05.mma.ws.cta_group::1.kind::f16 [%r0], %rd0, %rd0, %r1, %p0, %rd1",
+    "tcgen05.scale_input_d": "tcgen05.mma.cta_group::1.kind::f16 [%r0], %rd0, %rd0, %r1, %p0, 3",
+    "tcgen05.kind::i8": "tcgen05.mma.cta_group::1.kind::i8 [%r0], %rd0, %rd0, %r1, %p0",
+    "tcgen05.scale_vec::1X": f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X {_SCALED}",
+    "tcgen05.scale_vec::2X": f"tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X {_SCALED}",
+    "tcgen05.kind::mxf4nvf4.scale_vec::2X": "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::2X "
+    f"{_SCALED}",
+    "tcgen05.scale_vec::4X": f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X {_SCALED}",
+    "tcgen05.block16": f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 {_SCALED}",
+    "tcgen05.block32": f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block32 {_SCALED}",
+    "tcgen05.ld.red": "tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {%f0, %f1}, %f2, [%r0]",
+    "tcgen05.shift": "tcgen05.shift.cta_group::1.down [%r0]",
+    "tcgen05.sparse_mxf4": "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale.scale_vec::2X "
+    "[%r0], %rd0, %rd0, [%r4], %r1, [%r2], [%r3], %p0",
+}
+"""An instruction that needs the feature and nothing later."""
+
+VERSIONS: tuple[PtxVersion, ...] = (
+    *((6, minor) for minor in range(6)),
+    *((7, minor) for minor in range(9)),
+    *((8, minor) for minor in range(9)),
+    (9, 0),
+)
+"""Every PTX version up to the newest of the table."""
+
+
+def test_version_depends_on_feature_and_target():
+    assert required_version("elect.sync", SM_90) == (8, 0)
+    assert required_version("elect.sync", SM_100A) == (8, 6)
+    assert required_version("mma.m8n8k4.f16", Target.parse("sm_70")) == (6, 4)
+    assert required_version("tcgen05", SM_100A) == (8, 6)
+    assert required_version("tcgen05", SM_100F) == (8, 8)
+    assert required_version("tcgen05.scale_vec::4X", SM_100A) == (8, 7)
+
+
+def test_smallest_version():
+    assert smallest_version(frozenset(), SM_90) == (7, 8)
+    assert smallest_version(frozenset({"mbarrier.try_wait", "elect.sync"}), SM_90) == (8, 0)
+
+
+def test_unsupported_feature_lists_the_targets_that_have_it():
+    message = "'tcgen05.kind::i8' does not exist on sm_100f; supported on sm_100a, sm_110a"
+    with pytest.raises(UnsupportedFeature, match=re.escape(message)) as error:
+        required_version("tcgen05.kind::i8", SM_100F)
+    assert error.value.supported == ("sm_100a", "sm_110a")
+
+
+def test_every_feature_has_a_probe():
+    assert PROBES.keys() == FEATURES.keys()
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_targets_agree_with_ptxas(name: str, rejected: Rejected):
+    """In the newest version, `ptxas` accepts for a target exactly the features that the table gives it."""
+    found = rejected([list(PROBES.values())], name, VERSIONS[-1]).keys()
+    assert {f for f in FEATURES if PROBES[f] in found} == {f for f in FEATURES if name not in supporting_targets(f)}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_versions_agree_with_ptxas(name: str, rejected: Rejected):
+    """`ptxas` accepts every feature from the version of the table on, and not in the version before."""
+    target = Target.parse(name)
+    needed = {f: required_version(f, target) for f in FEATURES if name in supporting_targets(f)}
+    first_versions = set(needed.values())
+    before = {older for older, newer in pairwise(VERSIONS) if newer in first_versions and older >= target.min_ptx}
+    for version in sorted(first_versions | before):
+        found = rejected([[PROBES[f] for f in needed]], name, version).keys()
+        expected = {f for f, first in needed.items() if first > version}
+        assert {f for f in needed if PROBES[f] in found} == expected, version

@@ -1,0 +1,91 @@
+"""Every operation has a location after parsing, and every error of bad input has a place."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects.builtin import FileLineColLoc
+
+from tirx.diagnostics import LocatedError
+from tirx.text.parsing import parse_located
+from tirx.text.source import file_location
+from tirx.universe import new_context
+
+
+def _parse(text: str):
+    return parse_located(new_context(), text, "f")
+
+
+def _error(text: str) -> str:
+    with pytest.raises(LocatedError) as caught:
+        _parse(text)
+    return str(caught.value)
+
+
+def test_operations_are_located_at_their_name():
+    module = _parse(
+        '\n%0 = "test.op"() ({\n  ^bb0(%x: i32):\n  %1, %2 =\n   "test.op"() : () -> (i32, i32)\n}) : () -> i32'
+    )
+    places: list[tuple[str, int, int]] = []
+    for op in module.walk():
+        assert isinstance(op.location, FileLineColLoc)
+        places.append((op.location.filename.data, op.location.line.data, op.location.column.data))
+    assert places == [("f", 1, 1), ("f", 2, 6), ("f", 5, 4)]
+    argument = next(iter(module.body.block.ops)).regions[0].block.args[0]
+    assert argument.location == file_location("f", 3, 8)
+
+
+def test_written_locations_stay():
+    (op,) = _parse('"test.op"() : () -> () loc("g":7:8)').body.block.ops
+    assert str(op.location) == 'loc("g":7:8)'
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "// only a comment", "#a = 1 : i32"])
+def test_empty_input_is_an_empty_module(text: str):
+    assert not _parse(text).body.block.ops
+
+
+@pytest.mark.parametrize(("rest", "found"), [("", "the end of the input"), ("3 : i32\n}", "'3'")])
+def test_a_region_that_does_not_end(rest: str, found: str):
+    assert f"expected an operation or '}}', found {found}" in _error(f"builtin.module {{\n{rest}")
+
+
+def test_one_module_is_not_nested():
+    assert str(_parse("builtin.module {\n}")) == "builtin.module {\n}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x", "f:1:1: error: operation 'x' is not registered"),
+        ("}", "f:1:1: error: expected an operation"),
+        ("%a = arith.adddi %b, %b : i32", "f:1:6: error: operation 'arith.adddi' is not registered; did you mean"),
+        # The first use of what is never defined, not the end of the file, nor a use of a namesake that is defined.
+        (
+            'func.func @f() { %x = "test.op"() : () -> i32 "test.op"(%x) : (i32) -> () func.return }\n'
+            'func.func @g() { "test.op"(%x) : (i32) -> () func.return }',
+            "f:2:28: error: use of %x, which is not defined",
+        ),
+        ('"test.op"() {a = 256 : i8} : () -> ()', "f:1:18: error: Integer value 256 is out of range"),
+        ('"test.op"() {a = "x\n', "f:1:18: error: expected a string literal that is closed on its line"),
+        ('"', "f:1:1: error: expected a string literal that is closed on its line"),
+        ('"test.op"() {a = 1 : i99999999999} : () -> ()', "f:1:22: error: expected an integer type of at most"),
+        (
+            "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n^a:\n  cf.br ^a\n}",
+            "f:5:1: error: re-declaration of block '^a'",
+        ),
+        ("[" * 100000, "error: "),
+        ('"test.op"() {a = ' + "[" * 100000, "error: the input is nested too deeply to parse"),
+    ],
+)
+def test_errors_have_a_place(text: str, expected: str):
+    assert expected in _error(text)
+
+
+def test_dangling_blocks_name_their_references():
+    text = "func.func @f() {\n^a:\n  cf.br ^b\n^c:\n  cf.br ^d\n}"
+    assert "missing block declarations for block(s) b, d (dangling block references at 3:9, 5:9)" in _error(text)
+
+
+def test_an_unclosed_string_is_rejected_at_once():
+    # xDSL's own lexer would take 2 to the power of its length.
+    assert "closed on its line" in _error('"test.op"() {a = "' + "x" * 10000)

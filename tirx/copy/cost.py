@@ -1,0 +1,120 @@
+"""What a copy between two memories costs, counted on the addresses that its threads touch.
+
+The counts are exact for the first warp and taken to hold for all; the weights are ratios of throughput of one SM, not
+measured latencies. They rank layouts of one tile, where everything else is equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tirx.copy.access import THREAD_VARIABLE, plan_accesses
+from tirx.copy.banks import conflict_degree
+from tirx.copy.distribute import (
+    SECTOR_BYTES,
+    SHARED_PHASE_BYTES,
+    VECTOR_BYTES,
+    Memory,
+    copy_distribution,
+)
+from tirx.layout import ComposeLayout, TileLayout
+from tirx.layout.axis import WARP_SIZE
+
+
+@dataclass(frozen=True)
+class CostTerm:
+    """A count of `CopyCost` by name, and the cycles of an SM that one of it takes."""
+
+    name: str
+    cycles: float
+
+
+COST_TERMS = (
+    # Shared memory serves 128 bytes a cycle; lanes that want different words of one bank are served one by one.
+    CostTerm("wavefronts", 1.0),
+    # 64 bytes a cycle reach an SM from L2: two sectors of 32 bytes, which come whole even when one byte is wanted.
+    CostTerm("sectors", 0.5),
+    # Loads and stores of a warp, which vectors of up to 16 bytes per lane make fewer.
+    CostTerm("instructions", 1.0),
+)
+"""The terms of the cost of a copy. A layout of equal cost wins by less padding, then K-major, then fewer blocks."""
+
+
+@dataclass(frozen=True)
+class CopyCost:
+    """`wavefronts` of shared memory, `sectors` of global memory, `instructions` of warps."""
+
+    wavefronts: int = 0
+    sectors: int = 0
+    instructions: int = 0
+
+    @property
+    def cycles(self) -> float:
+        """The weighted sum of the terms."""
+        return sum(term.cycles * getattr(self, term.name) for term in COST_TERMS)
+
+    def __add__(self, other: CopyCost) -> CopyCost:
+        return CopyCost(
+            self.wavefronts + other.wavefronts, self.sectors + other.sectors, self.instructions + other.instructions
+        )
+
+    def __str__(self) -> str:
+        terms = " + ".join(f"{getattr(self, term.name)} {term.name} x {term.cycles:g}" for term in COST_TERMS)
+        return f"{self.cycles:g} cycles ({terms})"
+
+
+@dataclass(frozen=True)
+class CopyEnd:
+    """One side of a copy: a layout in global or shared memory."""
+
+    layout: TileLayout | ComposeLayout
+    memory: Memory
+
+
+def least_cost(shape: tuple[int, ...], ends: tuple[CopyEnd, CopyEnd], element_bits: int) -> CopyCost:
+    """What no layout can beat: whole wavefronts, whole sectors, 16 bytes for each lane and instruction."""
+    size = prod(shape) * element_bits // 8
+    shared, global_ = (sum(end.memory == memory for end in ends) for memory in ("shared", "global"))
+    return CopyCost(
+        shared * -(-size // SHARED_PHASE_BYTES),
+        global_ * -(-size // SECTOR_BYTES),
+        len(ends) * -(-size // (VECTOR_BYTES * WARP_SIZE)),
+    )
+
+
+def copy_cost(shape: tuple[int, ...], ends: tuple[CopyEnd, CopyEnd], element_bits: int, threads: int) -> CopyCost:
+    """The cost of copying a tile of `shape`, elements of `element_bits` bits in memory, by `threads` threads.
+
+    Raises LayoutError when the threads cannot share out the copy.
+    """
+    source, destination = ends
+    registers = copy_distribution(
+        shape, source.layout, destination.layout, element_bits, threads, source.memory, destination.memory
+    )
+    total = CopyCost()
+    for end in ends:
+        total += _end_cost(registers, end, shape, element_bits, threads)
+    return total
+
+
+def _end_cost(registers: TileLayout, end: CopyEnd, shape: tuple[int, ...], element_bits: int, threads: int) -> CopyCost:
+    plan = plan_accesses(registers, end.layout, shape, element_bits, threads)
+    thread = np.arange(threads, dtype=np.int64)
+    active = thread if plan.owners is None else thread[plan.owners.holds(thread)]
+    warps = len(np.unique(active // WARP_SIZE))
+    first = active[active // WARP_SIZE == active[0] // WARP_SIZE]
+    wavefronts = sectors = 0
+    for access in plan.accesses:
+        at = access.base.evaluate({THREAD_VARIABLE: first}) + access.const
+        elements = np.broadcast_to(at, first.shape)[:, None] + np.arange(access.count, dtype=np.int64)
+        if end.memory == "global":
+            sectors += len(np.unique(elements * element_bits // (8 * SECTOR_BYTES)))
+            continue
+        lanes = max(1, min(len(first), 8 * SHARED_PHASE_BYTES // (access.count * element_bits)))
+        wavefronts += sum(
+            conflict_degree(elements[lane : lane + lanes], element_bits) for lane in range(0, len(first), lanes)
+        )
+    return CopyCost(wavefronts * warps, sectors * warps, len(plan.accesses) * warps)

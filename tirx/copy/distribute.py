@@ -1,0 +1,247 @@
+"""The choice of which thread moves which elements of a copy between two memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.copy.banks import conflict_degree
+from tirx.layout.axis import WARP_SIZE
+from tirx.layout.compose import ComposeLayout
+from tirx.layout.domain import Shape, check_shape
+from tirx.layout.holdings import MAX_THREADS, AccessError
+from tirx.layout.iters import Iter
+from tirx.layout.tile import TileLayout
+
+IntArray = NDArray[np.int64]
+Memory = Literal["global", "shared"]
+
+THREAD_AXIS = "tx"
+VECTOR_BYTES = 16
+SECTOR_BYTES = 32
+"""What one request to global memory fetches at least."""
+
+SHARED_PHASE_BYTES = 128
+"""What shared memory serves at once: wider accesses of a warp go in phases of fewer threads."""
+
+RUN_BYTES = (128, 64, 32)
+"""How many neighbouring bytes of one memory are tried before a numbering of threads turns to the other."""
+
+
+@dataclass(frozen=True)
+class _Digit:
+    """`extent` steps of `weight` in the flat index of the tile."""
+
+    weight: int
+    extent: int
+
+    def split(self, inner: int) -> tuple[_Digit, _Digit]:
+        """The inner `inner` steps, and the others."""
+        return _Digit(self.weight, inner), _Digit(self.weight * inner, self.extent // inner)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One memory of the copy: element addresses by flat index, with the swizzle and without."""
+
+    memory: Memory
+    addresses: IntArray
+    unswizzled: IntArray
+    weights: tuple[int, ...]
+
+    @staticmethod
+    def of(layout: TileLayout | ComposeLayout, memory: Memory) -> _Side:
+        tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+        size = (layout.size(),)
+        weights = tuple(prod(tile.extents[k:]) for k in range(len(tile.extents)))
+        return _Side(memory, layout.axis_table("m", size), tile.axis_table("m", size), weights)
+
+    def step(self, digit: _Digit) -> int:
+        """How far one step of the digit moves, at the start of the tile and before the swizzle."""
+        return abs(int(self.unswizzled[digit.weight] - self.unswizzled[0]))
+
+    def cost(self, starts: IntArray, vector: int, element_bits: int) -> float:
+        """How often the memory works for one vector access of a warp, relative to the fewest times possible."""
+        at = self.addresses[starts]
+        if self.memory == "global":
+            sectors = np.unique(at * element_bits // (8 * SECTOR_BYTES))
+            return len(sectors) / max(1.0, len(starts) * vector * element_bits / (8 * SECTOR_BYTES))
+        group = max(1, min(len(at), 8 * SHARED_PHASE_BYTES // (vector * element_bits)))
+        elements = at[:, None] + np.arange(vector, dtype=np.int64)
+        phases = [elements[k : k + group] for k in range(0, len(at), group)]
+        return sum(conflict_degree(phase, element_bits) for phase in phases) / len(phases)
+
+
+def _digits(size: int, sides: Sequence[_Side]) -> list[_Digit]:
+    """
+    The flat index as digits in which both layouts are linear, innermost first.
+
+    Where the layouts cut the index in incompatible ways, the cuts that nest are kept: any digits give a copy,
+    only the vectors depend on them being linear, and those are checked on the addresses.
+    """
+    chain = [1]
+    for weight in sorted({weight for side in sides for weight in side.weights} | {size}):
+        if weight % chain[-1] == 0 and weight > chain[-1]:
+            chain.append(weight)
+    return [_Digit(low, high // low) for low, high in zip(chain, chain[1:], strict=False)]
+
+
+def _offsets(digits: Sequence[_Digit]) -> IntArray:
+    """Flat indices of all steps of the digits; the first digit is the fastest."""
+    flat = np.zeros(1, dtype=np.int64)
+    for digit in digits:
+        flat = (np.arange(digit.extent, dtype=np.int64)[:, None] * digit.weight + flat[None, :]).reshape(-1)
+    return flat
+
+
+def _is_vector(sides: Sequence[_Side], vector: Sequence[_Digit], rest: Sequence[_Digit]) -> bool:
+    """Whether both sides have all vectors at consecutive and aligned addresses."""
+    inside = _offsets(vector)
+    flat = _offsets(rest)[:, None] + inside[None, :]
+    for side in sides:
+        at = side.addresses[flat]
+        if (at[:, 0] % len(inside)).any() or (at != at[:, :1] + np.arange(len(inside), dtype=np.int64)).any():
+            return False
+    return True
+
+
+def _vectors(
+    digits: Sequence[_Digit], sides: Sequence[_Side], limit: int
+) -> Iterator[tuple[tuple[_Digit, ...], tuple[_Digit, ...]]]:
+    """
+    The digits of every vector of 1 to `limit` elements that both sides allow, with the digits that are left.
+
+    Widths are powers of two.
+    """
+    vector: tuple[_Digit, ...] = ()
+    rest = tuple(digits)
+    yield vector, rest
+    width = 1
+    while width < limit:
+        following = next((d for d in rest if d.extent > 1 and all(side.step(d) == width for side in sides)), None)
+        if following is None or following.extent % 2:
+            return
+        inner, outer = following.split(2)
+        vector = (*vector, inner)
+        rest = tuple(outer if d == following else d for d in rest)
+        width *= 2
+        if _is_vector(sides, vector, rest):
+            yield vector, rest
+
+
+@dataclass(frozen=True)
+class _Order:
+    """
+    A way to number the threads: they take `first` digits, but at most `run` steps of them, then `second` ones.
+
+    A run of None is no limit.
+    """
+
+    first: tuple[_Digit, ...]
+    run: int | None = None
+    second: tuple[_Digit, ...] = ()
+
+    def assign(self, threads: int) -> tuple[list[_Digit], list[_Digit]]:
+        """The digits of the thread number, fastest first, and what is left for the registers."""
+        taken: list[_Digit] = []
+        left = {digit.weight: digit for digit in (*self.first, *self.second)}
+        for digits, budget in ((self.first, self.run), (self.second, None)):
+            for weight in (digit.weight for digit in digits):
+                count = gcd(left[weight].extent, threads if budget is None else gcd(threads, budget))
+                inner, outer = left[weight].split(count)
+                left[weight] = outer
+                threads //= count
+                budget = budget if budget is None else budget // count
+                if count > 1:
+                    taken.append(inner)
+        return taken, [digit for digit in left.values() if digit.extent > 1]
+
+
+def _orders(digits: Sequence[_Digit], sides: Sequence[_Side], vector_bytes: int) -> Iterator[_Order]:
+    """
+    The neighbours of one side first, as far as they go, or only for a few bytes and then those of the other.
+
+    Orders that start with the first side come first.
+    """
+    by_side = [tuple(sorted(digits, key=side.step)) for side in sides]
+    for first, second in (by_side, by_side[::-1]):
+        yield _Order(first)
+        yield from (_Order(first, run // vector_bytes, second) for run in RUN_BYTES if run > vector_bytes)
+
+
+def _layout(vector: Sequence[_Digit], taken: Sequence[_Digit], registers: Sequence[_Digit], threads: int) -> TileLayout:
+    places: list[tuple[_Digit, int, str]] = []
+    for digits, axis in (((*vector, *registers), "m"), (taken, THREAD_AXIS)):
+        stride = 1
+        for digit in digits:
+            places.append((digit, stride, axis))
+            stride *= digit.extent
+    used = prod(digit.extent for digit in taken)
+    places.sort(key=lambda place: -place[0].weight)
+    shard = [Iter(digit.extent, stride, axis) for digit, stride, axis in places if digit.extent > 1]
+    return TileLayout(shard, (Iter(threads // used, used, THREAD_AXIS),)).canonicalize()
+
+
+def _thread_counts(vectors: int, threads: int) -> list[int]:
+    """How many threads to try: all, and, where their number does not divide the work, the most that do."""
+    if vectors % threads == 0:
+        return [threads]
+    return [threads, next(n for n in range(threads, 0, -1) if vectors % n == 0)]
+
+
+def copy_distribution(
+    shape: Shape,
+    source: TileLayout | ComposeLayout,
+    destination: TileLayout | ComposeLayout,
+    element_bits: int,
+    threads: int,
+    source_memory: Memory = "global",
+    destination_memory: Memory = "shared",
+    base_align_bytes: int = VECTOR_BYTES,
+) -> TileLayout:
+    """
+    A register layout, on axes tx and m, for copying a tile from one memory to another by `threads` threads.
+
+    Each thread makes as few accesses as both sides allow, by vectors of up to 16 bytes, or `base_align_bytes`, the
+    alignment that is promised of both base addresses; wider vectors that save no access are not used, but elements of 4
+    bits go in pairs wherever there are pairs. Threads are numbered so that a warp touches few sectors of global memory
+    and each bank of shared memory once, where one numbering does both. Where there are fewer vectors than threads, or
+    their numbers do not divide, several threads move the same elements, or fewer threads take part, whichever needs
+    fewer accesses. Every thread that takes part holds the same number of elements, and `plan_accesses` accepts the
+    layout for both sides.
+
+    Raises LayoutError when the shape has another size than the layouts, AccessError for a number of threads
+    that no block has.
+    """
+    size = prod(check_shape(shape, source.size()))
+    check_shape(shape, destination.size())
+    if not 1 <= threads <= MAX_THREADS:
+        raise AccessError(f"expected 1 to {MAX_THREADS} threads, found {threads}")
+    sides = [_Side.of(source, source_memory), _Side.of(destination, destination_memory)]
+    limit = max(1, 8 * min(VECTOR_BYTES, base_align_bytes) // element_bits)
+    digits = _digits(size, sides)
+    # Numberings are tried from the side whose accesses have to be neighbours: global memory, when there is one.
+    by_coalescing = sorted(sides, key=lambda side: side.memory != "global")
+    candidates: list[tuple[tuple[float, ...], TileLayout]] = []
+    for vector, rest in _vectors(digits, sides, limit):
+        width = prod(digit.extent for digit in vector)
+        for order in _orders([d for d in rest if d.extent > 1], by_coalescing, max(1, width * element_bits // 8)):
+            for taking_part in _thread_counts(size // width, threads):
+                taken, registers = order.assign(taking_part)
+                held = size // prod(digit.extent for digit in taken)
+                starts = _offsets(taken)[:WARP_SIZE]
+                part_of_byte = width * element_bits % 8
+                cost = (
+                    part_of_byte,
+                    held // width,
+                    held,
+                    sum(side.cost(starts, width, element_bits) for side in sides),
+                )
+                registers.sort(key=by_coalescing[0].step)
+                candidates.append((cost, _layout(vector, taken, registers, taking_part)))
+    return min(candidates, key=lambda candidate: candidate[0])[1]

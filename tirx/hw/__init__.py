@@ -1,0 +1,1 @@
+"""Facts of the hardware that several instruction families share: targets, features, element types, rules."""

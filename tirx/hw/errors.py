@@ -1,0 +1,43 @@
+"""The error that every legality check of `tirx.tcgen05` raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tirx.layout import ComposeLayout, TileLayout
+
+
+class LegalityError(ValueError):
+    """Something that the hardware does not do was asked for.
+
+    The message says what was expected, what was found and, where one exists, the nearest legal choice.
+    A layout that no descriptor reaches also carries the facts as attributes (None elsewhere):
+
+    - `element`: logical coordinate (mn, k) of the first element, in row-major order, that does not fit;
+    - `expected`: byte address, relative to the tile base, where the nearest descriptor reads that element;
+    - `found`: byte address where the layout puts it (a half byte for 4-bit elements is `.5`);
+    - `nearest`: the canonical layout that fits most elements;
+    - `suggestion`: a legal layout of the whole operand, close to the one found, which the message ends with.
+
+    A set of columns that no zero-column mask descriptor has carries `column`, the first one found that breaks the
+    period.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        element: tuple[int, int] | None = None,
+        expected: float | None = None,
+        found: float | None = None,
+        nearest: Any = None,
+        suggestion: TileLayout | ComposeLayout | None = None,
+        column: int | None = None,
+    ):
+        super().__init__(message)
+        self.element = element
+        self.expected = expected
+        self.found = found
+        self.nearest = nearest
+        self.suggestion = suggestion
+        self.column = column

@@ -1,0 +1,1 @@
+"""Layouts of other projects, both ways: CuTe, Triton, TVM, device meshes."""

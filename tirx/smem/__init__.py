@@ -1,0 +1,1 @@
+"""Matrix operands in shared memory: swizzles, canonical layouts, matrix descriptors."""

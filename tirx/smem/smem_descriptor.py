@@ -1,0 +1,219 @@
+"""The 64-bit shared-memory matrix descriptor of tcgen05 (PTX ISA "Shared memory descriptor")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tirx.hw.dtypes import DType, find_dtype
+from tirx.hw.errors import LegalityError
+from tirx.hw.known_bits import KnownBits
+from tirx.hw.rules import reason, result
+from tirx.smem.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName, legal_modes
+
+ADDRESS_BYTES = 1 << 18
+"""Start address, LBO and SBO are 18-bit byte quantities: 14 encoded bits and 4 that are always zero."""
+
+UNUSED_LBO = 16
+"""Bytes written for an LBO that the hardware does not read: field value 1, the ISA's "assumed to be 1"."""
+
+ABSOLUTE_LBO_TARGETS = ("sm_103a",)
+"""Targets whose descriptors have the absolute LBO mode (bit 52); on the others that bit must be 0."""
+
+ABSOLUTE_LBO_SWIZZLE: SwizzleName = "128B"
+ABSOLUTE_LBO_BYTES = 48
+"""The absolute LBO mode reads this many bytes of K, with this swizzle only (seed 9.7.16.3.1.1.2)."""
+
+_CONSTANT = 0b001  # bits 46-48
+_MODE_OF_CODE: dict[int, SwizzleName] = {mode.code: name for name, mode in SWIZZLE_MODES.items()}
+_CHOICES = 0b111 << 61 | 1 << 52  # swizzle and LBO mode decide what the other fields mean
+_RESERVED = ((14, 2), (30, 2), (53, 8))  # (first bit, width), always zero on sm_100, sm_103 and sm_110
+
+
+@dataclass(frozen=True)
+class SmemDescriptor:
+    """A shared-memory matrix descriptor, in bytes.
+
+    - `start`: shared-memory byte address of element (0, 0);
+    - `lbo`: leading dimension byte offset; an absolute byte address when `lbo_absolute`; None where the hardware reads
+      no LBO (K-major swizzled, or a single repeat), written as field value 1;
+    - `sbo`: stride dimension byte offset; None where a single repeat leaves it unread, written as 0;
+    - `swizzle`: name of a swizzle mode; `base_offset`: 0 unless the swizzle pattern starts off its alignment.
+
+    Raises LegalityError for an address that is no multiple of 16 below 2**18 (the start: of the swizzle's atom), for an
+    unknown swizzle, and for the absolute mode with anything but a 128-byte swizzle of 16-byte atoms at base offset 0.
+    """
+
+    start: int
+    lbo: int | None
+    sbo: int | None
+    swizzle: SwizzleName
+    base_offset: int = 0
+    lbo_absolute: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("start address", self.start), ("LBO", self.lbo), ("SBO", self.sbo)):
+            if value is None:
+                continue
+            if value % 16:
+                raise LegalityError(
+                    f"{name}: expected a multiple of 16 bytes, got {value}; nearest is {round(value / 16) * 16}"
+                )
+            if not 0 <= value < ADDRESS_BYTES:
+                nearest = 0 if value < 0 else ADDRESS_BYTES - 16
+                raise LegalityError(
+                    f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes, got {value}; nearest is {nearest}"
+                )
+        if self.swizzle not in SWIZZLE_MODES:
+            raise LegalityError(f"swizzle: expected one of {', '.join(SWIZZLE_MODES)}, got '{self.swizzle}'")
+        atom = SWIZZLE_MODES[self.swizzle].atom_bytes
+        if self.start % atom:
+            raise LegalityError(
+                f"start address: expected a multiple of the {atom}-byte atom of swizzle {self.swizzle}, "
+                f"got {self.start}; nearest is {round(self.start / atom) * atom}"
+            )
+        if not 0 <= self.base_offset < 8:
+            raise LegalityError(f"matrix base offset: expected 0 to 7, got {self.base_offset}")
+        if self.lbo_absolute:
+            if self.swizzle != ABSOLUTE_LBO_SWIZZLE:
+                raise LegalityError(
+                    f"absolute LBO: expected swizzle {ABSOLUTE_LBO_SWIZZLE} (16-byte atoms), got {self.swizzle}"
+                )
+            if self.base_offset:
+                raise LegalityError(f"absolute LBO: expected matrix base offset 0, got {self.base_offset}")
+            if self.lbo is None:
+                raise LegalityError("absolute LBO: expected the byte address of the second data chunk, got None")
+
+    def verify(
+        self, dtype: str | DType, major: Major, *, k_bytes: int | None = None, target: str | None = None
+    ) -> None:
+        """Checks what the hardware demands of a descriptor beyond its fields, and nobody else checks.
+
+        `dtype`, `major`: element type and major-ness of the operand that the instruction descriptor names. `k_bytes`:
+        bytes of K that one instruction reads (32 dense, 48 for K = 96, 64 for the B of a sparse product), None to leave
+        that out. `target`: name of the target, None for one that has every mode.
+
+        Raises LegalityError, with the fix, when
+
+        - the element type does not have this swizzle in this major-ness;
+        - the matrix base offset is not 0: tirx aligns the swizzle pattern instead;
+        - the start is in another row of the pattern than the first, which only a base offset could express, or inside
+          a row of an MN-major operand;
+        - what is read of K passes the end of the row of a K-major swizzled operand, in relative mode;
+        - the absolute LBO mode is used for an MN-major operand, another K than 48 bytes, a second chunk that is not
+          aligned, or a target that lacks it.
+
+        Source: PTX ISA "Shared memory descriptor", "Strides", and its table of types and major-ness.
+        """
+        element = find_dtype(dtype)
+        if self.swizzle not in (modes := legal_modes(element, major)):
+            raise LegalityError(
+                f"{major}-major {element.name}: expected swizzle {', '.join(modes) or 'of K-major layouts only'}, "
+                f"got {self.swizzle}"
+            )
+        self.verify_place(major, k_bytes=k_bytes, target=target)
+
+    def verify_place(self, major: Major, *, k_bytes: int | None = None, target: str | None = None) -> None:
+        """The part of `verify` that is not about the element type."""
+        mode = SWIZZLE_MODES[self.swizzle]
+        if self.base_offset:
+            raise LegalityError(
+                f"matrix base offset: expected 0, got {self.base_offset}; align the tile to {mode.base_alignment} bytes"
+            )
+        if mode.swizzled and self.start % mode.period_bytes >= mode.start_bytes(major):
+            where = f"the first {mode.row_bytes} bytes" if major == "K" else f"the start ({major}-major)"
+            raise LegalityError(
+                f"start address: expected {where} of a {mode.period_bytes}-byte pattern of "
+                f"swizzle {self.swizzle}, got {self.start}; nearest is "
+                f"{round(self.start / mode.period_bytes) * mode.period_bytes}"
+            )
+        if self.lbo_absolute:
+            self._verify_absolute(major, k_bytes, target)
+        elif k_bytes is not None and major == "K" and mode.swizzled:
+            if k_bytes > mode.row_bytes:
+                raise LegalityError(
+                    f"swizzle {self.swizzle}: expected at most {mode.row_bytes} bytes of K, got {k_bytes}; a wider "
+                    "swizzle reads more"
+                )
+            if (column := self.start % mode.row_bytes) + k_bytes > mode.row_bytes:
+                raise LegalityError(
+                    f"start address: expected {k_bytes} bytes of K within one {mode.row_bytes}-byte row of swizzle "
+                    f"{self.swizzle}, got byte {column} of a row; nearest is byte {mode.row_bytes - k_bytes}"
+                )
+
+    def _verify_absolute(self, major: Major, k_bytes: int | None, target: str | None) -> None:
+        mode = SWIZZLE_MODES[self.swizzle]
+        if target is not None and target not in ABSOLUTE_LBO_TARGETS:
+            raise LegalityError(f"absolute LBO: expected target {', '.join(ABSOLUTE_LBO_TARGETS)}, got {target}")
+        if major != "K":
+            raise LegalityError(f"absolute LBO: expected a K-major operand, got {major}-major")
+        if k_bytes is not None and k_bytes != ABSOLUTE_LBO_BYTES:
+            raise LegalityError(
+                f"absolute LBO: expected {ABSOLUTE_LBO_BYTES} bytes of K (K = 96 of 4-bit elements), got {k_bytes}"
+            )
+        if self.lbo is not None and self.lbo % mode.period_bytes:
+            raise LegalityError(
+                f"absolute LBO: expected the second data chunk aligned to {mode.period_bytes} bytes, got {self.lbo}; "
+                f"nearest is {round(self.lbo / mode.period_bytes) * mode.period_bytes}"
+            )
+
+    def encode(self) -> int:
+        """The descriptor as a 64-bit integer."""
+        lbo = UNUSED_LBO if self.lbo is None else self.lbo
+        sbo = 0 if self.sbo is None else self.sbo
+        return (
+            self.start >> 4
+            | lbo >> 4 << 16
+            | sbo >> 4 << 32
+            | _CONSTANT << 46
+            | self.base_offset << 49
+            | int(self.lbo_absolute) << 52
+            | SWIZZLE_MODES[self.swizzle].code << 61
+        )
+
+    @staticmethod
+    def decode(value: int) -> SmemDescriptor:
+        """The descriptor that a 64-bit integer means; `encode` gives the integer back.
+
+        An LBO that the hardware will ignore is reported as the bytes in the field, whatever they are.
+        Raises LegalityError when a constant or reserved bit is wrong, or the swizzle code has no meaning.
+        """
+        if not 0 <= value < 1 << 64:
+            raise LegalityError(f"expected a 64-bit shared-memory descriptor, got {value:#x}")
+        if (found := value >> 46 & 0b111) != _CONSTANT:
+            raise LegalityError(f"bits 46-48: expected 0b001, got {found:#05b}")
+        for first, width in _RESERVED:
+            if found := value >> first & ((1 << width) - 1):
+                raise LegalityError(f"bits {first}-{first + width - 1}: expected 0, got {found:#x}")
+        if (code := value >> 61) not in _MODE_OF_CODE:
+            raise LegalityError(f"bits 61-63: expected a swizzle mode {sorted(_MODE_OF_CODE)}, got {code}")
+        return SmemDescriptor(
+            start=(value & 0x3FFF) << 4,
+            lbo=(value >> 16 & 0x3FFF) << 4,
+            sbo=(value >> 32 & 0x3FFF) << 4,
+            swizzle=_MODE_OF_CODE[code],
+            base_offset=value >> 49 & 0b111,
+            lbo_absolute=bool(value >> 52 & 1),
+        )
+
+
+def possible_descriptors(value: SmemDescriptor | KnownBits | int) -> tuple[SmemDescriptor, ...]:
+    """The descriptors that a value may be, as far as it matters: one for each choice of the swizzle and the LBO mode.
+
+    Bits that are not known have their constant value, or are 0: no address and no offset breaks fewer rules. None of
+    them where no choice of the unknown bits has a meaning, which `meaningless` explains.
+    """
+    if isinstance(value, SmemDescriptor):
+        return (value,)
+    found = (result(lambda word=word: SmemDescriptor.decode(word)) for word in _words(value))
+    return tuple(descriptor for descriptor in found if descriptor is not None)
+
+
+def meaningless(value: SmemDescriptor | KnownBits | int | None) -> str | None:
+    """Why a value is no descriptor, whatever its unknown bits are; None if it may be one."""
+    if value is None or isinstance(value, SmemDescriptor) or possible_descriptors(value):
+        return None
+    return reason(lambda: SmemDescriptor.decode(_words(value)[-1]))
+
+
+def _words(value: KnownBits | int) -> list[int]:
+    return [value] if isinstance(value, int) else list(value.choices(_CHOICES, fill=_CONSTANT << 46))

@@ -1,0 +1,1 @@
+"""MLIR text in, diagnostics out: located parsing, verification, what is shown to the user."""

@@ -1,0 +1,174 @@
+"""Parsing with locations: every operation knows its line, and every error of bad input points at it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, IntegerType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, AttributeInvT, Block, BlockArgument, Operation, SSAValue, TypeAttribute
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
+from xdsl.utils.lexer import Input, Span, Token
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+
+from tirx.diagnostics import LocatedError
+from tirx.text.source import file_location
+from tirx.text.suggestions import did_you_mean
+
+_BAD_VALUES = (VerifyException, ValueError, OverflowError, NotImplementedError)
+"""What constructors and parsing hooks raise for a value that the text spells but that does not exist."""
+
+_MAX_INTEGER_BITS = 2**24 - 1
+"""MLIR's limit. Without one, checking that a constant fits into a mistyped width can take forever."""
+
+
+class _LinearTimeLexer(MLIRLexer):
+    """xDSL's lexer takes time exponential in the rest of the line to reject a string that is not closed."""
+
+    _string_literal = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
+    def _lex_string_literal(self, start_pos: int) -> Token[MLIRTokenKind, str]:
+        if self._string_literal.match(self.input.content, start_pos) is None:
+            raise ParseError(
+                Span(start_pos, start_pos + 1, self.input),
+                r"expected a string literal that is closed on its line, with \n, \t, \", \\ and \XX as escapes",
+            )
+        return super()._lex_string_literal(start_pos)
+
+
+class LocatingParser(Parser):
+    """
+    xDSL's parser, with locations.
+
+    Operations get the location of their name and block arguments that of theirs, unless the text says `loc(...)`. A
+    value that an attribute, type or operation rejects while it is parsed is a ParseError at that place, and so is a
+    value that is used but never defined. Unlike xDSL's, this parser accepts an empty input.
+    """
+
+    def __init__(self, ctx: Context, text: str, name: str = "<unknown>"):
+        self._line_starts = [0, *(end.end() for end in re.finditer("\n", text))]
+        self._file = StringAttr(name)
+        self._name_positions: list[int] = []
+        """Where the name of each operation being parsed starts, outermost first."""
+        self._first_uses: dict[str, Span[str]] = {}
+        """Where each value that is not yet defined was first used."""
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(_LinearTimeLexer(Input(text, name)))
+
+    def _location(self, position: int) -> FileLineColLoc:
+        line = bisect_right(self._line_starts, position)
+        return FileLineColLoc(self._file, IntAttr(line), IntAttr(position - self._line_starts[line - 1] + 1))
+
+    @contextmanager
+    def _bad_values_at(self, start: Span[str]) -> Generator[None, None, None]:
+        try:
+            yield
+        except _BAD_VALUES as error:
+            self.raise_error(str(error) or type(error).__name__, start)
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        ops: list[Operation] = []
+        while self._current_token.kind is not MLIRTokenKind.EOF:
+            match self._current_token.kind:
+                case MLIRTokenKind.HASH_IDENT | MLIRTokenKind.EXCLAMATION_IDENT:
+                    self._parse_alias_def()
+                case MLIRTokenKind.FILE_METADATA_BEGIN:
+                    self._parse_file_metadata_dictionary()
+                case _:
+                    ops.append(self.expect(self.parse_optional_operation, "expected an operation"))
+        for name in self.forward_ssa_references:
+            self.raise_error(f"use of %{name}, which is not defined", self._first_uses[name])
+        if len(ops) == 1 and isinstance(module := ops[0], ModuleOp):
+            return module
+        if not allow_implicit_module:
+            self.raise_error("expected one builtin.module operation", 0)
+        module = ModuleOp(ops)
+        module.location = self._location(0)
+        return module
+
+    def parse_operation(self) -> Operation:
+        start = self._current_token.span
+        self._name_positions.append(start.start)
+        with self._bad_values_at(start):
+            op = super().parse_operation()
+        position = self._name_positions.pop()
+        if op.location == UNKNOWN_LOC:
+            op.location = self._location(position)
+        return op
+
+    def _parse_op_result_list(self) -> list[tuple[Span[str], int]]:
+        results = super()._parse_op_result_list()
+        self._name_positions[-1] = self.pos
+        return results
+
+    def _parse_block(self) -> Block:
+        label = self._current_token
+        if label.kind is not MLIRTokenKind.CARET_IDENT:
+            found = "the end of the input" if label.kind is MLIRTokenKind.EOF else f"'{label.text}'"
+            self.raise_error(f"expected an operation or '}}', found {found}", label.span)
+        name = label.text[1:]
+        if name in self.blocks and name not in self.forward_block_references:
+            self.raise_error(f"re-declaration of block '^{name}'", label.span)
+        return super()._parse_block()
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        op = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if op is None:
+            hint = did_you_mean(name, (known.name for known in self.ctx.loaded_ops))
+            self.raise_error(f"operation '{name}' is not registered{hint}", self._name_positions[-1])
+        return op
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        start = self._current_token.span
+        with self._bad_values_at(start):
+            parsed = super().parse_optional_type()
+        match parsed:
+            case IntegerType(width=IntAttr(data=bits)) if bits > _MAX_INTEGER_BITS:
+                self.raise_error(f"expected an integer type of at most {_MAX_INTEGER_BITS} bits, found {bits}", start)
+            case _:
+                return parsed
+
+    def parse_optional_attribute(self) -> Attribute | None:
+        with self._bad_values_at(self._current_token.span):
+            return super().parse_optional_attribute()
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
+        if operand.operand_name not in self.ssa_values:
+            self._first_uses.setdefault(operand.operand_name, operand.span)
+        return super().resolve_operand(operand, type)
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span[str]) -> None:
+        self._first_uses.pop(name, None)
+        for value in values:
+            if isinstance(value, BlockArgument) and value.location == UNKNOWN_LOC:
+                value.location = self._location(span.start)
+        super()._register_ssa_definition(name, values, span)
+
+
+def _message(error: ParseError) -> str:
+    if not isinstance(error, MultipleSpansParseError):
+        return error.msg
+    places = ", ".join(f"{place.line}:{place.col}" for place in (span.get_location() for span, _ in error.refs))
+    return f"{error.msg} ({(error.ref_text or 'see').removesuffix(':')} at {places})"
+
+
+def parse_located(ctx: Context, text: str, name: str = "<unknown>") -> ModuleOp:
+    """
+    The module that `text` spells, with locations in the file `name`.
+
+    Raises LocatedError when the text is not well-formed. The module is not verified yet: see `verify_located`.
+    """
+    parser: LocatingParser | None = None
+    try:
+        parser = LocatingParser(ctx, text, name)
+        return parser.parse_module()
+    except ParseError as error:
+        place = error.span.get_location()
+        raise LocatedError(file_location(name, place.line, place.col), _message(error)) from error
+    except RecursionError as error:
+        line = 1 if parser is None else text.count("\n", 0, parser.pos) + 1
+        raise LocatedError(file_location(name, line, 1), "the input is nested too deeply to parse") from error
