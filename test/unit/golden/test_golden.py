@@ -27,7 +27,8 @@ def instructions(ptx: str) -> list[str]:
         return names.setdefault(word, f"{family}{sum(name.startswith(family) for name in names)}")
 
     lines = [line.split("//")[0].strip() for line in ptx.splitlines()]
-    return [re.sub(r"%(?:r|rd|h|f|fd|p|rb|b)\d+\b|\$\w+", rename, line) for line in lines if line and ".reg" not in line]
+    renamed = (re.sub(r"%(?:r|rd|h|f|fd|p|rb|b)\d+\b|\$\w+", rename, line) for line in lines if line)
+    return [line for line in renamed if ".reg" not in line]
 
 
 @pytest.mark.parametrize("name", NAMES)
