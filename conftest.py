@@ -15,6 +15,8 @@ import lit.LitConfig
 import lit.Test
 import pytest
 
+os.environ["TIRX_VERIFY_EACH"] = "1"
+
 
 def _lit_config() -> lit.LitConfig.LitConfig:
     return lit.LitConfig.LitConfig(

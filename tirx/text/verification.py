@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
@@ -15,11 +19,12 @@ from tirx.text.dominance import Dominance
 
 
 class InvalidPassOutputError(Exception):
-    """A pass turned valid IR into IR that does not verify: a bug in the pass, not in the user's input."""
+    """Passes turned valid IR into IR that does not verify: a bug in one of them, not in the user's input."""
 
-    def __init__(self, pass_name: str, diagnostic: Diagnostic):
-        super().__init__(f"pass '{pass_name}' produced IR that does not verify: {diagnostic}")
-        self.pass_name = pass_name
+    def __init__(self, passes: Sequence[str], diagnostic: Diagnostic):
+        self.culprit = f"'{passes[0]}'" if len(passes) == 1 else "one of the passes; --verify-each names it"
+        who = f"pass '{passes[0]}'" if len(passes) == 1 else f"passes '{','.join(passes)}'"
+        super().__init__(f"{who} produced IR that does not verify: {diagnostic}")
         self.diagnostic = diagnostic
 
 
@@ -71,23 +76,54 @@ def verify_located(module: Operation) -> None:
         _verify_operands(op, dominance)
 
 
+def verify_each_by_default() -> bool:
+    """Returns True if the environment variable `TIRX_VERIFY_EACH` asks to verify after every pass, as tests do."""
+    return os.environ.get("TIRX_VERIFY_EACH", "0") not in ("", "0")
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """The wall time of one step of a compilation in seconds: of the step itself and of verifying its output."""
+
+    name: str
+    run: float
+    verify: float = 0.0
+
+
 def run_passes(
     ctx: Context,
     module: ModuleOp,
     passes: Iterable[ModulePass],
-    after_each: Callable[[ModulePass, ModuleOp], None] = lambda _pass, _module: None,
-) -> None:
+    after_each: Callable[[ModulePass, ModuleOp], None] | None = None,
+    *,
+    verify_each: bool | None = None,
+) -> list[StepTime]:
     """
-    Verifies `module`, then applies the passes to it in order and verifies it after each.
+    Verifies `module`, applies the passes to it in order and verifies the result. Returns the times of all steps.
 
-    Raises LocatedError when the module does not verify at first, InvalidPassOutputError when it does not verify after
-    a pass, and whatever a pass raises: LocatedError or PassFailedException for input that it cannot handle.
+    With `verify_each` (None: as `verify_each_by_default` says), the module is verified after every pass.
+    Raises LocatedError when the module does not verify at first, InvalidPassOutputError when it does not verify
+    afterwards, and whatever a pass raises: LocatedError or PassFailedException for input that it cannot handle.
     """
+    verify_each = verify_each_by_default() if verify_each is None else verify_each
+    remaining = deque(passes)
+    unverified: list[str] = []
+    start = perf_counter()
     verify_located(module)
-    for module_pass in passes:
+    times = [StepTime("input", 0.0, perf_counter() - start)]
+    while remaining:
+        module_pass = remaining.popleft()
+        start = perf_counter()
         module_pass.apply(ctx, module)
-        try:
-            verify_located(module)
-        except LocatedError as error:
-            raise InvalidPassOutputError(module_pass.name, error.diagnostic) from error
-        after_each(module_pass, module)
+        end = perf_counter()
+        unverified.append(module_pass.name)
+        if verify_each or not remaining:
+            try:
+                verify_located(module)
+            except LocatedError as error:
+                raise InvalidPassOutputError(unverified, error.diagnostic) from error
+            unverified.clear()
+        times.append(StepTime(module_pass.name, end - start, perf_counter() - end))
+        if after_each is not None:
+            after_each(module_pass, module)
+    return times

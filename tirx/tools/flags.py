@@ -20,6 +20,7 @@ from xdsl.utils.target import Target
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_pipeline
 from tirx.text.suggestions import did_you_mean
+from tirx.tools.times import TimeFormat
 from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets
 
 _ConvertibleT = TypeVar("_ConvertibleT", bound=ArgSpecConvertible)
@@ -44,6 +45,9 @@ class OptFlags:
     print_between_passes: bool
     split_input_file: bool
     verify_diagnostics: bool
+    verify_each: bool
+    """Verifies after every pass, not only at the beginning and the end."""
+    time_passes: TimeFormat | None
     remarks: bool
 
 
@@ -107,6 +111,9 @@ def _argument_parser(epilog: str) -> _ArgumentParser:
     )
     flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")
     flag("--verify-diagnostics", action="store_true", help="check the diagnostics against 'expected-error' comments")
+    flag("--verify-each", action="store_true", help="verify the IR after every pass, not only at the start and the end")
+    flag("--time-passes", action="store_const", const="text", help="print the time of every pass to standard error")
+    flag("--time-passes-json", dest="time_passes", action="store_const", const="json", help="the same as JSON")
     flag("--remarks", action="store_true", help="report the choices that passes made, too")
     flag("--print-between-passes", action="store_true", help="print the IR to standard error after every pass")
     flag("--print-op-generic", action="store_true", help="print operations in generic form")
@@ -209,5 +216,7 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         print_between_passes=args.print_between_passes,
         split_input_file=args.split_input_file,
         verify_diagnostics=args.verify_diagnostics,
+        verify_each=args.verify_each,
+        time_passes=args.time_passes,
         remarks=args.remarks,
     )

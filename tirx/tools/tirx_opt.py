@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from io import StringIO
+from time import perf_counter
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.passes import ModulePass
@@ -22,9 +23,10 @@ from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 from tirx.text.expectations import check_diagnostics
 from tirx.text.parsing import parse_located
 from tirx.text.source import Source, check_encoding, decode
-from tirx.text.verification import InvalidPassOutputError, run_passes
+from tirx.text.verification import InvalidPassOutputError, StepTime, run_passes
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
 from tirx.tools.flags import OptFlags, UsageError, parse_flags
+from tirx.tools.times import format_times
 from tirx.universe import new_context
 
 
@@ -96,14 +98,18 @@ class TirxOpt:
         return output, not mismatches
 
     def _compile(self, chunk: Source) -> str:
+        start = perf_counter()
         context = new_context(allow_unregistered=self.flags.allow_unregistered_dialect)
         module = parse_located(context, chunk.text, chunk.name)
-        if self.flags.print_between_passes:
-            run_passes(context, module, self.flags.passes, _print_ir)
-        else:
-            run_passes(context, module, self.flags.passes)
+        parsed = perf_counter()
+        after_each = _print_ir if self.flags.print_between_passes else None
+        times = run_passes(context, module, self.flags.passes, after_each, verify_each=self.flags.verify_each or None)
+        end = perf_counter()
         output = StringIO()
         self.flags.target.emit(context, module, output)
+        if self.flags.time_passes is not None:
+            times = [StepTime("parse", parsed - start), *times, StepTime("print", perf_counter() - end)]
+            print(format_times(times, self.flags.time_passes), file=sys.stderr)
         return output.getvalue()
 
 
@@ -131,7 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except InvalidPassOutputError as error:
-        print(f"internal error: {error}\nThis is a bug in '{error.pass_name}'.", file=sys.stderr)
+        print(f"internal error: {error}\nThis is a bug in {error.culprit}.", file=sys.stderr)
         return 2
     except Exception as error:  # the last resort: a bug must be visible as one, and have its exit code
         _print_internal_error(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -156,6 +157,48 @@ def test_invalid_output_of_a_pass_is_its_bug(run: _Run, capsys: pytest.CaptureFi
     err = capsys.readouterr().err
     assert "pass 'call' produced IR that does not verify: f.mlir:2:1: error: use of %x before its definition" in err
     assert "Traceback" not in err
+
+
+def test_invalid_output_is_found_at_the_end_without_verification_of_each_pass(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    def detach_operands(op: Operation) -> None:
+        for operand in op.operands:
+            assert isinstance(operand.owner, Operation)
+            operand.owner.detach()
+
+    def nothing(op: Operation) -> None:
+        pass
+
+    def run(*arguments: str) -> str:
+        flags = replace(parse_flags(arguments), passes=passes)
+
+        def parsed(argv: Sequence[str]) -> OptFlags:
+            return flags
+
+        monkeypatch.setattr(tirx_opt, "parse_flags", parsed)
+        assert main([]) == 2
+        return capsys.readouterr().err
+
+    monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
+    monkeypatch.chdir(tmp_path)
+    Path("f.mlir").write_text('%x = "test.op"() : () -> i32\n"test.op"(%x) : (i32) -> ()')
+    passes = (_CallPass(detach_operands), _CallPass(nothing))
+    assert "one of the passes; --verify-each names it" in run("f.mlir")
+    assert "pass 'call' produced IR that does not verify: f.mlir:2:1: error: use of %x" in run(
+        "f.mlir", "--verify-each"
+    )
+
+
+def test_times_of_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    source = tmp_path / "in.mlir"
+    source.write_text(_OP)
+    assert main([str(source), "-p", "cse,dce", "--time-passes-json"]) == 0
+    report = json.loads(capsys.readouterr().err)
+    steps = report["steps"]
+    assert [step["name"] for step in steps] == ["parse", "input", "cse", "dce", "print"]
+    assert report["total"] == pytest.approx(sum(step["run"] + step["verify"] for step in steps))
+    assert all(step["run"] > 0 for step in steps if step["name"] != "input")
 
 
 def test_bytes_that_are_not_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
