@@ -33,7 +33,7 @@ tirx.kernel @no_layout() target("sm_100a") threads(128) {
 // -----
 
 tirx.kernel @no_column() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected a tensor-memory layout with axis TCol, got S[128 : 1@TLane]}}
+  // expected-error@+1 {{expected a tensor-memory layout with axis TCol, found S[128 : 1@TLane]}}
   %t = tirx.alloc : !tirx.tile<128xf32, tensor, #tirx.tile_layout<S[128 : 1@TLane]>>
   tirx.return
 }

@@ -124,7 +124,7 @@ tirx.kernel @shared_cells() target("sm_100a") threads(128) {
 // -----
 
 tirx.kernel @no_columns() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected a tensor-memory layout with axis TCol, got S[128 : 1@TLane]}}
+  // expected-error@+1 {{expected a tensor-memory layout with axis TCol, found S[128 : 1@TLane]}}
   %t = tirx.alloc : !tirx.tile<128xf32, tensor, #tirx.tile_layout<S[128 : 1@TLane]>>
   tirx.return
 }
@@ -278,7 +278,7 @@ tirx.kernel @m() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<96x64xf16, shared>
   %b = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<96x128xf32, tensor>
-  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 96; nearest is 64}}
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 96; nearest is 64}}
   tirx.mma %a, %b, %acc : !tirx.tile<96x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<96x128xf32, tensor>
   tirx.return
 }
@@ -290,7 +290,7 @@ tirx.kernel @m_32() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<32x64xf16, shared>
   %b = tirx.alloc : !tirx.tile<96x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<32x96xf32, tensor>
-  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 32; nearest is 64}}
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 32; nearest is 64}}
   tirx.mma %a, %b, %acc : !tirx.tile<32x64xf16, shared>, !tirx.tile<96x64xf16, shared>, !tirx.tile<32x96xf32, tensor>
   tirx.return
 }
@@ -301,7 +301,7 @@ tirx.kernel @n() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %b = tirx.alloc : !tirx.tile<300x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x300xf32, tensor>
-  // expected-error@+1 {{kind::f16, cta_group 1: expected N in {8, 16, ..., 256}, got 300; nearest is 256}}
+  // expected-error@+1 {{kind::f16, cta_group 1: expected N in {8, 16, ..., 256}, found 300; nearest is 256}}
   tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<300x64xf16, shared>, !tirx.tile<128x300xf32, tensor>
   tirx.return
 }
@@ -312,7 +312,7 @@ tirx.kernel @n_ws() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<32x64xf16, shared>
   %b = tirx.alloc : !tirx.tile<96x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<32x96xf32, tensor>
-  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, got 96; nearest is 64}}
+  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, found 96; nearest is 64}}
   tirx.mma %a, %b, %acc zero_columns([0]) : !tirx.tile<32x64xf16, shared>, !tirx.tile<96x64xf16, shared>, !tirx.tile<32x96xf32, tensor>
   tirx.return
 }
@@ -355,7 +355,7 @@ tirx.kernel @shift_of_32_rows() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<32x64xf16, shared>
   %b = tirx.alloc : !tirx.tile<81x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<32x64xf32, tensor>
-  // expected-error@+1 {{shift: expected at most 16 for M = 32, got 17}}
+  // expected-error@+1 {{shift: expected at most 16 for M = 32, found 17}}
   tirx.mma %a, %b, %acc zero_columns([3], shift = 17) : !tirx.tile<32x64xf16, shared>, !tirx.tile<81x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
   tirx.return
 }
@@ -387,7 +387,7 @@ tirx.kernel @runs() target("sm_100a") threads(128) {
 tirx.kernel @start_count() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<64x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
-  // expected-error@+1 {{start_count[1]: expected at most 2, to stay inside the first run of 3 zeroed columns, got 3}}
+  // expected-error@+1 {{start_count[1]: expected at most 2, to stay inside the first run of 3 zeroed columns, found 3}}
   tirx.mma %a, %a, %acc zero_columns(start_count = [3, 3, 0, 0], first_span = [0, 1, 0, 0], skip_span = 2, use_span = 3)
       : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
   tirx.return
@@ -399,7 +399,7 @@ tirx.kernel @shift() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<32x64xf16, shared>
   %b = tirx.alloc : !tirx.tile<81x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<32x64xf32, tensor>
-  // expected-error@+1 {{shift: expected at most 16 for M = 32, got 17}}
+  // expected-error@+1 {{shift: expected at most 16 for M = 32, found 17}}
   tirx.mma %a, %b, %acc zero_columns([0], shift = 17) : !tirx.tile<32x64xf16, shared>, !tirx.tile<81x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
   tirx.return
 }
@@ -437,7 +437,7 @@ tirx.kernel @k_steps() target("sm_100a") threads(128) {
 tirx.kernel @replicas() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<64x64xf16, shared, #twice>
   %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
-  // expected-error@+1 {{expected one copy of every element in shared memory, got a layout with replicas}}
+  // expected-error@+1 {{expected one copy of every element in shared memory, found a layout with replicas}}
   tirx.mma %a, %a, %acc : !tirx.tile<64x64xf16, shared, #twice>, !tirx.tile<64x64xf16, shared, #twice>, !tirx.tile<64x64xf32, tensor>
   tirx.return
 }
@@ -492,7 +492,7 @@ tirx.kernel @transposed_n() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x64xf8E4M3FN, shared, #a>
   %b = tirx.alloc : !tirx.tile<72x64xf8E4M3FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[(72, 64) : (1, 128)]>>>
   %acc = tirx.alloc : !tirx.tile<128x72xf32, tensor, #acc>
-  // expected-error@+1 {{MN-major B of e4m3, cta_group 1: expected N in steps of 16, got 72; nearest is 64}}
+  // expected-error@+1 {{MN-major B of e4m3, cta_group 1: expected N in steps of 16, found 72; nearest is 64}}
   tirx.mma %a, %b, %acc : !tirx.tile<128x64xf8E4M3FN, shared, #a>, !tirx.tile<72x64xf8E4M3FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[(72, 64) : (1, 128)]>>>, !tirx.tile<128x72xf32, tensor, #acc>
   tirx.return
 }
@@ -658,7 +658,7 @@ tirx.kernel @no_clusters() target("sm_80") cluster(2) threads(128) {
 tirx.kernel @pair_m() target("sm_100a") cluster(2) threads(128) {
   %a = tirx.alloc : !tirx.tile<64x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
-  // expected-error@+1 {{kind::f16, cta_group 2: expected M in {128, 256}, got 64; nearest is 128}}
+  // expected-error@+1 {{kind::f16, cta_group 2: expected M in {128, 256}, found 64; nearest is 128}}
   tirx.mma %a, %a, %acc : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
   tirx.return
 }
@@ -669,7 +669,7 @@ tirx.kernel @pair_n() target("sm_100a") cluster(2) threads(128) {
   %a = tirx.alloc : !tirx.tile<256x32xsi8, shared>
   %b = tirx.alloc : !tirx.tile<48x32xsi8, shared>
   %acc = tirx.alloc : !tirx.tile<256x48xi32, tensor>
-  // expected-error@+1 {{kind::i8, cta_group 2: expected N in {32, 64, ..., 256}, got 48; nearest is 32}}
+  // expected-error@+1 {{kind::i8, cta_group 2: expected N in {32, 64, ..., 256}, found 48; nearest is 32}}
   tirx.mma %a, %b, %acc : !tirx.tile<256x32xsi8, shared>, !tirx.tile<48x32xsi8, shared>, !tirx.tile<256x48xi32, tensor>
   tirx.return
 }

@@ -64,7 +64,7 @@ tirx.kernel @rows_of_a() target("sm_100a") threads(128) {
   %d = tirx.alloc : !d
   %sa = tirx.alloc : !sa
   %s = tirx.alloc : !s
-  // expected-error@+1 {{kind::mxf8f6f4, cta_group 1: expected M in {128}, got 64; nearest is 128}}
+  // expected-error@+1 {{kind::mxf8f6f4, cta_group 1: expected M in {128}, found 64; nearest is 128}}
   tirx.mma %a, %b, %d scales(%sa, %s) : !a, !b, !d, !sa, !s
   tirx.return
 }
@@ -110,7 +110,7 @@ tirx.kernel @weight_stationary() target("sm_100a") threads(128) {
   %a = tirx.alloc : !a
   %d = tirx.alloc : !d
   %s = tirx.alloc : !s
-  // expected-error@+1 {{kind::mxf8f6f4: expected one of cta_group 1, cta_group 2, got cta_group 1 .ws}}
+  // expected-error@+1 {{kind::mxf8f6f4: expected one of cta_group 1, cta_group 2, found cta_group 1 .ws}}
   tirx.mma %a, %a, %d scales(%s, %s) zero_columns([0]) : !a, !a, !d, !s, !s
   tirx.return
 }
@@ -254,7 +254,7 @@ tirx.kernel @sparse_pair_of_64_rows() target("sm_100a") cluster(2) threads(128) 
   %d = tirx.alloc : !d
   %s = tirx.alloc : !s
   %e = tirx.alloc : !e
-  // expected-error@+1 {{kind::mxf8f6f4, cta_group 2, sparse: expected M in {256}, got 128; nearest is 256}}
+  // expected-error@+1 {{kind::mxf8f6f4, cta_group 2, sparse: expected M in {256}, found 128; nearest is 256}}
   tirx.mma %a, %b, %d scales(%s, %s) metadata(%e) : !a, !b, !d, !s, !s, !e
   tirx.return
 }
@@ -288,7 +288,7 @@ tirx.kernel @k96_target() target("sm_100a") threads(128) {
   %a = tirx.alloc : !a
   %d = tirx.alloc : !d
   %s = tirx.alloc : !s
-  // expected-error@+1 {{K = 96: expected target sm_103a, got sm_100a}}
+  // expected-error@+1 {{K = 96: expected target sm_103a, found sm_100a}}
   tirx.mma %a, %a, %d scales(%s, %s) instruction("k96") : !a, !a, !d, !s, !s
   tirx.return
 }
@@ -314,7 +314,7 @@ tirx.kernel @k96_k() target("sm_103a") threads(128) {
 tirx.kernel @k96_kind() target("sm_103a") threads(128) {
   %a = tirx.alloc : !a
   %d = tirx.alloc : !d
-  // expected-error@+1 {{kind::f16: expected K = 16, got 96}}
+  // expected-error@+1 {{kind::f16: expected K = 16, found 96}}
   tirx.mma %a, %a, %d instruction("k96") : !a, !a, !d
   tirx.return
 }
@@ -332,7 +332,7 @@ tirx.kernel @k96_sparse() target("sm_103a") threads(128) {
   %d = tirx.alloc : !d
   %s = tirx.alloc : !s
   %e = tirx.alloc : !e
-  // expected-error@+1 {{kind::mxf4nvf4: expected K = 128 (sparse), got 96}}
+  // expected-error@+1 {{kind::mxf4nvf4: expected K = 128 (sparse), found 96}}
   tirx.mma %a, %b, %d scales(%s, %s) metadata(%e) instruction("k96") : !a, !b, !d, !s, !s, !e
   tirx.return
 }

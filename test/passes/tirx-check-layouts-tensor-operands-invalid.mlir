@@ -59,7 +59,7 @@ tirx.kernel @weight_stationary_n() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x32xf16, shared>
   %b = tirx.alloc : !tirx.tile<96x32xf16, shared>
   %d = tirx.alloc : !tirx.tile<128x96xf32, tensor>
-  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, got 96; nearest is 64}}
+  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, found 96; nearest is 64}}
   tirx.mma %a, %b, %d weight_stationary : !tirx.tile<128x32xf16, shared>, !tirx.tile<96x32xf16, shared>, !tirx.tile<128x96xf32, tensor>
   tirx.return
 }

@@ -3,7 +3,7 @@
 tirx.kernel @no_data_path() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<96x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<96x96xf32, tensor>
-  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 96; nearest is 64}}
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 96; nearest is 64}}
   tirx.mma %a, %a, %acc : !tirx.tile<96x64xf16, shared>, !tirx.tile<96x64xf16, shared>, !tirx.tile<96x96xf32, tensor>
   tirx.return
 }

@@ -105,7 +105,7 @@ tirx.kernel @m() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// CHECK: bad-inputs.mlir:104:3: error: kind::f16, cta_group 1: expected M in {64, 128}, got 96; nearest is 64
+// CHECK: bad-inputs.mlir:104:3: error: kind::f16, cta_group 1: expected M in {64, 128}, found 96; nearest is 64
 
 // -----
 
@@ -119,7 +119,7 @@ tirx.kernel @n() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// CHECK: bad-inputs.mlir:118:3: error: kind::f16, cta_group 1: expected N in {8, 16, ..., 256}, got 300; nearest is 256
+// CHECK: bad-inputs.mlir:118:3: error: kind::f16, cta_group 1: expected N in {8, 16, ..., 256}, found 300; nearest is 256
 
 // -----
 

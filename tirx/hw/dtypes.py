@@ -36,5 +36,5 @@ def find_dtype(name: str | DType) -> DType:
     except LayoutError as error:
         raise LegalityError(str(error)) from None
     if found.name not in DTYPES:
-        raise LegalityError(f"expected an element type of the tensor cores ({', '.join(DTYPES)}), got {name}")
+        raise LegalityError(f"expected an element type of the tensor cores ({', '.join(DTYPES)}), found {name}")
     return found

@@ -126,5 +126,5 @@ def unsupported(features: Iterable[str], target: str | None, version: PtxVersion
     if version is not None:
         for feature, first in needed.items():
             if version < first:
-                return f"'{feature}' needs PTX {format_version(first)} on {found}, got {format_version(version)}"
+                return f"'{feature}' needs PTX {format_version(first)} on {found}, found {format_version(version)}"
     return None

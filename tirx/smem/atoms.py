@@ -23,7 +23,7 @@ def find_modes(dtype: str | DType, major: str) -> tuple[DType, Major, tuple[Swiz
     element = find_dtype(dtype)
     direction = _MAJORS.get(major)
     if direction is None:
-        raise LegalityError(f"expected major-ness {' or '.join(MAJORS)}, got '{major}'")
+        raise LegalityError(f"expected major-ness {' or '.join(MAJORS)}, found '{major}'")
     modes = tuple(SWIZZLE_MODES[name] for name in legal_modes(element, direction))
     if not modes:
         raise LegalityError(
@@ -39,7 +39,7 @@ def find_mode(dtype: str | DType, mode: str, major: str) -> tuple[DType, Major, 
         if found.name == mode:
             return element, direction, found
     names = ", ".join(found.name for found in modes)
-    raise LegalityError(f"{direction}-major {element.name}: expected swizzle {names}, got '{mode}'")
+    raise LegalityError(f"{direction}-major {element.name}: expected swizzle {names}, found '{mode}'")
 
 
 def container(element: DType, container_bits: int | None) -> int:
@@ -50,7 +50,9 @@ def container(element: DType, container_bits: int | None) -> int:
     bits = element.storage_bits if container_bits is None else container_bits
     legal = sorted({element.storage_bits, max(element.storage_bits, 8)})
     if bits not in legal:
-        raise LegalityError(f"{element.name}: expected a container of {' or '.join(map(str, legal))} bits, got {bits}")
+        raise LegalityError(
+            f"{element.name}: expected a container of {' or '.join(map(str, legal))} bits, found {bits}"
+        )
     return bits
 
 
@@ -100,10 +102,10 @@ def smem_layout(
     if along < 1 or along % row:
         raise LegalityError(
             f"{direction}-major {element.name}: expected {name} in steps of {row} elements ({found.row_bytes} bytes), "
-            f"got {along}; nearest is {max(row, round(along / row) * row)}"
+            f"found {along}; nearest is {max(row, round(along / row) * row)}"
         )
     if rows < 1:
-        raise LegalityError(f"expected a positive {'MN' if direction == 'K' else 'K'}, got {rows}")
+        raise LegalityError(f"expected a positive {'MN' if direction == 'K' else 'K'}, found {rows}")
     blocks = along // row
     block_rows = -(-rows // found.rows) * found.rows
     block, line, column = Iter(blocks, block_rows * row), Iter(rows, row), Iter(row, 1)

@@ -39,22 +39,22 @@ def _operand(layout: OperandLayout, shape: Shape, dtype: str | DType, container_
         raise LegalityError(f"{element.name} has no shared-memory layout")
     container = element.storage_bits if container_bits is None else container_bits
     if container not in {element.storage_bits, 8 if element.bits < 8 else element.storage_bits}:
-        raise LegalityError(f"{element.name}: expected a container of {element.storage_bits} bits, got {container}")
+        raise LegalityError(f"{element.name}: expected a container of {element.storage_bits} bits, found {container}")
     mn, k = shape
     if mn < 1:
-        raise LegalityError(f"expected a positive MN, got {mn}")
+        raise LegalityError(f"expected a positive MN, found {mn}")
     columns = ATOM_BITS // container  # of 16 bytes
     if k < 1 or k % columns:
         raise LegalityError(
-            f"expected K in steps of {columns} elements of {element.name} (16 bytes), got {k}; "
+            f"expected K in steps of {columns} elements of {element.name} (16 bytes), found {k}; "
             f"nearest is {max(columns, round(k / columns) * columns)}"
         )
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     if tile.replica:
-        raise LegalityError("expected one copy of every element in shared memory, got a layout with replicas")
+        raise LegalityError("expected one copy of every element in shared memory, found a layout with replicas")
     table = layout.table(shape)
     if others := sorted(set(table) - {"m"}):
-        raise LegalityError(f"expected a shared-memory layout, on axis m only, got axis {', '.join(others)}")
+        raise LegalityError(f"expected a shared-memory layout, on axis m only, found axis {', '.join(others)}")
     return Operand(np.asarray(table["m"], dtype=np.int64) * container, element, container)
 
 
@@ -185,7 +185,7 @@ def canonical_layout(
     layout that does.
     """
     if (mn := shape[0]) % CORE_ROWS:
-        raise LegalityError(f"expected MN in steps of 8, got {mn}; nearest is {max(8, round(mn / 8) * 8)}")
+        raise LegalityError(f"expected MN in steps of 8, found {mn}; nearest is {max(8, round(mn / 8) * 8)}")
     operand = _operand(layout, shape, dtype, container_bits)
     fits: list[Fit] = []
     for geometry in GEOMETRIES:
@@ -226,14 +226,14 @@ def operand_slices(
     """
     mn, k = shape
     if k_instr < 1 or k % k_instr:
-        raise LegalityError(f"expected K in steps of {k_instr} elements, one per instruction, got {k}")
+        raise LegalityError(f"expected K in steps of {k_instr} elements, one per instruction, found {k}")
     first, last = rows or (0, mn)
     if not 0 <= first < last <= mn or first % 8 or (last != mn and last % 8):
-        raise LegalityError(f"expected rows [first, last) within [0, {mn}) in steps of 8, got [{first}, {last})")
+        raise LegalityError(f"expected rows [first, last) within [0, {mn}) in steps of 8, found [{first}, {last})")
     operand = _operand(layout, shape, dtype, container_bits)
     columns = ATOM_BITS // operand.container_bits
     if k_instr % columns:
-        raise LegalityError(f"expected instructions of K in steps of {columns} elements (16 bytes), got {k_instr}")
+        raise LegalityError(f"expected instructions of K in steps of {columns} elements (16 bytes), found {k_instr}")
     selected = operand.slice(slice(first, last), slice(None))
     parts = selected.steps(k_instr)
     fits = [parts[0].fit(*geometry) for geometry in GEOMETRIES]

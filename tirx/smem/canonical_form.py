@@ -42,7 +42,7 @@ class CanonicalLayout:
         """The descriptor for a tile at byte address `base`. Raises LegalityError for a base off its alignment."""
         if base % self.base_alignment:
             raise LegalityError(
-                f"swizzle {self.swizzle}: expected a tile base aligned to {self.base_alignment} bytes, got {base}; "
+                f"swizzle {self.swizzle}: expected a tile base aligned to {self.base_alignment} bytes, found {base}; "
                 f"nearest is {round(base / self.base_alignment) * self.base_alignment}"
             )
         lbo = self.lbo + base if self.lbo_absolute and self.lbo is not None else self.lbo

@@ -47,5 +47,5 @@ def pick_operand_layout(
     mode = fitting[-1] if fitting else modes[0]
     layout = smem_layout(element, mode.name, direction, shape, container_bits=bits)
     if direction == "MN" and k % mode.rows:
-        raise LegalityError(f"MN-major {element.name}: expected K in steps of {mode.rows}, got {k}")
+        raise LegalityError(f"MN-major {element.name}: expected K in steps of {mode.rows}, found {k}")
     return layout

@@ -56,32 +56,32 @@ class SmemDescriptor:
                 continue
             if value % 16:
                 raise LegalityError(
-                    f"{name}: expected a multiple of 16 bytes, got {value}; nearest is {round(value / 16) * 16}"
+                    f"{name}: expected a multiple of 16 bytes, found {value}; nearest is {round(value / 16) * 16}"
                 )
             if not 0 <= value < ADDRESS_BYTES:
                 nearest = 0 if value < 0 else ADDRESS_BYTES - 16
                 raise LegalityError(
-                    f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes, got {value}; nearest is {nearest}"
+                    f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes, found {value}; nearest is {nearest}"
                 )
         if self.swizzle not in SWIZZLE_MODES:
-            raise LegalityError(f"swizzle: expected one of {', '.join(SWIZZLE_MODES)}, got '{self.swizzle}'")
+            raise LegalityError(f"swizzle: expected one of {', '.join(SWIZZLE_MODES)}, found '{self.swizzle}'")
         atom = SWIZZLE_MODES[self.swizzle].atom_bytes
         if self.start % atom:
             raise LegalityError(
                 f"start address: expected a multiple of the {atom}-byte atom of swizzle {self.swizzle}, "
-                f"got {self.start}; nearest is {round(self.start / atom) * atom}"
+                f"found {self.start}; nearest is {round(self.start / atom) * atom}"
             )
         if not 0 <= self.base_offset < 8:
-            raise LegalityError(f"matrix base offset: expected 0 to 7, got {self.base_offset}")
+            raise LegalityError(f"matrix base offset: expected 0 to 7, found {self.base_offset}")
         if self.lbo_absolute:
             if self.swizzle != ABSOLUTE_LBO_SWIZZLE:
                 raise LegalityError(
-                    f"absolute LBO: expected swizzle {ABSOLUTE_LBO_SWIZZLE} (16-byte atoms), got {self.swizzle}"
+                    f"absolute LBO: expected swizzle {ABSOLUTE_LBO_SWIZZLE} (16-byte atoms), found {self.swizzle}"
                 )
             if self.base_offset:
-                raise LegalityError(f"absolute LBO: expected matrix base offset 0, got {self.base_offset}")
+                raise LegalityError(f"absolute LBO: expected matrix base offset 0, found {self.base_offset}")
             if self.lbo is None:
-                raise LegalityError("absolute LBO: expected the byte address of the second data chunk, got None")
+                raise LegalityError("absolute LBO: expected the byte address of the second data chunk, found None")
 
     def verify(
         self, dtype: str | DType, major: Major, *, k_bytes: int | None = None, target: str | None = None
@@ -108,7 +108,7 @@ class SmemDescriptor:
         if self.swizzle not in (modes := legal_modes(element, major)):
             raise LegalityError(
                 f"{major}-major {element.name}: expected swizzle {', '.join(modes) or 'of K-major layouts only'}, "
-                f"got {self.swizzle}"
+                f"found {self.swizzle}"
             )
         self.verify_place(major, k_bytes=k_bytes, target=target)
 
@@ -117,13 +117,14 @@ class SmemDescriptor:
         mode = SWIZZLE_MODES[self.swizzle]
         if self.base_offset:
             raise LegalityError(
-                f"matrix base offset: expected 0, got {self.base_offset}; align the tile to {mode.base_alignment} bytes"
+                f"matrix base offset: expected 0, found {self.base_offset}; align the tile to {mode.base_alignment} "
+                "bytes"
             )
         if mode.swizzled and self.start % mode.period_bytes >= mode.start_bytes(major):
             where = f"the first {mode.row_bytes} bytes" if major == "K" else f"the start ({major}-major)"
             raise LegalityError(
                 f"start address: expected {where} of a {mode.period_bytes}-byte pattern of "
-                f"swizzle {self.swizzle}, got {self.start}; nearest is "
+                f"swizzle {self.swizzle}, found {self.start}; nearest is "
                 f"{round(self.start / mode.period_bytes) * mode.period_bytes}"
             )
         if self.lbo_absolute:
@@ -131,28 +132,28 @@ class SmemDescriptor:
         elif k_bytes is not None and major == "K" and mode.swizzled:
             if k_bytes > mode.row_bytes:
                 raise LegalityError(
-                    f"swizzle {self.swizzle}: expected at most {mode.row_bytes} bytes of K, got {k_bytes}; a wider "
+                    f"swizzle {self.swizzle}: expected at most {mode.row_bytes} bytes of K, found {k_bytes}; a wider "
                     "swizzle reads more"
                 )
             if (column := self.start % mode.row_bytes) + k_bytes > mode.row_bytes:
                 raise LegalityError(
                     f"start address: expected {k_bytes} bytes of K within one {mode.row_bytes}-byte row of swizzle "
-                    f"{self.swizzle}, got byte {column} of a row; nearest is byte {mode.row_bytes - k_bytes}"
+                    f"{self.swizzle}, found byte {column} of a row; nearest is byte {mode.row_bytes - k_bytes}"
                 )
 
     def _verify_absolute(self, major: Major, k_bytes: int | None, target: str | None) -> None:
         mode = SWIZZLE_MODES[self.swizzle]
         if target is not None and target not in ABSOLUTE_LBO_TARGETS:
-            raise LegalityError(f"absolute LBO: expected target {', '.join(ABSOLUTE_LBO_TARGETS)}, got {target}")
+            raise LegalityError(f"absolute LBO: expected target {', '.join(ABSOLUTE_LBO_TARGETS)}, found {target}")
         if major != "K":
-            raise LegalityError(f"absolute LBO: expected a K-major operand, got {major}-major")
+            raise LegalityError(f"absolute LBO: expected a K-major operand, found {major}-major")
         if k_bytes is not None and k_bytes != ABSOLUTE_LBO_BYTES:
             raise LegalityError(
-                f"absolute LBO: expected {ABSOLUTE_LBO_BYTES} bytes of K (K = 96 of 4-bit elements), got {k_bytes}"
+                f"absolute LBO: expected {ABSOLUTE_LBO_BYTES} bytes of K (K = 96 of 4-bit elements), found {k_bytes}"
             )
         if self.lbo is not None and self.lbo % mode.period_bytes:
             raise LegalityError(
-                f"absolute LBO: expected the second data chunk aligned to {mode.period_bytes} bytes, got {self.lbo}; "
+                f"absolute LBO: expected the second data chunk aligned to {mode.period_bytes} bytes, found {self.lbo}; "
                 f"nearest is {round(self.lbo / mode.period_bytes) * mode.period_bytes}"
             )
 
@@ -178,14 +179,14 @@ class SmemDescriptor:
         Raises LegalityError when a constant or reserved bit is wrong, or the swizzle code has no meaning.
         """
         if not 0 <= value < 1 << 64:
-            raise LegalityError(f"expected a 64-bit shared-memory descriptor, got {value:#x}")
+            raise LegalityError(f"expected a 64-bit shared-memory descriptor, found {value:#x}")
         if (found := value >> 46 & 0b111) != _CONSTANT:
-            raise LegalityError(f"bits 46-48: expected 0b001, got {found:#05b}")
+            raise LegalityError(f"bits 46-48: expected 0b001, found {found:#05b}")
         for first, width in _RESERVED:
             if found := value >> first & ((1 << width) - 1):
-                raise LegalityError(f"bits {first}-{first + width - 1}: expected 0, got {found:#x}")
+                raise LegalityError(f"bits {first}-{first + width - 1}: expected 0, found {found:#x}")
         if (code := value >> 61) not in _MODE_OF_CODE:
-            raise LegalityError(f"bits 61-63: expected a swizzle mode {sorted(_MODE_OF_CODE)}, got {code}")
+            raise LegalityError(f"bits 61-63: expected a swizzle mode {sorted(_MODE_OF_CODE)}, found {code}")
         return SmemDescriptor(
             start=(value & 0x3FFF) << 4,
             lbo=(value >> 16 & 0x3FFF) << 4,

@@ -117,7 +117,7 @@ def legal_modes(element: DType, major: Major) -> tuple[SwizzleName, ...]:
     """
     if element.name not in OPERAND_DTYPES:
         raise LegalityError(
-            f"expected an operand type of tcgen05.mma ({', '.join(OPERAND_DTYPES)}), got {element.name}"
+            f"expected an operand type of tcgen05.mma ({', '.join(OPERAND_DTYPES)}), found {element.name}"
             + ("; f32 data are multiplied as tf32" if element.name == "f32" else "")
         )
     return _MODES_OF_WIDTH[element.bits, major]

@@ -120,7 +120,7 @@ def read_addresses(descriptor: SmemDescriptor, major: Major, shape: Shape, conta
     if not descriptor.lbo_absolute:
         row, column = (int(x) for x in np.argwhere(past)[0])
         raise LegalityError(
-            f"expected an operand within one {mode.row_bytes}-byte row of swizzle {mode.name}, got element "
+            f"expected an operand within one {mode.row_bytes}-byte row of swizzle {mode.name}, found element "
             f"{(row, column)} past its end: one descriptor reads no further, and every K step has its own"
         )
     return mode.on_bits.apply(walk.absolute(start, lbo * 8, sbo))

@@ -68,10 +68,10 @@ def find_scale_vector(kind: str, name: str | None) -> ScaleVector | None:
     """
     if not find_kind(kind).block_scaled:
         if name is not None:
-            raise LegalityError(f"kind::{kind}: expected no scale vector, got {name}")
+            raise LegalityError(f"kind::{kind}: expected no scale vector, found {name}")
         return None
     own = [row for row in SCALE_VECTORS if row.kind == kind]
     for row in own:
         if row.name == name or (name is None and row.default):
             return row
-    raise LegalityError(f"kind::{kind}: expected one of {', '.join(row.name for row in own)}, got {name or 'none'}")
+    raise LegalityError(f"kind::{kind}: expected one of {', '.join(row.name for row in own)}, found {name or 'none'}")

@@ -20,7 +20,7 @@ def find_violations(mma: Mma) -> tuple[Finding, ...]:
     """Every rule that the instruction breaks, in the order of the table; empty when it is legal."""
     if mma.kind not in KINDS:  # no other rule has a meaning then
         return (
-            Finding("kind", f"expected a kind out of {', '.join(KINDS)}, got '{mma.kind}'", "use one", "tcgen05.mma"),
+            Finding("kind", f"expected a kind out of {', '.join(KINDS)}, found '{mma.kind}'", "use one", "tcgen05.mma"),
         )
     return tuple(all_findings(MMA_RULES, MmaFacts(mma)))
 

@@ -41,12 +41,12 @@ def convolution_mask(
         ("dilation", dilation, 1),
     ):
         if value < least:
-            raise LegalityError(f"{name}: expected at least {least}, got {value}")
+            raise LegalityError(f"{name}: expected at least {least}, found {value}")
     shift = tap * dilation
     if shift > MAX_COLUMN_SHIFT[m]:
         raise LegalityError(
             f"tap {tap} with dilation {dilation}: expected a column shift of at most {MAX_COLUMN_SHIFT[m]} "
-            f"for M = {m}, got {shift}; a shared-memory descriptor that starts further on shifts as well"
+            f"for M = {m}, found {shift}; a shared-memory descriptor that starts further on shifts as well"
         )
     pixel = (first_column + np.arange(n)) % row_length + shift - left_pad
     return ZeroColumnMask.from_columns((pixel < 0) | (pixel >= row_length), m, n, shift)

@@ -105,7 +105,7 @@ def _legal_values(kind: str, k96: bool = False) -> Mapping[str, tuple[object, ..
 def smallest_max_shift(shift: int) -> int:
     """The `max_shift` to write for a zero-column mask that shifts by so many columns. Raises LegalityError above 32."""
     if not 0 <= shift <= MAX_SHIFTS[-1]:
-        raise LegalityError(f"expected a column shift of 0 to {MAX_SHIFTS[-1]}, got {shift}")
+        raise LegalityError(f"expected a column shift of 0 to {MAX_SHIFTS[-1]}, found {shift}")
     return next(value for value in MAX_SHIFTS if value >= shift)
 
 
@@ -153,7 +153,7 @@ class InstructionDescriptor:
             object.__setattr__(self, "scale", find_dtype(self.scale).name)
         for name, major in (("a_major", self.a_major), ("b_major", self.b_major)):
             if major not in MAJORS:
-                raise LegalityError(f"{name}: expected {' or '.join(MAJORS)}, got '{major}'")
+                raise LegalityError(f"{name}: expected {' or '.join(MAJORS)}, found '{major}'")
 
     @property
     def k(self) -> int:
@@ -179,7 +179,7 @@ class InstructionDescriptor:
         for d, operands in row.d_operands:
             if self.d == d and not {self.a, self.b} <= set(operands):
                 raise LegalityError(
-                    f"{where}: D = {d} is expected with A and B of {', '.join(operands)}, got {self.a} and {self.b}; "
+                    f"{where}: D = {d} is expected with A and B of {', '.join(operands)}, found {self.a} and {self.b}; "
                     "nearest is D = f32"
                 )
         for field in ("scale", "sf_a_id", "sf_b_id"):
@@ -198,7 +198,7 @@ class InstructionDescriptor:
     def _expect(self, field: str, legal: Sequence[object]) -> None:
         if (value := getattr(self, field)) not in legal:
             raise LegalityError(
-                f"kind::{self.kind}: expected {_title(field)} {' or '.join(map(str, legal))}, got {value}"
+                f"kind::{self.kind}: expected {_title(field)} {' or '.join(map(str, legal))}, found {value}"
             )
 
     def verify_shape(
@@ -248,7 +248,8 @@ class InstructionDescriptor:
             code = next((code for code, meaning in codes[field].items() if meaning == value), None)
             if code is None:
                 raise LegalityError(
-                    f"kind::{self.kind}: expected {_title(field)} {_some(map(str, codes[field].values()))}, got {value}"
+                    f"kind::{self.kind}: expected {_title(field)} {_some(map(str, codes[field].values()))}, "
+                    f"found {value}"
                 )
             word |= code << first
         return word
@@ -262,12 +263,12 @@ class InstructionDescriptor:
         """
         row = find_kind(kind)
         if not 0 <= value < 1 << 32:
-            raise LegalityError(f"expected a 32-bit instruction descriptor, got {value:#x}")
+            raise LegalityError(f"expected a 32-bit instruction descriptor, found {value:#x}")
         form = _form(kind)
         legal = _legal_values(row.name, "k96" in form.fields and _extract(value, form.fields["k96"]) == 1)
         for bits in form.reserved:
             if code := _extract(value, bits):
-                raise LegalityError(f"kind::{row.name}: expected 0 in the reserved {_range(bits)}, got {code:#b}")
+                raise LegalityError(f"kind::{row.name}: expected 0 in the reserved {_range(bits)}, found {code:#b}")
         codes = _codes(row.name)
         found: dict[str, object] = {"d": row.accumulators[0][0]}
         for field, bits in sorted(form.fields.items(), key=lambda item: item[1]):
@@ -276,7 +277,7 @@ class InstructionDescriptor:
             if meaning.get(code) not in legal[field]:
                 expected = _some(f"{c} ({m})" for c, m in meaning.items() if m in legal[field])
                 raise LegalityError(
-                    f"kind::{row.name}: {_title(field)} ({_range(bits)}): expected a code of {expected}, got {code}"
+                    f"kind::{row.name}: {_title(field)} ({_range(bits)}): expected a code of {expected}, found {code}"
                 )
             found[field] = meaning[code]
         return InstructionDescriptor(kind=row.name, **found)  # pyright: ignore[reportArgumentType]

@@ -106,5 +106,5 @@ def find_kind(name: str | Kind) -> Kind:
     if isinstance(name, Kind):
         return name
     if name not in KINDS:
-        raise LegalityError(f"expected a kind of tcgen05.mma ({', '.join(KINDS)}), got '{name}'")
+        raise LegalityError(f"expected a kind of tcgen05.mma ({', '.join(KINDS)}), found '{name}'")
     return KINDS[name]

@@ -279,7 +279,7 @@ class MmaFacts:
                 continue
             if operand.column < d.column + written and d.column < operand.column + read:
                 return (
-                    f"expected {name} beside D, got columns {operand.column} to {operand.column + read - 1} and D in "
+                    f"expected {name} beside D, found columns {operand.column} to {operand.column + read - 1} and D in "
                     f"{d.column} to {d.column + written - 1}"
                 )
         return None
@@ -294,7 +294,7 @@ class MmaFacts:
             return None
         return (
             f"expected {which} of {dtype} in slots of {packing.container_bits} bits, as kind::{self.kind.name} reads "
-            f"it, got {operand.container_bits}"
+            f"it, found {operand.container_bits}"
         )
 
     @property
@@ -317,7 +317,7 @@ class MmaFacts:
         expected = {"A": self.idesc.a, "B": self.idesc.b, "D": self.idesc.d}[which]
         if operand.dtype in READ_AS.get(expected, (expected,)):
             return None
-        return f"expected {which} of {expected}, as in the instruction descriptor, got {operand.dtype}"
+        return f"expected {which} of {expected}, as in the instruction descriptor, found {operand.dtype}"
 
     def major_reason(self, operand: SmemOperand | None, which: str) -> str | None:
         """Why an operand is not as major as the instruction descriptor says."""
@@ -326,7 +326,7 @@ class MmaFacts:
         expected = self.idesc.a_major if which == "A" else self.idesc.b_major
         if operand.major == expected:
             return None
-        return f"expected {expected}-major {which}, as in the instruction descriptor, got {operand.major}-major"
+        return f"expected {expected}-major {which}, as in the instruction descriptor, found {operand.major}-major"
 
     def k_reason(self, operand: SmemOperand | None, which: str) -> str | None:
         """Why a descriptor was made for another K than the instruction reads."""
@@ -337,7 +337,7 @@ class MmaFacts:
         if operand.k == expected:
             return None
         half = " (the stored half)" if stored else ""
-        return f"expected slices of {which} of {expected} elements along K{half}, got slices of {operand.k}"
+        return f"expected slices of {which} of {expected} elements along K{half}, found slices of {operand.k}"
 
     @property
     def d_layout_reason(self) -> str | None:
@@ -357,7 +357,7 @@ class MmaFacts:
             return None
         return (
             f"data path {path.letter}: expected the {idesc.m}x{idesc.n} D where {self.variant} writes it, {expected} "
-            f"(plus any column offset), got {d.layout}"
+            f"(plus any column offset), found {d.layout}"
         )
 
     @property
@@ -371,7 +371,7 @@ class MmaFacts:
         if iters is None or k < needed:
             return (
                 f"expected A of {idesc.m // self.mma.cta_group} rows in each CTA and {needed} elements of K or more, "
-                f"got {a.rows}x{k}"
+                f"found {a.rows}x{k}"
             )
         slots = smem_packing(self.kind.name, idesc.a).container_bits // find_dtype(a.dtype).storage_bits
         offsets = a.layout.offsets
@@ -380,7 +380,7 @@ class MmaFacts:
             return None
         return (
             f"data path {path.letter}: expected A where {self.variant}.kind::{self.kind.name} reads it, {expected} "
-            f"(plus any offset), got {a.layout}"
+            f"(plus any offset), found {a.layout}"
         )
 
     def descriptor_reason(self, operand: SmemOperand | None, which: str) -> str | None:

@@ -42,21 +42,21 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "cta-group",
         _MMA,
         lambda i: i.mma.cta_group not in (1, 2),
-        "expected cta_group 1 or 2, got {i.mma.cta_group}",
+        "expected cta_group 1 or 2, found {i.mma.cta_group}",
         "use 1, or 2 for a pair of CTAs",
     ),
     _Row(
         "ws-cta-group",
         _WS,
         lambda i: i.mma.ws and i.mma.cta_group == 2,
-        "expected cta_group 1 with .ws, got 2",
+        "expected cta_group 1 with .ws, found 2",
         "use cta_group 1, or leave out .ws",
     ),
     _Row(
         "ws-kind",
         _WS,
         lambda i: i.mma.ws and i.kind.block_scaled,
-        "expected a kind without scale factors with .ws, got {i.mma.kind}",
+        "expected a kind without scale factors with .ws, found {i.mma.kind}",
         "use f16, tf32, f8f6f4 or i8, or leave out .ws",
     ),
     _Row(
@@ -85,14 +85,14 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "descriptor-kind",
         _IDESC,
         lambda i: i.idesc is not None and i.idesc.kind != i.mma.kind,
-        "expected an instruction descriptor of kind::{i.mma.kind}, got one of kind::{i.idesc.kind}",
+        "expected an instruction descriptor of kind::{i.mma.kind}, found one of kind::{i.idesc.kind}",
         "the bits of a descriptor mean something else for each kind: encode it for kind::{i.mma.kind}",
     ),
     _Row(
         "descriptor-sparsity",
         _IDESC,
         lambda i: i.idesc is not None and i.idesc.sparse != i.mma.sparse,
-        "expected sparse = {i.mma.sparse} in the instruction descriptor of {i.variant}, got {i.idesc.sparse}",
+        "expected sparse = {i.mma.sparse} in the instruction descriptor of {i.variant}, found {i.idesc.sparse}",
         "set bit 2 for .sp and only for .sp",
     ),
     _Row(
@@ -117,7 +117,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "k96-target",
         _SHAPES,
         lambda i: i.idesc is not None and i.idesc.k96 and i.mma.target not in (None, *K96_TARGETS),
-        "expected K = 64 on {i.mma.target}, got 96 in the instruction descriptor",
+        "expected K = 64 on {i.mma.target}, found 96 in the instruction descriptor",
         "compile for sm_103a",
     ),
     _Row(
@@ -129,14 +129,14 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
             and i.idesc.scale is not None
             and i.idesc.scale not in i.scale_vector.types
         ),
-        "expected scale factors of {i.scale_types} with {i.scale_vector.name}, got {i.idesc.scale}",
+        "expected scale factors of {i.scale_types} with {i.scale_vector.name}, found {i.idesc.scale}",
         "use another scale vector, or ue8m0",
     ),
     _Row(
         "k96-scale-vector",
         _SCALING,
         lambda i: i.idesc is not None and i.idesc.k96 and i.scale_vector is not None and i.scale_vector.by_factors,
-        "expected block16 or block32 with K = 96, got {i.scale_vector.name}",
+        "expected block16 or block32 with K = 96, found {i.scale_vector.name}",
         "name the size of a block: no layout of scale factors is defined for another",
     ),
     _Row(
@@ -148,7 +148,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
             and not {i.idesc.sf_a_id, i.idesc.sf_b_id} <= set(i.scale_factor_ids)
         ),
         "expected scale-factor ids {i.scale_factor_id_choices} with {i.scale_vector.name} "
-        "({i.scale_factors} factors of each row), got {i.idesc.sf_a_id} (A) and {i.idesc.sf_b_id} (B)",
+        "({i.scale_factors} factors of each row), found {i.idesc.sf_a_id} (A) and {i.idesc.sf_b_id} (B)",
         "start at a byte from which all factors fit the 32-bit column",
     ),
     # The zero-column mask
@@ -163,7 +163,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "mask-needs-ws",
         _WS,
         lambda i: i.masked and not i.mma.ws,
-        "expected no zero-column mask on {i.variant}, got one",
+        "expected no zero-column mask on {i.variant}, found one",
         "use tcgen05.mma.ws",
     ),
     _Row(
@@ -174,7 +174,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
             and i.m is not None
             and i.mask.shift > MAX_COLUMN_SHIFT.get(i.m, max(MAX_COLUMN_SHIFT.values()))
         ),
-        "expected a column shift of at most 16 for M = 32 and 32 otherwise, got {i.mask.shift} for M = {i.m}",
+        "expected a column shift of at most 16 for M = 32 and 32 otherwise, found {i.mask.shift} for M = {i.m}",
         "start the descriptor of B further on instead",
     ),
     _Row(
@@ -192,7 +192,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "mask-max-shift",
         _IDESC,
         lambda i: i.mma.ws and i.idesc is not None and i.shift > i.idesc.max_shift,
-        "expected a column shift up to {i.idesc.max_shift}, max_shift of the instruction descriptor, got {i.shift}",
+        "expected a column shift up to {i.idesc.max_shift}, max_shift of the instruction descriptor, found {i.shift}",
         "write smallest_max_shift({i.shift}) into the instruction descriptor",
     ),
     # Operands in shared memory
@@ -287,7 +287,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
             i.a_smem is not None and i.a_smem.rows is not None and i.a_rows is not None and i.a_smem.rows < i.a_rows
         ),
         "expected {i.a_rows} rows of A in the shared memory of each CTA (M = {i.m}, cta_group {i.mma.cta_group}), "
-        "got {i.a_smem.rows}",
+        "found {i.a_smem.rows}",
         "make the tile larger, or M smaller",
     ),
     _Row(
@@ -295,7 +295,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         _SHAPES,
         lambda i: i.mma.b is not None and i.mma.b.rows is not None and i.b_rows is not None and i.mma.b.rows < i.b_rows,
         "expected {i.b_rows} rows of B in the shared memory of each CTA (N = {i.n}, cta_group {i.mma.cta_group}, "
-        "column shift {i.shift}), got {i.mma.b.rows}",
+        "column shift {i.shift}), found {i.mma.b.rows}",
         "make the tile larger, or N or the shift smaller",
     ),
     # Operands in tensor memory
@@ -303,22 +303,22 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "a-tmem-major",
         _MMA,
         lambda i: i.in_tmem is not None and i.idesc is not None and i.idesc.a_major != "K",
-        "expected K-major A in tensor memory, got {i.idesc.a_major}-major",
+        "expected K-major A in tensor memory, found {i.idesc.a_major}-major",
         "write A to tensor memory with K along the columns",
     ),
     _Row(
         "a-tmem-lane",
         _PATHS,
         lambda i: i.misplaced(i.in_tmem),
-        "data path {i.path.letter}: expected A in the lanes of D, from lane {i.lane_choices} on, got {i.in_tmem.lane} "
-        "with D at {i.d_lane}",
+        "data path {i.path.letter}: expected A in the lanes of D, from lane {i.lane_choices} on, "
+        "found {i.in_tmem.lane} with D at {i.d_lane}",
         "put A where D starts",
     ),
     _Row(
         "a-tmem-columns",
         _MMA,
         lambda i: i.overflow(i.in_tmem, i.a_columns),
-        "expected A inside its allocation, got {reason}",
+        "expected A inside its allocation, found {reason}",
         "allocate more columns or start further left",
     ),
     _Row(
@@ -332,7 +332,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "d-lane",
         _PATHS,
         lambda i: i.path is not None and i.d_lane is not None and i.d_lane not in i.lanes,
-        "data path {i.path.letter}: expected D from lane {i.lane_choices} on, got {i.d_lane}",
+        "data path {i.path.letter}: expected D from lane {i.lane_choices} on, found {i.d_lane}",
         "start D at lane 0",
     ),
     _Row("d-type", _IDESC, lambda i: i.type_reason(i.mma.d, "D"), "{reason}", "name the type of D in the descriptor"),
@@ -341,14 +341,14 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "d-columns",
         _MMA,
         lambda i: i.overflow(i.mma.d, i.d_columns),
-        "expected D inside its allocation, got {reason}",
+        "expected D inside its allocation, found {reason}",
         "allocate more columns, start further left, or make N smaller",
     ),
     _Row(
         "metadata-lane",
         _PATHS,
         lambda i: i.misplaced(i.mma.sparse_metadata),
-        "data path {i.path.letter}: expected sparsity metadata in the lanes of D, from lane {i.lane_choices} on, got "
+        "data path {i.path.letter}: expected sparsity metadata in the lanes of D, from lane {i.lane_choices} on, found "
         "{i.mma.sparse_metadata.lane} with D at {i.d_lane}",
         "put the metadata where D starts",
     ),
@@ -361,7 +361,7 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
             and meta.column is not None
             and meta.column % 2 == 1
         ),
-        "expected the sparsity metadata of kind::{i.mma.kind} to start at an even column, got "
+        "expected the sparsity metadata of kind::{i.mma.kind} to start at an even column, found "
         "{i.mma.sparse_metadata.column}",
         "choose the other column of a pair with the sparsity selector of the instruction descriptor",
     ),
@@ -369,35 +369,35 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "metadata-columns",
         _SPARSE,
         lambda i: i.overflow(i.mma.sparse_metadata, i.metadata_columns),
-        "expected the sparsity metadata inside its allocation, got {reason}",
+        "expected the sparsity metadata inside its allocation, found {reason}",
         "allocate more columns or start further left",
     ),
     _Row(
         "scale-a-lane",
         _SCALING,
         lambda i: i.off_lane_0(i.mma.scale_a),
-        "expected the scale factors of A from lane 0 on, got {i.mma.scale_a.lane}",
+        "expected the scale factors of A from lane 0 on, found {i.mma.scale_a.lane}",
         "all lanes hold them, four times the same",
     ),
     _Row(
         "scale-b-lane",
         _SCALING,
         lambda i: i.off_lane_0(i.mma.scale_b),
-        "expected the scale factors of B from lane 0 on, got {i.mma.scale_b.lane}",
+        "expected the scale factors of B from lane 0 on, found {i.mma.scale_b.lane}",
         "all lanes hold them, four times the same",
     ),
     _Row(
         "scale-a-columns",
         _SCALING,
         lambda i: i.overflow(i.mma.scale_a, i.sfa_columns),
-        "expected the scale factors of A inside their allocation, got {reason}",
+        "expected the scale factors of A inside their allocation, found {reason}",
         "allocate more columns or start further left",
     ),
     _Row(
         "scale-b-columns",
         _SCALING,
         lambda i: i.overflow(i.mma.scale_b, i.sfb_columns),
-        "expected the scale factors of B inside their allocation, got {reason}",
+        "expected the scale factors of B inside their allocation, found {reason}",
         "allocate more columns or start further left",
     ),
     _Row(
@@ -412,49 +412,49 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
         "ashift-form",
         _MMA,
         lambda i: i.mma.ashift and (i.mma.ws or i.kind.block_scaled),
-        "expected no .ashift on {i.variant}.kind::{i.mma.kind}, got it",
+        "expected no .ashift on {i.variant}.kind::{i.mma.kind}, found it",
         "only tcgen05.mma and .mma.sp without scale factors have it",
     ),
     _Row(
         "ashift-a",
         _MMA,
         lambda i: i.mma.ashift and i.a_smem is not None,
-        "expected A in tensor memory with .ashift, got a shared-memory descriptor",
+        "expected A in tensor memory with .ashift, found a shared-memory descriptor",
         "copy A to tensor memory, or leave out .ashift",
     ),
     _Row(
         "ashift-m",
         _MMA,
         lambda i: i.mma.ashift and i.m is not None and i.m not in ASHIFT_M,
-        "expected M = 128 or 256 with .ashift, got {i.m}",
+        "expected M = 128 or 256 with .ashift, found {i.m}",
         "use M = 128 or 256, or leave out .ashift",
     ),
     _Row(
         "ashift-collector",
         _MMA,
         lambda i: i.mma.ashift and i.mma.collector_usage not in (None, *ASHIFT_COLLECTOR_USAGES),
-        "expected .collector::a::lastuse or discard with .ashift, got {i.mma.collector_usage}",
+        "expected .collector::a::lastuse or discard with .ashift, found {i.mma.collector_usage}",
         "leave out the collector usage",
     ),
     _Row(
         "collector-usage",
         _MMA,
         lambda i: i.mma.collector_usage is not None and i.mma.collector_usage not in COLLECTOR_USAGES,
-        "expected a collector usage fill, use, lastuse or discard, got {i.mma.collector_usage}",
+        "expected a collector usage fill, use, lastuse or discard, found {i.mma.collector_usage}",
         "leave it out for discard",
     ),
     _Row(
         "collector-buffer",
         _MMA,
         lambda i: i.mma.collector_buffer is not None and i.mma.collector_buffer not in COLLECTOR_BUFFERS[i.mma.ws],
-        "expected collector buffer a, or b0 to b3 with .ws, got {i.mma.collector_buffer} on {i.variant}",
+        "expected collector buffer a, or b0 to b3 with .ws, found {i.mma.collector_buffer} on {i.variant}",
         "name a buffer of this instruction",
     ),
     _Row(
         "disable-output-lane-form",
         _MMA,
         lambda i: i.mma.disable_output_lane is not None and (i.mma.ws or i.kind.block_scaled),
-        "expected no disable-output-lane vector on {i.variant}.kind::{i.mma.kind}, got one",
+        "expected no disable-output-lane vector on {i.variant}.kind::{i.mma.kind}, found one",
         "only tcgen05.mma and .mma.sp without scale factors have it",
     ),
     _Row(
@@ -465,21 +465,21 @@ MMA_RULES: tuple[Rule[MmaFacts], ...] = (
             and i.mma.cta_group in (1, 2)
             and i.mma.disable_output_lane != 4 * i.mma.cta_group
         ),
-        "expected 4 registers of disabled lanes with cta_group 1, 8 with 2, got {i.mma.disable_output_lane}",
+        "expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found {i.mma.disable_output_lane}",
         "pass one bit for each lane of each CTA",
     ),
     _Row(
         "scale-input-d-kind",
         _MMA,
         lambda i: i.mma.scale_input_d is not None and (i.mma.ws or i.mma.kind not in SCALE_INPUT_D_KINDS),
-        "expected no scale-input-d on {i.variant}.kind::{i.mma.kind}, got {i.mma.scale_input_d}",
+        "expected no scale-input-d on {i.variant}.kind::{i.mma.kind}, found {i.mma.scale_input_d}",
         "only kinds f16 and tf32 without .ws have it",
     ),
     _Row(
         "scale-input-d-range",
         _MMA,
         lambda i: i.mma.scale_input_d is not None and not 0 <= i.mma.scale_input_d <= MAX_SCALE_INPUT_D,
-        "expected scale-input-d 0 to 15, got {i.mma.scale_input_d}",
+        "expected scale-input-d 0 to 15, found {i.mma.scale_input_d}",
         "D is scaled by two to the minus that",
     ),
 )

@@ -24,7 +24,7 @@ def smem_packing(kind: str, dtype: str | DType) -> SmemPacking:
     row = find_kind(kind)
     operands = [name for name, _ in row.operands]
     if element.name not in operands:
-        raise LegalityError(f"kind {row.name}: expected an operand type {', '.join(operands)}, got {element.name}")
+        raise LegalityError(f"kind {row.name}: expected an operand type {', '.join(operands)}, found {element.name}")
     if row.name in _DENSE_KINDS:
         return SmemPacking(element.bits, element.bits)
     return _PADDED.get(element.bits, SmemPacking(element.bits, element.bits))

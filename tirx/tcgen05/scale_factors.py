@@ -79,7 +79,7 @@ def scale_factor_atom(sf_per_mma: int, copies: tuple[Iter, ...] = (_FOUR,)) -> T
     if sf_per_mma not in SCALE_FACTOR_IDS:
         raise LegalityError(
             f"expected {', '.join(map(str, SCALE_FACTOR_IDS))} scale factors of each row per instruction "
-            f"(scale_vec::1X, 2X, 4X), got {sf_per_mma}"
+            f"(scale_vec::1X, 2X, 4X), found {sf_per_mma}"
         )
     return TileLayout((Iter(GROUP, 1, "TLane"), Iter(sf_per_mma, 1, "TCol")), copies)
 
@@ -125,26 +125,26 @@ def _path(operand: Operand, m: int, cta_group: int) -> ScaleFactorPath:
         if (path.operand, path.m, path.cta_group) == (operand, m, cta_group):
             return path
     legal = [f"M = {p.m} with cta_group {p.cta_group}" for p in SCALE_FACTOR_PATHS if p.operand == operand]
-    raise LegalityError(f"expected {', '.join(legal)} for block scaling, got M = {m} with cta_group {cta_group}")
+    raise LegalityError(f"expected {', '.join(legal)} for block scaling, found M = {m} with cta_group {cta_group}")
 
 
 def _steps(name: str, value: int, step: int, why: str = "") -> None:
     if value < 1 or value % step:
         nearest = max(step, -(-value // step) * step)
-        raise LegalityError(f"expected {name} in steps of {step}{why}, got {value}; nearest above is {nearest}")
+        raise LegalityError(f"expected {name} in steps of {step}{why}, found {value}; nearest above is {nearest}")
 
 
 def _positive(**counts: int) -> None:
     for name, value in counts.items():
         if value < 1:
-            raise LegalityError(f"expected a positive {name}, got {value}")
+            raise LegalityError(f"expected a positive {name}, found {value}")
 
 
 def _check_reuse(sf_per_mma: int, reuse: int) -> None:
     if reuse > 1 and sf_per_mma > 1:
         raise LegalityError(
             f"expected reuse 1 with {sf_per_mma} scale factors per instruction, which belong to different blocks of K, "
-            f"got {reuse}"
+            f"found {reuse}"
         )
 
 
@@ -169,7 +169,7 @@ def _tmem_layout(
     stage = Iter(pipe, groups * blocks * PER_COLUMN, "TCol")
     columns = pipe * groups * blocks
     if columns > COLUMNS:
-        raise LegalityError(f"expected scale factors in at most {COLUMNS} columns of tensor memory, got {columns}")
+        raise LegalityError(f"expected scale factors in at most {COLUMNS} columns of tensor memory, found {columns}")
     outer = TileLayout((stage, *outer_rows, *outer_k))
     outer_shape = (pipe, groups * parts, sf_k // sf_per_mma * reuse)
     return atom.direct_sum(outer, outer_shape, (1, GROUP, sf_per_mma))

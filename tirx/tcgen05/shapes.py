@@ -103,11 +103,11 @@ def shape_row(
     if not own:
         raise LegalityError(
             f"kind::{kind.name}: expected K = {kind.instruction_k(sparse)}{' (sparse)' if sparse else ''}, "
-            f"got {kind.instruction_k(sparse, k96)}"
+            f"found {kind.instruction_k(sparse, k96)}"
         )
     variants = [f"cta_group {row.cta_group}{' .ws' if row.ws else ''}" for row in own]
     raise LegalityError(
-        f"kind::{kind.name}: expected one of {', '.join(variants)}, got cta_group {cta_group}{' .ws' if ws else ''}"
+        f"kind::{kind.name}: expected one of {', '.join(variants)}, found cta_group {cta_group}{' .ws' if ws else ''}"
     )
 
 
@@ -135,7 +135,9 @@ def check_shape(
     for letter, value, legal in (("M", m, row.m), ("N", n, row.n)):
         if value not in legal:
             nearest = min(legal, key=lambda x: (abs(x - value), x))
-            raise LegalityError(f"{variant}: expected {letter} in {_compact(legal)}, got {value}; nearest is {nearest}")
+            raise LegalityError(
+                f"{variant}: expected {letter} in {_compact(legal)}, found {value}; nearest is {nearest}"
+            )
     if target is not None:
         check_target(variant, row.targets, target)
     return m, n, find_kind(name).instruction_k(sparse, k96)
@@ -146,18 +148,18 @@ def check_target(what: str, targets: tuple[str, ...], target: str | Target) -> N
     TargetError for an unknown target name."""
     found = Target.parse(target) if isinstance(target, str) else target
     if found.name not in targets:
-        raise LegalityError(f"{what}: expected target {', '.join(targets)}, got {found}")
+        raise LegalityError(f"{what}: expected target {', '.join(targets)}, found {found}")
 
 
 def check_transposed_b(b: str | DType, n: int, cta_group: int = 1) -> None:
     """Raises LegalityError when N is no legal size of an MN-major B of this element type."""
     if cta_group not in TRANSPOSED_8BIT_N_STEP:
-        raise LegalityError(f"expected cta_group {' or '.join(map(str, TRANSPOSED_8BIT_N_STEP))}, got {cta_group}")
+        raise LegalityError(f"expected cta_group {' or '.join(map(str, TRANSPOSED_8BIT_N_STEP))}, found {cta_group}")
     step = TRANSPOSED_8BIT_N_STEP[cta_group]
     if find_dtype(b).bits == 8 and n % step:
         nearest = max(step, round(n / step) * step)
         raise LegalityError(
-            f"MN-major B of {find_dtype(b).name}, cta_group {cta_group}: expected N in steps of {step}, got {n}; "
+            f"MN-major B of {find_dtype(b).name}, cta_group {cta_group}: expected N in steps of {step}, found {n}; "
             f"nearest is {nearest}"
         )
 

@@ -75,7 +75,7 @@ def sparse_metadata_layout(
     if k < 1 or k % step or k > most:
         nearest = min(max(step, round(k / step) * step), most)
         raise LegalityError(
-            f"sparse kind {found.name}: expected K in steps of {step} elements, up to {most}, got {k}; "
+            f"sparse kind {found.name}: expected K in steps of {step} elements, up to {most}, found {k}; "
             f"nearest is {nearest}"
         )
     if metadata.shared_columns:

@@ -71,7 +71,9 @@ class LdShape:
     def check_num(self, num: int) -> None:
         """Raises LegalityError for a NUM that does not exist."""
         if num < 1 or num & (num - 1) or num > self.max_num:
-            raise LegalityError(f"tcgen05.ld.{self.name}: expected NUM a power of two up to {self.max_num}, got {num}")
+            raise LegalityError(
+                f"tcgen05.ld.{self.name}: expected NUM a power of two up to {self.max_num}, found {num}"
+            )
 
     def register_map(
         self, num: int, split: int = 0, *, element_bits: int = COLUMN_BITS, pack: bool = False
@@ -123,7 +125,7 @@ class _Unit:
     @classmethod
     def of(cls, element_bits: int, pack: bool) -> _Unit:
         if pack and element_bits != 16:
-            raise LegalityError(f".pack::16b and .unpack::16b: expected elements of 16 bits, got {element_bits}")
+            raise LegalityError(f".pack::16b and .unpack::16b: expected elements of 16 bits, found {element_bits}")
         return cls(check_element_bits(element_bits), pack)
 
     @property
@@ -221,7 +223,7 @@ def find_ld_shape(name: str) -> LdShape:
     for shape in LD_SHAPES.values():
         if shape.name == name:
             return shape
-    raise LegalityError(f"expected a tcgen05.ld shape ({', '.join(LD_SHAPES)}), got '{name}'")
+    raise LegalityError(f"expected a tcgen05.ld shape ({', '.join(LD_SHAPES)}), found '{name}'")
 
 
 def register_image(
@@ -249,7 +251,7 @@ def register_image(
     columns = _columns(tmem_layout, unit)
     step = kind.column_step(pack) * (2 if kind.halves else 1)
     if columns % step:
-        raise LegalityError(f"tcgen05.ld.{kind.name}: expected columns in steps of {step}, got {columns}")
+        raise LegalityError(f"tcgen05.ld.{kind.name}: expected columns in steps of {step}, found {columns}")
     _first_column(tmem_layout, unit)
     digits = kind.digits(columns, warp_axis, unit)
     shard = [part for it in tmem_layout.shard for part in _refine(it, digits, kind.name)]
@@ -287,7 +289,7 @@ def ld_fragment(
     legal = (LANES,) if kind.lanes == THREADS else (LANES // 2, LANES)
     rows = legal[0] if rows is None else rows
     if rows not in legal:
-        raise LegalityError(f"tcgen05.ld.{kind.name}: expected {' or '.join(map(str, legal))} rows, got {rows}")
+        raise LegalityError(f"tcgen05.ld.{kind.name}: expected {' or '.join(map(str, legal))} rows, found {rows}")
     columns = num * kind.column_step(pack) * (2 if kind.halves else 1)
     unit = _Unit.of(element_bits, pack)
     elements = Iter(columns, unit.per_column, "TCol") if pack else Iter(columns * unit.per_column, 1, "TCol")
@@ -302,7 +304,7 @@ def warpgroup_local(columns: int, rows: int = LANES) -> TileLayout:
     That is tcgen05.ld.32x32b of all lanes. Raises LegalityError for more rows than threads, or no columns.
     """
     if not 1 <= rows <= LANES or columns < 1:
-        raise LegalityError(f"expected 1 to {LANES} rows and a positive number of columns, got {rows} and {columns}")
+        raise LegalityError(f"expected 1 to {LANES} rows and a positive number of columns, found {rows} and {columns}")
     return TileLayout((Iter(rows, 1, "tid_in_wg"), Iter(columns, 1)))
 
 
@@ -324,7 +326,7 @@ def plan_tmem_access(
     kind = find_ld_shape(ld_shape or pick_ld_shape(tmem_layout, element_bits))
     if max_registers < kind.registers_per_repeat:
         raise LegalityError(
-            f"tcgen05.ld.{kind.name}: expected room for {kind.registers_per_repeat} registers, got {max_registers}"
+            f"tcgen05.ld.{kind.name}: expected room for {kind.registers_per_repeat} registers, found {max_registers}"
         )
     image = register_image(tmem_layout, shape, kind.name, warp_axis, element_bits=element_bits, pack=pack)
     unit = _Unit.of(element_bits, pack)
@@ -395,7 +397,7 @@ def _first_column(tmem_layout: TileLayout, unit: _Unit) -> int:
     column, rest = divmod(tmem_layout.offsets.get("TCol", 0), unit.per_column)
     if rest:
         raise LegalityError(
-            f"expected a TCol offset of whole 32-bit columns, in steps of {unit.per_column} elements, got "
+            f"expected a TCol offset of whole 32-bit columns, in steps of {unit.per_column} elements, found "
             f"{tmem_layout.offsets['TCol']}"
         )
     return column
@@ -405,10 +407,10 @@ def _lanes(tmem_layout: TileLayout) -> np.ndarray[tuple[int, ...], np.dtype[np.i
     """Every lane in use."""
     lanes = tmem_layout.flat_table().get("TLane")
     if lanes is None:
-        raise LegalityError(f"expected a tensor-memory layout with axis TLane, got {tmem_layout}")
+        raise LegalityError(f"expected a tensor-memory layout with axis TLane, found {tmem_layout}")
     lanes = np.unique([lanes + replica.get("TLane", 0) for replica in tmem_layout.replicas()])
     if lanes.min() < 0 or lanes.max() >= LANES:
-        raise LegalityError(f"expected lanes 0 to {LANES - 1}, got {lanes.min()} to {lanes.max()}")
+        raise LegalityError(f"expected lanes 0 to {LANES - 1}, found {lanes.min()} to {lanes.max()}")
     return lanes
 
 
@@ -446,7 +448,7 @@ def _refine(it: Iter, digits: dict[str, tuple[_Digit, ...]], name: LdShapeName) 
     if left > 1:
         raise LegalityError(
             f"tcgen05.ld.{name}: expected lanes and columns that split at "
-            f"{', '.join(str(d.source.stride) for d in digits[it.axis])}@{it.axis}, got {it}"
+            f"{', '.join(str(d.source.stride) for d in digits[it.axis])}@{it.axis}, found {it}"
         )
     return parts[::-1]
 

@@ -53,10 +53,10 @@ class _Run(NamedTuple):
 def sub_mask_width(m: int, n: int) -> int:
     """Columns that one sub-mask covers. Raises LegalityError for an M or N that tcgen05.mma.ws cannot mask."""
     if m not in SUB_MASKS:
-        raise LegalityError(f"zero-column mask: expected M = {', '.join(map(str, SUB_MASKS))}, got {m}")
+        raise LegalityError(f"zero-column mask: expected M = {', '.join(map(str, SUB_MASKS))}, found {m}")
     if not 0 < n <= MAX_SPAN or n % SUB_MASKS[m]:
         raise LegalityError(
-            f"zero-column mask: expected N from 1 to {MAX_SPAN}, a multiple of {SUB_MASKS[m]} for M = {m}, got {n}"
+            f"zero-column mask: expected N from 1 to {MAX_SPAN}, a multiple of {SUB_MASKS[m]} for M = {m}, found {n}"
         )
     return n // SUB_MASKS[m]
 
@@ -84,13 +84,13 @@ class ZeroColumnMask:
     def __post_init__(self) -> None:
         for name, values in (("start_count", self.start_count), ("first_span", self.first_span)):
             if len(values) != 4:
-                raise LegalityError(f"{name}: expected 4 values, one per sub-mask, got {len(values)}")
+                raise LegalityError(f"{name}: expected 4 values, one per sub-mask, found {len(values)}")
         limits = [(f"start_count[{i}]", value, 255) for i, value in enumerate(self.start_count)]
         limits += [(f"first_span[{i}]", value, 1) for i, value in enumerate(self.first_span)]
         limits += [("skip_span", self.skip_span, 255), ("use_span", self.use_span, 255), ("shift", self.shift, 32)]
         for name, value, limit in limits:
             if not 0 <= value <= limit:
-                raise LegalityError(f"{name}: expected 0 to {limit}, got {value}")
+                raise LegalityError(f"{name}: expected 0 to {limit}, found {value}")
 
     def encode(self) -> int:
         """The descriptor as a 64-bit integer."""
@@ -103,15 +103,15 @@ class ZeroColumnMask:
     def decode(value: int) -> ZeroColumnMask:
         """The descriptor that a 64-bit integer means. Raises LegalityError when a reserved bit is set."""
         if not 0 <= value < 1 << 64:
-            raise LegalityError(f"expected a 64-bit zero-column mask descriptor, got {value:#x}")
+            raise LegalityError(f"expected a 64-bit zero-column mask descriptor, found {value:#x}")
         for first, width in _RESERVED:
             if found := value >> first & ((1 << width) - 1):
-                raise LegalityError(f"reserved bits {first}-{first + width - 1}: expected 0, got {found:#b}")
+                raise LegalityError(f"reserved bits {first}-{first + width - 1}: expected 0, found {found:#b}")
         first, width = _SHIFT
         if (shift := value >> first & ((1 << width) - 1)) > max(MAX_COLUMN_SHIFT.values()):
             raise LegalityError(
                 f"bits {first}-{first + width - 1}, column shift: expected 0 to {max(MAX_COLUMN_SHIFT.values())}, "
-                f"got {shift}"
+                f"found {shift}"
             )
         count = [value >> 8 * i & 0xFF for i in range(4)]
         first_span = [value >> 32 + i & 1 for i in range(4)]
@@ -131,7 +131,7 @@ class ZeroColumnMask:
         """
         sub_mask_width(m, n)
         if self.shift > MAX_COLUMN_SHIFT[m]:
-            raise LegalityError(f"shift: expected at most {MAX_COLUMN_SHIFT[m]} for M = {m}, got {self.shift}")
+            raise LegalityError(f"shift: expected at most {MAX_COLUMN_SHIFT[m]} for M = {m}, found {self.shift}")
         self.verify_start_counts(m)
 
     def verify_start_counts(self, m: int) -> None:
@@ -143,7 +143,7 @@ class ZeroColumnMask:
             if self.start_count[i] > span:
                 raise LegalityError(
                     f"start_count[{i}]: expected at most {span}, to stay inside the first run of {span + 1} "
-                    f"{'zeroed' if self.first_span[i] else 'used'} columns, got {self.start_count[i]}"
+                    f"{'zeroed' if self.first_span[i] else 'used'} columns, found {self.start_count[i]}"
                 )
 
     def expand(self, m: int, n: int) -> NDArray[np.bool_]:
@@ -202,18 +202,18 @@ def _columns(zero: Sequence[bool] | NDArray[np.bool_] | AbstractSet[int], n: int
     """N booleans from what `from_columns` accepts; raises LegalityError for anything else."""
     if isinstance(zero, AbstractSet):
         if outside := sorted(column for column in zero if not 0 <= column < n):
-            raise LegalityError(f"expected columns 0 to {n - 1}, got {outside[0]}", column=outside[0])
+            raise LegalityError(f"expected columns 0 to {n - 1}, found {outside[0]}", column=outside[0])
         wanted = np.zeros(n, dtype=np.bool_)
         wanted[list(zero)] = True
         return wanted
     values = np.asarray(zero)
     if values.shape != (n,):
-        raise LegalityError(f"expected {n} columns, got an array of shape {values.shape}")
+        raise LegalityError(f"expected {n} columns, found an array of shape {values.shape}")
     wanted = values.astype(np.bool_)
     if (values != wanted).any():
         column = int(np.flatnonzero(values != wanted)[0])
         raise LegalityError(
-            f"column {column}: expected True or False, got {values[column]}; column numbers are passed as a set",
+            f"column {column}: expected True or False, found {values[column]}; column numbers are passed as a set",
             column=column,
         )
     return wanted

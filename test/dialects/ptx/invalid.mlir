@@ -175,7 +175,7 @@ ptx.entry @arrivals() target("sm_90") {
 
 ptx.entry @columns() target("sm_100a") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 48; round up with allocation_columns [alloc-columns]}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 48; round up with allocation_columns [alloc-columns]}}
   ptx.tcgen05.alloc %0 columns 48 cta_group 1
   ptx.ret
 }
@@ -192,7 +192,7 @@ ptx.entry @group() target("sm_100a") {
 
 ptx.entry @ld_count() target("sm_100a") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected 4 registers for .16x128b.x2, got 2; pass as many as the shape moves [ld-registers]}}
+  // expected-error@+1 {{expected 4 registers for .16x128b.x2, found 2; pass as many as the shape moves [ld-registers]}}
   %1, %2 = ptx.tcgen05.ld "16x128b" num 2 %0 -> i32, i32
   ptx.ret
 }
@@ -201,7 +201,7 @@ ptx.entry @ld_count() target("sm_100a") {
 
 ptx.entry @ld_num() target("sm_100a") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected the repeats of .16x256b to be a power of two up to 32, got 3; split the access [ld-num]}}
+  // expected-error@+1 {{expected the repeats of .16x256b to be a power of two up to 32, found 3; split the access [ld-num]}}
   %1 = ptx.tcgen05.ld "16x256b" num 3 %0 -> i32
   ptx.ret
 }
@@ -210,7 +210,7 @@ ptx.entry @ld_num() target("sm_100a") {
 
 ptx.entry @split_offset() target("sm_100a") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected immHalfSplitoff with .16x32bx2 and only there, got none with .16x32bx2; say where the upper threads read, for .16x32bx2 [ld-split]}}
+  // expected-error@+1 {{expected immHalfSplitoff with .16x32bx2 and only there, found none with .16x32bx2; say where the upper threads read, for .16x32bx2 [ld-split]}}
   ptx.tcgen05.st "16x32bx2" num 1 %0, %0 : i32
   ptx.ret
 }
@@ -221,7 +221,7 @@ ptx.entry @lanes(d : u32, a : u64, p : u32) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, got 4; pass one bit for each lane of each CTA [disable-output-lane-size]}}
+  // expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found 4; pass one bit for each lane of each CTA [disable-output-lane-size]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 2 disable_lanes(%d, %d, %d, %d) : i64
   ptx.ret
 }
@@ -232,7 +232,7 @@ ptx.entry @scaled_i8(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::i8, got 1; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
+  // expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::i8, found 1; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
   ptx.tcgen05.mma i8 %d, %a, %a, %d, %p cta_group 1 scale_d 1 : i64
   ptx.ret
 }
@@ -243,7 +243,7 @@ ptx.entry @scale_vector(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{kind::mxf4: expected one of scale_vec::2X, block32, got block16; name a scale vector of this kind [scale-vector]}}
+  // expected-error@+1 {{kind::mxf4: expected one of scale_vec::2X, block32, found block16; name a scale vector of this kind [scale-vector]}}
   ptx.tcgen05.mma.block_scale mxf4 "block16" %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }

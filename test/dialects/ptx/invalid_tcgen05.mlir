@@ -20,7 +20,7 @@ ptx.entry @no_columns(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @dealloc_columns(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 1024; round up with allocation_columns [alloc-columns]}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 1024; round up with allocation_columns [alloc-columns]}}
   ptx.tcgen05.dealloc %d columns 1024 cta_group 1
   ptx.ret
 }
@@ -48,7 +48,7 @@ ptx.entry @shift_group(d : u32, a : u64) target("sm_100a") {
 ptx.entry @cp_shape(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected a shape out of 128x256b, 128x128b, 4x256b, 64x128b, 32x128b, got 64x256b; use one of them [cp-shape]}}
+  // expected-error@+1 {{expected a shape out of 128x256b, 128x128b, 4x256b, 64x128b, 32x128b, found 64x256b; use one of them [cp-shape]}}
   ptx.tcgen05.cp "64x256b" %d, %a cta_group 1
   ptx.ret
 }
@@ -58,7 +58,7 @@ ptx.entry @cp_shape(d : u32, a : u64) target("sm_100a") {
 ptx.entry @cp_without_multicast(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, got none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // expected-error@+1 {{expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, found none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   ptx.tcgen05.cp "64x128b" %d, %a cta_group 1
   ptx.ret
 }
@@ -68,7 +68,7 @@ ptx.entry @cp_without_multicast(d : u32, a : u64) target("sm_100a") {
 ptx.entry @cp_other_multicast(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected multicast warpx4 with .32x128b, got warpx2::02_13; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // expected-error@+1 {{expected multicast warpx4 with .32x128b, found warpx2::02_13; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   ptx.tcgen05.cp "32x128b" %d, %a multicast "warpx2::02_13" cta_group 1
   ptx.ret
 }
@@ -78,7 +78,7 @@ ptx.entry @cp_other_multicast(d : u32, a : u64) target("sm_100a") {
 ptx.entry @cp_no_multicast(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected multicast none with .128x256b, got warpx4; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // expected-error@+1 {{expected multicast none with .128x256b, found warpx4; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   ptx.tcgen05.cp "128x256b" %d, %a multicast "warpx4" cta_group 1
   ptx.ret
 }
@@ -88,7 +88,7 @@ ptx.entry @cp_no_multicast(d : u32, a : u64) target("sm_100a") {
 ptx.entry @cp_format(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected a source format out of b6x16_p32, b4x16_p64, got b8x16; leave it out where nothing is widened [cp-source]}}
+  // expected-error@+1 {{expected a source format out of b6x16_p32, b4x16_p64, found b8x16; leave it out where nothing is widened [cp-source]}}
   ptx.tcgen05.cp "4x256b" %d, %a decompress "b8x16" cta_group 1
   ptx.ret
 }
@@ -97,7 +97,7 @@ ptx.entry @cp_format(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @ld_shape(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected a shape out of 32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2, got 64x32b; use one of them [ld-shape]}}
+  // expected-error@+1 {{expected a shape out of 32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2, found 64x32b; use one of them [ld-shape]}}
   %0 = ptx.tcgen05.ld "64x32b" num 1 %d -> i32
   ptx.ret
 }
@@ -115,7 +115,7 @@ ptx.entry @ld_type(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @split_of_another_shape(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected immHalfSplitoff with .16x32bx2 and only there, got 16 with .32x32b; say where the upper threads read, for .16x32bx2 [ld-split]}}
+  // expected-error@+1 {{expected immHalfSplitoff with .16x32bx2 and only there, found 16 with .32x32b; say where the upper threads read, for .16x32bx2 [ld-split]}}
   %0 = ptx.tcgen05.ld "32x32b" num 1 %d half_split_offset 16 -> i32
   ptx.ret
 }
@@ -124,7 +124,7 @@ ptx.entry @split_of_another_shape(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @split_range(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected immHalfSplitoff from 0 to 511 columns, got 512; both halves are columns of tensor memory [ld-split-range]}}
+  // expected-error@+1 {{expected immHalfSplitoff from 0 to 511 columns, found 512; both halves are columns of tensor memory [ld-split-range]}}
   %0 = ptx.tcgen05.ld "16x32bx2" num 1 %d half_split_offset 512 -> i32
   ptx.ret
 }
@@ -133,7 +133,7 @@ ptx.entry @split_range(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @st_count(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected 8 registers for .16x256b.x2, got 1; pass as many as the shape moves [ld-registers]}}
+  // expected-error@+1 {{expected 8 registers for .16x256b.x2, found 1; pass as many as the shape moves [ld-registers]}}
   ptx.tcgen05.st "16x256b" num 2 %d, %d : i32
   ptx.ret
 }
@@ -142,7 +142,7 @@ ptx.entry @st_count(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @red_shape(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, got max of .16x64b.x2; load first and reduce in registers [ld-reduce]}}
+  // expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, found max of .16x64b.x2; load first and reduce in registers [ld-reduce]}}
   %0, %1, %2 = ptx.tcgen05.ld.red max "u32" "16x64b" num 2 %d -> i32, i32, i32
   ptx.ret
 }
@@ -151,7 +151,7 @@ ptx.entry @red_shape(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @red_type(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected a reduction of f32, u32 or s32, got f16; load first and reduce in registers [ld-reduce-type]}}
+  // expected-error@+1 {{expected a reduction of f32, u32 or s32, found f16; load first and reduce in registers [ld-reduce-type]}}
   %0, %1, %2 = ptx.tcgen05.ld.red max "f16" "32x32b" num 2 %d -> i32, i32, i32
   ptx.ret
 }
@@ -160,7 +160,7 @@ ptx.entry @red_type(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @red_num(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, got max of .32x32b.x1; load first and reduce in registers [ld-reduce]}}
+  // expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, found max of .32x32b.x1; load first and reduce in registers [ld-reduce]}}
   %0, %1 = ptx.tcgen05.ld.red max "u32" "32x32b" num 1 %d -> i32, i32
   ptx.ret
 }
@@ -169,7 +169,7 @@ ptx.entry @red_num(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @red_abs(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, got one with max of s32; leave it out [ld-reduce-modifier]}}
+  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, found one with max of s32; leave it out [ld-reduce-modifier]}}
   %0, %1, %2 = ptx.tcgen05.ld.red max "s32" "32x32b" num 2 %d abs -> i32, i32, i32
   ptx.ret
 }
@@ -178,7 +178,7 @@ ptx.entry @red_abs(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @red_nan(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, got one with max of u32; leave it out [ld-reduce-modifier]}}
+  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, found one with max of u32; leave it out [ld-reduce-modifier]}}
   %0, %1, %2 = ptx.tcgen05.ld.red max "u32" "32x32b" num 2 %d nan -> i32, i32, i32
   ptx.ret
 }
@@ -231,7 +231,7 @@ ptx.entry @mma_lanes(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, got 8; pass one bit for each lane of each CTA [disable-output-lane-size]}}
+  // expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found 8; pass one bit for each lane of each CTA [disable-output-lane-size]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 disable_lanes(%d, %d, %d, %d, %d, %d, %d, %d) : i64
   ptx.ret
 }
@@ -242,7 +242,7 @@ ptx.entry @scale_d_kind(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::f8f6f4, got 1; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
+  // expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::f8f6f4, found 1; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
   ptx.tcgen05.mma f8f6f4 %d, %a, %a, %d, %p cta_group 1 scale_d 1 : i64
   ptx.ret
 }
@@ -253,7 +253,7 @@ ptx.entry @scale_d_range(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected scale-input-d 0 to 15, got 16; D is scaled by two to the minus that [scale-input-d-range]}}
+  // expected-error@+1 {{expected scale-input-d 0 to 15, found 16; D is scaled by two to the minus that [scale-input-d-range]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 scale_d 16 : i64
   ptx.ret
 }
@@ -264,7 +264,7 @@ ptx.entry @ashift_of_shared_memory(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected A in tensor memory with .ashift, got a shared-memory descriptor; copy A to tensor memory, or leave out .ashift [ashift-a]}}
+  // expected-error@+1 {{expected A in tensor memory with .ashift, found a shared-memory descriptor; copy A to tensor memory, or leave out .ashift [ashift-a]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 ashift : i64
   ptx.ret
 }
@@ -275,7 +275,7 @@ ptx.entry @ashift_and_collector(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected .collector::a::lastuse or discard with .ashift, got fill; leave out the collector usage [ashift-collector]}}
+  // expected-error@+1 {{expected .collector::a::lastuse or discard with .ashift, found fill; leave out the collector usage [ashift-collector]}}
   ptx.tcgen05.mma f16 %d, %d, %a, %d, %p cta_group 1 ashift collector_a fill : i32
   ptx.ret
 }
@@ -297,7 +297,7 @@ ptx.entry @no_scale_vector(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, got none; name a scale vector of this kind [scale-vector]}}
+  // expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, found none; name a scale vector of this kind [scale-vector]}}
   ptx.tcgen05.mma.block_scale mxf4nvf4 %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -330,7 +330,7 @@ ptx.entry @ws_buffer(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected collector buffer a, or b0 to b3 with .ws, got b4 on tcgen05.mma.ws.cta_group::1; name a buffer of this instruction [collector-buffer]}}
+  // expected-error@+1 {{expected collector buffer a, or b0 to b3 with .ws, found b4 on tcgen05.mma.ws.cta_group::1; name a buffer of this instruction [collector-buffer]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b4" collector fill : i64
   ptx.ret
 }
@@ -355,7 +355,7 @@ ptx.entry @descriptor_of_another_kind(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
-  // expected-error@+1 {{instruction descriptor: kind::tf32: A type (bits 7-9): expected a code of 2 (tf32), got 0; encode it with InstructionDescriptor [descriptor-bits]}}
+  // expected-error@+1 {{instruction descriptor: kind::tf32: A type (bits 7-9): expected a code of 2 (tf32), found 0; encode it with InstructionDescriptor [descriptor-bits]}}
   ptx.tcgen05.mma tf32 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -367,7 +367,7 @@ ptx.entry @pair_of_one(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 270532624 : i32
-  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 256; nearest is 128; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -379,7 +379,7 @@ ptx.entry @dense_descriptor(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
-  // expected-error@+1 {{expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1, got false; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
+  // expected-error@+1 {{expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1, found false; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 sparse_metadata %d : i64
   ptx.ret
 }
@@ -391,7 +391,7 @@ ptx.entry @swizzle_that_does_not_exist(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %b = ptx.constant 7000000000000000000 : i64
   %p = ptx.constant true
-  // expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, got 0b011; encode it with SmemDescriptor [b-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, found 0b011; encode it with SmemDescriptor [b-descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -404,7 +404,7 @@ ptx.entry @mask_beyond_max_shift(d : u32, a : u64) target("sm_100a") {
   %i = ptx.constant 136314896 : i32
   %mask = ptx.constant 1152921504606846976 : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, got 16; write smallest_max_shift(16) into the instruction descriptor [mask-max-shift]}}
+  // expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, found 16; write smallest_max_shift(16) into the instruction descriptor [mask-max-shift]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %mask : i64
   ptx.ret
 }

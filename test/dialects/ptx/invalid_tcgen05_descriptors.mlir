@@ -15,7 +15,7 @@ ptx.entry @constant_bits(d : u32, b : u64) target("sm_100a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant 4611686293305360384 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, got 0b000; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [a-descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -35,7 +35,7 @@ ptx.entry @reserved_bits(d : u32, b : u64) target("sm_100a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant 4620763861304279040 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: bits 53-60: expected 0, got 0x1; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of A: bits 53-60: expected 0, found 0x1; encode it with SmemDescriptor [a-descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -55,7 +55,7 @@ ptx.entry @swizzle_code(d : u32, b : u64) target("sm_100a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant 6917599671263232000 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: bits 61-63: expected a swizzle mode [0, 1, 2, 4, 6], got 3; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of A: bits 61-63: expected a swizzle mode [0, 1, 2, 4, 6], found 3; encode it with SmemDescriptor [a-descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -75,7 +75,7 @@ ptx.entry @swizzle_of_another_type(d : u32, b : u64) target("sm_100a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant 2305913515413602304 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: K-major f16: expected swizzle none, 32B, 64B, 128B, got 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: K-major f16: expected swizzle none, 32B, 64B, 128B, found 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -95,7 +95,7 @@ ptx.entry @base_offset(d : u32, b : u64) target("sm_100a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant 4613445511909801984 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: matrix base offset: expected 0, got 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: matrix base offset: expected 0, found 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -119,7 +119,7 @@ ptx.entry @past_the_row(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 7 : i64
   %a = ptx.add %base, %step : i64
-  // expected-error@+1 {{descriptor of A: start address: expected 32 bytes of K within one 128-byte row of swizzle 128B, got byte 112 of a row; nearest is byte 96; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: start address: expected 32 bytes of K within one 128-byte row of swizzle 128B, found byte 112 of a row; nearest is byte 96; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -141,7 +141,7 @@ ptx.entry @another_row(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 8 : i64
   %a = ptx.add %base, %step : i64
-  // expected-error@+1 {{descriptor of A: start address: expected the first 128 bytes of a 1024-byte pattern of swizzle 128B, got 128; nearest is 0; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: start address: expected the first 128 bytes of a 1024-byte pattern of swizzle 128B, found 128; nearest is 0; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -163,7 +163,7 @@ ptx.entry @inside_an_mn_major_atom(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 2 : i64
   %a = ptx.add %base, %step : i64
-  // expected-error@+1 {{descriptor of A: start address: expected the start (MN-major) of a 1024-byte pattern of swizzle 128B, got 32; nearest is 0; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: start address: expected the start (MN-major) of a 1024-byte pattern of swizzle 128B, found 32; nearest is 0; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -185,7 +185,7 @@ ptx.entry @narrow_swizzle(d : u32, b : u64) target("sm_100a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant -4611615580963667968 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of B: swizzle 32B: expected at most 32 bytes of K, got 64; a wider swizzle reads more; give B a canonical layout of its type and major-ness [b-descriptor]}}
+  // expected-error@+1 {{descriptor of B: swizzle 32B: expected at most 32 bytes of K, found 64; a wider swizzle reads more; give B a canonical layout of its type and major-ness [b-descriptor]}}
   ptx.tcgen05.mma f16 %d, %b, %base, %i, %p cta_group 1 sparse_metadata %d : i64
   ptx.ret
 }
@@ -207,7 +207,7 @@ ptx.entry @half_an_atom(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 1 : i64
   %a = ptx.add %base, %step : i64
-  // expected-error@+1 {{descriptor of A: start address: expected a multiple of the 32-byte atom of swizzle 128B_base32B, got 16; nearest is 0; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of A: start address: expected a multiple of the 32-byte atom of swizzle 128B_base32B, found 16; nearest is 0; encode it with SmemDescriptor [a-descriptor-bits]}}
   ptx.tcgen05.mma tf32 %d, %a, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -229,7 +229,7 @@ ptx.entry @absolute_lbo_of_another_swizzle(d : u32, b : u64) target("sm_103a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant -9218797793596932096 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: absolute LBO: expected swizzle 128B (16-byte atoms), got 64B; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected swizzle 128B (16-byte atoms), found 64B; encode it with SmemDescriptor [a-descriptor-bits]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %base, %b, %i, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -249,7 +249,7 @@ ptx.entry @absolute_lbo_and_base_offset(d : u32, b : u64) target("sm_103a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant 4616823211638652928 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: absolute LBO: expected matrix base offset 0, got 1; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected matrix base offset 0, found 1; encode it with SmemDescriptor [a-descriptor-bits]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %base, %b, %i, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -269,7 +269,7 @@ ptx.entry @absolute_lbo_of_k64(d : u32, b : u64) target("sm_103a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant 4616260261685231616 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: absolute LBO: expected 48 bytes of K (K = 96 of 4-bit elements), got 32; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected 48 bytes of K (K = 96 of 4-bit elements), found 32; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %base, %b, %i, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -289,7 +289,7 @@ ptx.entry @absolute_lbo_of_mn_major(d : u32, b : u64) target("sm_103a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant 4616260261685231616 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: absolute LBO: expected a K-major operand, got MN-major; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected a K-major operand, found MN-major; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -309,7 +309,7 @@ ptx.entry @absolute_lbo_off_its_pattern(d : u32, b : u64) target("sm_103a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant 4616260261685297152 : i64
   %base = ptx.or %wide, %fields : i64
-  // expected-error@+1 {{descriptor of A: absolute LBO: expected the second data chunk aligned to 1024 bytes, got 2064; nearest is 2048; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected the second data chunk aligned to 1024 bytes, found 2064; nearest is 2048; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %base, %b, %i, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -331,7 +331,7 @@ ptx.entry @copied_rows(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 7 : i64
   %a = ptx.add %base, %step : i64
-  // expected-error@+1 {{descriptor: start address: expected 32 bytes of K within one 128-byte row of swizzle 128B, got byte 112 of a row; nearest is byte 96; start at the first byte of a row of a K-major layout [cp-descriptor]}}
+  // expected-error@+1 {{descriptor: start address: expected 32 bytes of K within one 128-byte row of swizzle 128B, found byte 112 of a row; nearest is byte 96; start at the first byte of a row of a K-major layout [cp-descriptor]}}
   ptx.tcgen05.cp "128x256b" %d, %a cta_group 1
   ptx.ret
 }
@@ -355,7 +355,7 @@ ptx.entry @unmasked_address(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 70368744177664 : i64
   %a = ptx.add %base, %step : i64
-  // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, got 0b010; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, found 0b010; encode it with SmemDescriptor [a-descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -378,7 +378,7 @@ ptx.entry @either_is_wrong(d : u32, b : u64) target("sm_100a") {
   %two = ptx.constant 2 : i64
   %second = ptx.add %base, %two : i64
   %either = ptx.selp %p, %base, %second : i64
-  // expected-error@+1 {{descriptor of A: bits 53-60: expected 0, got 0x1; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of A: bits 53-60: expected 0, found 0x1; encode it with SmemDescriptor [a-descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %either, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -395,7 +395,7 @@ ptx.entry @halves(d : u32, b : u64, s : u32) target("sm_100a") {
   %i = ptx.constant 136314896 : i32
   %high = ptx.constant 1073742080 : i32
   %a = ptx.pack %low, %high : i32 -> i64
-  // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, got 0b000; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [a-descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -409,7 +409,7 @@ ptx.entry @any_operand(d : u32, b : u64) target("sm_100a") {
   %b = ptx.ld.param @b : i64
   %p = ptx.constant true
   %a = ptx.constant 4613445511909801984 : i64
-  // expected-error@+1 {{descriptor of A: matrix base offset: expected 0, got 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: matrix base offset: expected 0, found 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -421,7 +421,7 @@ ptx.entry @swizzle_of_no_operand(d : u32, b : u64) target("sm_100a") {
   %b = ptx.ld.param @b : i64
   %p = ptx.constant true
   %a = ptx.constant 2305913515413602304 : i64
-  // expected-error@+1 {{descriptor of A: K-major bf16: expected swizzle none, 32B, 64B, 128B, got 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: K-major bf16: expected swizzle none, 32B, 64B, 128B, found 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %d, %p cta_group 1 : i64
   ptx.ret
 }

@@ -7,7 +7,7 @@ ptx.entry @idesc(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant -1 : i32
-  // expected-error@+1 {{instruction descriptor: kind::f16: expected 0 in the reserved bit 6, got 0b1; encode it with InstructionDescriptor [descriptor-bits]}}
+  // expected-error@+1 {{instruction descriptor: kind::f16: expected 0 in the reserved bit 6, found 0b1; encode it with InstructionDescriptor [descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -21,7 +21,7 @@ ptx.entry @m(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 270532624 : i32
-  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 256; nearest is 128; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -33,7 +33,7 @@ ptx.entry @smem(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %b = ptx.constant 42 : i64
   %p = ptx.constant true
-  // expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, got 0b000; encode it with SmemDescriptor [b-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [b-descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -61,7 +61,7 @@ ptx.entry @mask(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 34603024 : i32
   %z = ptx.constant 144962374686867712 : i64
-  // expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, got 2; write smallest_max_shift(2) into the instruction descriptor [mask-max-shift]}}
+  // expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, found 2; write smallest_max_shift(2) into the instruction descriptor [mask-max-shift]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
   ptx.ret
 }
@@ -75,7 +75,7 @@ ptx.entry @columns(a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
-  // expected-error@+1 {{expected D inside its allocation, got 128 columns from column 448 on, of 512 of tensor memory; allocate more columns, start further left, or make N smaller [d-columns]}}
+  // expected-error@+1 {{expected D inside its allocation, found 128 columns from column 448 on, of 512 of tensor memory; allocate more columns, start further left, or make N smaller [d-columns]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -84,7 +84,7 @@ ptx.entry @columns(a : u64) target("sm_100a") {
 
 ptx.entry @lane() target("sm_100a") {
   %t = ptx.constant 1048576 : i32
-  // expected-error@+1 {{expected an address at lane 0 or 32 or 64 or 96 for .32x32b of any warp, got 16; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
+  // expected-error@+1 {{expected an address at lane 0 or 32 or 64 or 96 for .32x32b of any warp, found 16; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
   %0 = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
@@ -103,7 +103,7 @@ ptx.entry @last_columns() target("sm_100a") {
 ptx.entry @cp(d : u32) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.constant 0 : i64
-  // expected-error@+1 {{descriptor: bits 46-48: expected 0b001, got 0b000; encode it with SmemDescriptor [cp-descriptor-bits]}}
+  // expected-error@+1 {{descriptor: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [cp-descriptor-bits]}}
   ptx.tcgen05.cp "128x256b" %d, %a cta_group 1
   ptx.ret
 }
@@ -112,7 +112,7 @@ ptx.entry @cp(d : u32) target("sm_100a") {
 
 ptx.entry @shift() target("sm_100a") {
   %t = ptx.constant 1114112 : i32
-  // expected-error@+1 {{expected an address at lane 0, 32, 64 or 96, got lane 17; rows move inside groups of 32 lanes [shift-lane]}}
+  // expected-error@+1 {{expected an address at lane 0, 32, 64 or 96, found lane 17; rows move inside groups of 32 lanes [shift-lane]}}
   ptx.tcgen05.shift %t cta_group 1
   ptx.ret
 }
@@ -122,7 +122,7 @@ ptx.entry @shift() target("sm_100a") {
 ptx.entry @columns_in(d : u32) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %n = ptx.constant 96 : i32
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 96; round up with allocation_columns [alloc-columns]}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 96; round up with allocation_columns [alloc-columns]}}
   ptx.tcgen05.dealloc %d columns_in %n cta_group 1
   ptx.ret
 }

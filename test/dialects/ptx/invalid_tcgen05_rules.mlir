@@ -9,7 +9,7 @@ ptx.entry @accumulator_type(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136316032 : i32
-  // expected-error@+1 {{kind::f16: D = f16 is expected with A and B of f16, got bf16 and bf16; nearest is D = f32; use a legal value [descriptor-fields]}}
+  // expected-error@+1 {{kind::f16: D = f16 is expected with A and B of f16, found bf16 and bf16; nearest is D = f32; use a legal value [descriptor-fields]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -33,7 +33,7 @@ ptx.entry @selector_of_dense(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136314898 : i32
-  // expected-error@+1 {{kind::f16: expected sparsity_selector 0, got 2; use a legal value [descriptor-fields]}}
+  // expected-error@+1 {{kind::f16: expected sparsity_selector 0, found 2; use a legal value [descriptor-fields]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -45,7 +45,7 @@ ptx.entry @selector_of_bytes(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136316069 : i32
-  // expected-error@+1 {{instruction descriptor: kind::i8: sparsity_selector (bits 0-1): expected a code of 0 (0), got 1; encode it with InstructionDescriptor [descriptor-bits]}}
+  // expected-error@+1 {{instruction descriptor: kind::i8: sparsity_selector (bits 0-1): expected a code of 0 (0), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
   ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 1 sparse_metadata %d : i64
   ptx.ret
 }
@@ -57,7 +57,7 @@ ptx.entry @max_shift_without_ws(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant -2011168752 : i32
-  // expected-error@+1 {{kind::f16: expected max_shift 0, got 16; use a legal value [descriptor-fields]}}
+  // expected-error@+1 {{kind::f16: expected max_shift 0, found 16; use a legal value [descriptor-fields]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -69,7 +69,7 @@ ptx.entry @sparse_k96(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant -2002779004 : i32
-  // expected-error@+1 {{kind::mxf4: expected k96 False, got True; use a legal value [descriptor-fields]}}
+  // expected-error@+1 {{kind::mxf4: expected k96 False, found True; use a legal value [descriptor-fields]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %d, %p cta_group 1 sparse_metadata %d : i64
   ptx.ret
 }
@@ -81,7 +81,7 @@ ptx.entry @negated_integers(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136324256 : i32
-  // expected-error@+1 {{instruction descriptor: kind::i8: negate_a (bit 13): expected a code of 0 (False), got 1; encode it with InstructionDescriptor [descriptor-bits]}}
+  // expected-error@+1 {{instruction descriptor: kind::i8: negate_a (bit 13): expected a code of 0 (False), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
   ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -93,7 +93,7 @@ ptx.entry @saturated_floats(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136314904 : i32
-  // expected-error@+1 {{instruction descriptor: kind::f16: saturate (bit 3): expected a code of 0 (False), got 1; encode it with InstructionDescriptor [descriptor-bits]}}
+  // expected-error@+1 {{instruction descriptor: kind::f16: saturate (bit 3): expected a code of 0 (False), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -105,7 +105,7 @@ ptx.entry @transposed_mxf4(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 144770176 : i32
-  // expected-error@+1 {{instruction descriptor: kind::mxf4: b_major (bit 16): expected a code of 0 (K), got 1; encode it with InstructionDescriptor [descriptor-bits]}}
+  // expected-error@+1 {{instruction descriptor: kind::mxf4: b_major (bit 16): expected a code of 0 (K), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -119,7 +119,7 @@ ptx.entry @transposed_bytes(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 134676496 : i32
-  // expected-error@+1 {{MN-major B of e4m3, cta_group 1: expected N in steps of 16, got 24; nearest is 32; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{MN-major B of e4m3, cta_group 1: expected N in steps of 16, found 24; nearest is 32; use a shape of the ISA's table [shape]}}
   ptx.tcgen05.mma f8f6f4 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -131,7 +131,7 @@ ptx.entry @weight_stationary_n(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 68681744 : i32
-  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, got 96; nearest is 64; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, found 96; nearest is 64; use a shape of the ISA's table [shape]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p : i64
   ptx.ret
 }
@@ -143,7 +143,7 @@ ptx.entry @sparse_weight_stationary_n(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 71303188 : i32
-  // expected-error@+1 {{kind::f16, cta_group 1, .ws, sparse: expected N in {64, 128}, got 256; nearest is 128; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{kind::f16, cta_group 1, .ws, sparse: expected N in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p sparse_metadata %d : i64
   ptx.ret
 }
@@ -155,7 +155,7 @@ ptx.entry @pair_m(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 69206032 : i32
-  // expected-error@+1 {{kind::f16, cta_group 2: expected M in {128, 256}, got 64; nearest is 128; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{kind::f16, cta_group 2: expected M in {128, 256}, found 64; nearest is 128; use a shape of the ISA's table [shape]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 2 : i64
   ptx.ret
 }
@@ -167,7 +167,7 @@ ptx.entry @scaled_pair_m(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 144703492 : i32
-  // expected-error@+1 {{kind::mxf8f6f4, cta_group 2, sparse: expected M in {256}, got 128; nearest is 256; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{kind::mxf8f6f4, cta_group 2, sparse: expected M in {256}, found 128; nearest is 256; use a shape of the ISA's table [shape]}}
   ptx.tcgen05.mma.block_scale mxf8f6f4 %d, %a, %a, %i, %d, %d, %p cta_group 2 sparse_metadata %d : i64
   ptx.ret
 }
@@ -179,7 +179,7 @@ ptx.entry @integer_n(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 135005344 : i32
-  // expected-error@+1 {{kind::i8, cta_group 2: expected N in {32, 64, ..., 256}, got 48; nearest is 32; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{kind::i8, cta_group 2: expected N in {32, 64, ..., 256}, found 48; nearest is 32; use a shape of the ISA's table [shape]}}
   ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 2 : i64
   ptx.ret
 }
@@ -193,7 +193,7 @@ ptx.entry @factors_of_k96(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant -2002779008 : i32
-  // expected-error@+1 {{expected block16 or block32 with K = 96, got scale_vec::2X; name the size of a block: no layout of scale factors is defined for another [k96-scale-vector]}}
+  // expected-error@+1 {{expected block16 or block32 with K = 96, found scale_vec::2X; name the size of a block: no layout of scale factors is defined for another [k96-scale-vector]}}
   ptx.tcgen05.mma.block_scale mxf4 "scale_vec::2X" %d, %a, %a, %i, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -205,7 +205,7 @@ ptx.entry @four_factors_from_byte_2(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 1210057856 : i32
-  // expected-error@+1 {{expected scale-factor ids 0 with block16 (4 factors of each row), got 2 (A) and 0 (B); start at a byte from which all factors fit the 32-bit column [scale-factor-id]}}
+  // expected-error@+1 {{expected scale-factor ids 0 with block16 (4 factors of each row), found 2 (A) and 0 (B); start at a byte from which all factors fit the 32-bit column [scale-factor-id]}}
   ptx.tcgen05.mma.block_scale mxf4nvf4 "block16" %d, %a, %a, %i, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -216,7 +216,7 @@ ptx.entry @vector_of_another_kind(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{kind::mxf4: expected one of scale_vec::2X, block32, got block16; name a scale vector of this kind [scale-vector]}}
+  // expected-error@+1 {{kind::mxf4: expected one of scale_vec::2X, block32, found block16; name a scale vector of this kind [scale-vector]}}
   ptx.tcgen05.mma.block_scale mxf4 "block16" %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -228,7 +228,7 @@ ptx.entry @type_of_block32(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136316032 : i32
-  // expected-error@+1 {{expected scale factors of ue8m0 with block32, got ue4m3; use another scale vector, or ue8m0 [scale-type]}}
+  // expected-error@+1 {{expected scale factors of ue8m0 with block32, found ue4m3; use another scale vector, or ue8m0 [scale-type]}}
   ptx.tcgen05.mma.block_scale mxf4nvf4 "block32" %d, %a, %a, %i, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -240,7 +240,7 @@ ptx.entry @scales_at_lane_32(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %s = ptx.constant 2097152 : i32
-  // expected-error@+1 {{expected the scale factors of A from lane 0 on, got 32; all lanes hold them, four times the same [scale-a-lane]}}
+  // expected-error@+1 {{expected the scale factors of A from lane 0 on, found 32; all lanes hold them, four times the same [scale-a-lane]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %d, %s, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -252,7 +252,7 @@ ptx.entry @scales_at_lane_16(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %s = ptx.constant 1048576 : i32
-  // expected-error@+1 {{expected the scale factors of B from lane 0 on, got 16; all lanes hold them, four times the same [scale-b-lane]}}
+  // expected-error@+1 {{expected the scale factors of B from lane 0 on, found 16; all lanes hold them, four times the same [scale-b-lane]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %d, %d, %s, %p cta_group 1 : i64
   ptx.ret
 }
@@ -265,7 +265,7 @@ ptx.entry @last_scales_of_a(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 144704640 : i32
   %s = ptx.constant 509 : i32
-  // expected-error@+1 {{expected the scale factors of A inside their allocation, got 4 columns from column 509 on, of 512 of tensor memory; allocate more columns or start further left [scale-a-columns]}}
+  // expected-error@+1 {{expected the scale factors of A inside their allocation, found 4 columns from column 509 on, of 512 of tensor memory; allocate more columns or start further left [scale-a-columns]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %s, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -278,7 +278,7 @@ ptx.entry @last_scales_of_b(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 144704640 : i32
   %s = ptx.constant 510 : i32
-  // expected-error@+1 {{expected the scale factors of B inside their allocation, got 4 columns from column 510 on, of 512 of tensor memory; allocate more columns or start further left [scale-b-columns]}}
+  // expected-error@+1 {{expected the scale factors of B inside their allocation, found 4 columns from column 510 on, of 512 of tensor memory; allocate more columns or start further left [scale-b-columns]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %s, %p cta_group 1 : i64
   ptx.ret
 }
@@ -293,7 +293,7 @@ ptx.entry @shift_of_32_rows(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant -1039138800 : i32
   %z = ptx.constant 1224979648400588800 : i64
-  // expected-error@+1 {{expected a column shift of at most 16 for M = 32 and 32 otherwise, got 17 for M = 32; start the descriptor of B further on instead [mask-shift]}}
+  // expected-error@+1 {{expected a column shift of at most 16 for M = 32 and 32 otherwise, found 17 for M = 32; start the descriptor of B further on instead [mask-shift]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
   ptx.ret
 }
@@ -306,7 +306,7 @@ ptx.entry @start_count(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 34603024 : i32
   %z = ptx.constant 1409024150996480 : i64
-  // expected-error@+1 {{start_count[1]: expected at most 5, to stay inside the first run of 6 used columns, got 6; let the sub-mask start with the other run [mask-start-count]}}
+  // expected-error@+1 {{start_count[1]: expected at most 5, to stay inside the first run of 6 used columns, found 6; let the sub-mask start with the other run [mask-start-count]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
   ptx.ret
 }
@@ -319,7 +319,7 @@ ptx.entry @reserved_mask_bits(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 34603024 : i32
   %z = ptx.constant 68719476736 : i64
-  // expected-error@+1 {{zero-column mask: reserved bits 36-38: expected 0, got 0b1; encode it with ZeroColumnMask [mask-bits]}}
+  // expected-error@+1 {{zero-column mask: reserved bits 36-38: expected 0, found 0b1; encode it with ZeroColumnMask [mask-bits]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
   ptx.ret
 }
@@ -332,7 +332,7 @@ ptx.entry @mask_shift_bits(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 34603024 : i32
   %z = ptx.constant 2882303761517117440 : i64
-  // expected-error@+1 {{zero-column mask: bits 56-61, column shift: expected 0 to 32, got 40; encode it with ZeroColumnMask [mask-bits]}}
+  // expected-error@+1 {{zero-column mask: bits 56-61, column shift: expected 0 to 32, found 40; encode it with ZeroColumnMask [mask-bits]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
   ptx.ret
 }
@@ -346,7 +346,7 @@ ptx.entry @mn_major_in_tensor_memory(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136347664 : i32
-  // expected-error@+1 {{expected K-major A in tensor memory, got MN-major; write A to tensor memory with K along the columns [a-tmem-major]}}
+  // expected-error@+1 {{expected K-major A in tensor memory, found MN-major; write A to tensor memory with K along the columns [a-tmem-major]}}
   ptx.tcgen05.mma f16 %d, %d, %a, %i, %p cta_group 1 : i32
   ptx.ret
 }
@@ -358,7 +358,7 @@ ptx.entry @accumulator_lane(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
   %t = ptx.constant 1048576 : i32
-  // expected-error@+1 {{data path D: expected D from lane 0 on, got 16; start D at lane 0 [d-lane]}}
+  // expected-error@+1 {{data path D: expected D from lane 0 on, found 16; start D at lane 0 [d-lane]}}
   ptx.tcgen05.mma f16 %t, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -370,7 +370,7 @@ ptx.entry @lane_of_a_half(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 69206032 : i32
   %t = ptx.constant 2097152 : i32
-  // expected-error@+1 {{data path F: expected D from lane 0 or 16 on, got 32; start D at lane 0 [d-lane]}}
+  // expected-error@+1 {{data path F: expected D from lane 0 or 16 on, found 32; start D at lane 0 [d-lane]}}
   ptx.tcgen05.mma f16 %t, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -383,7 +383,7 @@ ptx.entry @last_columns_of_a(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
   %t = ptx.constant 505 : i32
-  // expected-error@+1 {{expected A inside its allocation, got 8 columns from column 505 on, of 512 of tensor memory; allocate more columns or start further left [a-tmem-columns]}}
+  // expected-error@+1 {{expected A inside its allocation, found 8 columns from column 505 on, of 512 of tensor memory; allocate more columns or start further left [a-tmem-columns]}}
   ptx.tcgen05.mma f16 %d, %t, %a, %i, %p cta_group 1 : i32
   ptx.ret
 }
@@ -396,7 +396,7 @@ ptx.entry @metadata_lane(d : u32, a : u64) target("sm_100a") {
   %i = ptx.constant 69206036 : i32
   %t = ptx.constant 0 : i32
   %e = ptx.constant 1048704 : i32
-  // expected-error@+1 {{data path F: expected sparsity metadata in the lanes of D, from lane 0 or 16 on, got 16 with D at 0; put the metadata where D starts [metadata-lane]}}
+  // expected-error@+1 {{data path F: expected sparsity metadata in the lanes of D, from lane 0 or 16 on, found 16 with D at 0; put the metadata where D starts [metadata-lane]}}
   ptx.tcgen05.mma f16 %t, %a, %a, %i, %p cta_group 1 sparse_metadata %e : i64
   ptx.ret
 }
@@ -409,7 +409,7 @@ ptx.entry @odd_metadata(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136314900 : i32
   %e = ptx.constant 131 : i32
-  // expected-error@+1 {{expected the sparsity metadata of kind::f16 to start at an even column, got 131; choose the other column of a pair with the sparsity selector of the instruction descriptor [metadata-column]}}
+  // expected-error@+1 {{expected the sparsity metadata of kind::f16 to start at an even column, found 131; choose the other column of a pair with the sparsity selector of the instruction descriptor [metadata-column]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 sparse_metadata %e : i64
   ptx.ret
 }
@@ -422,7 +422,7 @@ ptx.entry @last_metadata(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136316068 : i32
   %e = ptx.constant 511 : i32
-  // expected-error@+1 {{expected the sparsity metadata inside its allocation, got 2 columns from column 511 on, of 512 of tensor memory; allocate more columns or start further left [metadata-columns]}}
+  // expected-error@+1 {{expected the sparsity metadata inside its allocation, found 2 columns from column 511 on, of 512 of tensor memory; allocate more columns or start further left [metadata-columns]}}
   ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 1 sparse_metadata %e : i64
   ptx.ret
 }
@@ -436,7 +436,7 @@ ptx.entry @shifted_half(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 69206032 : i32
-  // expected-error@+1 {{expected M = 128 or 256 with .ashift, got 64; use M = 128 or 256, or leave out .ashift [ashift-m]}}
+  // expected-error@+1 {{expected M = 128 or 256 with .ashift, found 64; use M = 128 or 256, or leave out .ashift [ashift-m]}}
   ptx.tcgen05.mma f16 %d, %d, %a, %i, %p cta_group 1 ashift : i32
   ptx.ret
 }
@@ -448,7 +448,7 @@ ptx.entry @scaled_integers(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136316064 : i32
-  // expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::i8, got 0; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
+  // expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::i8, found 0; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
   ptx.tcgen05.mma i8 %d, %a, %a, %i, %p cta_group 1 scale_d 0 : i64
   ptx.ret
 }
@@ -460,7 +460,7 @@ ptx.entry @scaled_integers(d : u32, a : u64) target("sm_100a") {
 ptx.entry @copied_to_lane_32(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %t = ptx.constant 2097152 : i32
-  // expected-error@+1 {{expected an address from lane 0 to 0 with .128x256b, got lane 32; the shape says which lanes are written [cp-lane]}}
+  // expected-error@+1 {{expected an address from lane 0 to 0 with .128x256b, found lane 32; the shape says which lanes are written [cp-lane]}}
   ptx.tcgen05.cp "128x256b" %t, %a cta_group 1
   ptx.ret
 }
@@ -487,7 +487,7 @@ ptx.entry @past_an_allocation(a : u64) target("sm_100a") {
   %d = ptx.add %base, %c64 : i32
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
-  // expected-error@+1 {{expected D inside its allocation, got 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
+  // expected-error@+1 {{expected D inside its allocation, found 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
   ptx.ret
 }
@@ -523,7 +523,7 @@ ptx.entry @accumulator_over_a(b : u64) target("sm_100a") {
   %a = ptx.add %base, %c120 : i32
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
-  // expected-error@+1 {{expected A beside D, got columns 120 to 127 and D in 0 to 127; the columns are read while D is written: move one of them [d-overlap]}}
+  // expected-error@+1 {{expected A beside D, found columns 120 to 127 and D in 0 to 127; the columns are read while D is written: move one of them [d-overlap]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i32
   ptx.ret
 }

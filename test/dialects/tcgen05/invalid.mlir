@@ -3,7 +3,7 @@
 // Allocation of tensor memory.
 
 func.func @f(%slot: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 33; round up with allocation_columns [alloc-columns]}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 33; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, 33 : i32
   func.return
 }
@@ -11,7 +11,7 @@ func.func @f(%slot: i32) {
 // -----
 
 func.func @f(%slot: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 0; round up with allocation_columns [alloc-columns]}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 0; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, 0 : i32
   func.return
 }
@@ -19,7 +19,7 @@ func.func @f(%slot: i32) {
 // -----
 
 func.func @f(%slot: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got -32; round up with allocation_columns [alloc-columns]}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found -32; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, -32 : i32
   func.return
 }
@@ -27,7 +27,7 @@ func.func @f(%slot: i32) {
 // -----
 
 func.func @f(%slot: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 1024; round up with allocation_columns [alloc-columns]}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 1024; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, 1024 : i32
   func.return
 }
@@ -59,7 +59,7 @@ func.func @f(%slot: i64) {
 // -----
 
 func.func @f(%base: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, got 16; round up with allocation_columns [alloc-columns]}}
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 16; round up with allocation_columns [alloc-columns]}}
   tcgen05.dealloc %base, 16 : i32
   func.return
 }
@@ -260,7 +260,7 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 
 // -----
 
-// expected-error@+1 {{expected a kind of tcgen05.mma (f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4), got 'f17'}}
+// expected-error@+1 {{expected a kind of tcgen05.mma (f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4), found 'f17'}}
 %i = tcgen05.instruction_descriptor <kind = "f17", a = "f16", b = "f16", d = "f32", m = 128, n = 256> : i32
 
 // -----
@@ -270,12 +270,12 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 
 // -----
 
-// expected-error@+1 {{expected an element type of the tensor cores (f16, bf16, tf32, f32, f64, e4m3, e5m2, e2m3, e3m2, e2m1, ue8m0, ue4m3, s8, u8, s32), got s64}}
+// expected-error@+1 {{expected an element type of the tensor cores (f16, bf16, tf32, f32, f64, e4m3, e5m2, e2m3, e3m2, e2m1, ue8m0, ue4m3, s8, u8, s32), found s64}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "s64", m = 128, n = 256> : i32
 
 // -----
 
-// expected-error@+1 {{b_major: expected K or MN, got 'N'}}
+// expected-error@+1 {{b_major: expected K or MN, found 'N'}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, b_major = "N"> : i32
 
 // -----
@@ -292,47 +292,47 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 
 // Instruction descriptors: what the hardware has.
 
-// expected-error@+1 {{kind::f16: expected A type f16 or bf16, got e4m3}}
+// expected-error@+1 {{kind::f16: expected A type f16 or bf16, found e4m3}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "e4m3", b = "f16", d = "f32", m = 128, n = 256> : i32
 
 // -----
 
-// expected-error@+1 {{kind::f16: expected D type f16 or f32, got s32}}
+// expected-error@+1 {{kind::f16: expected D type f16 or f32, found s32}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "s32", m = 128, n = 256> : i32
 
 // -----
 
-// expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 100; nearest is 128}}
+// expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 100; nearest is 128}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 100, n = 256> : i32
 
 // -----
 
-// expected-error@+1 {{kind::f16, cta_group 1: expected N in {8, 16, ..., 256}, got 99999999999999999999; nearest is 256}}
+// expected-error@+1 {{kind::f16, cta_group 1: expected N in {8, 16, ..., 256}, found 99999999999999999999; nearest is 256}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 99999999999999999999> : i32
 
 // -----
 
-// expected-error@+1 {{kind::f16: expected max_shift 0 or 8 or 16 or 32, got 7}}
+// expected-error@+1 {{kind::f16: expected max_shift 0 or 8 or 16 or 32, found 7}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, max_shift = 7> : i32
 
 // -----
 
-// expected-error@+1 {{kind::f16: expected saturate False, got True}}
+// expected-error@+1 {{kind::f16: expected saturate False, found True}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, saturate = true> : i32
 
 // -----
 
-// expected-error@+1 {{kind::f16: expected scale type None, got ue8m0}}
+// expected-error@+1 {{kind::f16: expected scale type None, found ue8m0}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, scale = "ue8m0"> : i32
 
 // -----
 
-// expected-error@+1 {{kind::f16: expected sf_a_id 0, got 1}}
+// expected-error@+1 {{kind::f16: expected sf_a_id 0, found 1}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, sf_a_id = 1> : i32
 
 // -----
 
-// expected-error@+1 {{kind::f16: expected sparsity_selector 0, got 1}}
+// expected-error@+1 {{kind::f16: expected sparsity_selector 0, found 1}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, sparsity_selector = 1> : i32
 
 // -----
@@ -359,17 +359,17 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 
 // -----
 
-// expected-error@+1 {{expected a 64-bit zero-column mask descriptor, got 0x10000000000000000}}
+// expected-error@+1 {{expected a 64-bit zero-column mask descriptor, found 0x10000000000000000}}
 %z = tcgen05.zero_column_mask <0x10000000000000000> : i64
 
 // -----
 
-// expected-error@+1 {{bits 36-38: expected 0, got 0b1}}
+// expected-error@+1 {{bits 36-38: expected 0, found 0b1}}
 %z = tcgen05.zero_column_mask <0x1000000000> : i64
 
 // -----
 
-// expected-error@+1 {{shift: expected 0 to 32, got 33}}
+// expected-error@+1 {{shift: expected 0 to 32, found 33}}
 %z = tcgen05.zero_column_mask <0x2100000000000000> : i64
 
 // -----

@@ -3,7 +3,7 @@
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%i: i32) {
-  // expected-error@+1 {{expected cta_group 1 or 2, got 4; use 1, or 2 for a pair of CTAs [alloc-cta-group]}}
+  // expected-error@+1 {{expected cta_group 1 or 2, found 4; use 1, or 2 for a pair of CTAs [alloc-cta-group]}}
   tcgen05.alloc %i, 32 cta_group 4 : i32
   func.return
 }
@@ -23,7 +23,7 @@ func.func @f() {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%i: i32) {
-  // expected-error@+1 {{expected cta_group 1 or 2, got 3; use 1, or 2 for a pair of CTAs [alloc-cta-group]}}
+  // expected-error@+1 {{expected cta_group 1 or 2, found 3; use 1, or 2 for a pair of CTAs [alloc-cta-group]}}
   tcgen05.dealloc %i, 32 cta_group 3 : i32
   func.return
 }
@@ -43,7 +43,7 @@ func.func @f(%i: i32) {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%acc: !acc, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected cta_group 1 or 2, got 3; use 1, or 2 for a pair of CTAs [cta-group]}}
+  // expected-error@+1 {{expected cta_group 1 or 2, found 3; use 1, or 2 for a pair of CTAs [cta-group]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p cta_group 3 : !acc
   func.return
 }
@@ -127,7 +127,7 @@ func.func @f(%acc: !acc, %a: i64, %i: i32, %p: i1) {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%acc: !acc, %a: i64) {
-  // expected-error@+1 {{expected a shape out of 128x256b, 128x128b, 4x256b, 64x128b, 32x128b, got 16x128b; use one of them [cp-shape]}}
+  // expected-error@+1 {{expected a shape out of 128x256b, 128x128b, 4x256b, 64x128b, 32x128b, found 16x128b; use one of them [cp-shape]}}
   tcgen05.cp "16x128b" %a, %acc : !acc
   func.return
 }
@@ -137,7 +137,7 @@ func.func @f(%acc: !acc, %a: i64) {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%acc: !acc, %a: i64) {
-  // expected-error@+1 {{expected multicast warpx4 with .32x128b, got none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // expected-error@+1 {{expected multicast warpx4 with .32x128b, found none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   tcgen05.cp "32x128b" %a, %acc : !acc
   func.return
 }
@@ -147,7 +147,7 @@ func.func @f(%acc: !acc, %a: i64) {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%acc: !acc, %a: i64) {
-  // expected-error@+1 {{expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, got warpx4; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // expected-error@+1 {{expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, found warpx4; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   tcgen05.cp "64x128b" %a, %acc multicast "warpx4" : !acc
   func.return
 }
@@ -157,7 +157,7 @@ func.func @f(%acc: !acc, %a: i64) {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%acc: !acc, %a: i64) {
-  // expected-error@+1 {{expected multicast none with .4x256b, got warpx4; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // expected-error@+1 {{expected multicast none with .4x256b, found warpx4; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   tcgen05.cp "4x256b" %a, %acc multicast "warpx4" : !acc
   func.return
 }
@@ -167,7 +167,7 @@ func.func @f(%acc: !acc, %a: i64) {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%acc: !acc, %a: i64) {
-  // expected-error@+1 {{expected a source format out of b6x16_p32, b4x16_p64, got b8; leave it out where nothing is widened [cp-source]}}
+  // expected-error@+1 {{expected a source format out of b6x16_p32, b4x16_p64, found b8; leave it out where nothing is widened [cp-source]}}
   tcgen05.cp "4x256b" %a, %acc decompress "b8" : !acc
   func.return
 }
@@ -177,7 +177,7 @@ func.func @f(%acc: !acc, %a: i64) {
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 func.func @f(%acc: !acc, %a: i64) {
-  // expected-error@+1 {{expected cta_group 1 or 2, got 5; use 1, or 2 for a pair of CTAs [cp-cta-group]}}
+  // expected-error@+1 {{expected cta_group 1 or 2, found 5; use 1, or 2 for a pair of CTAs [cp-cta-group]}}
   tcgen05.cp "4x256b" %a, %acc cta_group 5 : !acc
   func.return
 }
@@ -186,7 +186,7 @@ func.func @f(%acc: !acc, %a: i64) {
 
 !low = !tirx.tile<64x64xf32, tensor, #tirx.tile_layout<S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] + 16@TLane>>
 func.func @f(%t: !low) {
-  // expected-error@+1 {{expected an address at lane 0, 32, 64 or 96, got lane 16; rows move inside groups of 32 lanes [shift-lane]}}
+  // expected-error@+1 {{expected an address at lane 0, 32, 64 or 96, found lane 16; rows move inside groups of 32 lanes [shift-lane]}}
   tcgen05.shift %t : !low
   func.return
 }
@@ -219,7 +219,7 @@ func.func @f(%v: !regs, %acc: !acc) {
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 !regs = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
 func.func @f(%acc: !acc) {
-  // expected-error@+1 {{.pack::16b and .unpack::16b: expected elements of 16 bits, got 32}}
+  // expected-error@+1 {{.pack::16b and .unpack::16b: expected elements of 16 bits, found 32}}
   %v = tcgen05.ld "32x32b" %acc pack : !acc -> !regs
   func.return
 }
@@ -242,7 +242,7 @@ func.func @f(%acc: !acc) {
 !r = !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
 !m = !tirx.tile<128xf16, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
 func.func @f(%h: !h) {
-  // expected-error@+1 {{expected a reduction of f32, u32 or s32, got f16; load first and reduce in registers [ld-reduce-type]}}
+  // expected-error@+1 {{expected a reduction of f32, u32 or s32, found f16; load first and reduce in registers [ld-reduce-type]}}
   %v, %m = tcgen05.ld.red max "32x32b" %h : !h -> !r, !m
   func.return
 }
@@ -254,7 +254,7 @@ func.func @f(%h: !h) {
 !regs = !tirx.tile<128x64xi32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
 !rows = !tirx.tile<128xi32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
 func.func @f(%acc: !acc) {
-  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, got one with max of s32; leave it out [ld-reduce-modifier]}}
+  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, found one with max of s32; leave it out [ld-reduce-modifier]}}
   %v, %m = tcgen05.ld.red max "32x32b" %acc abs : !acc -> !regs, !rows
   func.return
 }
@@ -266,7 +266,7 @@ func.func @f(%acc: !acc) {
 !regs = !tirx.tile<128x64xi32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
 !rows = !tirx.tile<128xi32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
 func.func @f(%acc: !acc) {
-  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, got one with min of s32; leave it out [ld-reduce-modifier]}}
+  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, found one with min of s32; leave it out [ld-reduce-modifier]}}
   %v, %m = tcgen05.ld.red min "32x32b" %acc nan : !acc -> !regs, !rows
   func.return
 }
@@ -302,7 +302,7 @@ func.func @f(%acc: !acc) {
 !regs = !tirx.tile<128x5xf32, register, #tirx.tile_layout<S[(4, 32, 5) : (1@warpid, 1@laneid, 1)]>>
 !rows = !tirx.tile<128xf32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
 func.func @f(%acc: !acc) {
-  // expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, got max of .32x32b.x1; load first and reduce in registers [ld-reduce]}}
+  // expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, found max of .32x32b.x1; load first and reduce in registers [ld-reduce]}}
   %v, %m = tcgen05.ld.red max "32x32b" %acc : !acc -> !regs, !rows
   func.return
 }

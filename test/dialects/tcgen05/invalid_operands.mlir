@@ -16,7 +16,7 @@ tirx.kernel @type(%base: i32) target("sm_100a") threads(128) {
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %da = tcgen05.smem_descriptor %a, 0 of 16 : !a -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "bf16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected A of bf16, as in the instruction descriptor, got f16; name the type of A in the instruction descriptor [a-type]}}
+  // expected-error@+1 {{expected A of bf16, as in the instruction descriptor, found f16; name the type of A in the instruction descriptor [a-type]}}
   tcgen05.mma kind "f16" %d, %da, %da, %i, %p : !d
   tirx.return
 }
@@ -36,7 +36,7 @@ tirx.kernel @major(%base: i32) target("sm_100a") threads(128) {
   %da = tcgen05.smem_descriptor %a, 0 of 16 : !a -> i64
   %db = tcgen05.smem_descriptor %b, 0 of 16 : !mn -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected K-major B, as in the instruction descriptor, got MN-major; set b_major to that of the layout of B [b-major]}}
+  // expected-error@+1 {{expected K-major B, as in the instruction descriptor, found MN-major; set b_major to that of the layout of B [b-major]}}
   tcgen05.mma kind "f16" %d, %da, %db, %i, %p : !d
   tirx.return
 }
@@ -52,7 +52,7 @@ tirx.kernel @k(%base: i32) target("sm_100a") threads(128) {
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %da = tcgen05.smem_descriptor %a, 0 of 32 : !a -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected slices of A of 16 elements along K, got slices of 32; make one descriptor for each K of the instruction [a-k]}}
+  // expected-error@+1 {{expected slices of A of 16 elements along K, found slices of 32; make one descriptor for each K of the instruction [a-k]}}
   tcgen05.mma kind "f16" %d, %da, %da, %i, %p : !d
   tirx.return
 }
@@ -68,7 +68,7 @@ tirx.kernel @rows(%base: i32) target("sm_100a") threads(128) {
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %da = tcgen05.smem_descriptor %a, 0 of 16 : !a -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected 128 rows of A in the shared memory of each CTA (M = 128, cta_group 1), got 64; make the tile larger, or M smaller [a-rows]}}
+  // expected-error@+1 {{expected 128 rows of A in the shared memory of each CTA (M = 128, cta_group 1), found 64; make the tile larger, or M smaller [a-rows]}}
   tcgen05.mma kind "f16" %d, %da, %da, %i, %p : !d
   tirx.return
 }
@@ -92,7 +92,7 @@ tirx.kernel @m32(%base: i32, %a: i64) target("sm_100a") threads(128) {
   %p = arith.constant true
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 32, n = 64> : i32
-  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 32; nearest is 64; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 32; nearest is 64; use a shape of the ISA's table [shape]}}
   tcgen05.mma kind "f16" %d, %a, %a, %i, %p : !d
   tirx.return
 }
@@ -104,7 +104,7 @@ tirx.kernel @kind(%base: i32, %a: i64) target("sm_100a") threads(128) {
   %p = arith.constant true
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected an instruction descriptor of kind::tf32, got one of kind::f16; the bits of a descriptor mean something else for each kind: encode it for kind::tf32 [descriptor-kind]}}
+  // expected-error@+1 {{expected an instruction descriptor of kind::tf32, found one of kind::f16; the bits of a descriptor mean something else for each kind: encode it for kind::tf32 [descriptor-kind]}}
   tcgen05.mma kind "tf32" %d, %a, %a, %i, %p : !d
   tirx.return
 }
@@ -118,7 +118,7 @@ tirx.kernel @sparse(%base: i32, %a: i64) target("sm_100a") threads(128) {
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %m = tcgen05.tile %base, 128 : i32 -> !m
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1, got false; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
+  // expected-error@+1 {{expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1, found false; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
   tcgen05.mma kind "f16" %d, %a, %a, %i, %p sparse(%m : !m) : !d
   tirx.return
 }
@@ -130,7 +130,7 @@ tirx.kernel @bits(%base: i32, %a: i64) target("sm_100a") threads(128) {
   %p = arith.constant true
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %i = arith.constant -1 : i32
-  // expected-error@+1 {{instruction descriptor: kind::f16: expected 0 in the reserved bit 6, got 0b1; encode it with InstructionDescriptor [descriptor-bits]}}
+  // expected-error@+1 {{instruction descriptor: kind::f16: expected 0 in the reserved bit 6, found 0b1; encode it with InstructionDescriptor [descriptor-bits]}}
   tcgen05.mma kind "f16" %d, %a, %a, %i, %p : !d
   tirx.return
 }
@@ -142,7 +142,7 @@ tirx.kernel @smem_bits(%base: i32, %a: i64, %i: i32) target("sm_100a") threads(1
   %p = arith.constant true
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %b = arith.constant 0 : i64
-  // expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, got 0b000; encode it with SmemDescriptor [b-descriptor-bits]}}
+  // expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [b-descriptor-bits]}}
   tcgen05.mma kind "f16" %d, %a, %b, %i, %p : !d
   tirx.return
 }
@@ -157,7 +157,7 @@ tirx.kernel @swizzle(%base: i32, %b: i64) target("sm_100a") threads(128) {
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %a = arith.constant 2305913515396890624 : i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{descriptor of A: K-major f16: expected swizzle none, 32B, 64B, 128B, got 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: K-major f16: expected swizzle none, 32B, 64B, 128B, found 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
   tcgen05.mma kind "f16" %d, %a, %b, %i, %p : !d
   tirx.return
 }
@@ -172,7 +172,7 @@ tirx.kernel @columns(%a: i64) target("sm_100a") threads(128) {
   %base = ptx.ld shared %slot : i32 -> i32
   %d = tcgen05.tile %base, 64 : i32 -> !d
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected D inside its allocation, got 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
+  // expected-error@+1 {{expected D inside its allocation, found 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
   tcgen05.mma kind "f16" %d, %a, %a, %i, %p : !d
   tirx.return
 }
@@ -185,7 +185,7 @@ tirx.kernel @mask(%base: i32, %a: i64) target("sm_100a") threads(128) {
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 32, n = 64> : i32
   %z = tcgen05.zero_column_mask <0x0203028301020100> : i64
-  // expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, got 2; write smallest_max_shift(2) into the instruction descriptor [mask-max-shift]}}
+  // expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, found 2; write smallest_max_shift(2) into the instruction descriptor [mask-max-shift]}}
   tcgen05.mma.ws kind "f16" %d, %a, %a, %i, %p, %z : !d
   tirx.return
 }
@@ -211,7 +211,7 @@ tirx.kernel @lanes(%base: i32, %b: i64) target("sm_100a") threads(128) {
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %a = tcgen05.tile %base, 128 : i32 -> !a
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 64, n = 128> : i32
-  // expected-error@+1 {{data path F: expected A in the lanes of D, from lane 0 or 16 on, got 16 with D at 0; put A where D starts [a-tmem-lane]}}
+  // expected-error@+1 {{data path F: expected A in the lanes of D, from lane 0 or 16 on, found 16 with D at 0; put A where D starts [a-tmem-lane]}}
   tcgen05.mma kind "f16" %d, %a, %b, %i, %p : !d, !a
   tirx.return
 }
@@ -236,7 +236,7 @@ tirx.kernel @k96(%base: i32, %a: i64) target("sm_100a") threads(128) {
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %s = tcgen05.tile %base, 128 : i32 -> !s
   %i = tcgen05.instruction_descriptor <kind = "mxf4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 128, scale = "ue8m0", k96 = true> : i32
-  // expected-error@+1 {{expected K = 64 on sm_100a, got 96 in the instruction descriptor; compile for sm_103a [k96-target]}}
+  // expected-error@+1 {{expected K = 64 on sm_100a, found 96 in the instruction descriptor; compile for sm_103a [k96-target]}}
   tcgen05.mma.block_scale kind "mxf4" %d, %a, %a, %i, %p scales(%s, %s : !s, !s) : !d
   tirx.return
 }
@@ -260,7 +260,7 @@ tirx.kernel @cp(%a: i64) target("sm_100a") threads(128) {
 tirx.kernel @cp_bits(%base: i32) target("sm_100a") threads(128) {
   %a = arith.constant 1 : i64
   %d = tcgen05.tile %base, 0 : i32 -> !d
-  // expected-error@+1 {{descriptor: bits 46-48: expected 0b001, got 0b000; encode it with SmemDescriptor [cp-descriptor-bits]}}
+  // expected-error@+1 {{descriptor: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [cp-descriptor-bits]}}
   tcgen05.cp "128x128b" %a, %d : !d
   tirx.return
 }

@@ -16,7 +16,7 @@ func.func @bytes(%a: !a) {
 func.func @packed_for_f8f6f4(%a: !a, %d: !d, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f8f6f4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 128> : i32
   %0 = tcgen05.smem_descriptor %a, 0 of 32 : !a -> i64
-  // expected-error@+1 {{expected A of e2m1 in slots of 8 bits, as kind::f8f6f4 reads it, got 4; pad it, or use the kind that reads it packed [a-packing]}}
+  // expected-error@+1 {{expected A of e2m1 in slots of 8 bits, as kind::f8f6f4 reads it, found 4; pad it, or use the kind that reads it packed [a-packing]}}
   tcgen05.mma kind "f8f6f4" %d, %0, %0, %i, %p : !d
   func.return
 }

@@ -6,7 +6,7 @@
 !d = !tirx.tile<128x64xf32, tensor, #d>
 func.func @kind(%acc: !d, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "tf32", a = "tf32", b = "tf32", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected an instruction descriptor of kind::f16, got one of kind::tf32; the bits of a descriptor mean something else for each kind: encode it for kind::f16 [descriptor-kind]}}
+  // expected-error@+1 {{expected an instruction descriptor of kind::f16, found one of kind::tf32; the bits of a descriptor mean something else for each kind: encode it for kind::f16 [descriptor-kind]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
   func.return
 }
@@ -17,7 +17,7 @@ func.func @kind(%acc: !d, %a: i64, %p: i1) {
 !d = !tirx.tile<128x64xf32, tensor, #d>
 func.func @sparsity(%acc: !d, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, sparse = true> : i32
-  // expected-error@+1 {{expected sparse = false in the instruction descriptor of tcgen05.mma.cta_group::1, got true; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
+  // expected-error@+1 {{expected sparse = false in the instruction descriptor of tcgen05.mma.cta_group::1, found true; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
   func.return
 }
@@ -28,7 +28,7 @@ func.func @sparsity(%acc: !d, %a: i64, %p: i1) {
 !d = !tirx.tile<128x64xf32, tensor, #d>
 func.func @shape_of_a_pair(%acc: !d, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 256, n = 64> : i32
-  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, got 256; nearest is 128; use a shape of the ISA's table [shape]}}
+  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
   func.return
 }
@@ -50,7 +50,7 @@ func.func @accumulator_shape(%acc: !d, %a: i64, %p: i1) {
 !d = !tirx.tile<128x64xf16, tensor, #d>
 func.func @accumulator_type(%acc: !d, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected D of f32, as in the instruction descriptor, got f16; name the type of D in the descriptor [d-type]}}
+  // expected-error@+1 {{expected D of f32, as in the instruction descriptor, found f16; name the type of D in the descriptor [d-type]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
   func.return
 }
@@ -63,7 +63,7 @@ func.func @accumulator_type(%acc: !d, %a: i64, %p: i1) {
 !d = !tirx.tile<64x64xf32, tensor, #d>
 func.func @accumulator_lanes(%acc: !d, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 64, n = 64> : i32
-  // expected-error@+1 {{data path F: expected the 64x64 D where tcgen05.mma.cta_group::1 writes it, S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] (plus any column offset), got S[(64, 64) : (1@TLane, 1@TCol)]; give D the layout of accumulator_layout [d-layout]}}
+  // expected-error@+1 {{data path F: expected the 64x64 D where tcgen05.mma.cta_group::1 writes it, S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] (plus any column offset), found S[(64, 64) : (1@TLane, 1@TCol)]; give D the layout of accumulator_layout [d-layout]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
   func.return
 }
@@ -76,7 +76,7 @@ func.func @accumulator_lanes(%acc: !d, %a: i64, %p: i1) {
 !at = !tirx.tile<128x32xi8, tensor, #at>
 func.func @type_of_a(%acc: !d, %at: !at, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected A of f16, as in the instruction descriptor, got s8; name the type of A in the instruction descriptor [a-type]}}
+  // expected-error@+1 {{expected A of f16, as in the instruction descriptor, found s8; name the type of A in the instruction descriptor [a-type]}}
   tcgen05.mma kind "f16" %acc, %at, %a, %i, %p : !d, !at
   func.return
 }
@@ -92,7 +92,7 @@ func.func @type_of_a(%acc: !d, %at: !at, %a: i64, %p: i1) {
 func.func @rows_of_b(%acc: !d, %tile: !b, %a: i64, %p: i1) {
   %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected 128 rows of B in the shared memory of each CTA (N = 128, cta_group 1, column shift 0), got 64; make the tile larger, or N or the shift smaller [b-rows]}}
+  // expected-error@+1 {{expected 128 rows of B in the shared memory of each CTA (N = 128, cta_group 1, column shift 0), found 64; make the tile larger, or N or the shift smaller [b-rows]}}
   tcgen05.mma kind "f16" %acc, %a, %b, %i, %p : !d
   func.return
 }
@@ -108,7 +108,7 @@ func.func @rows_of_b(%acc: !d, %tile: !b, %a: i64, %p: i1) {
 func.func @major(%acc: !d, %tile: !b, %a: i64, %p: i1) {
   %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, b_major = "MN"> : i32
-  // expected-error@+1 {{expected MN-major B, as in the instruction descriptor, got K-major; set b_major to that of the layout of B [b-major]}}
+  // expected-error@+1 {{expected MN-major B, as in the instruction descriptor, found K-major; set b_major to that of the layout of B [b-major]}}
   tcgen05.mma kind "f16" %acc, %a, %b, %i, %p : !d
   func.return
 }
@@ -122,7 +122,7 @@ func.func @major(%acc: !d, %tile: !b, %a: i64, %p: i1) {
 func.func @elements(%acc: !d, %tile: !b, %a: i64, %p: i1) {
   %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "bf16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected B of bf16, as in the instruction descriptor, got f16; name the type of B in the instruction descriptor [b-type]}}
+  // expected-error@+1 {{expected B of bf16, as in the instruction descriptor, found f16; name the type of B in the instruction descriptor [b-type]}}
   tcgen05.mma kind "f16" %acc, %a, %b, %i, %p : !d
   func.return
 }
@@ -136,7 +136,7 @@ func.func @elements(%acc: !d, %tile: !b, %a: i64, %p: i1) {
 func.func @slice(%acc: !d, %tile: !b, %a: i64, %p: i1) {
   %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, sparse = true> : i32
-  // expected-error@+1 {{expected slices of B of 32 elements along K, got slices of 16; make one descriptor for each K of the instruction [b-k]}}
+  // expected-error@+1 {{expected slices of B of 32 elements along K, found slices of 16; make one descriptor for each K of the instruction [b-k]}}
   tcgen05.mma kind "f16" %acc, %a, %b, %i, %p sparse(%acc : !d) : !d
   func.return
 }
@@ -148,7 +148,7 @@ func.func @slice(%acc: !d, %tile: !b, %a: i64, %p: i1) {
 func.func @mask_shift(%acc: !d, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, max_shift = 8> : i32
   %mask = tcgen05.zero_column_mask <0x1000000000000000> : i64
-  // expected-error@+1 {{expected a column shift up to 8, max_shift of the instruction descriptor, got 16; write smallest_max_shift(16) into the instruction descriptor [mask-max-shift]}}
+  // expected-error@+1 {{expected a column shift up to 8, max_shift of the instruction descriptor, found 16; write smallest_max_shift(16) into the instruction descriptor [mask-max-shift]}}
   tcgen05.mma.ws kind "f16" %acc, %a, %a, %i, %p, %mask : !d
   func.return
 }
@@ -160,7 +160,7 @@ func.func @mask_shift(%acc: !d, %a: i64, %p: i1) {
 !scale = !tirx.tile<32x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(32, 4) : (1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
 func.func @scale_type(%acc: !d, %s: !scale, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "mxf4nvf4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 64, scale = "ue4m3"> : i32
-  // expected-error@+1 {{expected scale factors of ue8m0 with block32, got ue4m3; use another scale vector, or ue8m0 [scale-type]}}
+  // expected-error@+1 {{expected scale factors of ue8m0 with block32, found ue4m3; use another scale vector, or ue8m0 [scale-type]}}
   tcgen05.mma.block_scale kind "mxf4nvf4" "block32" %acc, %a, %a, %i, %p scales(%s, %s : !scale, !scale) : !d
   func.return
 }
@@ -171,7 +171,7 @@ func.func @scale_type(%acc: !d, %s: !scale, %a: i64, %p: i1) {
 !d = !tirx.tile<128x64xf32, tensor, #d>
 !scale = !tirx.tile<32x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(32, 4) : (1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
 func.func @scale_vector(%acc: !d, %s: !scale, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, got none; name a scale vector of this kind [scale-vector]}}
+  // expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, found none; name a scale vector of this kind [scale-vector]}}
   tcgen05.mma.block_scale kind "mxf4nvf4" %acc, %a, %a, %i, %p scales(%s, %s : !scale, !scale) : !d
   func.return
 }
@@ -187,7 +187,7 @@ func.func @scale_vector(%acc: !d, %s: !scale, %a: i64, %i: i32, %p: i1) {
 func.func @columns_of_a(%acc: !d, %base: i32, %b: i64, %p: i1) {
   %at = tcgen05.tile %base, 508 : i32 -> !at
   %i = tcgen05.instruction_descriptor <kind = "i8", a = "s8", b = "s8", d = "s32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected A inside its allocation, got 8 columns from column 508 on, of 512 of tensor memory; allocate more columns or start further left [a-tmem-columns]}}
+  // expected-error@+1 {{expected A inside its allocation, found 8 columns from column 508 on, of 512 of tensor memory; allocate more columns or start further left [a-tmem-columns]}}
   tcgen05.mma kind "i8" %acc, %at, %b, %i, %p : !d, !at
   func.return
 }
@@ -197,7 +197,7 @@ func.func @columns_of_a(%acc: !d, %base: i32, %b: i64, %p: i1) {
 #d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !d = !tirx.tile<128x64xf32, tensor, #d>
 func.func @lanes(%acc: !d, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, got 4; pass one bit for each lane of each CTA [disable-output-lane-size]}}
+  // expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found 4; pass one bit for each lane of each CTA [disable-output-lane-size]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p cta_group 2 disable_lanes(%i, %i, %i, %i) : !d
   func.return
 }
@@ -207,7 +207,7 @@ func.func @lanes(%acc: !d, %a: i64, %i: i32, %p: i1) {
 #d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !d = !tirx.tile<128x64xf32, tensor, #d>
 func.func @ashift(%acc: !d, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected A in tensor memory with .ashift, got a shared-memory descriptor; copy A to tensor memory, or leave out .ashift [ashift-a]}}
+  // expected-error@+1 {{expected A in tensor memory with .ashift, found a shared-memory descriptor; copy A to tensor memory, or leave out .ashift [ashift-a]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p ashift : !d
   func.return
 }
@@ -217,7 +217,7 @@ func.func @ashift(%acc: !d, %a: i64, %i: i32, %p: i1) {
 #d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !d = !tirx.tile<128x64xf32, tensor, #d>
 func.func @ashift_fill(%acc: !d, %at: !d, %b: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected .collector::a::lastuse or discard with .ashift, got fill; leave out the collector usage [ashift-collector]}}
+  // expected-error@+1 {{expected .collector::a::lastuse or discard with .ashift, found fill; leave out the collector usage [ashift-collector]}}
   tcgen05.mma kind "tf32" %acc, %at, %b, %i, %p ashift collector fill : !d, !d
   func.return
 }
@@ -227,7 +227,7 @@ func.func @ashift_fill(%acc: !d, %at: !d, %b: i64, %i: i32, %p: i1) {
 #d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !d = !tirx.tile<128x64xf32, tensor, #d>
 func.func @scale_d(%acc: !d, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected scale-input-d 0 to 15, got 16; D is scaled by two to the minus that [scale-input-d-range]}}
+  // expected-error@+1 {{expected scale-input-d 0 to 15, found 16; D is scaled by two to the minus that [scale-input-d-range]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p scale_d 16 : !d
   func.return
 }
@@ -237,7 +237,7 @@ func.func @scale_d(%acc: !d, %a: i64, %i: i32, %p: i1) {
 #d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !d = !tirx.tile<128x64xf32, tensor, #d>
 func.func @buffer(%acc: !d, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected collector buffer a, or b0 to b3 with .ws, got b4 on tcgen05.mma.ws.cta_group::1; name a buffer of this instruction [collector-buffer]}}
+  // expected-error@+1 {{expected collector buffer a, or b0 to b3 with .ws, found b4 on tcgen05.mma.ws.cta_group::1; name a buffer of this instruction [collector-buffer]}}
   tcgen05.mma.ws kind "f16" %acc, %a, %a, %i, %p buffer "b4" collector fill : !d
   func.return
 }
@@ -298,7 +298,7 @@ func.func @copy_columns(%base: i32, %a: i64) {
 func.func @rows_of_a_pair(%good: !good, %wrong: !wrong, %a: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 256, n = 64> : i32
   tcgen05.mma kind "f16" %good, %a, %a, %i, %p cta_group 2 : !good
-  // expected-error@+1 {{data path A: expected the 256x64 D where tcgen05.mma.cta_group::2 writes it, S[(128, 64) : (1@TLane, 1@TCol)] (plus any column offset), got S[(2, 64, 64) : (1@TLane, 2@TLane, 1@TCol)]; give D the layout of accumulator_layout [d-layout]}}
+  // expected-error@+1 {{data path A: expected the 256x64 D where tcgen05.mma.cta_group::2 writes it, S[(128, 64) : (1@TLane, 1@TCol)] (plus any column offset), found S[(2, 64, 64) : (1@TLane, 2@TLane, 1@TCol)]; give D the layout of accumulator_layout [d-layout]}}
   tcgen05.mma kind "f16" %wrong, %a, %a, %i, %p cta_group 2 : !wrong
   func.return
 }

@@ -8,7 +8,7 @@
 func.func @a_is_mn_major(%tile: !a, %d: !d, %b: i64, %p: i1) {
   %a = tcgen05.smem_descriptor %tile, 0 of 16 : !a -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected K-major A, as in the instruction descriptor, got MN-major; set a_major to that of the layout of A [a-major]}}
+  // expected-error@+1 {{expected K-major A, as in the instruction descriptor, found MN-major; set a_major to that of the layout of A [a-major]}}
   tcgen05.mma kind "f16" %d, %a, %b, %i, %p : !d
   func.return
 }
@@ -21,7 +21,7 @@ func.func @a_is_mn_major(%tile: !a, %d: !d, %b: i64, %p: i1) {
 func.func @b_is_packed(%tile: !a, %d: !d, %a: i64, %p: i1) {
   %b = tcgen05.smem_descriptor %tile, 0 of 32 : !a -> i64
   %i = tcgen05.instruction_descriptor <kind = "f8f6f4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected B of e2m1 in slots of 8 bits, as kind::f8f6f4 reads it, got 4; pad it, or use the kind that reads it packed [b-packing]}}
+  // expected-error@+1 {{expected B of e2m1 in slots of 8 bits, as kind::f8f6f4 reads it, found 4; pad it, or use the kind that reads it packed [b-packing]}}
   tcgen05.mma kind "f8f6f4" %d, %a, %b, %i, %p : !d
   func.return
 }
@@ -56,7 +56,7 @@ tirx.kernel @cp_target(%a: i64, %base: i32) target("sm_90a") threads(128) {
 
 !d = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
 func.func @shift_group(%d: !d) {
-  // expected-error@+1 {{expected cta_group 1 or 2, got 4; use 1, or 2 for a pair of CTAs [shift-cta-group]}}
+  // expected-error@+1 {{expected cta_group 1 or 2, found 4; use 1, or 2 for a pair of CTAs [shift-cta-group]}}
   tcgen05.shift %d cta_group 4 : !d
   func.return
 }
@@ -69,7 +69,7 @@ func.func @shift_group(%d: !d) {
 !d = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
 func.func @a_is_packed(%a: !a, %d: !d, %b: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f8f6f4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{data path D: expected A where tcgen05.mma.cta_group::1.kind::f8f6f4 reads it, S[(128, 32) : (1@TLane, 2@TCol)] (plus any offset), got S[(128, 32) : (1@TLane, 1@TCol)]; give A the layout of operand_a_layout; narrow elements of mixed kinds have 8 bits each [a-layout]}}
+  // expected-error@+1 {{data path D: expected A where tcgen05.mma.cta_group::1.kind::f8f6f4 reads it, S[(128, 32) : (1@TLane, 2@TCol)] (plus any offset), found S[(128, 32) : (1@TLane, 1@TCol)]; give A the layout of operand_a_layout; narrow elements of mixed kinds have 8 bits each [a-layout]}}
   tcgen05.mma kind "f8f6f4" %d, %a, %b, %i, %p : !d, !a
   func.return
 }
@@ -80,7 +80,7 @@ func.func @a_is_packed(%a: !a, %d: !d, %b: i64, %p: i1) {
 !d = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
 func.func @half_of_a(%a: !a, %d: !d, %b: i64, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected A of 128 rows in each CTA and 16 elements of K or more, got 64x16; give A the layout of operand_a_layout; narrow elements of mixed kinds have 8 bits each [a-layout]}}
+  // expected-error@+1 {{expected A of 128 rows in each CTA and 16 elements of K or more, found 64x16; give A the layout of operand_a_layout; narrow elements of mixed kinds have 8 bits each [a-layout]}}
   tcgen05.mma kind "f16" %d, %a, %b, %i, %p : !d, !a
   func.return
 }

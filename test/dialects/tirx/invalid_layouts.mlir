@@ -493,17 +493,17 @@
 
 // -----
 
-// expected-error@+1 {{first_span[3]: expected 0 to 1, got 7}}
+// expected-error@+1 {{first_span[3]: expected 0 to 1, found 7}}
 "test.op"() {a = #tirx.zero_columns<start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 7], skip_span = 2, use_span = 3>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{start_count[0]: expected 0 to 255, got 256}}
+// expected-error@+1 {{start_count[0]: expected 0 to 255, found 256}}
 "test.op"() {a = #tirx.zero_columns<start_count = [256, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = 3>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{use_span: expected 0 to 255, got -1}}
+// expected-error@+1 {{use_span: expected 0 to 255, found -1}}
 "test.op"() {a = #tirx.zero_columns<start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = -1>} : () -> ()
 
 // -----
@@ -513,12 +513,12 @@
 
 // -----
 
-// expected-error@+1 {{shift: expected 0 to 32, got 33}}
+// expected-error@+1 {{shift: expected 0 to 32, found 33}}
 "test.op"() {a = #tirx.zero_columns<[1], shift = 33>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{shift: expected 0 to 32, got -1}}
+// expected-error@+1 {{shift: expected 0 to 32, found -1}}
 "test.op"() {a = #tirx.zero_columns<start = 0, zero = 1, use = 1, shift = -1>} : () -> ()
 
 // -----

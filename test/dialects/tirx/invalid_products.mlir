@@ -157,7 +157,7 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 // -----
 
 func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
-  // expected-error@+1 {{shift: expected 0 to 32, got 64}}
+  // expected-error@+1 {{shift: expected 0 to 32, found 64}}
   tirx.mma %a, %b, %c zero_columns([1], shift = 64) : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
   func.return
 }

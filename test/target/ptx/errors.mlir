@@ -213,7 +213,7 @@ ptx.entry @k96(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %i = ptx.constant -2002779008 : i32
   %yes = ptx.constant true
-  // expected-error@+1 {{expected K = 64 on sm_100a, got 96 in the instruction descriptor; compile for sm_103a [k96-target]}}
+  // expected-error@+1 {{expected K = 64 on sm_100a, found 96 in the instruction descriptor; compile for sm_103a [k96-target]}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %d, %yes cta_group 1 : i64
   ptx.ret
 }

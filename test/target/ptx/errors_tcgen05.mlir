@@ -77,7 +77,7 @@ ptx.entry @one_thread_loads(t : u32) target("sm_100a") reqntid(128) {
 
 ptx.entry @lanes_of_warp_0() target("sm_100a") reqntid(128) {
   %t = ptx.constant 0 : i32
-  // expected-error@+1 {{expected an address at lane 32 for .32x32b of warp 1, got 0; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
+  // expected-error@+1 {{expected an address at lane 32 for .32x32b of warp 1, found 0; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
   %0 = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
@@ -87,7 +87,7 @@ ptx.entry @lanes_of_warp_0() target("sm_100a") reqntid(128) {
 ptx.entry @lanes_of_warp_2(v : u32) target("sm_100a") reqntid(128) {
   %v = ptx.ld.param @v : i32
   %t = ptx.constant 4194304 : i32
-  // expected-error@+1 {{expected an address at lane 0 for .32x32b of warp 0, got 64; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
+  // expected-error@+1 {{expected an address at lane 0 for .32x32b of warp 0, found 64; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
   ptx.tcgen05.st "32x32b" num 1 %t, %v : i32
   ptx.ret
 }
@@ -237,7 +237,7 @@ ptx.entry @absolute_lbo(d : u32, b : u64) target("sm_100a") {
   %b = ptx.ld.param @b : i64
   %yes = ptx.constant true
   %a = ptx.constant 4616260261685231616 : i64
-  // expected-error@+1 {{descriptor of A: absolute LBO: expected target sm_103a, got sm_100a; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // expected-error@+1 {{descriptor of A: absolute LBO: expected target sm_103a, found sm_100a; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %d, %yes cta_group 1 : i64
   ptx.ret
 }

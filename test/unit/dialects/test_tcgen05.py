@@ -94,7 +94,7 @@ def test_every_operation() -> None:
 @pytest.mark.parametrize(
     ("op", "message"),
     [
-        (lambda: tcgen05.AllocOp(value(i32), 48), "expected a power of two of columns from 32 to 512, got 48"),
+        (lambda: tcgen05.AllocOp(value(i32), 48), "expected a power of two of columns from 32 to 512, found 48"),
         (lambda: tcgen05.TileOp(value(i32), 300, ACCUMULATOR), "expected columns 0 to 511 .* found 300 to 555"),
         (lambda: tcgen05.SmemDescriptorOp(value(OPERAND), 0, 48), "found slices of 48"),
         (lambda: tcgen05.InstructionDescriptorOp(InstructionDescriptor(m=100)), "expected M in"),

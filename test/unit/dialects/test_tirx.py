@@ -243,8 +243,8 @@ def test_masks_of_zero_columns() -> None:
         (lambda: ColumnRuns(-1, 1, 1), "found start = -1, zero = 1, use = 1"),
         (lambda: ColumnRuns(0, 0, 1), "expected start >= 0, zero >= 1 and use >= 1"),
         (lambda: ColumnRuns(64, 1, 1).mask(32, 64, 0), r"expected start within \[0, 64\)"),
-        (lambda: RawColumns((0, 0, 0, 256), (0, 0, 0, 0), 0, 0), r"start_count\[3\]: expected 0 to 255, got 256"),
-        (lambda: ZeroColumns(ColumnList(()), shift=33), "shift: expected 0 to 32, got 33"),
+        (lambda: RawColumns((0, 0, 0, 256), (0, 0, 0, 0), 0, 0), r"start_count\[3\]: expected 0 to 255, found 256"),
+        (lambda: ZeroColumns(ColumnList(()), shift=33), "shift: expected 0 to 32, found 33"),
         (lambda: ColumnList((1, 2, 4)).mask(128, 64, 0), "no zero-column mask descriptor has these columns"),
     ],
 )

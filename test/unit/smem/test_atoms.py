@@ -115,7 +115,9 @@ def test_a_tile_may_end_inside_a_group_of_rows():
 @pytest.mark.parametrize("mode", SWIZZLE_MODES)
 def test_container_of_a_byte(mode: SwizzleMode):
     if mode == "128B_base32B":
-        with pytest.raises(LegalityError, match="K-major e2m1: expected swizzle none, 32B, 64B, 128B, got '128B_base"):
+        with pytest.raises(
+            LegalityError, match="K-major e2m1: expected swizzle none, 32B, 64B, 128B, found '128B_base"
+        ):
             smem_atom("e2m1", mode)
         return
     assert atom_shape("e2m1", mode, container_bits=8) == atom_shape("e4m3", mode)
@@ -124,15 +126,18 @@ def test_container_of_a_byte(mode: SwizzleMode):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("f16", "256B", "K", (8, 64)), "K-major f16: expected swizzle none, 32B, 64B, 128B, got '256B'"),
-        (("tf32", "128B", "MN", (32, 8)), "MN-major tf32: expected swizzle 128B_base32B, got '128B'"),
+        (("f16", "256B", "K", (8, 64)), "K-major f16: expected swizzle none, 32B, 64B, 128B, found '256B'"),
+        (("tf32", "128B", "MN", (32, 8)), "MN-major tf32: expected swizzle 128B_base32B, found '128B'"),
         (("e2m1", "128B", "MN", (256, 8)), "e2m1 has no MN-major layout, only K-major"),
-        (("f16", "128B", "N", (64, 64)), "expected major-ness K or MN, got 'N'"),
+        (("f16", "128B", "N", (64, 64)), "expected major-ness K or MN, found 'N'"),
         (("f32", "128B", "K", (64, 64)), "expected an operand type .*; f32 data are multiplied as tf32"),
-        (("f16", "128B", "K", (64, 48)), r"expected K in steps of 64 elements \(128 bytes\), got 48; nearest is 64"),
-        (("f16", "128B", "MN", (48, 64)), r"expected MN in steps of 64 elements \(128 bytes\), got 48; nearest is 64"),
-        (("f16", "128B", "K", (0, 64)), "expected a positive MN, got 0"),
-        (("f16", "128B", "MN", (64, 0)), "expected a positive K, got 0"),
+        (("f16", "128B", "K", (64, 48)), r"expected K in steps of 64 elements \(128 bytes\), found 48; nearest is 64"),
+        (
+            ("f16", "128B", "MN", (48, 64)),
+            r"expected MN in steps of 64 elements \(128 bytes\), found 48; nearest is 64",
+        ),
+        (("f16", "128B", "K", (0, 64)), "expected a positive MN, found 0"),
+        (("f16", "128B", "MN", (64, 0)), "expected a positive K, found 0"),
     ],
 )
 def test_layouts_that_do_not_exist(arguments: tuple[str, SwizzleMode, Major, tuple[int, int]], message: str):
@@ -141,7 +146,7 @@ def test_layouts_that_do_not_exist(arguments: tuple[str, SwizzleMode, Major, tup
 
 
 def test_containers_that_do_not_exist():
-    with pytest.raises(LegalityError, match="e2m1: expected a container of 4 or 8 bits, got 16"):
+    with pytest.raises(LegalityError, match="e2m1: expected a container of 4 or 8 bits, found 16"):
         smem_atom("e2m1", "128B", container_bits=16)
-    with pytest.raises(LegalityError, match="f16: expected a container of 16 bits, got 8"):
+    with pytest.raises(LegalityError, match="f16: expected a container of 16 bits, found 8"):
         smem_atom("f16", "128B", container_bits=8)

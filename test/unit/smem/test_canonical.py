@@ -52,7 +52,7 @@ def test_base_alignment(swizzle: str, alignment: int):
     found = canonical_layout(pick_operand_layout((64, k), "f16"), (64, k))
     assert (found.swizzle, found.base_alignment) == (swizzle, alignment)
     assert found.descriptor(3 * alignment).start == 3 * alignment
-    with pytest.raises(LegalityError, match=f"aligned to {alignment} bytes, got 16; nearest is 0"):
+    with pytest.raises(LegalityError, match=f"aligned to {alignment} bytes, found 16; nearest is 0"):
         found.descriptor(16)
 
 
@@ -164,9 +164,9 @@ def test_padded_e2m1_uses_byte_containers():
 @pytest.mark.parametrize(
     ("shape", "dtype", "message"),
     [
-        ((12, 64), "f16", "MN in steps of 8, got 12; nearest is 16"),
-        ((16, 20), "f16", r"K in steps of 8 elements of f16 \(16 bytes\), got 20; nearest is 16"),
-        ((16, 64), "f32", "got f32; f32 data are multiplied as tf32"),
+        ((12, 64), "f16", "MN in steps of 8, found 12; nearest is 16"),
+        ((16, 20), "f16", r"K in steps of 8 elements of f16 \(16 bytes\), found 20; nearest is 16"),
+        ((16, 64), "f32", "found f32; f32 data are multiplied as tf32"),
         ((16, 64), "f17", "unknown element type 'f17'"),
     ],
 )
@@ -176,7 +176,7 @@ def test_shapes_and_types_that_no_operand_has(shape: tuple[int, int], dtype: str
 
 
 def test_other_axes_and_replicas_are_refused():
-    with pytest.raises(LegalityError, match="on axis m only, got axis TLane"):
+    with pytest.raises(LegalityError, match="on axis m only, found axis TLane"):
         canonical_layout(TileLayout.parse("S[(16, 16) : (1@TLane, 1)]"), (16, 16))
     with pytest.raises(LegalityError, match="replicas"):
         canonical_layout(TileLayout.parse("S[(16, 16) : (16, 1)] + R[2 : 256]"), (16, 16))
@@ -207,9 +207,9 @@ def test_slices_must_share_one_descriptor():
 
 def test_k_steps_of_the_instruction():
     layout = pick_operand_layout((16, 32), "f16")
-    with pytest.raises(LegalityError, match="K in steps of 24 elements, one per instruction, got 32"):
+    with pytest.raises(LegalityError, match="K in steps of 24 elements, one per instruction, found 32"):
         operand_slices(layout, (16, 32), "f16", 24)
-    with pytest.raises(LegalityError, match=r"instructions of K in steps of 8 elements \(16 bytes\), got 4"):
+    with pytest.raises(LegalityError, match=r"instructions of K in steps of 8 elements \(16 bytes\), found 4"):
         operand_slices(layout, (16, 32), "f16", 4)
 
 

@@ -243,12 +243,12 @@ def test_widest_swizzle_is_picked():
 @pytest.mark.parametrize(
     ("shape", "dtype", "major", "message"),
     [
-        ((64, 12), "f16", "K", r"K in steps of 8 elements \(16 bytes\), got 12; nearest is 16"),
-        ((16, 16), "tf32", "MN", r"MN in steps of 32 elements \(128 bytes\), got 16; nearest is 32"),
-        ((0, 64), "f16", "K", "a positive MN, got 0"),
-        ((64, 12), "f16", "MN", "K in steps of 8, got 12"),
-        ((64, 64), "f16", "N", "major-ness K or MN, got 'N'"),
-        ((64, 64), "s32", "K", "got s32"),
+        ((64, 12), "f16", "K", r"K in steps of 8 elements \(16 bytes\), found 12; nearest is 16"),
+        ((16, 16), "tf32", "MN", r"MN in steps of 32 elements \(128 bytes\), found 16; nearest is 32"),
+        ((0, 64), "f16", "K", "a positive MN, found 0"),
+        ((64, 12), "f16", "MN", "K in steps of 8, found 12"),
+        ((64, 64), "f16", "N", "major-ness K or MN, found 'N'"),
+        ((64, 64), "s32", "K", "found s32"),
     ],
 )
 def test_what_cannot_be_picked(shape: tuple[int, int], dtype: str, major: str, message: str):

@@ -111,5 +111,5 @@ def test_part_of_a_row_is_padded():
 
 
 def test_no_candidates():
-    with pytest.raises(LegalityError, match=r"expected K in steps of 8 elements \(16 bytes\), got 12; nearest is 16"):
+    with pytest.raises(LegalityError, match=r"expected K in steps of 8 elements \(16 bytes\), found 12; nearest is 16"):
         operand_candidates((60, 12), "f16")

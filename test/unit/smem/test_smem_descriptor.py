@@ -153,19 +153,19 @@ def test_every_field_round_trips():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ((8, None, 0, "none"), "start address: expected a multiple of 16 bytes, got 8; nearest is 0"),
-        ((0, 40, 0, "none"), "LBO: expected a multiple of 16 bytes, got 40; nearest is 32"),
-        ((0, 0, 1 << 18, "none"), "SBO: expected 0 to 262128 bytes, got 262144"),
+        ((8, None, 0, "none"), "start address: expected a multiple of 16 bytes, found 8; nearest is 0"),
+        ((0, 40, 0, "none"), "LBO: expected a multiple of 16 bytes, found 40; nearest is 32"),
+        ((0, 0, 1 << 18, "none"), "SBO: expected 0 to 262128 bytes, found 262144"),
         ((-16, 0, 0, "none"), "start address: expected 0 to"),
-        ((16, None, 0, "128B_base32B"), "multiple of the 32-byte atom of swizzle 128B_base32B, got 16"),
-        ((0, 24, 0, "none"), "LBO: expected a multiple of 16 bytes, got 24; nearest is 32"),
-        ((0, 0, 56, "none"), "SBO: expected a multiple of 16 bytes, got 56; nearest is 64"),
-        ((0, 1 << 18, 0, "none"), "LBO: expected 0 to 262128 bytes, got 262144; nearest is 262128"),
-        ((1 << 18, 0, 0, "none"), "start address: expected 0 to 262128 bytes, got 262144; nearest is 262128"),
-        ((0, None, 0, "256B"), "swizzle: expected one of none, 32B, 64B, 128B, 128B_base32B, got '256B'"),
-        ((0, None, 0, "128B", 8), "matrix base offset: expected 0 to 7, got 8"),
+        ((16, None, 0, "128B_base32B"), "multiple of the 32-byte atom of swizzle 128B_base32B, found 16"),
+        ((0, 24, 0, "none"), "LBO: expected a multiple of 16 bytes, found 24; nearest is 32"),
+        ((0, 0, 56, "none"), "SBO: expected a multiple of 16 bytes, found 56; nearest is 64"),
+        ((0, 1 << 18, 0, "none"), "LBO: expected 0 to 262128 bytes, found 262144; nearest is 262128"),
+        ((1 << 18, 0, 0, "none"), "start address: expected 0 to 262128 bytes, found 262144; nearest is 262128"),
+        ((0, None, 0, "256B"), "swizzle: expected one of none, 32B, 64B, 128B, 128B_base32B, found '256B'"),
+        ((0, None, 0, "128B", 8), "matrix base offset: expected 0 to 7, found 8"),
         ((0, 16, 0, "64B", 0, True), "absolute LBO: expected swizzle 128B"),
-        ((0, 16, 0, "128B", 1, True), "absolute LBO: expected matrix base offset 0, got 1"),
+        ((0, 16, 0, "128B", 1, True), "absolute LBO: expected matrix base offset 0, found 1"),
         ((0, None, 0, "128B", 0, True), "absolute LBO: expected the byte address"),
     ],
 )
@@ -177,10 +177,10 @@ def test_fields_that_no_descriptor_holds(fields: tuple[Any, ...], message: str):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        (0, "bits 46-48: expected 0b001, got 0b000"),
-        (1 << 46 | 1 << 14, "bits 14-15: expected 0, got 0x1"),
-        (1 << 46 | 1 << 60, "bits 53-60: expected 0, got 0x80"),
-        (1 << 46 | 3 << 61, r"bits 61-63: expected a swizzle mode \[0, 1, 2, 4, 6\], got 3"),
+        (0, "bits 46-48: expected 0b001, found 0b000"),
+        (1 << 46 | 1 << 14, "bits 14-15: expected 0, found 0x1"),
+        (1 << 46 | 1 << 60, "bits 53-60: expected 0, found 0x80"),
+        (1 << 46 | 3 << 61, r"bits 61-63: expected a swizzle mode \[0, 1, 2, 4, 6\], found 3"),
         (1 << 64, "expected a 64-bit"),
     ],
 )
@@ -193,12 +193,12 @@ def test_words_that_are_no_descriptor(word: int, message: str):
     ("descriptor", "dtype", "major", "k_bytes", "target", "message"),
     [
         # Types and major-ness.
-        (SmemDescriptor(0, 16, 1024, "64B"), "tf32", "MN", 32, None, "tf32: expected swizzle 128B_base32B, got 64B"),
-        (SmemDescriptor(0, 16, 0, "none"), "tf32", "MN", 32, None, "expected swizzle 128B_base32B, got none"),
-        (SmemDescriptor(0, 16, 512, "128B_base32B"), "tf32", "K", 32, None, "none, 32B, 64B, 128B, got 128B_base32B"),
-        (SmemDescriptor(0, 16, 512, "128B_base32B"), "f16", "MN", 32, None, "none, 32B, 64B, 128B, got 128B_base32B"),
-        (SmemDescriptor(0, 16, 1024, "128B"), "e2m1", "MN", 32, None, "of K-major layouts only, got 128B"),
-        (SmemDescriptor(0, 16, 1024, "128B"), "e3m2", "MN", 32, None, "of K-major layouts only, got 128B"),
+        (SmemDescriptor(0, 16, 1024, "64B"), "tf32", "MN", 32, None, "tf32: expected swizzle 128B_base32B, found 64B"),
+        (SmemDescriptor(0, 16, 0, "none"), "tf32", "MN", 32, None, "expected swizzle 128B_base32B, found none"),
+        (SmemDescriptor(0, 16, 512, "128B_base32B"), "tf32", "K", 32, None, "none, 32B, 64B, 128B, found 128B_base32B"),
+        (SmemDescriptor(0, 16, 512, "128B_base32B"), "f16", "MN", 32, None, "none, 32B, 64B, 128B, found 128B_base32B"),
+        (SmemDescriptor(0, 16, 1024, "128B"), "e2m1", "MN", 32, None, "of K-major layouts only, found 128B"),
+        (SmemDescriptor(0, 16, 1024, "128B"), "e3m2", "MN", 32, None, "of K-major layouts only, found 128B"),
         (SmemDescriptor(0, 16, 1024, "128B"), "f32", "K", 32, None, "f32 data are multiplied as tf32"),
         # Alignment to the pattern of the swizzle.
         (
@@ -207,33 +207,47 @@ def test_words_that_are_no_descriptor(word: int, message: str):
             "K",
             32,
             None,
-            "expected 0, got 3; align the tile to 1024",
+            "expected 0, found 3; align the tile to 1024",
         ),
-        (SmemDescriptor(16, 16, 1024, "none", 1), "f16", "K", 32, None, "base offset: expected 0, got 1; .* 16 bytes"),
+        (
+            SmemDescriptor(16, 16, 1024, "none", 1),
+            "f16",
+            "K",
+            32,
+            None,
+            "base offset: expected 0, found 1; .* 16 bytes",
+        ),
         (
             SmemDescriptor(1152, 16, 1024, "128B"),
             "f16",
             "K",
             32,
             None,
-            "1024-byte .* got 1152; nearest is 1024",
+            "1024-byte .* found 1152; nearest is 1024",
         ),
-        (SmemDescriptor(960, 16, 512, "64B"), "f16", "MN", 32, None, "512-byte pattern .* got 960; nearest is 1024"),
+        (SmemDescriptor(960, 16, 512, "64B"), "f16", "MN", 32, None, "512-byte pattern .* found 960; nearest is 1024"),
         (
             SmemDescriptor(1056, 0, 512, "64B"),
             "s8",
             "MN",
             32,
             None,
-            "the start .MN-major. .* got 1056; nearest is 1024",
+            "the start .MN-major. .* found 1056; nearest is 1024",
         ),
-        (SmemDescriptor(32, 0, 512, "128B_base32B"), "tf32", "MN", 32, None, "the start .* got 32; nearest is 0"),
-        (SmemDescriptor(224, 16, 256, "32B"), "f16", "K", 32, None, "256-byte pattern .* got 224; nearest is 256"),
+        (SmemDescriptor(32, 0, 512, "128B_base32B"), "tf32", "MN", 32, None, "the start .* found 32; nearest is 0"),
+        (SmemDescriptor(224, 16, 256, "32B"), "f16", "K", 32, None, "256-byte pattern .* found 224; nearest is 256"),
         (SmemDescriptor(640, 16, 0, "128B_base32B"), "tf32", "MN", 32, None, "512-byte pattern .* nearest is 512"),
         # One descriptor stays within a row of the pattern.
-        (SmemDescriptor(112, 16, 1024, "128B"), "f16", "K", 32, None, "got byte 112 of a row; nearest is byte 96"),
-        (SmemDescriptor(0, 16, 256, "32B"), "f16", "K", 64, None, "at most 32 bytes of K, got 64; a wider swizzle"),
-        (SmemDescriptor(96, 16, 1024, "128B"), "e2m1", "K", 48, "sm_103a", "got byte 96 of a row; nearest is byte 80"),
+        (SmemDescriptor(112, 16, 1024, "128B"), "f16", "K", 32, None, "found byte 112 of a row; nearest is byte 96"),
+        (SmemDescriptor(0, 16, 256, "32B"), "f16", "K", 64, None, "at most 32 bytes of K, found 64; a wider swizzle"),
+        (
+            SmemDescriptor(96, 16, 1024, "128B"),
+            "e2m1",
+            "K",
+            48,
+            "sm_103a",
+            "found byte 96 of a row; nearest is byte 80",
+        ),
         # Absolute LBO mode.
         (
             SmemDescriptor(96, 1024, 0, "128B", 0, True),
@@ -241,7 +255,7 @@ def test_words_that_are_no_descriptor(word: int, message: str):
             "K",
             48,
             "sm_100a",
-            "expected target sm_103a, got",
+            "expected target sm_103a, found",
         ),
         (
             SmemDescriptor(0, 1024, 0, "128B", 0, True),
@@ -251,14 +265,14 @@ def test_words_that_are_no_descriptor(word: int, message: str):
             None,
             "expected a K-major operand",
         ),
-        (SmemDescriptor(96, 1024, 0, "128B", 0, True), "e2m1", "K", 32, None, "expected 48 bytes of K .*, got 32"),
+        (SmemDescriptor(96, 1024, 0, "128B", 0, True), "e2m1", "K", 32, None, "expected 48 bytes of K .*, found 32"),
         (
             SmemDescriptor(96, 1040, 0, "128B", 0, True),
             "e2m1",
             "K",
             48,
             None,
-            "to 1024 bytes, got 1040; nearest is 1024",
+            "to 1024 bytes, found 1040; nearest is 1024",
         ),
     ],
 )
@@ -305,7 +319,7 @@ def test_lbo_and_sbo_trade_roles():
 
 
 def test_reading_past_the_row_of_a_swizzle():
-    with pytest.raises(LegalityError, match=r"one 128-byte row of swizzle 128B, got element \(0, 32\) past its end"):
+    with pytest.raises(LegalityError, match=r"one 128-byte row of swizzle 128B, found element \(0, 32\) past its end"):
         read_addresses(SmemDescriptor(64, None, 1024, "128B"), "K", (8, 64), 16)
 
 

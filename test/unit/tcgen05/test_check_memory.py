@@ -29,47 +29,50 @@ SHIFT = Shift(lane=32, column=8, allocated=32, target="sm_100a")
 # rule -> (instructions that break it, with what the message says; instructions that nearly do)
 CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
     "alloc-columns": (
-        [(Alloc(columns), f"a power of two of columns from 32 to 512, got {columns}") for columns in (0, 16, 96, 1024)],
+        [
+            (Alloc(columns), f"a power of two of columns from 32 to 512, found {columns}")
+            for columns in (0, 16, 96, 1024)
+        ],
         [Alloc(columns) for columns in (None, 32, 64, 128, 256, 512)],
     ),
-    "alloc-cta-group": ([(Alloc(32, 3), "expected cta_group 1 or 2, got 3")], [Alloc(32, 2)]),
+    "alloc-cta-group": ([(Alloc(32, 3), "expected cta_group 1 or 2, found 3")], [Alloc(32, 2)]),
     "alloc-target": (
         [
             (Alloc(32, target="sm_90a"), "'tcgen05' does not exist on sm_90a"),
-            (Alloc(32, target="sm_103a", ptx=(8, 6)), "needs PTX 8.8 on sm_103a, got 8.6"),
+            (Alloc(32, target="sm_103a", ptx=(8, 6)), "needs PTX 8.8 on sm_103a, found 8.6"),
         ],
         [Alloc(32, target="sm_110a"), Alloc(32, target="sm_100f", ptx=(8, 8))],
     ),
-    "ld-shape": ([(LdSt("32x64b", 1), "expected a shape out of 32x32b, .* got 32x64b")], [LD]),
+    "ld-shape": ([(LdSt("32x64b", 1), "expected a shape out of 32x32b, .* found 32x64b")], [LD]),
     "ld-num": (
         [
-            (LdSt("16x256b", 64), "repeats of .16x256b to be a power of two up to 32, got 64"),
-            (LdSt("32x32b", 3), "got 3"),
-            (LdSt("32x32b", 0), "got 0"),
+            (LdSt("16x256b", 64), "repeats of .16x256b to be a power of two up to 32, found 64"),
+            (LdSt("32x32b", 3), "found 3"),
+            (LdSt("32x32b", 0), "found 0"),
         ],
         [LdSt("16x256b", 32), LdSt("32x32b", 128), LdSt("16x128b", 64)],
     ),
     "ld-registers": (
-        [(replace(LD, registers=16), "expected 32 registers for .32x32b.x32, got 16")],
+        [(replace(LD, registers=16), "expected 32 registers for .32x32b.x32, found 16")],
         [LD, LdSt("16x256b", 2, registers=8)],
     ),
     "ld-split": (
         [
-            (LdSt("16x32bx2", 4), "expected immHalfSplitoff with .16x32bx2 and only there, got none"),
-            (replace(LD, split=16), "got 16 with .32x32b"),
+            (LdSt("16x32bx2", 4), "expected immHalfSplitoff with .16x32bx2 and only there, found none"),
+            (replace(LD, split=16), "found 16 with .32x32b"),
         ],
         [SPLIT],
     ),
     "ld-split-range": (
-        [(replace(SPLIT, split=512), "expected immHalfSplitoff from 0 to 511 columns, got 512")],
+        [(replace(SPLIT, split=512), "expected immHalfSplitoff from 0 to 511 columns, found 512")],
         [SPLIT],
     ),
     "ld-lane": (
         [
-            (replace(LD, lane=0), "at lane 32 for .32x32b of warp 1, got 0"),
-            (replace(LD, warp=None, lane=16), "at lane 0 or 32 or 64 or 96 for .* got 16"),
-            (LdSt("16x64b", 1, lane=8), "got 8"),
-            (LdSt("16x64b", 1, lane=48, warp=0), "at lane 0 or 16 for .16x64b of warp 0, got 48"),
+            (replace(LD, lane=0), "at lane 32 for .32x32b of warp 1, found 0"),
+            (replace(LD, warp=None, lane=16), "at lane 0 or 32 or 64 or 96 for .* found 16"),
+            (LdSt("16x64b", 1, lane=8), "found 8"),
+            (LdSt("16x64b", 1, lane=48, warp=0), "at lane 0 or 16 for .16x64b of warp 0, found 48"),
         ],
         [LD, LdSt("16x64b", 1, lane=48, warp=5), replace(LD, warp=None, lane=96)],
     ),
@@ -83,21 +86,21 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
     ),
     "ld-reduce": (
         [
-            (replace(RED, num=1), "expected min or max of .* got max of .32x32b.x1"),
-            (replace(RED, shape="16x64b"), "got max of .16x64b.x4"),
-            (replace(RED, reduce="sum"), "got sum"),
+            (replace(RED, num=1), "expected min or max of .* found max of .32x32b.x1"),
+            (replace(RED, shape="16x64b"), "found max of .16x64b.x4"),
+            (replace(RED, reduce="sum"), "found sum"),
             (replace(RED, packed=True), "not packed"),
         ],
         [RED, replace(RED, shape="16x32bx2", split=4, reduce="min")],
     ),
     "ld-reduce-type": (
-        [(replace(RED, type="f16"), "expected a reduction of f32, u32 or s32, got f16")],
+        [(replace(RED, type="f16"), "expected a reduction of f32, u32 or s32, found f16")],
         [replace(RED, type="s32")],
     ),
     "ld-reduce-modifier": (
         [
             (replace(RED, type="u32", modified=True), "expected .abs and .NaN on a reduction of f32 only"),
-            (replace(LD, modified=True), "got one with none"),
+            (replace(LD, modified=True), "found one with none"),
         ],
         [replace(RED, modified=True)],
     ),
@@ -108,28 +111,28 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
         ],
         [LD, RED],
     ),
-    "cp-shape": ([(Cp("128x512b"), "expected a shape out of 128x256b, .* got 128x512b")], [CP]),
+    "cp-shape": ([(Cp("128x512b"), "expected a shape out of 128x256b, .* found 128x512b")], [CP]),
     "cp-multicast": (
         [
-            (Cp("64x128b"), "expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, got none"),
-            (Cp("32x128b", "warpx2::02_13"), "with .32x128b, got warpx2::02_13"),
-            (replace(CP, multicast="warpx4"), "expected multicast none with .128x256b, got warpx4"),
+            (Cp("64x128b"), "expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, found none"),
+            (Cp("32x128b", "warpx2::02_13"), "with .32x128b, found warpx2::02_13"),
+            (replace(CP, multicast="warpx4"), "expected multicast none with .128x256b, found warpx4"),
         ],
         [Cp("64x128b", "warpx2::01_23"), Cp("32x128b", "warpx4"), CP, Cp("4x256b"), Cp("128x128b")],
     ),
     "cp-source": (
-        [(replace(CP, source="b4x16"), "expected a source format out of b6x16_p32, b4x16_p64, got b4x16")],
+        [(replace(CP, source="b4x16"), "expected a source format out of b6x16_p32, b4x16_p64, found b4x16")],
         [replace(CP, source="b4x16_p64"), replace(CP, source="b6x16_p32")],
     ),
     "cp-descriptor-bits": (
-        [(Cp("128x256b", descriptor=0), "descriptor: bits 46-48: expected 0b001, got 0b000")],
+        [(Cp("128x256b", descriptor=0), "descriptor: bits 46-48: expected 0b001, found 0b000")],
         [Cp("128x256b", descriptor=0x4000404000010000)],
     ),
     "cp-descriptor": (
         [
             (
                 Cp("128x256b", descriptor=SmemDescriptor(112, None, 1024, "128B")),
-                "descriptor: start address: expected 32 bytes of K within one 128-byte row of .*, got byte 112",
+                "descriptor: start address: expected 32 bytes of K within one 128-byte row of .*, found byte 112",
             ),
             (
                 Cp("4x256b", descriptor=SmemDescriptor(128, None, 1024, "128B")),
@@ -138,7 +141,7 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
             (Cp("128x128b", descriptor=SmemDescriptor(0, None, 1024, "128B", 1)), "matrix base offset: expected 0"),
             (
                 Cp("128x128b", descriptor=SmemDescriptor(0, 0, 1024, "128B", lbo_absolute=True)),
-                "absolute LBO: expected 48 bytes of K .*, got 16",
+                "absolute LBO: expected 48 bytes of K .*, found 16",
             ),
         ],
         [
@@ -148,8 +151,8 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
     ),
     "cp-lane": (
         [
-            (replace(CP, lane=32), "expected an address from lane 0 to 0 with .128x256b, got lane 32"),
-            (Cp("4x256b", lane=32), "from lane 0 to 31 with .4x256b, got lane 32"),
+            (replace(CP, lane=32), "expected an address from lane 0 to 0 with .128x256b, found lane 32"),
+            (Cp("4x256b", lane=32), "from lane 0 to 31 with .4x256b, found lane 32"),
         ],
         [CP, Cp("4x256b", lane=31)],
     ),
@@ -160,12 +163,12 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
         ],
         [replace(CP, column=24), Cp("128x128b", column=508)],
     ),
-    "cp-cta-group": ([(replace(CP, cta_group=0), "expected cta_group 1 or 2, got 0")], [replace(CP, cta_group=2)]),
+    "cp-cta-group": ([(replace(CP, cta_group=0), "expected cta_group 1 or 2, found 0")], [replace(CP, cta_group=2)]),
     "cp-target": ([(replace(CP, target="sm_100"), "'tcgen05' does not exist on sm_100")], [replace(CP, target=None)]),
     "shift-lane": (
         [
-            (replace(SHIFT, lane=16), "expected an address at lane 0, 32, 64 or 96, got lane 16"),
-            (replace(SHIFT, lane=128), "got lane 128"),
+            (replace(SHIFT, lane=16), "expected an address at lane 0, 32, 64 or 96, found lane 16"),
+            (replace(SHIFT, lane=128), "found lane 128"),
         ],
         [SHIFT, Shift(lane=96)],
     ),
@@ -173,7 +176,7 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
         [(replace(SHIFT, column=25), "expected 8 columns from column 25 on, of 32, to be inside")],
         [replace(SHIFT, column=24)],
     ),
-    "shift-cta-group": ([(replace(SHIFT, cta_group=3), "expected cta_group 1 or 2, got 3")], [SHIFT]),
+    "shift-cta-group": ([(replace(SHIFT, cta_group=3), "expected cta_group 1 or 2, found 3")], [SHIFT]),
     "shift-target": (
         [
             (

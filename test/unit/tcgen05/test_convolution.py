@@ -51,8 +51,8 @@ def test_the_product_is_that_of_the_padded_image(
     # The B tile: N + shift columns, the first of which is `left_pad` pixels before the tile; any garbage outside.
     memory = np.concatenate([np.full(pad, -7), image, np.full(64, -7)])
     b = memory[first : first + n + mask.shift]
-    got = np.where(mask.expand(m, n), 0, b[np.arange(n) + mask.shift])
-    assert (got == wanted).all()
+    found = np.where(mask.expand(m, n), 0, b[np.arange(n) + mask.shift])
+    assert (found == wanted).all()
 
 
 def test_a_row_shorter_than_the_padding_is_all_zero():
@@ -68,13 +68,16 @@ def test_without_padding_only_the_shift_is_left():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"row_length": 0}, "row_length: expected at least 1, got 0"),
-        ({"left_pad": -1}, "left_pad: expected at least 0, got -1"),
-        ({"tap": -1}, "tap: expected at least 0, got -1"),
-        ({"first_column": -1}, "first_column: expected at least 0, got -1"),
-        ({"dilation": 0}, "dilation: expected at least 1, got 0"),
-        ({"tap": 9, "dilation": 2}, "tap 9 with dilation 2: expected a column shift of at most 16 for M = 32, got 18"),
-        ({"m": 256}, "expected M = 128, 64, 32, got 256"),
+        ({"row_length": 0}, "row_length: expected at least 1, found 0"),
+        ({"left_pad": -1}, "left_pad: expected at least 0, found -1"),
+        ({"tap": -1}, "tap: expected at least 0, found -1"),
+        ({"first_column": -1}, "first_column: expected at least 0, found -1"),
+        ({"dilation": 0}, "dilation: expected at least 1, found 0"),
+        (
+            {"tap": 9, "dilation": 2},
+            "tap 9 with dilation 2: expected a column shift of at most 16 for M = 32, found 18",
+        ),
+        ({"m": 256}, "expected M = 128, 64, 32, found 256"),
     ],
 )
 def test_errors(fields: dict[str, int], message: str):

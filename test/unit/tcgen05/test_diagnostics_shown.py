@@ -64,7 +64,7 @@ UNREACHABLE_REASONS = {
     "encode_unchecked": "compares with other encoders; the operation refuses such fields before",
     "sub_mask_width": _RULE + "the shape",
     "_columns": _ARRAY,
-    "shape_row: kind::{}: expected one of {}, got cta_group": "operations have the variants that exist",
+    "shape_row: kind::{}: expected one of {}, found cta_group": "operations have the variants that exist",
     "shape_row: kind::{}: expected K = {}": "other kinds have no bit for K = 96",
     "check_target": _RULE + "target, k96-target",
     "check_transposed_b: expected cta_group": _RULE + "cta-group",

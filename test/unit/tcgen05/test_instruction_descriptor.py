@@ -193,7 +193,7 @@ def test_k_of_96():
     assert odd.encode() == example("mxf4", k96=True).encode() | 3 << 29 | 1 << 4
     assert InstructionDescriptor.decode(odd.encode(), "mxf4") == odd
     assert (descriptor.k, example("mxf4").k, example("mxf4", sparse=True).k) == (96, 64, 128)
-    with pytest.raises(LegalityError, match="expected k96 False, got True"):
+    with pytest.raises(LegalityError, match="expected k96 False, found True"):
         example("mxf4", k96=True, sparse=True).verify()
 
 
@@ -208,28 +208,28 @@ def test_mlir_spellings():
 @pytest.mark.parametrize(
     ("descriptor", "message"),
     [
-        (example("f16", a="tf32"), "kind::f16: expected A type f16 or bf16, got tf32"),
-        (example("tf32", d="f16"), "kind::tf32: expected D type f32, got f16"),
+        (example("f16", a="tf32"), "kind::f16: expected A type f16 or bf16, found tf32"),
+        (example("tf32", d="f16"), "kind::tf32: expected D type f32, found f16"),
         (
             example("f16", a="bf16", d="f16"),
-            "D = f16 is expected with A and B of f16, got bf16 and f16; nearest is D = f32",
+            "D = f16 is expected with A and B of f16, found bf16 and f16; nearest is D = f32",
         ),
-        (example("f16", scale="ue8m0"), "kind::f16: expected scale type None, got ue8m0"),
-        (example("mxf8f6f4", scale=None), "kind::mxf8f6f4: expected scale type ue8m0, got None"),
-        (example("mxf4", scale="ue4m3"), "expected scale type ue8m0, got ue4m3"),
-        (example("mxf4", sf_a_id=1), "expected sf_a_id 0 or 2, got 1"),
-        (example("f16", sf_b_id=1), "expected sf_b_id 0, got 1"),
+        (example("f16", scale="ue8m0"), "kind::f16: expected scale type None, found ue8m0"),
+        (example("mxf8f6f4", scale=None), "kind::mxf8f6f4: expected scale type ue8m0, found None"),
+        (example("mxf4", scale="ue4m3"), "expected scale type ue8m0, found ue4m3"),
+        (example("mxf4", sf_a_id=1), "expected sf_a_id 0 or 2, found 1"),
+        (example("f16", sf_b_id=1), "expected sf_b_id 0, found 1"),
         (example("f8f6f4", a="e2m1", a_major="MN"), "a_major of e2m1 is expected K"),
         (example("mxf4", b_major="MN"), "b_major of e2m1 is expected K"),
-        (example("f16", saturate=True), "expected saturate False, got True"),
-        (example("i8", negate_a=True), "expected negate_a False, got True"),
-        (example("f16", sparsity_selector=1), "expected sparsity_selector 0, got 1"),
-        (example("f8f6f4", sparse=True, sparsity_selector=1), "expected sparsity_selector 0, got 1"),
-        (example("mxf4", max_shift=8), "expected max_shift 0, got 8"),
-        (example("f16", max_shift=4), "expected max_shift 0 or 8 or 16 or 32, got 4"),
-        (example("f16", m=96), "expected M in {64, 128}, got 96; nearest is 64"),
-        (example("f16", n=12), "expected N in .8, 16, ..., 256., got 12; nearest is 8"),
-        (example("f16", n=96, max_shift=8), "expected N in {64, 128, 256}, got 96; nearest is 64"),
+        (example("f16", saturate=True), "expected saturate False, found True"),
+        (example("i8", negate_a=True), "expected negate_a False, found True"),
+        (example("f16", sparsity_selector=1), "expected sparsity_selector 0, found 1"),
+        (example("f8f6f4", sparse=True, sparsity_selector=1), "expected sparsity_selector 0, found 1"),
+        (example("mxf4", max_shift=8), "expected max_shift 0, found 8"),
+        (example("f16", max_shift=4), "expected max_shift 0 or 8 or 16 or 32, found 4"),
+        (example("f16", m=96), "expected M in {64, 128}, found 96; nearest is 64"),
+        (example("f16", n=12), "expected N in .8, 16, ..., 256., found 12; nearest is 8"),
+        (example("f16", n=96, max_shift=8), "expected N in {64, 128, 256}, found 96; nearest is 64"),
     ],
 )
 def test_the_verifier_names_the_field(descriptor: InstructionDescriptor, message: str):
@@ -243,25 +243,25 @@ def test_what_the_bits_do_not_say_can_be_passed():
     pair = example("f16", m=256)
     pair.verify()
     pair.verify(cta_group=2)
-    with pytest.raises(LegalityError, match="cta_group 1: expected M in {64, 128}, got 256; nearest is 128"):
+    with pytest.raises(LegalityError, match="cta_group 1: expected M in {64, 128}, found 256; nearest is 128"):
         pair.verify(cta_group=1)
     small = example("f16", m=32, n=64)
     small.verify(ws=True)
     with pytest.raises(LegalityError, match="expected M in"):
         small.verify(ws=False)
     with pytest.raises(
-        LegalityError, match="kind::mxf4: expected one of cta_group 1, cta_group 2, got cta_group 1 .ws"
+        LegalityError, match="kind::mxf4: expected one of cta_group 1, cta_group 2, found cta_group 1 .ws"
     ):
         example("mxf4").verify(cta_group=1, ws=True)
-    with pytest.raises(LegalityError, match="expected max_shift 0, got 8"):
+    with pytest.raises(LegalityError, match="expected max_shift 0, found 8"):
         example("f16", m=64, n=64, max_shift=8).verify(ws=False)
 
 
 def test_mn_major_b_of_8_bits_needs_wider_steps():
     example("f8f6f4", n=24).verify(1, False)
-    with pytest.raises(LegalityError, match="MN-major B of e4m3, cta_group 1: expected N in steps of 16, got 24"):
+    with pytest.raises(LegalityError, match="MN-major B of e4m3, cta_group 1: expected N in steps of 16, found 24"):
         example("f8f6f4", n=24, b_major="MN").verify(1, False)
-    with pytest.raises(LegalityError, match="MN-major B of e4m3, cta_group 2: expected N in steps of 32, got 48"):
+    with pytest.raises(LegalityError, match="MN-major B of e4m3, cta_group 2: expected N in steps of 32, found 48"):
         example("f8f6f4", n=48, b_major="MN").verify(2, False)
     example("f16", n=24, b_major="MN").verify(1, False)
 
@@ -287,42 +287,45 @@ FOUR_BIT = ("mxf4", "mxf4nvf4")
 
 # kind, first bit and width of a field, a code that it does not have, message
 BAD_FIELDS = [
-    *((kind, 0, 2, 1, r"sparsity_selector .bits 0-1.: expected a code of 0 .0., got 1") for kind in ("f8f6f4", "i8")),
-    *((kind, 0, 2, 3, "expected 0 in the reserved bits 0-1, got 0b11") for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4")),
-    *((k, 3, 1, 1, r"saturate .bit 3.: expected a code of 0 .False., got 1") for k in ("f16", "tf32", "f8f6f4")),
-    *((kind, 3, 1, 1, "expected 0 in the reserved bit 3, got 0b1") for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4")),
-    ("f16", 4, 2, 2, r"D type .bits 4-5.: expected a code of 0 .f16., 1 .f32., got 2"),
-    ("tf32", 4, 2, 0, r"D type .bits 4-5.: expected a code of 1 .f32., got 0"),
-    ("f8f6f4", 4, 2, 3, r"D type .bits 4-5.: expected a code of 0 .f16., 1 .f32., got 3"),
-    ("i8", 4, 2, 1, r"D type .bits 4-5.: expected a code of 2 .s32., got 1"),
-    *((kind, 4, 2, 1, r"sf_b_id .bits 4-5.: expected a code of 0 .0., 2 .2., got 1") for kind in FOUR_BIT),
-    *((kind, 6, 1, 1, "expected 0 in the reserved bit 6, got 0b1") for kind in LEGAL),
-    ("f16", 7, 3, 2, r"A type .bits 7-9.: expected a code of 0 .f16., 1 .bf16., got 2"),
-    ("tf32", 7, 3, 0, r"A type .bits 7-9.: expected a code of 2 .tf32., got 0"),
-    ("f8f6f4", 7, 3, 2, r"A type .bits 7-9.: expected a code of 0 .e4m3., 1 .e5m2., 3 .e2m3., .* got 2"),
-    ("i8", 10, 3, 2, r"B type .bits 10-12.: expected a code of 0 .u8., 1 .s8., got 2"),
-    ("mxf8f6f4", 10, 3, 6, r"B type .bits 10-12.: expected a code of 0 .e4m3., .*5 .e2m1., got 6"),
-    ("mxf4", 7, 3, 5, r"A type .bits 7-9.: expected a code of 1 .e2m1., got 5"),
-    ("mxf4", 10, 2, 0, r"B type .bits 10-11.: expected a code of 1 .e2m1., got 0"),
-    ("mxf4nvf4", 12, 1, 1, "expected 0 in the reserved bit 12, got 0b1"),
-    ("i8", 13, 1, 1, r"negate_a .bit 13.: expected a code of 0 .False., got 1"),
-    ("i8", 14, 1, 1, r"negate_b .bit 14.: expected a code of 0 .False., got 1"),
-    *((kind, 15, 1, 1, r"a_major .bit 15.: expected a code of 0 .K., got 1") for kind in FOUR_BIT),
-    *((kind, 16, 1, 1, r"b_major .bit 16.: expected a code of 0 .K., got 1") for kind in FOUR_BIT),
+    *((kind, 0, 2, 1, r"sparsity_selector .bits 0-1.: expected a code of 0 .0., found 1") for kind in ("f8f6f4", "i8")),
+    *((kind, 0, 2, 3, "expected 0 in the reserved bits 0-1, found 0b11") for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4")),
+    *((k, 3, 1, 1, r"saturate .bit 3.: expected a code of 0 .False., found 1") for k in ("f16", "tf32", "f8f6f4")),
+    *((kind, 3, 1, 1, "expected 0 in the reserved bit 3, found 0b1") for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4")),
+    ("f16", 4, 2, 2, r"D type .bits 4-5.: expected a code of 0 .f16., 1 .f32., found 2"),
+    ("tf32", 4, 2, 0, r"D type .bits 4-5.: expected a code of 1 .f32., found 0"),
+    ("f8f6f4", 4, 2, 3, r"D type .bits 4-5.: expected a code of 0 .f16., 1 .f32., found 3"),
+    ("i8", 4, 2, 1, r"D type .bits 4-5.: expected a code of 2 .s32., found 1"),
+    *((kind, 4, 2, 1, r"sf_b_id .bits 4-5.: expected a code of 0 .0., 2 .2., found 1") for kind in FOUR_BIT),
+    *((kind, 6, 1, 1, "expected 0 in the reserved bit 6, found 0b1") for kind in LEGAL),
+    ("f16", 7, 3, 2, r"A type .bits 7-9.: expected a code of 0 .f16., 1 .bf16., found 2"),
+    ("tf32", 7, 3, 0, r"A type .bits 7-9.: expected a code of 2 .tf32., found 0"),
+    ("f8f6f4", 7, 3, 2, r"A type .bits 7-9.: expected a code of 0 .e4m3., 1 .e5m2., 3 .e2m3., .* found 2"),
+    ("i8", 10, 3, 2, r"B type .bits 10-12.: expected a code of 0 .u8., 1 .s8., found 2"),
+    ("mxf8f6f4", 10, 3, 6, r"B type .bits 10-12.: expected a code of 0 .e4m3., .*5 .e2m1., found 6"),
+    ("mxf4", 7, 3, 5, r"A type .bits 7-9.: expected a code of 1 .e2m1., found 5"),
+    ("mxf4", 10, 2, 0, r"B type .bits 10-11.: expected a code of 1 .e2m1., found 0"),
+    ("mxf4nvf4", 12, 1, 1, "expected 0 in the reserved bit 12, found 0b1"),
+    ("i8", 13, 1, 1, r"negate_a .bit 13.: expected a code of 0 .False., found 1"),
+    ("i8", 14, 1, 1, r"negate_b .bit 14.: expected a code of 0 .False., found 1"),
+    *((kind, 15, 1, 1, r"a_major .bit 15.: expected a code of 0 .K., found 1") for kind in FOUR_BIT),
+    *((kind, 16, 1, 1, r"b_major .bit 16.: expected a code of 0 .K., found 1") for kind in FOUR_BIT),
     *(
-        (kind, 17, 6, code, f"N .bits 17-22.: expected a code of .*got {code}")
+        (kind, 17, 6, code, f"N .bits 17-22.: expected a code of .*found {code}")
         for kind in LEGAL
         for code in (0, 33, 63)
     ),
-    ("i8", 17, 6, 5, "N .bits 17-22.: expected a code of 1 .8., 2 .16., 3 .24., ..., 32 .256., got 5"),
-    *((kind, 23, 1, 1, "expected 0 in the reserved bit 23, got 0b1") for kind in ("f16", "tf32", "f8f6f4", "i8")),
-    *((kind, 23, 1, 0, r"scale type .bit 23.: expected a code of 1 .ue8m0., got 0") for kind in ("mxf8f6f4", "mxf4")),
-    *(("f16", 24, 5, code, f"M .bits 24-28.: expected a code of 2 .32.*got {code}") for code in (0, 1, 3, 6, 12, 31)),
-    *((kind, 24, 3, 4, "reserved bits 24-26, got 0b100") for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4")),
-    *((kind, 27, 2, 0, "M .bits 24-28.: expected a code of 8 .128., 16 .256., got 0") for kind in ("mxf8f6f4", "mxf4")),
-    *((kind, 29, 1, 1, "expected 0 in the reserved bit 29, got 0b1") for kind in ("f16", "tf32", "f8f6f4", "i8")),
-    *((kind, 29, 2, 3, r"sf_a_id .bits 29-30.: expected a code of 0 .0., 2 .2., got 3") for kind in FOUR_BIT),
-    ("mxf8f6f4", 31, 1, 1, "expected 0 in the reserved bit 31, got 0b1"),
+    ("i8", 17, 6, 5, "N .bits 17-22.: expected a code of 1 .8., 2 .16., 3 .24., ..., 32 .256., found 5"),
+    *((kind, 23, 1, 1, "expected 0 in the reserved bit 23, found 0b1") for kind in ("f16", "tf32", "f8f6f4", "i8")),
+    *((kind, 23, 1, 0, r"scale type .bit 23.: expected a code of 1 .ue8m0., found 0") for kind in ("mxf8f6f4", "mxf4")),
+    *(("f16", 24, 5, code, f"M .bits 24-28.: expected a code of 2 .32.*found {code}") for code in (0, 1, 3, 6, 12, 31)),
+    *((kind, 24, 3, 4, "reserved bits 24-26, found 0b100") for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4")),
+    *(
+        (kind, 27, 2, 0, "M .bits 24-28.: expected a code of 8 .128., 16 .256., found 0")
+        for kind in ("mxf8f6f4", "mxf4")
+    ),
+    *((kind, 29, 1, 1, "expected 0 in the reserved bit 29, found 0b1") for kind in ("f16", "tf32", "f8f6f4", "i8")),
+    *((kind, 29, 2, 3, r"sf_a_id .bits 29-30.: expected a code of 0 .0., 2 .2., found 3") for kind in FOUR_BIT),
+    ("mxf8f6f4", 31, 1, 1, "expected 0 in the reserved bit 31, found 0b1"),
 ]
 
 
@@ -341,26 +344,26 @@ def test_what_is_no_word_of_a_kind():
 
 
 def test_values_that_have_no_code():
-    with pytest.raises(LegalityError, match="kind::f16: expected M 0, 16, 32, ..., 496, got 100"):
+    with pytest.raises(LegalityError, match="kind::f16: expected M 0, 16, 32, ..., 496, found 100"):
         example("f16", m=100).encode_unchecked()
-    with pytest.raises(LegalityError, match="kind::f16: expected N 0, 8, 16, ..., 504, got 512"):
+    with pytest.raises(LegalityError, match="kind::f16: expected N 0, 8, 16, ..., 504, found 512"):
         example("f16", n=512).encode_unchecked()
-    with pytest.raises(LegalityError, match="a_major: expected K or MN, got 'M'"):
+    with pytest.raises(LegalityError, match="a_major: expected K or MN, found 'M'"):
         example("f16", a_major="M")
 
 
 def test_smallest_max_shift():
     assert [smallest_max_shift(shift) for shift in (0, 1, 8, 9, 16, 17, 32)] == [0, 8, 8, 16, 16, 32, 32]
-    with pytest.raises(LegalityError, match="expected a column shift of 0 to 32, got 33"):
+    with pytest.raises(LegalityError, match="expected a column shift of 0 to 32, found 33"):
         smallest_max_shift(33)
 
 
 def test_the_target_decides_too():
     example("i8").verify(1, False, "sm_100a")
-    with pytest.raises(LegalityError, match="kind::i8, cta_group 1: expected target sm_100a, sm_110a, got sm_103a"):
+    with pytest.raises(LegalityError, match="kind::i8, cta_group 1: expected target sm_100a, sm_110a, found sm_103a"):
         example("i8").verify(1, False, "sm_103a")
     example("mxf4nvf4", k96=True).verify(target="sm_103a")
-    with pytest.raises(LegalityError, match="K = 96: expected target sm_103a, got sm_100a"):
+    with pytest.raises(LegalityError, match="K = 96: expected target sm_103a, found sm_100a"):
         example("mxf4nvf4", k96=True).verify(target="sm_100a")
 
 

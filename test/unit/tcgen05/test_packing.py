@@ -44,7 +44,7 @@ def test_errors_name_real_bytes():
 
 
 def test_types_of_other_kinds():
-    with pytest.raises(LegalityError, match="kind mxf4: expected an operand type e2m1, got e3m2"):
+    with pytest.raises(LegalityError, match="kind mxf4: expected an operand type e2m1, found e3m2"):
         smem_packing("mxf4", "e3m2")
-    with pytest.raises(LegalityError, match="kind f16: expected an operand type f16, bf16, got e4m3"):
+    with pytest.raises(LegalityError, match="kind f16: expected an operand type f16, bf16, found e4m3"):
         smem_packing("f16", "e4m3")

@@ -84,7 +84,7 @@ def test_no_other_variant_exists():
 @pytest.mark.parametrize("kind", ["mxf8f6f4", "mxf4", "mxf4nvf4"])
 def test_block_scaled_kinds_have_no_ws(kind: str):
     with pytest.raises(
-        LegalityError, match=f"kind::{kind}: expected one of cta_group 1, cta_group 2, got cta_group 1 .ws"
+        LegalityError, match=f"kind::{kind}: expected one of cta_group 1, cta_group 2, found cta_group 1 .ws"
     ):
         check_shape(kind, 128, 64, ws=True)
 
@@ -95,13 +95,13 @@ def test_k_of_96():
         assert portable(kind, 256, 48, 2, k96=True)
         assert check_shape(kind, 128, 8, k96=True) == (128, 8, 96)
         assert not portable(kind, 128, 8, k96=True)  # CUTLASS only
-        with pytest.raises(LegalityError, match=r"cta_group 2, K = 96: expected M in \{256\}, got 128"):
+        with pytest.raises(LegalityError, match=r"cta_group 2, K = 96: expected M in \{256\}, found 128"):
             check_shape(kind, 128, 48, 2, k96=True)
-        with pytest.raises(LegalityError, match=r"expected K = 128 .sparse., got 96"):
+        with pytest.raises(LegalityError, match=r"expected K = 128 .sparse., found 96"):
             check_shape(kind, 256, 48, 2, sparse=True, k96=True)
-        with pytest.raises(LegalityError, match="K = 96: expected target sm_103a, got sm_100a"):
+        with pytest.raises(LegalityError, match="K = 96: expected target sm_103a, found sm_100a"):
             check_shape(kind, 256, 48, 2, k96=True, target="sm_100a")
-    with pytest.raises(LegalityError, match="kind::f16: expected K = 16, got 96"):
+    with pytest.raises(LegalityError, match="kind::f16: expected K = 16, found 96"):
         check_shape("f16", 128, 64, k96=True)
 
 
@@ -128,26 +128,28 @@ def test_targets(variant: tuple[str, bool, bool], target: str):
     if target in RUN_BY[variant]:
         check_shape(kind, 128, 64, 1, False, sparse, k96=k96, target=target)
     else:
-        with pytest.raises(LegalityError, match=f"kind::{kind}, .*: expected target sm_10.*, got {target}"):
+        with pytest.raises(LegalityError, match=f"kind::{kind}, .*: expected target sm_10.*, found {target}"):
             check_shape(kind, 128, 64, 1, False, sparse, k96=k96, target=target)
 
 
 def test_errors_say_what_is_legal_and_nearest():
-    with pytest.raises(LegalityError, match=r"cta_group 1: expected N in \{8, 16, ..., 256\}, got 100; nearest is 96"):
+    with pytest.raises(
+        LegalityError, match=r"cta_group 1: expected N in \{8, 16, ..., 256\}, found 100; nearest is 96"
+    ):
         check_shape("f16", 128, 100)
-    with pytest.raises(LegalityError, match=r"expected N in \{8, 16, 24, 32, 48, ..., 256\}, got 40; nearest is 32"):
+    with pytest.raises(LegalityError, match=r"expected N in \{8, 16, 24, 32, 48, ..., 256\}, found 40; nearest is 32"):
         check_shape("i8", 128, 40)
-    with pytest.raises(LegalityError, match=r"cta_group 2, sparse: expected M in \{256\}, got 128; nearest is 256"):
+    with pytest.raises(LegalityError, match=r"cta_group 2, sparse: expected M in \{256\}, found 128; nearest is 256"):
         check_shape("mxf4", 128, 64, cta_group=2, sparse=True)
     with pytest.raises(
-        LegalityError, match=r"cta_group 1, .ws: expected M in \{32, 64, 128\}, got 256; nearest is 128"
+        LegalityError, match=r"cta_group 1, .ws: expected M in \{32, 64, 128\}, found 256; nearest is 128"
     ):
         check_shape("f16", 256, 64, ws=True)
     with pytest.raises(
-        LegalityError, match="expected one of cta_group 1, cta_group 2, cta_group 1 .ws, got cta_group 2 .ws"
+        LegalityError, match="expected one of cta_group 1, cta_group 2, cta_group 1 .ws, found cta_group 2 .ws"
     ):
         check_shape("f16", 128, 64, cta_group=2, ws=True)
-    with pytest.raises(LegalityError, match=r"expected a kind of tcgen05.mma \(f16, .*got 'f64'"):
+    with pytest.raises(LegalityError, match=r"expected a kind of tcgen05.mma \(f16, .*found 'f64'"):
         check_shape("f64", 128, 64)
 
 
@@ -165,9 +167,9 @@ def test_portable_shapes_are_those_of_every_source():
 def test_mn_major_b():
     check_transposed_b("e4m3", 32)
     check_transposed_b("f16", 8)
-    with pytest.raises(LegalityError, match="expected N in steps of 32, got 80; nearest is 64"):
+    with pytest.raises(LegalityError, match="expected N in steps of 32, found 80; nearest is 64"):
         check_transposed_b("u8", 80, cta_group=2)
-    with pytest.raises(LegalityError, match="expected cta_group 1 or 2, got 4"):
+    with pytest.raises(LegalityError, match="expected cta_group 1 or 2, found 4"):
         check_transposed_b("u8", 64, cta_group=4)
 
 
@@ -210,7 +212,7 @@ def test_element_types(spelling: str, name: str, bits: int):
 
 
 def test_types_that_the_tensor_cores_do_not_know():
-    with pytest.raises(LegalityError, match="expected an element type of the tensor cores .*got i16"):
+    with pytest.raises(LegalityError, match="expected an element type of the tensor cores .*found i16"):
         find_dtype("i16")
     with pytest.raises(LegalityError, match="unknown element type 'float'"):
         find_dtype("float")

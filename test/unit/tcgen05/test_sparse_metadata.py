@@ -79,11 +79,11 @@ def test_notation():
     ("arguments", "base_lane", "message"),
     [
         (("f17", 128, 64), 0, "f17"),
-        (("f16", 128, 48), 0, "sparse kind f16: expected K in steps of 32 elements, up to 16384, got 48; .* 64"),
-        (("i8", 128, 32768), 0, "steps of 64 elements, up to 16384, got 32768; nearest is 16384"),
-        (("f16", 96, 32), 0, r"kind::f16, cta_group 1, sparse: expected M in \{64, 128\}, got 96"),
-        (("mxf4", 64, 128), 0, r"expected M in \{128\}, got 64"),
-        (("f16", 128, 32), 16, "data path D: expected base lane 0, got 16"),
+        (("f16", 128, 48), 0, "sparse kind f16: expected K in steps of 32 elements, up to 16384, found 48; .* 64"),
+        (("i8", 128, 32768), 0, "steps of 64 elements, up to 16384, found 32768; nearest is 16384"),
+        (("f16", 96, 32), 0, r"kind::f16, cta_group 1, sparse: expected M in \{64, 128\}, found 96"),
+        (("mxf4", 64, 128), 0, r"expected M in \{128\}, found 64"),
+        (("f16", 128, 32), 16, "data path D: expected base lane 0, found 16"),
     ],
 )
 def test_metadata_that_do_not_exist(arguments: tuple[str, int, int], base_lane: int, message: str):

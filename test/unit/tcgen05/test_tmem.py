@@ -66,13 +66,13 @@ def test_data_paths_by_letter(letter: str, dtype: str, step: int):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("H", 128, 64), {}, "expected a data path A, B, C, D, E, F, G, got 'H'"),
-        (("A", 64, 64), {}, "data path A: expected 128 or 256 rows, got 64"),
-        (("G", 64, 64), {}, "data path G: expected 32 rows, got 64"),
-        (("E", 64, 33), {}, "data path E: expected N in steps of 2, up to 512 columns, got 33"),
-        (("D", 128, 64), {"sub_slab": 1}, "data path D: expected base lane 0, got 16"),
-        (("F", 64, 64), {"sub_slab": 2}, "expected sub-slab 0 or 1, got 2"),
-        (("D", 128, 64), {"dtype": "bf16"}, "expected an accumulator of f16, f32, s32, got bf16"),
+        (("H", 128, 64), {}, "expected a data path A, B, C, D, E, F, G, found 'H'"),
+        (("A", 64, 64), {}, "data path A: expected 128 or 256 rows, found 64"),
+        (("G", 64, 64), {}, "data path G: expected 32 rows, found 64"),
+        (("E", 64, 33), {}, "data path E: expected N in steps of 2, up to 512 columns, found 33"),
+        (("D", 128, 64), {"sub_slab": 1}, "data path D: expected base lane 0, found 16"),
+        (("F", 64, 64), {"sub_slab": 2}, "expected sub-slab 0 or 1, found 2"),
+        (("D", 128, 64), {"dtype": "bf16"}, "expected an accumulator of f16, f32, s32, found bf16"),
     ],
 )
 def test_data_paths_that_do_not_exist(arguments: tuple[str, int, int], options: dict[str, int], message: str):
@@ -112,13 +112,17 @@ def test_notation_of_operand_a():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((128, 33, "f16"), {}, r"steps of 2 elements of f16 \(one column\), up to 512 columns, got 33; nearest is 32"),
-        ((128, 4096, "f16"), {}, "up to 512 columns, got 4096; nearest is 1024"),
+        (
+            (128, 33, "f16"),
+            {},
+            r"steps of 2 elements of f16 \(one column\), up to 512 columns, found 33; nearest is 32",
+        ),
+        ((128, 4096, "f16"), {}, "up to 512 columns, found 4096; nearest is 1024"),
         ((128, 4, "e2m1"), {}, "steps of 8 elements of e2m1"),
         ((128, 6, "e2m1"), {"container_bits": 8}, "steps of 4 elements of e2m1"),
-        ((128, 64, "f32"), {}, "expected A of f16, bf16, tf32, .*, got f32"),
+        ((128, 64, "f32"), {}, "expected A of f16, bf16, tf32, .*, found f32"),
         ((96, 64, "f16"), {}, "no data path for M = 96"),
-        ((128, 64, "f16"), {"base_lane": 16}, "data path D: expected base lane 0, got 16"),
+        ((128, 64, "f16"), {"base_lane": 16}, "data path D: expected base lane 0, found 16"),
     ],
 )
 def test_operands_a_that_do_not_exist(arguments: tuple[int, int, str], options: dict[str, int], message: str):
@@ -140,8 +144,8 @@ def test_notation_of_the_accumulators():
         ((96, 64), "no data path for M = 96, cta_group 1: expected M = 64, 128"),
         ((64, 64, 2), "no data path for M = 64, cta_group 2: expected M = 128, 256"),
         ((128, 64, 2, True), "cta_group 2, .ws: expected cta_group 1, or cta_group 2 without .ws"),
-        ((32, 66, 1, True), "data path G: expected N in steps of 4, up to 512 columns, got 66"),
-        ((128, 513), "data path D: expected N in steps of 1, up to 512 columns, got 513"),
+        ((32, 66, 1, True), "data path G: expected N in steps of 4, up to 512 columns, found 66"),
+        ((128, 513), "data path D: expected N in steps of 1, up to 512 columns, found 513"),
     ],
 )
 def test_accumulators_that_do_not_exist(arguments: tuple[int, int, int, bool], message: str):
@@ -150,9 +154,9 @@ def test_accumulators_that_do_not_exist(arguments: tuple[int, int, int, bool], m
 
 
 def test_base_lane_only_where_half_the_lanes_are_idle():
-    with pytest.raises(LegalityError, match="data path D: expected base lane 0, got 16"):
+    with pytest.raises(LegalityError, match="data path D: expected base lane 0, found 16"):
         accumulator_layout(128, 64, base_lane=16)
-    with pytest.raises(LegalityError, match="data path F: expected base lane 0 or 16, got 8"):
+    with pytest.raises(LegalityError, match="data path F: expected base lane 0 or 16, found 8"):
         accumulator_layout(64, 64, base_lane=8)
 
 
@@ -163,5 +167,5 @@ def test_allocation_columns():
             allocation_columns(columns)
     with pytest.raises(LegalityError, match="with axis TCol"):
         tmem_columns(TileLayout.row_major((4, 4)))
-    with pytest.raises(LegalityError, match="at most 512 tensor-memory columns, got 600"):
+    with pytest.raises(LegalityError, match="at most 512 tensor-memory columns, found 600"):
         tmem_columns(TileLayout((Iter(600, 1, "TCol"),)))

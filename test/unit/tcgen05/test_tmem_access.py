@@ -67,7 +67,7 @@ def test_register_maps(name: str, bits: int, pack: bool):
                 assert (table["TLane"][t, e], table["TCol"][t, e]) == place
         num *= 2
     for num in (0, 3, 2 * max_num):
-        with pytest.raises(LegalityError, match=f"expected NUM a power of two up to {max_num}, got {num}"):
+        with pytest.raises(LegalityError, match=f"expected NUM a power of two up to {max_num}, found {num}"):
             shape.register_map(num)
 
 
@@ -133,12 +133,12 @@ def test_rows_local_to_the_threads_of_a_warpgroup():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("32x32b", 256), {}, "expected NUM a power of two up to 128, got 256"),
-        (("32x32b", 4, 64), {}, "tcgen05.ld.32x32b: expected 128 rows, got 64"),
-        (("16x64b", 4, 32), {}, "tcgen05.ld.16x64b: expected 64 or 128 rows, got 32"),
+        (("32x32b", 256), {}, "expected NUM a power of two up to 128, found 256"),
+        (("32x32b", 4, 64), {}, "tcgen05.ld.32x32b: expected 128 rows, found 64"),
+        (("16x64b", 4, 32), {}, "tcgen05.ld.16x64b: expected 64 or 128 rows, found 32"),
         (("16x32b", 4), {}, "expected a tcgen05.ld shape"),
-        (("16x64b", 4), {"pack": True}, r"\.pack::16b and \.unpack::16b: expected elements of 16 bits, got 32"),
-        (("16x64b", 4), {"element_bits": 64}, "expected elements of 4, 8, 16 or 32 bits in tensor memory, got 64"),
+        (("16x64b", 4), {"pack": True}, r"\.pack::16b and \.unpack::16b: expected elements of 16 bits, found 32"),
+        (("16x64b", 4), {"element_bits": 64}, "expected elements of 4, 8, 16 or 32 bits in tensor memory, found 64"),
     ],
 )
 def test_fragments_that_do_not_exist(
@@ -251,12 +251,12 @@ def test_storing_an_operand(dtype: str, bits: int, k: int, ld_shape: str):
 
 def test_offsets_inside_a_column_have_no_address():
     layout = TileLayout.parse("S[(128, 8) : (1@TLane, 1@TCol)] + 3@TCol")
-    with pytest.raises(LegalityError, match="TCol offset of whole 32-bit columns, in steps of 2 elements, got 3"):
+    with pytest.raises(LegalityError, match="TCol offset of whole 32-bit columns, in steps of 2 elements, found 3"):
         register_image(layout, (128, 8), "32x32b", element_bits=16)
 
 
 def test_packed_elements_cannot_be_packed_again():
-    with pytest.raises(LegalityError, match="expected lanes and columns that split at 2, 4@TCol, got 8 : 1@TCol"):
+    with pytest.raises(LegalityError, match="expected lanes and columns that split at 2, 4@TCol, found 8 : 1@TCol"):
         register_image(
             TileLayout.parse("S[(128, 8) : (1@TLane, 1@TCol)]"), (128, 8), "32x32b", element_bits=16, pack=True
         )
@@ -293,16 +293,16 @@ def test_replicated_lanes_are_loaded_by_every_warp():
 @pytest.mark.parametrize(
     ("layout", "ld_shape", "message"),
     [
-        ("S[(128, 6) : (1@TLane, 1@TCol)]", "16x128b", "expected columns in steps of 4, got 6"),
-        ("S[(128, 3) : (1@TLane, 1@TCol)]", "16x32bx2", "expected columns in steps of 2, got 3"),
-        ("S[(128, 4) : (1@TLane, 1@TCol)]", "8x8b", r"expected a tcgen05.ld shape \(32x32b, .*got '8x8b'"),
+        ("S[(128, 6) : (1@TLane, 1@TCol)]", "16x128b", "expected columns in steps of 4, found 6"),
+        ("S[(128, 3) : (1@TLane, 1@TCol)]", "16x32bx2", "expected columns in steps of 2, found 3"),
+        ("S[(128, 4) : (1@TLane, 1@TCol)]", "8x8b", r"expected a tcgen05.ld shape \(32x32b, .*found '8x8b'"),
         (
             "S[(43, 4) : (3@TLane, 1@TCol)]",
             "32x32b",
-            "expected lanes and columns that split at 1, 32@TLane, got 43 : 3",
+            "expected lanes and columns that split at 1, 32@TLane, found 43 : 3",
         ),
-        ("S[(129, 4) : (1@TLane, 1@TCol)]", "32x32b", "expected lanes 0 to 127, got 0 to 128"),
-        ("S[(2, 16, 4) : (24@TLane, 1@TLane, 1@TCol)]", "32x32b", "split at 1, 32@TLane, got 2 : 24@TLane"),
+        ("S[(129, 4) : (1@TLane, 1@TCol)]", "32x32b", "expected lanes 0 to 127, found 0 to 128"),
+        ("S[(2, 16, 4) : (24@TLane, 1@TLane, 1@TCol)]", "32x32b", "split at 1, 32@TLane, found 2 : 24@TLane"),
         ("S[(2, 32, 4) : (4@TLane, 1@TLane, 1@TCol)]", "32x32b", r"element \(.*\) is at lane 32, column 0"),
     ],
 )
@@ -313,7 +313,7 @@ def test_tiles_without_a_register_image(layout: str, ld_shape: str, message: str
 
 
 def test_room_for_one_repeat():
-    with pytest.raises(LegalityError, match="expected room for 4 registers, got 2"):
+    with pytest.raises(LegalityError, match="expected room for 4 registers, found 2"):
         plan_tmem_access(accumulator_layout(128, 64), (128, 64), "16x256b", max_registers=2)
 
 

@@ -188,9 +188,9 @@ def test_a_set_of_columns():
     mask = ZeroColumnMask.from_columns(columns, 128, 17)
     assert set(np.flatnonzero(mask.expand(128, 17)).tolist()) == columns
     assert not ZeroColumnMask.from_columns(set[int](), 128, 64).generate
-    with pytest.raises(LegalityError, match="expected columns 0 to 63, got 64"):
+    with pytest.raises(LegalityError, match="expected columns 0 to 63, found 64"):
         ZeroColumnMask.from_columns({1, 64}, 128, 64)
-    with pytest.raises(LegalityError, match="column 2: expected True or False, got 2; .* as a set"):
+    with pytest.raises(LegalityError, match="column 2: expected True or False, found 2; .* as a set"):
         ZeroColumnMask.from_columns([*range(64)], 128, 64)  # pyright: ignore[reportArgumentType]
 
 
@@ -224,12 +224,12 @@ def test_extremes():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"start_count": (256, 0, 0, 0)}, r"start_count\[0\]: expected 0 to 255, got 256"),
-        ({"first_span": (0, 2, 0, 0)}, r"first_span\[1\]: expected 0 to 1, got 2"),
-        ({"skip_span": 256}, "skip_span: expected 0 to 255, got 256"),
-        ({"use_span": -1}, "use_span: expected 0 to 255, got -1"),
-        ({"shift": 33}, "shift: expected 0 to 32, got 33"),
-        ({"start_count": (0, 0)}, "start_count: expected 4 values, one per sub-mask, got 2"),
+        ({"start_count": (256, 0, 0, 0)}, r"start_count\[0\]: expected 0 to 255, found 256"),
+        ({"first_span": (0, 2, 0, 0)}, r"first_span\[1\]: expected 0 to 1, found 2"),
+        ({"skip_span": 256}, "skip_span: expected 0 to 255, found 256"),
+        ({"use_span": -1}, "use_span: expected 0 to 255, found -1"),
+        ({"shift": 33}, "shift: expected 0 to 32, found 33"),
+        ({"start_count": (0, 0)}, "start_count: expected 4 values, one per sub-mask, found 2"),
     ],
 )
 def test_fields_that_no_descriptor_holds(fields: dict[str, Any], message: str):
@@ -240,23 +240,23 @@ def test_fields_that_no_descriptor_holds(fields: dict[str, Any], message: str):
 def test_what_only_the_instruction_decides():
     shifted = ZeroColumnMask(shift=32)
     shifted.verify(64, 64)
-    with pytest.raises(LegalityError, match="shift: expected at most 16 for M = 32, got 32"):
+    with pytest.raises(LegalityError, match="shift: expected at most 16 for M = 32, found 32"):
         shifted.verify(32, 64)
     late = ZeroColumnMask(start_count=(0, 4, 0, 0), use_span=3)
     late.verify(128, 64)  # sub-mask 1 does not exist
-    with pytest.raises(LegalityError, match=r"start_count\[1\]: expected at most 3, .* 4 used columns, got 4"):
+    with pytest.raises(LegalityError, match=r"start_count\[1\]: expected at most 3, .* 4 used columns, found 4"):
         late.expand(64, 64)
-    with pytest.raises(LegalityError, match="expected M = 128, 64, 32, got 256"):
+    with pytest.raises(LegalityError, match="expected M = 128, 64, 32, found 256"):
         ZeroColumnMask().expand(256, 64)
-    with pytest.raises(LegalityError, match="a multiple of 4 for M = 32, got 66"):
+    with pytest.raises(LegalityError, match="a multiple of 4 for M = 32, found 66"):
         ZeroColumnMask().expand(32, 66)
-    with pytest.raises(LegalityError, match=r"expected 64 columns, got an array of shape \(63,\)"):
+    with pytest.raises(LegalityError, match=r"expected 64 columns, found an array of shape \(63,\)"):
         ZeroColumnMask.from_columns([True] * 63, 128, 64)
     with pytest.raises(LegalityError, match="reserved bits 36-38: expected 0"):
         ZeroColumnMask.decode(1 << 37)
     with pytest.raises(LegalityError, match="reserved bits 62-63: expected 0"):
         ZeroColumnMask.decode(1 << 63)
-    with pytest.raises(LegalityError, match="bits 56-61, column shift: expected 0 to 32, got 33"):
+    with pytest.raises(LegalityError, match="bits 56-61, column shift: expected 0 to 32, found 33"):
         ZeroColumnMask.decode(33 << 56)
     with pytest.raises(LegalityError, match="expected a 64-bit"):
         ZeroColumnMask.decode(-1)
