@@ -22,7 +22,17 @@ from tirx.dialects.tirx.attributes import (
     ZeroColumnsAttr,
     layout_attr,
 )
-from tirx.dialects.tirx.kernel import BlockIdOp, CtaRankOp, GridAxis, GridAxisAttr, KernelOp, ReturnOp
+from tirx.dialects.tirx.kernel import (
+    BlockIdOp,
+    CtaRankOp,
+    GridAxis,
+    GridAxisAttr,
+    KernelOp,
+    OnThreads,
+    ReturnOp,
+    ThreadSet,
+    thread_set,
+)
 from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, ViewOp, strided_layout
 from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, WordsOp, owner_root, parts_in_use
 from tirx.dialects.tirx.product import MmaOp
@@ -82,6 +92,7 @@ __all__ = [
     "LoadOp",
     "MmaOp",
     "MmaSyncOp",
+    "OnThreads",
     "RawColumns",
     "ReshapeOp",
     "ReturnOp",
@@ -91,6 +102,7 @@ __all__ = [
     "StoreOp",
     "SubviewOp",
     "SwizzleLayoutAttr",
+    "ThreadSet",
     "TileLayoutAttr",
     "TileType",
     "ViewOp",
@@ -101,4 +113,5 @@ __all__ = [
     "owner_root",
     "parts_in_use",
     "strided_layout",
+    "thread_set",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     I32,
@@ -17,7 +19,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Block, Region, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -74,6 +76,38 @@ def _grid_problem(dims: Sequence[int]) -> str | None:
     )
 
 
+@dataclass(frozen=True)
+class ThreadSet:
+    """
+    The threads `first` to `first + count - 1` of a block, by linear index, that run a region together.
+
+    `barrier` is the number of the named barrier at which they meet: 0 for all threads of the block.
+    """
+
+    first: int
+    count: int
+    barrier: int = 0
+
+
+class OnThreads(ABC):
+    """An operation whose regions run on a thread set of its own: a kernel, a role."""
+
+    @property
+    @abstractmethod
+    def thread_set(self) -> ThreadSet:
+        """The threads that run the regions of this operation."""
+
+
+def thread_set(op: Operation) -> ThreadSet:
+    """The threads that run `op`: those of the nearest kernel or role, `op` itself or one around it."""
+    around: Operation | None = op
+    while around is not None:
+        if isinstance(around, OnThreads):
+            return around.thread_set
+        around = around.parent_op()
+    raise ValueError(f"expected '{op.name}' inside a kernel, found it in none")
+
+
 PAIR = 2
 """Blocks in a cluster: what a product of `.cta_group::2` spans."""
 
@@ -83,7 +117,7 @@ def _cluster_problem(found: int) -> str:
 
 
 @irdl_op_definition
-class KernelOp(IRDLOperation):
+class KernelOp(IRDLOperation, OnThreads):
     """
     A kernel: what one block (CTA) of `threads` threads does.
 
@@ -164,6 +198,10 @@ class KernelOp(IRDLOperation):
     @property
     def num_threads(self) -> int:
         return self.threads.value.data
+
+    @property
+    def thread_set(self) -> ThreadSet:
+        return ThreadSet(0, self.num_threads)
 
     def verify_(self) -> None:
         if tuple(self.body.block.arg_types) != self.function_type.inputs.data:
