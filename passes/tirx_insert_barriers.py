@@ -29,42 +29,43 @@ _SYNCHRONISED = (Scope.SHARED, Scope.GLOBAL)
 
 
 @dataclass(frozen=True)
-class _Pending:
-    """Allocations and memrefs read and written since the last barrier, by any thread."""
+class _Accesses:
+    """Allocations and memrefs that some thread reads and writes."""
 
     reads: frozenset[SSAValue] = frozenset()
     writes: frozenset[SSAValue] = frozenset()
 
-    def __or__(self, other: _Pending) -> _Pending:
-        return _Pending(self.reads | other.reads, self.writes | other.writes)
-
-    def conflicts(self, access: _Pending) -> bool:
-        return bool(access.reads & self.writes or access.writes & (self.reads | self.writes))
+    def __or__(self, other: _Accesses) -> _Accesses:
+        return _Accesses(self.reads | other.reads, self.writes | other.writes)
 
 
-def _access(op: Operation) -> _Pending:
-    """What one tile operation reads and writes through the memory that threads share."""
+_NOTHING = _Accesses()
 
-    def roots(*tiles: SSAValue) -> frozenset[SSAValue]:
-        return frozenset(owner_root(t) for t in tiles if TileType.of(t).memory in _SYNCHRONISED)
 
+def _roots(*tiles: SSAValue) -> frozenset[SSAValue]:
+    """The allocations and memrefs behind those of `tiles` that lie in memory that threads share."""
+    return frozenset(owner_root(t) for t in tiles if TileType.of(t).memory in _SYNCHRONISED)
+
+
+def _accesses(op: Operation) -> _Accesses:
+    """What one tile operation reads and writes in the memory that threads share."""
     match op:
         case CopyOp():
-            return _Pending(roots(op.source), roots(op.destination))
+            return _Accesses(_roots(op.source), _roots(op.destination))
         case FillOp():
-            return _Pending(writes=roots(op.tile))
+            return _Accesses(writes=_roots(op.tile))
         case LoadOp():
-            return _Pending(roots(op.source))
+            return _Accesses(_roots(op.source))
         case StoreOp():
-            return _Pending(writes=roots(op.destination))
+            return _Accesses(writes=_roots(op.destination))
         case _:
-            return _Pending()
+            return _NOTHING
 
 
 def _is_barrier(op: Operation) -> bool:
     """
-    A tcgen05 product synchronises the whole block before it starts and waits for its end. So does a copy of scale
-    factors, or the product that it goes with.
+    Returns True if `op` synchronises the whole block: a tcgen05 product does before it starts, and waits for its end.
+    So does a copy of scale factors, or the product that it goes with.
     """
     match op:
         case BarrierOp():
@@ -77,36 +78,69 @@ def _is_barrier(op: Operation) -> bool:
             return False
 
 
-def _visit(block: Block, pending: _Pending, insert: bool) -> _Pending:
-    """The accesses pending at the end of `block`, given those pending at its start."""
-    for op in tuple(block.ops):
-        if _is_barrier(op):
-            pending = _Pending()
-        elif op.regions:
-            before = pending
-            if not isinstance(op, scf.IfOp):
-                # What a loop has pending at its end meets what it does at its start. More at the start may move its
-                # barriers and so leave more at the end: until nothing is new.
-                while (after := before | _after_regions(op, before, insert=False)) != before:
-                    before = after
-            pending = _after_regions(op, before, insert)
-        else:
-            access = _access(op)
-            if pending.conflicts(access):
+class _BarrierInsertion:
+    """Inserts barriers into the blocks of one kernel.
+
+    What is pending behind an operation with regions depends only on what is pending before it, and is computed once
+    for each such state: nested loops take no longer than loops in a row.
+    """
+
+    def __init__(self):
+        self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
+        self._accesses: dict[Operation, _Accesses | None] = {}
+
+    def block(self, block: Block, pending: _Accesses, *, insert: bool = False) -> _Accesses:
+        """Returns the accesses since the last barrier at the end of `block`, from those at its start."""
+        reads, writes = set(pending.reads), set(pending.writes)
+        for op in tuple(block.ops):
+            if op.regions:
+                start, end = self._regions(op, _Accesses(frozenset(reads), frozenset(writes)))
                 if insert:
-                    Emitter.before(op)(BarrierOp())
-                pending = _Pending()
-            pending |= access
-    return pending
+                    for region in op.regions:
+                        for inner in region.blocks:
+                            self.block(inner, start, insert=True)
+                reads, writes = set(end.reads), set(end.writes)
+                continue
+            accesses = self._of(op)
+            if accesses is None:
+                reads, writes = set[SSAValue](), set[SSAValue]()
+            elif accesses is not _NOTHING:
+                if not (
+                    accesses.reads.isdisjoint(writes)
+                    and accesses.writes.isdisjoint(writes)
+                    and accesses.writes.isdisjoint(reads)
+                ):
+                    if insert:
+                        Emitter.before(op)(BarrierOp())
+                    reads, writes = set[SSAValue](), set[SSAValue]()
+                reads |= accesses.reads
+                writes |= accesses.writes
+        return _Accesses(frozenset(reads), frozenset(writes))
 
+    def _of(self, op: Operation) -> _Accesses | None:
+        """The accesses of an operation without regions, None if it is a barrier."""
+        if op not in self._accesses:
+            self._accesses[op] = None if _is_barrier(op) else _accesses(op)
+        return self._accesses[op]
 
-def _after_regions(op: Operation, pending: _Pending, insert: bool) -> _Pending:
-    """The accesses pending after `op`, which may run any of its regions or none."""
-    after = pending
-    for region in op.regions:
-        for block in region.blocks:
-            after |= _visit(block, pending, insert)
-    return after
+    def _regions(self, op: Operation, pending: _Accesses) -> tuple[_Accesses, _Accesses]:
+        """What is pending at the start of the regions of `op` and behind it; it may run any of them, or none."""
+        key = op, pending
+        if key not in self._behind:
+            start, end = pending, self._once(op, pending)
+            # What a loop has pending at its end meets what it does at its start. More at the start may move its
+            # barriers and so leave more at the end: until nothing is new.
+            while not isinstance(op, scf.IfOp) and (joined := start | end) != start:
+                start, end = joined, self._once(op, joined)
+            self._behind[key] = start, end
+        return self._behind[key]
+
+    def _once(self, op: Operation, pending: _Accesses) -> _Accesses:
+        end = pending
+        for region in op.regions:
+            for block in region.blocks:
+                end |= self.block(block, pending)
+        return end
 
 
 @dataclass(frozen=True)
@@ -123,4 +157,4 @@ class TirxInsertBarriersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.walk():
             if isinstance(kernel, KernelOp):
-                _visit(kernel.body.block, _Pending(), insert=True)
+                _BarrierInsertion().block(kernel.body.block, _NOTHING, insert=True)
