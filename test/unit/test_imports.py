@@ -1,0 +1,162 @@
+"""The package has no import circle, and rooms import in one direction only.
+
+Every import statement counts: those inside functions and those under TYPE_CHECKING, too.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+# Where the source of each package lies. `dialects` and `passes` are mapped to `tirx.dialects` and `tirx.passes`.
+_SOURCES = {"tirx": ROOT / "tirx", "tirx.dialects": ROOT / "dialects", "tirx.passes": ROOT / "passes"}
+
+# Room -> the rooms that it may import, besides itself. Modules directly in `tirx` are rooms of their own.
+_LAYOUT = ("layout",)
+_HW = (*_LAYOUT, "hw")
+_FAMILIES = (*_HW, "smem", "copy")
+_DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "diagnostics", "dialects")
+_PASSES = (*_DIALECTS, "ptx", "passes")
+_TEXT = (*_PASSES, "text", "universe")
+_TOP = (*_TEXT, "compiler", "sim", "runtime", "viz")
+ROOMS: dict[str, tuple[str, ...]] = {
+    "layout": (),
+    "hw": _LAYOUT,
+    "smem": _HW,
+    "copy": _HW,
+    "mma": _FAMILIES,
+    "wgmma": _FAMILIES,
+    "tcgen05": _FAMILIES,
+    "diagnostics": (),
+    "dialects": _DIALECTS,
+    "ptx": _DIALECTS,
+    "passes": _PASSES,
+    "universe": _PASSES,
+    "text": _TEXT,
+    "compiler": _TEXT,
+    "sim": (),
+    "runtime": _TOP,
+    "viz": _TOP,
+    "tools": _TOP,
+    "tirx": _TOP,
+}
+
+# Groups of modules that still import one another. An entry that is no longer needed fails the test.
+KNOWN_CIRCLES: tuple[frozenset[str], ...] = (
+    frozenset(
+        f"tirx.layout.{name}"
+        for name in (
+            *("algebra", "compose", "composition", "interop.cute", "places"),
+            *("recognise", "scopes", "slicing", "swizzled_slice", "tile"),
+        )
+    ),
+    frozenset(
+        f"tirx.sim.{name}"
+        for name in (
+            *("core.barrier", "core.cluster", "core.cta", "core.execute", "core.launch", "core.observer"),
+            *("core.strand", "core.tensor_maps", "memory.flat", "memory.tensor_map_bytes", "program.code"),
+            "tensor.memory",
+        )
+    ),
+    frozenset({"tirx.sim.reader.scope", "tirx.sim.reader.syntax"}),
+    frozenset({"tirx.sim.reader.cursor", "tirx.sim.reader.expressions"}),
+    frozenset({"tirx.passes", "tirx.passes.pipeline", "tirx.universe"}),
+)
+
+# (importing room, imported room) pairs against the direction. An entry that is no longer needed fails the test.
+KNOWN_DETOURS: frozenset[tuple[str, str]] = frozenset({("passes", "universe"), ("ptx", "passes"), ("sim", "hw")})
+
+
+def _name_of(path: Path, package: str, root: Path) -> str:
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+@cache
+def _modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    return {
+        _name_of(path, package, root): path
+        for package, root in _SOURCES.items()
+        for path in sorted(root.rglob("*.py"))
+        if not (package == "tirx" and path.relative_to(root).parts[0] in ("dialects", "passes"))
+    }
+
+
+def _imported(path: Path) -> set[str]:
+    """The modules of the package that a file imports, wherever the statement stands."""
+    known = _modules()
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module is not None, f"{path}: imports are absolute"
+            # `from package import module` imports the module, `from module import name` the module of that name.
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in known else node.module for name in names]
+        else:
+            continue
+        found.update(name for name in names if name in known)
+    return found
+
+
+@cache
+def _imports() -> dict[str, set[str]]:
+    return {name: _imported(path) - {name} for name, path in _modules().items()}
+
+
+def _room(module: str) -> str:
+    return module.split(".")[1] if "." in module else module
+
+
+def _reached(start: str) -> set[str]:
+    """The modules that a module imports, directly or not."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for module in _imports()[waiting.pop()] - seen:
+            seen.add(module)
+            waiting.append(module)
+    return seen
+
+
+def _circles() -> set[frozenset[str]]:
+    """The groups of modules each of which reaches all others of its group (strongly connected components)."""
+    reached = {name: _reached(name) for name in _modules()}
+    return {
+        frozenset(other for other in reached[name] if name in reached[other])
+        for name in reached
+        if name in reached[name]
+    }
+
+
+def test_there_is_no_import_circle() -> None:
+    """Modules that import one another cannot be understood, tested or replaced one by one."""
+    found = _circles()
+    allowed = set(KNOWN_CIRCLES)
+    grown = [sorted(circle) for circle in found if not any(circle <= known for known in allowed)]
+    assert not grown, f"modules import one another: {grown}"
+    assert not allowed - found, f"smaller by now, say so in KNOWN_CIRCLES: {[sorted(c) for c in allowed - found]}"
+
+
+def test_every_room_is_in_the_table() -> None:
+    """A new room says what it may import."""
+    rooms = {_room(name) for name in _modules()}
+    assert rooms <= ROOMS.keys(), f"expected an entry for {sorted(rooms - ROOMS.keys())}"
+
+
+def test_rooms_import_in_one_direction() -> None:
+    """`layout` imports nothing, everything else only what stands before it."""
+    against = {
+        (_room(name), _room(other)): f"{name} imports {other}"
+        for name, others in _imports().items()
+        for other in others
+        if _room(other) != _room(name) and _room(other) not in ROOMS[_room(name)]
+    }
+    wrong = sorted(text for rooms, text in against.items() if rooms not in KNOWN_DETOURS)
+    assert not wrong, "\n".join(wrong)
+    assert not KNOWN_DETOURS - against.keys(), "no longer needed in KNOWN_DETOURS"
