@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.kernels.test_kernels import compile_quietly, fragment_kernel
 from unit.sim.products import Array
-from unit.test_kernels import compile_quietly, fragment_kernel
 
 from tirx.mma import VARIANTS
 from tirx.sim import run

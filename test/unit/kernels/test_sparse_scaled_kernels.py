@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from unit.product_kernels import Kernel, descriptors, products
+from unit.kernels.product_kernels import Kernel, descriptors, products
 
 import tirx
 from tirx.diagnostics import LocatedError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from unit.product_kernels import Kernel
+from unit.kernels.product_kernels import Kernel
 
 import tirx
 from tirx.diagnostics import LocatedError
