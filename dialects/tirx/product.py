@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import abc
+from typing import Self
+
 from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    base,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -20,6 +24,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tirx.attributes import Scope, TileType, ZeroColumnsAttr
+from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.syntax import parse_attributes, shape_text
 from tirx.mma import VARIANTS
 from tirx.tcgen05.kinds import K96
@@ -34,10 +39,9 @@ FLAGS = ("pair", "negate_a", "negate_b", "saturate")
 """Clauses without arguments that follow the others, in order."""
 
 
-@irdl_op_definition
-class MmaOp(IRDLOperation):
+class ProductOp(IRDLOperation, abc.ABC):
     """
-    `tirx.mma %a, %b, %acc : !tirx.tile<MxK...>, !tirx.tile<NxK...>, !tirx.tile<MxN...>`
+    A product of two tiles, `%a, %b, %acc clauses : !tirx.tile<MxK...>, !tirx.tile<NxK...>, !tirx.tile<MxN...>`.
 
     `acc[m, n] += sum_k a[m, k] * b[n, k]`; leading dimensions, if any, are a batch. Major-ness is a property
     of the layouts. With the accumulator in tensor memory this is `tcgen05.mma`: B is in shared memory, A in shared or
@@ -63,11 +67,9 @@ class MmaOp(IRDLOperation):
     value: the result is its new contents.
     """
 
-    name = "tirx.mma"
-
     a = operand_def(TileType)
     b = operand_def(TileType)
-    accumulator = operand_def(TileType)
+    accumulator = operand_def(base(TileType) | base(PendingType))
     scale_a = opt_operand_def(TileType)
     scale_b = opt_operand_def(TileType)
     metadata = opt_operand_def(TileType)
@@ -79,10 +81,9 @@ class MmaOp(IRDLOperation):
     negate_b = opt_prop_def(UnitAttr)
     saturate = opt_prop_def(UnitAttr)
     instruction = opt_prop_def(StringAttr)
-    result = opt_result_def(TileType)
+    result = opt_result_def(base(TileType) | base(PendingType))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class MmaOp(IRDLOperation):
         negate_b: bool = False,
         saturate: bool = False,
         instruction: str | None = None,
-        result_type: TileType | None = None,
+        result_type: Attribute | None = None,
     ):
         optional = (*(scales or (None, None)), metadata, accumulate)
         super().__init__(
@@ -117,10 +118,10 @@ class MmaOp(IRDLOperation):
             result_types=[[] if result_type is None else [result_type]],
         )
 
-    def with_accumulate(self, accumulate: SSAValue) -> MmaOp:
+    def with_accumulate(self, accumulate: SSAValue) -> Self:
         """The same product in tensor memory, not inserted yet, that overwrites when `accumulate` is false."""
         sfa, sfb = self.scale_a, self.scale_b
-        return MmaOp(
+        return type(self)(
             self.a,
             self.b,
             self.accumulator,
@@ -146,7 +147,8 @@ class MmaOp(IRDLOperation):
 
     @property
     def accumulator_type(self) -> TileType:
-        return TileType.of(self.accumulator)
+        """The type of the accumulator's tile, pending or not."""
+        return PendingType.tile_of(self.accumulator)
 
     @property
     def scales(self) -> tuple[SSAValue, ...]:
@@ -173,41 +175,8 @@ class MmaOp(IRDLOperation):
         """Elements along K, stored or not."""
         return self.b_type.dims[-1]
 
-    def verify_(self) -> None:
-        self._verify_memories()
-        self._verify_shapes()
-        if not self.on_tensor_memory:
-            self._verify_no_clauses()
-        if self.instruction is not None:
-            self._verify_instruction(self.instruction.data)
-        acc = self.accumulator_type
-        if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
-            raise VerifyException(
-                f"expected a result only for an accumulator in registers, of its type, "
-                f"found a result of type {self.result.type} for an accumulator of type {acc}"
-            )
-
-    def _verify_memories(self) -> None:
-        acc = self.accumulator_type
-        if acc.memory not in (Scope.TENSOR, Scope.REGISTER):
-            raise VerifyException(
-                f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
-            )
-        on_tensor = self.on_tensor_memory
-        for name, type_, wanted in (
-            ("A", self.a_type, (Scope.SHARED, Scope.TENSOR) if on_tensor else (Scope.REGISTER,)),
-            ("B", self.b_type, (Scope.SHARED,) if on_tensor else (Scope.REGISTER,)),
-        ):
-            if type_.memory not in wanted:
-                raise VerifyException(
-                    f"expected {name} in {' or '.join(scope.place for scope in wanted)} for an accumulator in "
-                    f"{acc.memory.place}, found it in {type_.memory.place}"
-                )
-        for name, value in (("SFA", self.scale_a), ("SFB", self.scale_b), ("the metadata", self.metadata)):
-            if value is not None and (memory := TileType.of(value).memory) is not Scope.TENSOR:
-                raise VerifyException(f"expected {name} in {Scope.TENSOR.place}, found it in {memory.place}")
-
-    def _verify_shapes(self) -> None:
+    def verify_shapes(self) -> None:
+        """Raises VerifyException unless the shapes of all operands fit."""
         a, b, acc = self.a_type, self.b_type, self.accumulator_type
         if len(acc.dims) < 2 or len(a.dims) != len(acc.dims) or len(b.dims) != len(acc.dims):
             raise VerifyException(
@@ -242,35 +211,8 @@ class MmaOp(IRDLOperation):
                 f"{shape_text(sfb)}"
             )
 
-    def _verify_no_clauses(self) -> None:
-        for name, clause in (
-            ("scales", self.scale_a),
-            ("metadata", self.metadata),
-            ("weight_stationary", self.weight_stationary),
-            ("zero_columns", self.zero_columns),
-            ("pair", self.pair),
-            ("negate_a", self.negate_a),
-            ("negate_b", self.negate_b),
-            ("saturate", self.saturate),
-            ("accumulate", self.accumulate),
-        ):
-            if clause is not None:
-                raise VerifyException(f"expected an accumulator in tensor memory for {name}, found one in registers")
-
-    def _verify_instruction(self, found: str) -> None:
-        if self.on_tensor_memory:
-            if found != K96_INSTRUCTION:
-                raise VerifyException(
-                    f'expected instruction "{K96_INSTRUCTION}" or none for an accumulator in tensor memory, found '
-                    f'"{found}"'
-                )
-            return
-        shapes = dict.fromkeys(variant.instruction for variant in VARIANTS.values())
-        if found not in shapes:
-            raise VerifyException(f"expected an instruction of mma.sync ({', '.join(shapes)}), found '{found}'")
-
     @classmethod
-    def parse(cls, parser: Parser) -> MmaOp:
+    def parse(cls, parser: Parser) -> Self:
         operands = [parser.parse_unresolved_operand()]
         for _ in range(2):
             parser.parse_punctuation(",")
@@ -357,6 +299,76 @@ class MmaOp(IRDLOperation):
         if self.result is not None:
             printer.print_string(" -> ")
             printer.print_attribute(self.result.type)
+
+
+@irdl_op_definition
+class MmaOp(ProductOp):
+    """`tirx.mma %a, %b, %acc : ...`: the product is complete before the next operation begins."""
+
+    name = "tirx.mma"
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def verify_(self) -> None:
+        self._verify_memories()
+        self.verify_shapes()
+        if not self.on_tensor_memory:
+            self._verify_no_clauses()
+        if self.instruction is not None:
+            self._verify_instruction(self.instruction.data)
+        acc = TileType.of(self.accumulator)
+        if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
+            raise VerifyException(
+                f"expected a result only for an accumulator in registers, of its type, "
+                f"found a result of type {self.result.type} for an accumulator of type {acc}"
+            )
+
+    def _verify_memories(self) -> None:
+        acc = self.accumulator_type
+        if acc.memory not in (Scope.TENSOR, Scope.REGISTER):
+            raise VerifyException(
+                f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
+            )
+        on_tensor = self.on_tensor_memory
+        for name, type_, wanted in (
+            ("A", self.a_type, (Scope.SHARED, Scope.TENSOR) if on_tensor else (Scope.REGISTER,)),
+            ("B", self.b_type, (Scope.SHARED,) if on_tensor else (Scope.REGISTER,)),
+        ):
+            if type_.memory not in wanted:
+                raise VerifyException(
+                    f"expected {name} in {' or '.join(scope.place for scope in wanted)} for an accumulator in "
+                    f"{acc.memory.place}, found it in {type_.memory.place}"
+                )
+        for name, value in (("SFA", self.scale_a), ("SFB", self.scale_b), ("the metadata", self.metadata)):
+            if value is not None and (memory := TileType.of(value).memory) is not Scope.TENSOR:
+                raise VerifyException(f"expected {name} in {Scope.TENSOR.place}, found it in {memory.place}")
+
+    def _verify_no_clauses(self) -> None:
+        for name, clause in (
+            ("scales", self.scale_a),
+            ("metadata", self.metadata),
+            ("weight_stationary", self.weight_stationary),
+            ("zero_columns", self.zero_columns),
+            ("pair", self.pair),
+            ("negate_a", self.negate_a),
+            ("negate_b", self.negate_b),
+            ("saturate", self.saturate),
+            ("accumulate", self.accumulate),
+        ):
+            if clause is not None:
+                raise VerifyException(f"expected an accumulator in tensor memory for {name}, found one in registers")
+
+    def _verify_instruction(self, found: str) -> None:
+        if self.on_tensor_memory:
+            if found != K96_INSTRUCTION:
+                raise VerifyException(
+                    f'expected instruction "{K96_INSTRUCTION}" or none for an accumulator in tensor memory, found '
+                    f'"{found}"'
+                )
+            return
+        shapes = dict.fromkeys(variant.instruction for variant in VARIANTS.values())
+        if found not in shapes:
+            raise VerifyException(f"expected an instruction of mma.sync ({', '.join(shapes)}), found '{found}'")
 
 
 def _resolved(parser: Parser, operands: list[UnresolvedOperand]) -> list[SSAValue]:
