@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
 from xdsl.ir import Operation
@@ -17,12 +17,53 @@ Severity = Literal["error", "warning", "remark"]
 
 
 @dataclass(frozen=True)
+class Note:
+    """A second place that a diagnostic is about, and why."""
+
+    message: str
+    location: LocationAttr
+
+
+@dataclass(frozen=True)
+class Facts:
+    """
+    What a program can read of a diagnostic; None where a fact does not apply. The message says the same in words.
+
+    The names are those of `tirx.hw.errors.LegalityError`, which says what each of them means.
+    """
+
+    rule: str | None = None
+    section: str | None = None
+    fix: str | None = None
+    element: tuple[int, ...] | None = None
+    expected: float | None = None
+    found: float | None = None
+    nearest: object = None
+    suggestion: object = None
+    column: int | None = None
+
+    @staticmethod
+    def of(error: BaseException | None) -> Facts:
+        """The facts that `error` and its causes carry as attributes; the outermost error wins."""
+        known: dict[str, Any] = {}
+        while error is not None:
+            for fact in fields(Facts):
+                value = getattr(error, fact.name, None)
+                if value is not None:
+                    known.setdefault(fact.name, value)
+            error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        return Facts(**known)
+
+
+@dataclass(frozen=True)
 class Diagnostic:
     """One message about one place of the input. `location` is `UNKNOWN_LOC` for IR that was built, not parsed."""
 
     severity: Severity
     message: str
     location: LocationAttr
+    facts: Facts = Facts()
+    notes: tuple[Note, ...] = ()
 
     @property
     def position(self) -> tuple[str, int, int] | None:
@@ -50,12 +91,23 @@ def nearest_location(op: Operation) -> LocationAttr:
 
 
 class LocatedError(DiagnosticException):
-    """A user error found by a pass: carries the location of the offending operation."""
+    """
+    A user error found by a pass: carries the location of the offending operation.
 
-    def __init__(self, where: Operation | LocationAttr, message: str):
+    Raised `from` the error of a check, its diagnostic keeps the facts of that error: the rule, the element, the
+    nearest legal choice.
+    """
+
+    def __init__(self, where: Operation | LocationAttr, message: str, notes: Iterable[Note] = ()):
         super().__init__(message)
-        location = nearest_location(where) if isinstance(where, Operation) else where
-        self.diagnostic = Diagnostic("error", message, location)
+        self.message = message
+        self.location = nearest_location(where) if isinstance(where, Operation) else where
+        self.notes = tuple(notes)
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """The error as a value, with the facts that it and its causes carry."""
+        return Diagnostic("error", self.message, self.location, Facts.of(self), self.notes)
 
     def __str__(self) -> str:
         return str(self.diagnostic)

@@ -211,7 +211,7 @@ tirx.kernel @second() target("sm_90") threads(32) {
   tirx.return
 }
 
-// CHECK: bad-inputs.mlir:210:1: error: expected target sm_80 as of @first, got sm_90 for @second: entries of one module share their target
+// CHECK: bad-inputs.mlir:210:1: error: expected target sm_80 as of @first, found sm_90 for @second: entries of one module share their target
 
 // -----
 

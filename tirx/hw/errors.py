@@ -1,4 +1,4 @@
-"""The error that every legality check of `tirx.tcgen05` raises."""
+"""The error that every legality check raises."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tirx.layout import ComposeLayout, TileLayout
 
 
 class LegalityError(ValueError):
-    """Something that the hardware does not do was asked for.
+    """The hardware does not do what was asked for.
 
     The message says what was expected, what was found and, where one exists, the nearest legal choice.
     A layout that no descriptor reaches also carries the facts as attributes (None elsewhere):
@@ -18,6 +18,8 @@ class LegalityError(ValueError):
     - `found`: byte address where the layout puts it (a half byte for 4-bit elements is `.5`);
     - `nearest`: the canonical layout that fits most elements;
     - `suggestion`: a legal layout of the whole operand, close to the one found, which the message ends with.
+
+    A broken row of a table of rules (`tirx.hw.rules`) carries `rule`, its name, `section` of the PTX ISA, and `fix`.
 
     A set of columns that no zero-column mask descriptor has carries `column`, the first one found that breaks the
     period.
@@ -33,6 +35,9 @@ class LegalityError(ValueError):
         nearest: Any = None,
         suggestion: TileLayout | ComposeLayout | None = None,
         column: int | None = None,
+        rule: str | None = None,
+        section: str | None = None,
+        fix: str | None = None,
     ):
         super().__init__(message)
         self.element = element
@@ -41,3 +46,6 @@ class LegalityError(ValueError):
         self.nearest = nearest
         self.suggestion = suggestion
         self.column = column
+        self.rule = rule
+        self.section = section
+        self.fix = fix

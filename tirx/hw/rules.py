@@ -78,7 +78,7 @@ def all_findings(rules: Iterable[Rule[FactsT]], facts: FactsT) -> Iterator[Findi
 def raise_first(findings: Iterable[Finding]) -> None:
     """Raises LegalityError, with the fix and the name of the rule, for the first violation."""
     for finding in findings:
-        raise LegalityError(str(finding))
+        raise LegalityError(str(finding), rule=finding.rule, section=finding.section, fix=finding.fix)
 
 
 def reason(check: Callable[[], object]) -> str | None:
@@ -119,12 +119,12 @@ def unsupported(features: Iterable[str], target: str | None, version: PtxVersion
     if target is None:
         return None
     try:
-        found = Target.parse(target)
-        needed = {feature: required_version(feature, found) for feature in features}
+        known = Target.parse(target)
+        needed = {feature: required_version(feature, known) for feature in features}
     except (TargetError, UnsupportedFeature) as error:
         return str(error)
     if version is not None:
         for feature, first in needed.items():
             if version < first:
-                return f"'{feature}' needs PTX {format_version(first)} on {found}, found {format_version(version)}"
+                return f"'{feature}' needs PTX {format_version(first)} on {known}, found {format_version(version)}"
     return None

@@ -71,13 +71,13 @@ def _no_ptx_form(op: Operation) -> LocatedError:
 
 def _common_target(module: ModuleOp, entries: Sequence[EntryOp]) -> Target:
     if not entries:
-        raise LocatedError(module, "expected at least one ptx.entry in the module, got none")
+        raise LocatedError(module, "expected at least one ptx.entry in the module, found none")
     first = entries[0]
     for entry in entries:
         if entry.target != first.target:
             raise LocatedError(
                 entry,
-                f"expected target {first.target.data} as of @{first.sym_name.data}, got {entry.target.data} "
+                f"expected target {first.target.data} as of @{first.sym_name.data}, found {entry.target.data} "
                 f"for @{entry.sym_name.data}: entries of one module share their target",
             )
     return first.target_info
@@ -105,7 +105,7 @@ def _feature_version(op: Operation, feature: str, target: Target) -> PtxVersion:
 
 def _print_entry(entry: EntryOp, target: Target) -> str:
     if not entry.body.blocks:
-        raise LocatedError(entry, f"expected a body for @{entry.sym_name.data}, got none")
+        raise LocatedError(entry, f"expected a body for @{entry.sym_name.data}, found none")
     check_entry(entry, target)
     shared = _shared_declarations(entry, target)
     # Two rounds: the first finds which constants are asked for as registers; the others need no `mov`.
@@ -136,7 +136,7 @@ def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
             continue
         symbol = op.symbol.data
         if symbol in taken:
-            raise LocatedError(op, f"expected a new name for shared memory, got '{symbol}', which is {taken[symbol]}")
+            raise LocatedError(op, f"expected a new name for shared memory, found '{symbol}', which is {taken[symbol]}")
         taken[symbol] = "shared memory already"
         align = op.align.data
         total = (total + align - 1) // align * align + op.bytes.data

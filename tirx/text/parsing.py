@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, Note
 from tirx.text.source import file_location
 from tirx.text.suggestions import did_you_mean
 
@@ -149,11 +149,15 @@ class LocatingParser(Parser):
         super()._register_ssa_definition(name, values, span)
 
 
-def _message(error: ParseError) -> str:
-    if not isinstance(error, MultipleSpansParseError):
-        return error.msg
-    places = ", ".join(f"{place.line}:{place.col}" for place in (span.get_location() for span, _ in error.refs))
-    return f"{error.msg} ({(error.ref_text or 'see').removesuffix(':')} at {places})"
+def _located(error: ParseError, name: str) -> LocatedError:
+    place = error.span.get_location()
+    where, message, notes = file_location(name, place.line, place.col), error.msg, list[Note]()
+    if isinstance(error, MultipleSpansParseError):
+        what = (error.ref_text or "see").removesuffix(":")
+        others = [span.get_location() for span, _ in error.refs]
+        message += f" ({what} at {', '.join(f'{other.line}:{other.col}' for other in others)})"
+        notes = [Note(what, file_location(name, other.line, other.col)) for other in others]
+    return LocatedError(where, message, notes)
 
 
 def parse_located(ctx: Context, text: str, name: str = "<unknown>") -> ModuleOp:
@@ -167,8 +171,7 @@ def parse_located(ctx: Context, text: str, name: str = "<unknown>") -> ModuleOp:
         parser = LocatingParser(ctx, text, name)
         return parser.parse_module()
     except ParseError as error:
-        place = error.span.get_location()
-        raise LocatedError(file_location(name, place.line, place.col), _message(error)) from error
+        raise _located(error, name) from error
     except RecursionError as error:
         line = 1 if parser is None else text.count("\n", 0, parser.pos) + 1
         raise LocatedError(file_location(name, line, 1), "the input is nested too deeply to parse") from error

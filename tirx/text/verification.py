@@ -14,7 +14,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.diagnostics import Diagnostic, LocatedError, nearest_location
+from tirx.diagnostics import Diagnostic, LocatedError, Note
 from tirx.text.dominance import Dominance
 
 
@@ -37,15 +37,13 @@ def _verify_structure(op: Operation) -> None:
     op.verify(verify_nested_ops=False)
 
 
-def _definition(value: SSAValue) -> str:
-    """` (defined at line:column)`, or nothing for a value whose definition has no location."""
+def _definition(value: SSAValue) -> FileLineColLoc | None:
+    """Where a value is defined, None if its definition has no location."""
     match value:
         case OpResult(op=Operation(location=location)) | BlockArgument(location=location):
-            if isinstance(location, FileLineColLoc):
-                return f" (defined at {location.line.data}:{location.column.data})"
+            return location if isinstance(location, FileLineColLoc) else None
         case _:
-            pass
-    return ""
+            return None
 
 
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
@@ -58,7 +56,11 @@ def _verify_operands(op: Operation, dominance: Dominance) -> None:
             problem = f"use of {name} before its definition"
         else:
             problem = f"use of {name}, whose definition does not dominate this use"
-        raise LocatedError(nearest_location(op), problem + _definition(operand))
+        definition = _definition(operand)
+        if definition is None:
+            raise LocatedError(op, problem)
+        problem += f" (defined at {definition.line.data}:{definition.column.data})"
+        raise LocatedError(op, problem, [Note("defined here", definition)])
 
 
 def verify_located(module: Operation) -> None:
@@ -72,7 +74,7 @@ def verify_located(module: Operation) -> None:
         try:
             _verify_structure(op)
         except VerifyException as error:
-            raise LocatedError(nearest_location(op), str(error)) from error
+            raise LocatedError(op, str(error)) from error
         _verify_operands(op, dominance)
 
 

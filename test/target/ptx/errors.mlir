@@ -138,7 +138,7 @@ ptx.entry @first() target("sm_80") {
   ptx.ret
 }
 
-// expected-error@+1 {{expected target sm_80 as of @first, got sm_90 for @second: entries of one module share their target}}
+// expected-error@+1 {{expected target sm_80 as of @first, found sm_90 for @second: entries of one module share their target}}
 ptx.entry @second() target("sm_90") {
   ptx.ret
 }
@@ -155,7 +155,7 @@ ptx.entry @big() target("sm_80") {
 // -----
 
 ptx.entry @same_name(a : u32) target("sm_80") {
-  // expected-error@+1 {{expected a new name for shared memory, got 'a', which is a parameter}}
+  // expected-error@+1 {{expected a new name for shared memory, found 'a', which is a parameter}}
   %0 = ptx.shared_alloc @a bytes 16 align 16
   ptx.ret
 }

@@ -102,7 +102,7 @@ def test_target_class_writes_the_text():
 
 
 def test_module_without_entries():
-    with pytest.raises(LocatedError, match="expected at least one ptx.entry in the module, got none"):
+    with pytest.raises(LocatedError, match="expected at least one ptx.entry in the module, found none"):
         print_ptx(ModuleOp([]))
 
 
