@@ -8,14 +8,14 @@ It is an independent witness of the compiler: it reads PTX, knows nothing of the
 with tables of its own. Faults of the program raise `SimError` with the line, the instruction and the threads.
 
 How it works: `reader` parses text; `program` links an entry with what it calls and decodes every instruction once to a
-*step*, a closure over register rows; `core` runs steps for *strands*, which are lanes that execute together (registers
+*step*, a closure over register rows; `core` runs steps for *groups*, which are lanes that execute together (registers
 are numpy arrays with an element for each lane); `memory` are the state spaces; `tensor` is tcgen05; `hazards` checks
 synchronisation by vector clocks, behind the interface `hazards.monitor.Monitor`. `run(observer=...)` takes a `Profile`
 (counts), a `Trace` (a line for each instruction) or another `Observer`; the command `tirx-sim` does all of this.
 
 To add an instruction, write a decoder in the module of its family in `isa/` and register it by the first part of its
 opcode. It takes every modifier it knows from the `Decoder` (what is left is an error), asks it for sources and
-destinations, and returns the step, which gets the strand and the mask of the lanes that execute it:
+destinations, and returns the step, which gets the thread group and the mask of the lanes that execute it:
 
     @instruction("brev")
     def _brev(decoder: Decoder) -> Step:

@@ -9,8 +9,11 @@ from typing import Any
 import numpy.typing as npt
 
 from tirx.sim.core.arguments import Argument, bind_arguments
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.launch import Dimensions, Launch
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.observer import Observer
+from tirx.sim.core.schedule import Scheduler
+from tirx.sim.core.traffic import Traffic
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.monitor import Monitor
@@ -45,7 +48,7 @@ def run(
     variables: Mapping[str, npt.NDArray[Any]] | None = None,
     seed: int | None = None,
     check: bool = True,
-    observer: Callable[[Strand, Op], None] | None = None,
+    observer: Callable[[ThreadGroup, Op], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
     max_instructions: int | None = None,
     max_resident: int = 64,
@@ -85,14 +88,18 @@ def run(
         dynamic_shared,
         seed=seed,
         new_monitor=new_monitor,
+        traffic=observer if isinstance(observer, Observer) else Traffic(),
+        checks=check,
+    )
+    bind_arguments(launch, args)
+    Scheduler(
+        launch,
+        program,
         observer=observer,
         progress=progress,
         max_instructions=max_instructions,
         max_resident=max_resident,
-        checks=check,
-    )
-    bind_arguments(launch, args)
-    launch.run()
+    ).run()
 
 
 def _dimensions(value: int | Sequence[int], what: str) -> Dimensions:

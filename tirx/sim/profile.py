@@ -7,9 +7,10 @@ from typing import get_args
 
 import numpy as np
 
-from tirx.sim.core.observer import Direction, Observer, Space
-from tirx.sim.core.strand import WARP, Strand
-from tirx.sim.core.types import Array
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.observer import Observer
+from tirx.sim.core.traffic import Direction, Space
+from tirx.sim.core.types import WARP, Array
 from tirx.sim.program.code import Op
 
 # Shared memory has 32 banks, each 4 bytes wide (CUDA C++ programming guide, "shared memory").
@@ -41,11 +42,11 @@ class Profile(Observer):
         self.conflicts = 0
         self.tensor_operations = 0
 
-    def __call__(self, strand: Strand, op: Op) -> None:
-        self.instructions[op.opcode] += strand.warps
+    def __call__(self, group: ThreadGroup, op: Op) -> None:
+        self.instructions[op.opcode] += group.warps
 
-    def undone(self, strand: Strand, op: Op) -> None:
-        self.instructions[op.opcode] -= strand.warps
+    def undone(self, group: ThreadGroup, op: Op) -> None:
+        self.instructions[op.opcode] -= group.warps
 
     def moved(self, space: Space, direction: Direction, count: int) -> None:
         self.bytes[space, direction] += count

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.observer import Observer
-from tirx.sim.core.strand import Strand
 from tirx.sim.program.code import Op
 
 
@@ -21,14 +21,14 @@ class Trace(Observer):
         self._output = output
         self._pending = ""
 
-    def __call__(self, strand: Strand, op: Op) -> None:
+    def __call__(self, group: ThreadGroup, op: Op) -> None:
         self.finish()
         self._pending = "".join(
-            f"cta {strand.cta.index} warp {warp} line {op.line}: {op.text}\n"
-            for warp in range(strand.warp, strand.warp + strand.warps)
+            f"cta {group.cta.index} warp {warp} line {op.line}: {op.text}\n"
+            for warp in range(group.warp, group.warp + group.warps)
         )
 
-    def undone(self, strand: Strand, op: Op) -> None:
+    def undone(self, group: ThreadGroup, op: Op) -> None:
         self._pending = ""
 
     def finish(self) -> None:

@@ -167,7 +167,7 @@ def test_dot_products(types: str):
 
 @pytest.mark.parametrize("index", range(0, len(CASES), 9), ids=[case[0] for case in CASES[::9]])
 def test_lanes_do_not_depend_on_their_neighbours(index: int):
-    """The same operands give the same results when the strand is narrower, and in another order."""
+    """The same operands give the same results when the thread group is narrower, and in another order."""
     words = np.array(_mixed_words(np.random.default_rng(index), CASES[index][1]), np.uint64).reshape(-1, 3)
     whole = _run(_TEXT, index, words.ravel().tolist())
     order = np.random.default_rng(0).permutation(len(words))[:40]

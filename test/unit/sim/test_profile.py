@@ -72,7 +72,7 @@ def test_bytes_of_global_memory():
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_instructions_that_split_or_wait_count_once(seed: int | None):
-    """Two warps go different ways and meet at a barrier; where a strand is split, its instruction starts again."""
+    """Two warps go different ways and meet at a barrier; a split thread group starts its instruction again."""
     found = _profile(
         """
         setp.lt.u32 %p0, %r0, 32;

@@ -1,4 +1,4 @@
-"""Communication in a warp against numpy, for one warp and for several that run as one strand."""
+"""Communication in a warp against numpy, for one warp and for several that run as one thread group."""
 
 from __future__ import annotations
 

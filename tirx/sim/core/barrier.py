@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Outcome, Strand, Wait
-from tirx.sim.core.types import Array, Mask
+from tirx.sim.core.types import WARP, Array, Mask
+from tirx.sim.core.wait import Outcome, Wait, Waiter
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.monitor import Monitor, Snapshot
 
@@ -41,7 +41,7 @@ class CtaBarriers:
 
     def arrive(
         self,
-        strand: Strand,
+        group: Waiter,
         threads: Array,
         arriving: int,
         number: int,
@@ -52,10 +52,10 @@ class CtaBarriers:
         result: Callable[[int], None] | None = None,
     ) -> Outcome | None:
         """
-        `arriving` threads of the strand arrive at barrier `number`, which expects `count` threads (None: all).
+        `arriving` threads of the thread group arrive at barrier `number`, which expects `count` threads (None: all).
 
-        With `wait` the strand goes on only when it has completed. `threads` are indices in the cluster. `trues` is
-        how many of the threads bring a true predicate (barrier.red); `result` is called with the sum of all.
+        With `wait` the thread group goes on only when it has completed. `threads` are indices in the cluster. `trues`
+        is how many of the threads bring a true predicate (barrier.red); `result` is called with the sum of all.
         """
         if not 0 <= number < BARRIERS:
             raise SimError(f"expected a barrier from 0 to {BARRIERS - 1}, found {number}")
@@ -88,8 +88,8 @@ class CtaBarriers:
             current.reset()
         if not wait:
             return None
-        # Whoever completes the barrier waits for an instant too, so that the warps behind it can become one strand.
-        strand.wait = Wait(
+        # The thread group that completes the barrier waits for an instant too, so that the warps can be joined.
+        group.wait = Wait(
             lambda: current.generation != generation,
             lambda: f"at barrier {number}, where {current.arrived} of {current.expected} threads are",
         )
@@ -104,7 +104,7 @@ class WarpBarriers:
         self._progressed = progressed
         self._rounds: dict[int, tuple[_Round, Mask, Mask]] = {}  # member mask -> round, arrived, members
 
-    def arrive(self, strand: Strand, mask: Mask, members: int, alive: Mask) -> Outcome:
+    def arrive(self, group: Waiter, threads: Array, mask: Mask, members: int, alive: Mask) -> Outcome:
         if members not in self._rounds:
             wanted = (members >> np.arange(WARP) & 1).astype(np.bool_)
             self._rounds[members] = (_Round(), np.zeros(WARP, np.bool_), wanted)
@@ -112,11 +112,10 @@ class WarpBarriers:
         if (mask & ~wanted).any():
             raise SimError(f"bar.warp.sync by a lane that is not in its member mask {members:#010x}")
         arrived |= mask
-        threads = strand.cta.threads(strand, mask)
         current.snapshot = self._monitor.join(current.snapshot, self._monitor.release(threads))
         current.waiting.append(threads)
         generation = current.generation
-        strand.wait = Wait(
+        group.wait = Wait(
             lambda: current.generation != generation, lambda: f"at bar.warp.sync with member mask {members:#010x}"
         )
         self.check(alive)
@@ -159,7 +158,7 @@ class ClusterBarrier:
             self._visible, self._snapshot = self._snapshot, None
             self._progressed()
 
-    def wait(self, strand: Strand, threads: Array, generation: int) -> Outcome:
+    def wait(self, group: Waiter, threads: Array, generation: int) -> Outcome:
         """Waits until the phase after `generation` has begun."""
 
         def ready() -> bool:
@@ -168,5 +167,5 @@ class ClusterBarrier:
             self._monitor.acquire(threads, self._visible)
             return True
 
-        strand.wait = Wait(ready, lambda: f"at barrier.cluster.wait, where {self._arrived} threads have arrived")
+        group.wait = Wait(ready, lambda: f"at barrier.cluster.wait, where {self._arrived} threads have arrived")
         return Outcome.WAIT

@@ -39,7 +39,7 @@ class CopyGroups:
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """wgmma.mma_async of a warp: the rows of `Strand.states` of the registers they write, and the last instant."""
+    """wgmma.mma_async of a warp: the rows of `ThreadGroup.states` of the registers they write, and the last instant."""
 
     registers: frozenset[int] = frozenset()
     instant: int = 0

@@ -1,28 +1,75 @@
-"""A CTA while it runs: its registers, memories, barriers and strands."""
+"""A cluster while it runs: its CTAs with their registers, memories and barriers, and the threads that run together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tirx.sim.core.barrier import CtaBarriers, WarpBarriers
+from tirx.sim.core.barrier import ClusterBarrier, CtaBarriers, WarpBarriers
 from tirx.sim.core.copies import CopyGroups, ProductGroups
+from tirx.sim.core.frames import Frame
+from tirx.sim.core.launch import Launch
 from tirx.sim.core.mbarrier import MAX_COUNT, Mbarrier
-from tirx.sim.core.strand import WARP, Frame, RegisterState, Strand
-from tirx.sim.core.types import Array, Mask, RegisterFile
+from tirx.sim.core.types import WARP, WIDTHS, Array, Mask, RegisterFile, RegisterState, bits_type
+from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.memory.addresses import RANK_SHIFT
 from tirx.sim.memory.segment import Segment
 from tirx.sim.tensor.collectors import Collectors
 from tirx.sim.tensor.memory import TensorMemory
 
-if TYPE_CHECKING:
-    from tirx.sim.core.cluster import Cluster
-
 _LOCAL_ALIGNMENT = 16
+_MAX_POLLED = 64
+
+
+class Cluster:
+    """
+    Cluster number `index` of the grid.
+
+    `events` is what asynchronous operations have still to do (arrivals of commits, bulk copies), oldest first.
+    """
+
+    def __init__(self, launch: Launch, index: tuple[int, int, int]):
+        self.launch = launch
+        x, y, z = launch.cluster
+        block_x, block_y, block_z = launch.block
+        lanes = -(-(block_x * block_y * block_z) // 32) * 32
+        self.monitor = launch.new_monitor(x * y * z, lanes)
+        self.taken_over = 0  # clusters that did not start because this one does their work
+        self.events: deque[Callable[[], None]] = deque()
+        self.barrier = ClusterBarrier(self.monitor, launch.made_progress)
+        self.ctas: list[Cta] = []
+        for rank in range(x * y * z):
+            within = (rank % x, rank // x % y, rank // (x * y))
+            place = tuple(index[axis] * launch.cluster[axis] + within[axis] for axis in range(3))
+            self.ctas.append(Cta(self, rank, (place[0], place[1], place[2])))
+
+    @property
+    def running(self) -> bool:
+        return any(cta.groups for cta in self.ctas)
+
+    def check_barrier(self) -> None:
+        """Completes barrier.cluster if only exited threads are missing."""
+        self.barrier.check(self.alive)
+
+    @property
+    def alive(self) -> int:
+        """How many threads have not exited."""
+        return sum(int(cta.alive.sum()) for cta in self.ctas)
+
+    def after(self, event: Callable[[], None]) -> None:
+        """`event` happens some time from now."""
+        self.events.append(event)
+
+    def finish(self) -> None:
+        """All threads have exited; SimError for what they must not leave behind."""
+        while self.events:
+            self.events.popleft()()
+        for cta in self.ctas:
+            cta.finish()
 
 
 class Cta:
@@ -60,7 +107,7 @@ class Cta:
         # Watched registers that were not accessed since the last wgmma.fence.
         self.register_fenced = np.zeros((len(program.watched), count), np.bool_)
         self.last_update: Array = np.full(count, -1)  # where the last atomic was that changed memory, of every thread
-        # What strands remember, which do not live as long: by thread, and of polls by the first lane of a strand.
+        # What groups remember, which do not live as long: by thread, and of polls by the first lane of a thread group.
         self.spinning: Mask = np.zeros(count, np.bool_)
         self.refused: Mask = np.zeros(count, np.bool_)
         self.polled: dict[int, tuple[int, set[tuple[int, bytes]]]] = {}
@@ -81,13 +128,13 @@ class Cta:
         self.bulk_copies = CopyGroups(count)
         self.warpgroup_products = [ProductGroups() for _ in range(warps)]
         self.cluster_generation = np.zeros(count, np.int64)
-        self.strands: list[Strand] = []
+        self.groups: list[ThreadGroup] = []
         if launch.interleaves:
             for warp in range(warps):
                 first, last = warp * WARP, (warp + 1) * WARP
-                self.strands.append(Strand(self, first, last, 0, self.existing[first:last].copy()))
+                self.groups.append(ThreadGroup(self, first, last, 0, self.existing[first:last].copy()))
         else:
-            self.strands.append(Strand(self, 0, count, 0, self.existing.copy()))
+            self.groups.append(ThreadGroup(self, 0, count, 0, self.existing.copy()))
 
     @cached_property
     def local_undefined(self) -> Mask:
@@ -99,9 +146,9 @@ class Cta:
         more = len(self.launch.program.watched) - len(self.register_states)
         self.register_states = np.pad(self.register_states, ((0, more), (0, 0)), constant_values=1)
         self.register_fenced = np.pad(self.register_fenced, ((0, more), (0, 0)))
-        for strand in self.strands:
-            strand.states = self.register_states[:, strand.first : strand.last]
-            strand.fenced = self.register_fenced[:, strand.first : strand.last]
+        for group in self.groups:
+            group.states = self.register_states[:, group.first : group.last]
+            group.fenced = self.register_fenced[:, group.first : group.last]
 
     @property
     def pair(self) -> tuple[Cta, Cta]:
@@ -113,76 +160,40 @@ class Cta:
 
     # Threads
 
-    def threads(self, strand: Strand, mask: Mask) -> Array:
+    def threads(self, group: ThreadGroup, mask: Mask) -> Array:
         """The threads of `mask` as indices in the cluster."""
-        return strand.lanes[mask] + self.first_thread
+        return group.lanes[mask] + self.first_thread
 
-    def require_converged(self, strand: Strand, mask: Mask, what: str) -> None:
-        """SimError unless all threads of the strand's warps execute `what` together (`.aligned`)."""
-        if not np.array_equal(mask, strand.existing):
-            missing = strand.existing & ~mask
+    def require_converged(self, group: ThreadGroup, mask: Mask, what: str) -> None:
+        """SimError unless all threads of the thread group's warps execute `what` together (`.aligned`)."""
+        if not np.array_equal(mask, group.existing):
+            missing = group.existing & ~mask
             raise SimError(
                 f"{what} is .aligned: expected all threads of the warp, but it is executed without "
-                f"{strand.describe(missing)}"
+                f"{group.describe(missing)}"
             )
 
-    def kill(self, strand: Strand, mask: Mask) -> None:
+    def kill(self, group: ThreadGroup, mask: Mask) -> None:
         """The threads of `mask` are gone: nobody waits for them any more."""
-        self.alive[strand.first : strand.last] &= ~mask
+        self.alive[group.first : group.last] &= ~mask
         self.launch.made_progress()
-        for warp in range(strand.warp, strand.warp + strand.warps):
+        for warp in range(group.warp, group.warp + group.warps):
             self.warp_barriers[warp].check(self.alive[warp * WARP : (warp + 1) * WARP])
         self.cluster.check_barrier()
         if not self.alive.any():
             self.monitor.exited(self.rank)
 
-    def check_exit(self, strand: Strand, mask: Mask) -> None:
+    def check_exit(self, group: ThreadGroup, mask: Mask) -> None:
         """SimError if a thread of `mask` must not exit yet."""
-        pending = (strand.states == RegisterState.PENDING)[:, mask].any(axis=1)
+        pending = (group.states == RegisterState.PENDING)[:, mask].any(axis=1)
         if pending.any():
             name = self.launch.program.watched[int(np.argmax(pending))]
             raise SimError(f"the thread exits before tcgen05.wait::ld of register {name}")
 
-    def loads_have_finished(self, strand: Strand) -> None:
-        """tcgen05.wait::ld: what the strand has loaded may be read."""
-        states = strand.states
+    def loads_have_finished(self, group: ThreadGroup) -> None:
+        """tcgen05.wait::ld: what the thread group has loaded may be read."""
+        states = group.states
         states[states == RegisterState.PENDING] = RegisterState.DEFINED
-
-    def split(self, strand: Strand, runs: list[tuple[int, int]]) -> None:
-        """
-        Replaces a strand of several warps by one for each of the runs of lanes (first, last).
-
-        They execute the strand's present instruction again, each for itself.
-        """
-        self.launch.observed.undone(strand, self.launch.program.code[strand.pc])
-        self.strands.remove(strand)
-        for first, last in runs:
-            own = slice(first - strand.first, last - strand.first)
-            frames: tuple[Frame, ...] = ()
-            for frame in strand.frames:
-                saved = None if frame.saved is None else frame.saved.of(own)
-                frames += (Frame(frame.pc, frame.mask[own], frames, frame.call, saved),)
-            part = Strand(self, first, last, strand.pc, strand.mask[own].copy(), frames)
-            part.timed_out = strand.timed_out
-            self.strands.append(part)
-
-    def split_into_warps(self, strand: Strand) -> None:
-        self.split(strand, [(first, first + WARP) for first in range(strand.first, strand.last, WARP)])
-
-    def join_warps(self, released: Sequence[Strand]) -> None:
-        """Of the strands that a barrier has just released, those of neighbouring converged warps become one."""
-        joinable = [strand for strand in released if not strand.frames and np.array_equal(strand.mask, strand.existing)]
-        joinable.sort(key=lambda strand: strand.first)
-        run: list[Strand] = []
-        for strand in [*joinable, None]:
-            if strand is not None and run and run[-1].last == strand.first and run[-1].pc == strand.pc:
-                run.append(strand)
-                continue
-            if len(run) > 1:
-                self.strands = [each for each in self.strands if each not in run]
-                first, last = run[0].first, run[-1].last
-                self.strands.append(Strand(self, first, last, run[0].pc, self.existing[first:last].copy()))
-            run = [] if strand is None else [strand]
 
     # Shared memory
 
@@ -232,3 +243,103 @@ class Cta:
     def finish(self) -> None:
         """SimError for what a CTA must not leave behind."""
         self.tensor.check_exit()
+
+
+class ThreadGroup:
+    """
+    Converged threads: lanes [first, last) of a CTA, whole warps, of which those in `mask` execute at `pc`.
+
+    Converged warps at the same instruction may be one thread group, which is faster; only one of a single warp may be
+    diverged. All arrays of a step (operands, results, masks) have `last - first` elements. `banks[type.bank][row]` is
+    a register. `lanes` are the indices of the lanes in the CTA (thread = lane; the last warp may have lanes
+    without a thread, which are in no mask).
+    """
+
+    __slots__ = (
+        "cta", "first", "last", "banks", "states", "fenced", "lanes", "pc", "mask", "frames", "wait", "timed_out",
+    )  # fmt: skip
+
+    def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
+        self.cta = cta
+        self.first = first
+        self.last = last
+        self.banks: tuple[Array, ...] = cta.registers.views(first, last)
+        self.states = cta.register_states[:, first:last]
+        self.fenced = cta.register_fenced[:, first:last]
+        self.lanes: Array = cta.lanes[first:last]
+        self.pc = pc
+        self.mask = mask
+        self.frames = frames
+        self.wait: Wait | None = None
+        self.timed_out = False
+
+    def poll(self, addresses: Array) -> Outcome | None:
+        """
+        The thread group looks at what other threads may write, by the instruction that it is at.
+
+        If it has done so before, and nothing has changed anywhere, the others have to run first.
+        """
+        progress = self.cta.launch.progress
+        instant, polled = self.cta.polled.get(self.first, (-1, set[tuple[int, bytes]]()))
+        if instant != progress or len(polled) > _MAX_POLLED:
+            polled = set[tuple[int, bytes]]()
+            self.cta.polled[self.first] = (progress, polled)
+        key = (self.pc, addresses.tobytes())
+        again = key in polled
+        polled.add(key)
+        self.cta.spinning[self.first : self.last][self.mask] = again
+        return Outcome.YIELD if again else None
+
+    def registers(self) -> int:
+        """A hash of the registers of the lanes that are here."""
+        return hash(tuple(self.banks[bits_type(width).bank][:, self.mask].tobytes() for width in WIDTHS))
+
+    @property
+    def spinning(self) -> bool:
+        """Whether it asks for something again and again."""
+        return bool(self.cta.spinning[self.first : self.last][self.mask].all())
+
+    @property
+    def refused(self) -> bool:
+        """Whether its last mbarrier.try_wait or test_wait returned false."""
+        return bool(self.cta.refused[self.first : self.last][self.mask].any())
+
+    @refused.setter
+    def refused(self, value: bool) -> None:
+        self.cta.refused[self.first : self.last][self.mask] = value
+
+    @property
+    def warps(self) -> int:
+        return (self.last - self.first) // WARP
+
+    @property
+    def warp(self) -> int:
+        """Index in the CTA of the (first) warp."""
+        return self.first // WARP
+
+    @property
+    def alive(self) -> Mask:
+        """Lanes whose thread has not exited."""
+        return self.cta.alive[self.first : self.last]
+
+    @property
+    def existing(self) -> Mask:
+        """Lanes that have a thread."""
+        return self.cta.existing[self.first : self.last]
+
+    def describe(self, mask: Mask | None = None) -> str:
+        """For messages: which threads of which CTA."""
+        lanes = self.lanes[self.mask if mask is None else mask]
+        threads = "no thread" if len(lanes) == 0 else _ranges(lanes)
+        warps = f"warp {self.warp}" if self.warps == 1 else f"warps {self.warp}-{self.warp + self.warps - 1}"
+        return f"{warps} ({threads}), CTA {self.cta.index}"
+
+
+def _ranges(lanes: Array) -> str:
+    values: list[int] = lanes.tolist()
+    if len(values) == 1:
+        return f"thread {values[0]}"
+    if values[-1] - values[0] + 1 == len(values):
+        return f"threads {values[0]}-{values[-1]}"
+    shown = ", ".join(str(value) for value in values[:6])
+    return f"threads {shown}" + (", ..." if len(values) > 6 else "")

@@ -1,86 +1,101 @@
-"""Runs strands: fetch, guard, step; branches, calls and reconvergence."""
+"""Runs groups: fetch, guard, step; branches, calls and reconvergence."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Frame, Outcome, SavedState, Strand, Wait
-from tirx.sim.core.types import Mask
+from tirx.sim.core.cta import Cta, ThreadGroup
+from tirx.sim.core.frames import Frame, SavedState
+from tirx.sim.core.types import WARP, Mask
+from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError, UndefinedError
-from tirx.sim.program.code import Branch, Call, Control, Exit, IndirectCall, Op, Return, TableBranch
+from tirx.sim.program.code import Branch, Call, Control, Exit, IndirectCall, Op, Program, Return, TableBranch
 
 # Calls and branches inside of each other.
 _MAX_DEPTH = 4096
 
 
-def run_strand(strand: Strand, limit: int) -> int:
+def run_group(
+    group: ThreadGroup,
+    program: Program,
+    limit: int,
+    observer: Callable[[ThreadGroup, Op], None] | None,
+    undone: Callable[[ThreadGroup, Op], None] | None,
+    watch_all: Callable[[], bool],
+) -> int:
     """
-    Runs a strand until it waits, ends, splits, or has executed `limit` instructions; returns how many it did.
+    Runs a thread group until it waits, ends, splits, or has executed `limit` instructions; returns how many it did.
 
+    `observer` hears of every instruction that starts, `undone` of those that did not execute and start again.
+    `watch_all` lets all registers be watched after an undefined value was used; it returns False if they are already.
     Errors get the line, the instruction and the threads.
     """
-    wait = strand.wait
+    wait = group.wait
     if wait is not None:
-        if not strand.timed_out and not wait.ready():
+        if not group.timed_out and not wait.ready():
             return 0
-        strand.wait = None
-    cta = strand.cta
+        group.wait = None
+    cta = group.cta
     launch = cta.launch
-    code = launch.program.code
+    code = program.code
     tick = cta.monitor.tick
     executed = 0
-    op = code[strand.pc]
-    mask = strand.mask
+    op = code[group.pc]
+    mask = group.mask
     try:
         while executed < limit:
-            frames = strand.frames
-            if frames and frames[-1].pc == strand.pc and not frames[-1].is_call:
-                _arrive(strand)
+            frames = group.frames
+            if frames and frames[-1].pc == group.pc and not frames[-1].is_call:
+                _arrive(group)
                 return executed + 1
-            op = code[strand.pc]
-            mask = strand.mask
+            op = code[group.pc]
+            mask = group.mask
             executed += 1
             tick()
-            if launch.observer is not None:
-                launch.observer(strand, op)
+            if observer is not None:
+                observer(group, op)
             if op.guard is not None:
-                holds = op.guard(strand, mask)
+                holds = op.guard(group, mask)
                 mask = mask & (~holds if op.negated else holds)
-                if strand.warps > 1 and _is_aligned(op.opcode) and mask.any() and not np.array_equal(mask, strand.mask):
-                    _split_by(strand, mask)
-                    return executed
-            if cta.loose and _is_aligned(op.opcode) and _await_others(strand, mask):
-                return executed
-            step = op.step
-            if step is None:
-                if not _transfer(strand, op, mask):
-                    return executed
-                continue
-            if op.guard is not None and not mask.any():
-                strand.pc += 1
-                continue
-            outcome = step(strand, mask)
+            outcome = _execute(group, program, op, mask)
             if outcome is None:
-                strand.pc += 1
                 continue
-            if outcome is Outcome.SPLIT:
-                cta.split_into_warps(strand)
-                return executed
-            if outcome is Outcome.RETRY:
-                launch.observed.undone(strand, op)
-            else:
-                strand.pc += 1
+            if undone is not None and outcome in (Outcome.RETRY, Outcome.SPLIT):
+                undone(group, op)
             return executed
     except UndefinedError as error:
-        if not launch.watch_all():
-            raise error.at(op.line, op.text, strand.describe(mask)) from None
-        launch.observed.undone(strand, op)
+        if not watch_all():
+            raise error.at(op.line, op.text, group.describe(mask)) from None
+        if undone is not None:
+            undone(group, op)
         return executed
     except SimError as error:
-        raise error.at(op.line, op.text, strand.describe(mask)) from None
+        raise error.at(op.line, op.text, group.describe(mask)) from None
     finally:
         launch.executed += executed
     return executed
+
+
+def _execute(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> Outcome | None:
+    """Executes `op` for the lanes of `mask`; None if the thread group goes on at once, as it is."""
+    if op.guard is not None and group.warps > 1 and _is_aligned(op.opcode):
+        if mask.any() and not np.array_equal(mask, group.mask):
+            return _split_by(group, mask)
+    if group.cta.loose and _is_aligned(op.opcode) and _await_others(group, mask):
+        return Outcome.RETRY
+    if op.step is None:
+        return _transfer(group, program, op, mask)
+    if op.guard is not None and not mask.any():
+        group.pc += 1
+        return None
+    outcome = op.step(group, mask)
+    if outcome is Outcome.SPLIT:
+        return _split_into_warps(group)
+    if outcome is not Outcome.RETRY:
+        group.pc += 1
+    return outcome
 
 
 def _is_aligned(opcode: str) -> bool:
@@ -88,249 +103,292 @@ def _is_aligned(opcode: str) -> bool:
     return ".aligned" in opcode or opcode.startswith("bar.")
 
 
-def _transfer(strand: Strand, op: Op, mask: Mask) -> bool:
-    """Executes a branch, call, return or exit for the lanes of `mask`; False if the strand does not go on as it was."""
+def _transfer(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> Outcome | None:
+    """Executes a branch, call, return or exit for the lanes of `mask`."""
     control: Control | None = op.control
     if isinstance(control, Branch):
-        return _branch(strand, mask, control.target, control.join)
+        return _branch(group, mask, control.target, control.join)
     if isinstance(control, TableBranch):
-        return _table_branch(strand, mask, control)
+        return _table_branch(group, mask, control)
     if isinstance(control, Exit):
-        return _exit(strand, mask)
+        return _exit(group, program, mask)
     if isinstance(control, Return):
-        return _return(strand, mask)
+        return _return(group, program, mask)
     if isinstance(control, Call):
-        return _call(strand, mask, control)
+        return _call(group, mask, control)
     if isinstance(control, IndirectCall):
-        return _indirect_call(strand, mask, control)
+        return _indirect_call(group, mask, control)
     raise SimError(f"unknown instruction '{op.opcode.split('.')[0]}'")
 
 
-def _branch(strand: Strand, mask: Mask, target: int, join: int | None) -> bool:
-    rest = strand.mask & ~mask
+def _branch(group: ThreadGroup, mask: Mask, target: int, join: int | None) -> Outcome | None:
+    rest = group.mask & ~mask
     if not rest.any():
-        strand.pc = target
-        return True
+        group.pc = target
+        return None
     if not mask.any():
-        strand.pc += 1
-        return True
-    if strand.warps > 1:
-        _split_by(strand, mask)
-        return False
-    _diverge(strand, [(strand.pc + 1, rest), (target, mask)], join)
-    return False
+        group.pc += 1
+        return None
+    if group.warps > 1:
+        return _split_by(group, mask)
+    _diverge(group, [(group.pc + 1, rest), (target, mask)], join)
+    return Outcome.YIELD
 
 
-def _split_by(strand: Strand, mask: Mask) -> None:
-    """Splits a strand of several warps into runs of warps that are all, not at all or partly in `mask`."""
-    own, taken = strand.mask.reshape(-1, WARP), mask.reshape(-1, WARP)
+def _split_by(group: ThreadGroup, mask: Mask) -> Outcome:
+    """Splits a thread group of several warps into runs of warps that are all, not at all or partly in `mask`."""
+    own, taken = group.mask.reshape(-1, WARP), mask.reshape(-1, WARP)
     kinds = np.where(~taken.any(axis=1), 0, np.where((taken == own).all(axis=1), 1, 2)).tolist()
     runs: list[tuple[int, int]] = []
     for index, kind in enumerate(kinds):
-        first = strand.first + index * WARP
+        first = group.first + index * WARP
         if runs and kind != 2 and kinds[index - 1] == kind:
             runs[-1] = (runs[-1][0], first + WARP)
         else:
             runs.append((first, first + WARP))
     if len(runs) == 1:
         raise AssertionError("a mask of several kinds has several runs")
-    strand.cta.split(strand, runs)
+    return _split(group, runs)
 
 
-def _diverge(strand: Strand, ways: list[tuple[int, Mask]], join: int | None) -> None:
-    """Replaces a strand of one warp by one for each way (pc, lanes)."""
-    cta = strand.cta
-    frames = strand.frames
+def _split_into_warps(group: ThreadGroup) -> Outcome:
+    return _split(group, [(first, first + WARP) for first in range(group.first, group.last, WARP)])
+
+
+def _split(group: ThreadGroup, runs: list[tuple[int, int]]) -> Outcome:
+    """
+    Replaces a thread group of several warps by one for each of the runs of lanes (first, last).
+
+    They execute its present instruction again, each for itself.
+    """
+    cta = group.cta
+    cta.groups.remove(group)
+    for first, last in runs:
+        own = slice(first - group.first, last - group.first)
+        frames: tuple[Frame, ...] = ()
+        for frame in group.frames:
+            saved = None if frame.saved is None else frame.saved.of(own)
+            frames += (Frame(frame.pc, frame.mask[own], frames, frame.entry, saved),)
+        part = ThreadGroup(cta, first, last, group.pc, group.mask[own].copy(), frames)
+        part.timed_out = group.timed_out
+        cta.groups.append(part)
+    return Outcome.RETRY
+
+
+def join_warps(cta: Cta, released: Sequence[ThreadGroup]) -> None:
+    """Joins neighbouring converged warps among the thread groups that a barrier has just released."""
+    joinable = [group for group in released if not group.frames and np.array_equal(group.mask, group.existing)]
+    joinable.sort(key=lambda group: group.first)
+    run: list[ThreadGroup] = []
+    for group in [*joinable, None]:
+        if group is not None and run and run[-1].last == group.first and run[-1].pc == group.pc:
+            run.append(group)
+            continue
+        if len(run) > 1:
+            cta.groups = [each for each in cta.groups if each not in run]
+            first, last = run[0].first, run[-1].last
+            cta.groups.append(ThreadGroup(cta, first, last, run[0].pc, cta.existing[first:last].copy()))
+        run = [] if group is None else [group]
+
+
+def _diverge(group: ThreadGroup, paths: list[tuple[int, Mask]], join: int | None) -> None:
+    """Replaces a thread group of one warp by one for each path (pc, lanes)."""
+    cta = group.cta
+    frames = group.frames
     if join is not None and not (frames and frames[-1].pc == join and not frames[-1].is_call):
-        frames = (*frames, Frame(join, strand.mask, frames))
-    cta.strands.remove(strand)
+        frames = (*frames, Frame(join, group.mask, frames))
+    cta.groups.remove(group)
     if cta.launch.random is not None:
-        cta.launch.random.shuffle(ways)
-    for pc, lanes in ways:
-        cta.strands.append(Strand(cta, strand.first, strand.last, pc, lanes.copy(), frames))
+        cta.launch.random.shuffle(paths)
+    for pc, lanes in paths:
+        cta.groups.append(ThreadGroup(cta, group.first, group.last, pc, lanes.copy(), frames))
 
 
-def _table_branch(strand: Strand, mask: Mask, control: TableBranch) -> bool:
+def _table_branch(group: ThreadGroup, mask: Mask, control: TableBranch) -> Outcome | None:
     if not mask.any():
-        strand.pc += 1
-        return True
-    index = control.index(strand, mask)
+        group.pc += 1
+        return None
+    index = control.index(group, mask)
     if (index[mask] >= len(control.targets)).any():
         bad = int(index[mask].max())
         raise SimError(f"expected an index below {len(control.targets)}, the number of targets, found {bad}")
     values: list[int] = np.unique(index[mask]).tolist()
-    ways = [(control.targets[value], mask & (index == value)) for value in values]
-    rest = strand.mask & ~mask
+    paths = [(control.targets[value], mask & (index == value)) for value in values]
+    rest = group.mask & ~mask
     if rest.any():
-        ways.append((strand.pc + 1, rest))
-    if len(ways) == 1:
-        strand.pc = ways[0][0]
-        return True
-    if strand.warps > 1:
-        strand.cta.split_into_warps(strand)
-        return False
-    _diverge(strand, ways, control.join)
-    return False
+        paths.append((group.pc + 1, rest))
+    if len(paths) == 1:
+        group.pc = paths[0][0]
+        return None
+    if group.warps > 1:
+        return _split_into_warps(group)
+    _diverge(group, paths, control.join)
+    return Outcome.YIELD
 
 
-def _arrive(strand: Strand) -> None:
-    """The strand has reached the place where its innermost frame's lanes meet."""
-    frame = strand.frames[-1]
-    frame.arrived |= strand.mask
-    strand.cta.strands.remove(strand)
-    _close(strand, frame)
+def _arrive(group: ThreadGroup) -> None:
+    """The thread group has reached the place where its innermost frame's lanes meet."""
+    frame = group.frames[-1]
+    frame.arrived |= group.mask
+    group.cta.groups.remove(group)
+    _close(group, frame)
 
 
-def _close(strand: Strand, frame: Frame) -> None:
+def _close(group: ThreadGroup, frame: Frame) -> None:
     """If all lanes of `frame` are there, they go on together."""
     if not frame.mask.any() or not np.array_equal(frame.arrived, frame.mask):
         return
-    cta = strand.cta
-    joined = Strand(cta, strand.first, strand.last, frame.pc, frame.mask.copy(), frame.parent)
+    cta = group.cta
+    joined = ThreadGroup(cta, group.first, group.last, frame.pc, frame.mask.copy(), frame.parent)
     frame.mask[:] = False
     frame.arrived[:] = False
-    cta.strands.append(joined)
+    cta.groups.append(joined)
 
 
-def release_arrived(strand: Strand, *, same_update: bool) -> bool:
+def release_arrived(group: ThreadGroup, *, same_update: bool) -> bool:
     """
-    Lets the lanes go on that wait for those of a spinning strand to meet them; says whether there are any.
+    Lets the lanes go on that wait for those of a spinning group to meet them; says whether there are any.
 
     Threads make progress independently of each other (PTX ISA, section 3.1.1): a lane may spin until one that has left
     the loop does something behind it. `same_update`: only lanes that have got by the atomic at which this one spins.
     """
-    cta = strand.cta
-    for frame in reversed(strand.frames):
+    cta = group.cta
+    for frame in reversed(group.frames):
         if frame.is_call:
             return False
         lanes = frame.arrived.copy()
-        updates = cta.last_update[strand.first : strand.last]
-        if not lanes.any() or (same_update and not (updates[lanes] == strand.pc - 1).any()):
+        updates = cta.last_update[group.first : group.last]
+        if not lanes.any() or (same_update and not (updates[lanes] == group.pc - 1).any()):
             continue
         frame.mask &= ~lanes
         frame.arrived[:] = False
-        cta.strands.append(Strand(cta, strand.first, strand.last, frame.pc, lanes, frame.parent))
-        cta.loose.add(strand.warp)
+        cta.groups.append(ThreadGroup(cta, group.first, group.last, frame.pc, lanes, frame.parent))
+        cta.loose.add(group.warp)
         return True
     return False
 
 
-def _await_others(strand: Strand, mask: Mask) -> bool:
+def _await_others(group: ThreadGroup, mask: Mask) -> bool:
     """At an aligned instruction: if lanes of the warp were let go on alone, waits for the others, if they can come."""
-    cta, pc, alive = strand.cta, strand.pc, strand.alive
-    if strand.warps > 1 or strand.warp not in cta.loose:
+    cta, pc, alive = group.cta, group.pc, group.alive
+    if group.warps > 1 or group.warp not in cta.loose:
         return False
     if np.array_equal(mask, alive):
-        cta.loose.discard(strand.warp)
+        cta.loose.discard(group.warp)
         return False
 
     def all_here() -> bool:
-        here = [each for each in cta.strands if each.first == strand.first and each.pc == pc]
-        return int(sum(each.mask.sum() for each in here)) == int(strand.alive.sum())
+        here = [each for each in cta.groups if each.first == group.first and each.pc == pc]
+        return int(sum(each.mask.sum() for each in here)) == int(group.alive.sum())
 
-    strand.wait = Wait(all_here, lambda: "at an aligned instruction, for the other threads of the warp")
-    cta.launch.observed.undone(strand, cta.launch.program.code[pc])
+    group.wait = Wait(all_here, lambda: "at an aligned instruction, for the other threads of the warp")
     return True
 
 
-def _indirect_call(strand: Strand, mask: Mask, control: IndirectCall) -> bool:
+def _indirect_call(group: ThreadGroup, mask: Mask, control: IndirectCall) -> Outcome | None:
     if not mask.any():
-        strand.pc += 1
-        return True
-    addresses = control.selector(strand, mask)
+        group.pc += 1
+        return None
+    addresses = control.selector(group, mask)
     values: list[int] = np.unique(addresses[mask]).tolist()
     unknown = next((value for value in values if value not in control.calls), None)
     if unknown is not None:
         raise SimError(f"expected the address of a function that the call may reach, found {unknown:#x}")
     if len(values) == 1:
-        return _call(strand, mask, control.calls[values[0]])
-    if strand.warps > 1:
-        strand.cta.split_into_warps(strand)
-        return False
+        return _call(group, mask, control.calls[values[0]])
+    if group.warps > 1:
+        return _split_into_warps(group)
     # Those that go elsewhere execute the call again, when the first ones are on their way.
-    lanes, frames, behind = mask & (addresses == values[0]), strand.frames, strand.pc + 1
+    lanes, frames, behind = mask & (addresses == values[0]), group.frames, group.pc + 1
     if not (frames and frames[-1].pc == behind and not frames[-1].is_call):
-        frames = (*frames, Frame(behind, strand.mask, frames))
-    rest = strand.mask & ~lanes
-    strand.cta.strands.append(Strand(strand.cta, strand.first, strand.last, strand.pc, rest, frames))
-    strand.frames, strand.mask = frames, lanes
-    return _call(strand, lanes, control.calls[values[0]])
+        frames = (*frames, Frame(behind, group.mask, frames))
+    rest = group.mask & ~lanes
+    group.cta.groups.append(ThreadGroup(group.cta, group.first, group.last, group.pc, rest, frames))
+    group.frames, group.mask = frames, lanes
+    return _call(group, lanes, control.calls[values[0]])
 
 
-def _call(strand: Strand, mask: Mask, call: Call) -> bool:
+def _call(group: ThreadGroup, mask: Mask, call: Call) -> Outcome | None:
     if not mask.any():
-        strand.pc += 1
-        return True
+        group.pc += 1
+        return None
     if call.target < 0:  # a function of the runtime: one step
         for step in call.before:
-            step(strand, mask)
-        strand.pc += 1
-        return True
-    rest = strand.mask & ~mask
+            step(group, mask)
+        group.pc += 1
+        return None
+    rest = group.mask & ~mask
     if rest.any():  # a guarded call is a branch around it
-        if strand.warps > 1:
-            _split_by(strand, mask)
-        else:
-            _diverge(strand, [(strand.pc + 1, rest), (strand.pc, mask)], strand.pc + 1)
-        return False
-    if len(strand.frames) > _MAX_DEPTH:
+        if group.warps > 1:
+            return _split_by(group, mask)
+        _diverge(group, [(group.pc + 1, rest), (group.pc, mask)], group.pc + 1)
+        return Outcome.YIELD
+    if len(group.frames) > _MAX_DEPTH:
         raise SimError(f"more than {_MAX_DEPTH} calls and branches inside of each other: a recursion without an end?")
-    saved = _saved(strand, call)
+    saved = _saved(group, call)
     for step in call.before:
-        step(strand, mask)
-    strand.frames = (*strand.frames, Frame(strand.pc, strand.mask, strand.frames, call, saved))
-    strand.pc = call.target
-    return True
+        step(group, mask)
+    group.frames = (*group.frames, Frame(group.pc, group.mask, group.frames, call.target, saved))
+    group.pc = call.target
+    return None
 
 
-def _saved(strand: Strand, call: Call) -> SavedState:
-    cta, lanes = strand.cta, slice(strand.first, strand.last)
+def _saved(group: ThreadGroup, call: Call) -> SavedState:
+    cta, lanes = group.cta, slice(group.first, group.last)
     stack = cta.stack[lanes].copy()
     if call.saved is None:
         return SavedState(stack)
-    registers = tuple(bank.copy() for bank in cta.registers.columns(strand.first, strand.last))
+    registers = tuple(bank.copy() for bank in cta.registers.columns(group.first, group.last))
     variables = tuple(cta.local_bytes[lanes, first:end].copy() for first, end in call.saved)
-    return SavedState(stack, registers, strand.states.copy(), variables)
+    return SavedState(stack, registers, group.states.copy(), variables)
 
 
-def _restore(strand: Strand, call: Call, saved: SavedState, which: slice) -> None:
-    """Puts the variables number `which` back into their places, for the lanes of the strand."""
+def _restore(group: ThreadGroup, call: Call, saved: SavedState, which: slice) -> None:
+    """Puts the variables number `which` back into their places, for the lanes of the thread group."""
     if call.saved is None:
         return
     for (first, end), data in zip(call.saved[which], saved.variables[which], strict=True):
-        memory = strand.cta.local_bytes[strand.first : strand.last, first:end]
-        np.copyto(memory, data, where=strand.mask[:, None])
+        memory = group.cta.local_bytes[group.first : group.last, first:end]
+        np.copyto(memory, data, where=group.mask[:, None])
 
 
-def _return(strand: Strand, mask: Mask) -> bool:
-    frame = strand.frames[-1] if strand.frames else None
+def _return(group: ThreadGroup, program: Program, mask: Mask) -> Outcome | None:
+    frame = group.frames[-1] if group.frames else None
     if frame is None or not frame.is_call:
-        if any(each.is_call for each in strand.frames):
+        if any(each.is_call for each in group.frames):
             raise AssertionError("a frame of a branch is left before its function returns")
-        return _exit(strand, mask)
-    rest = strand.mask & ~mask
+        return _exit(group, program, mask)
+    rest = group.mask & ~mask
     if rest.any():
         if not mask.any():
-            strand.pc += 1
-            return True
-        if strand.warps > 1:
-            _split_by(strand, mask)
-        else:
-            _diverge(strand, [(strand.pc + 1, rest), (strand.pc, mask)], None)
-        return False
-    frame.arrived |= strand.mask
-    strand.cta.strands.remove(strand)
+            group.pc += 1
+            return None
+        if group.warps > 1:
+            return _split_by(group, mask)
+        _diverge(group, [(group.pc + 1, rest), (group.pc, mask)], None)
+        return Outcome.YIELD
+    frame.arrived |= group.mask
+    group.cta.groups.remove(group)
     if np.array_equal(frame.arrived, frame.mask):
-        _return_all(strand, frame)
-    return False
+        _return_all(group, program, frame)
+    return Outcome.YIELD
 
 
-def _return_all(strand: Strand, frame: Frame) -> None:
+def _call_at(program: Program, frame: Frame) -> Call:
+    """The call to which the lanes of `frame` return."""
+    control = program.code[frame.pc].control
+    if isinstance(control, IndirectCall):
+        return next(call for call in control.calls.values() if call.target == frame.entry)
+    assert isinstance(control, Call), "the frame is that of a call"
+    return control
+
+
+def _return_all(group: ThreadGroup, program: Program, frame: Frame) -> None:
     """All lanes of a call have returned or exited: they go on behind it."""
-    cta = strand.cta
-    caller = Strand(cta, strand.first, strand.last, frame.pc, frame.mask.copy(), frame.parent)
-    call, saved = frame.call, frame.saved
-    assert call is not None and saved is not None, "the frame is that of a call"
+    cta = group.cta
+    caller = ThreadGroup(cta, group.first, group.last, frame.pc, frame.mask.copy(), frame.parent)
+    call, saved = _call_at(program, frame), frame.saved
+    assert saved is not None, "the frame is that of a call"
     mask = caller.mask
     np.copyto(cta.stack[caller.first : caller.last], saved.stack, where=mask)
     if saved.states is not None:
@@ -343,51 +401,50 @@ def _return_all(strand: Strand, frame: Frame) -> None:
         step(caller, mask)
     _restore(caller, call, saved, slice(0, 1))
     caller.pc += 1
-    cta.strands.append(caller)
+    cta.groups.append(caller)
 
 
-def _exit(strand: Strand, mask: Mask) -> bool:
+def _exit(group: ThreadGroup, program: Program, mask: Mask) -> Outcome | None:
     if not mask.any():
-        strand.pc += 1
-        return True
-    if strand.warps > 1 and not np.array_equal(mask, strand.mask):
-        _split_by(strand, mask)
-        return False
-    strand.cta.check_exit(strand, mask)
-    rest = strand.mask & ~mask
-    frames = strand.frames
+        group.pc += 1
+        return None
+    if group.warps > 1 and not np.array_equal(mask, group.mask):
+        return _split_by(group, mask)
+    group.cta.check_exit(group, mask)
+    rest = group.mask & ~mask
+    frames = group.frames
     if rest.any():
-        strand.mask = rest
+        group.mask = rest
     else:
-        strand.cta.strands.remove(strand)
-    strand.cta.kill(strand, mask)
+        group.cta.groups.remove(group)
+    group.cta.kill(group, mask)
     for frame in reversed(frames):
         frame.mask &= ~mask
         if frame.is_call:
             if frame.mask.any() and np.array_equal(frame.arrived, frame.mask):
-                _return_all(strand, frame)
+                _return_all(group, program, frame)
         else:
-            _close(strand, frame)
+            _close(group, frame)
     if not rest.any():
-        return False
-    strand.pc += 1
-    return True
+        return Outcome.YIELD
+    group.pc += 1
+    return None
 
 
-def merge_splits(strands: list[Strand]) -> list[Strand]:
-    """Strands of one warp that are at the same instruction, inside of the same frames and not waiting, become one."""
-    kept: list[Strand] = []
-    found: dict[tuple[int, int, tuple[int, ...]], Strand] = {}
-    for strand in strands:
-        if strand.wait is not None and not strand.wait.ready():
-            kept.append(strand)
+def merge_splits(groups: list[ThreadGroup]) -> list[ThreadGroup]:
+    """Merges thread groups of one warp at the same instruction, inside of the same frames and not waiting."""
+    kept: list[ThreadGroup] = []
+    found: dict[tuple[int, int, tuple[int, ...]], ThreadGroup] = {}
+    for group in groups:
+        if group.wait is not None and not group.wait.ready():
+            kept.append(group)
             continue
-        key = (strand.first, strand.pc, tuple(id(frame) for frame in strand.frames))
+        key = (group.first, group.pc, tuple(id(frame) for frame in group.frames))
         other = found.get(key)
-        if other is None or other.last != strand.last:
-            found[key] = strand
-            kept.append(strand)
+        if other is None or other.last != group.last:
+            found[key] = group
+            kept.append(group)
         else:
-            other.mask = other.mask | strand.mask
+            other.mask = other.mask | group.mask
             other.wait = None
     return kept

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.traffic import Direction, Space, Traffic
 from tirx.sim.core.types import Array
-
-if TYPE_CHECKING:
-    from tirx.sim.core.strand import Strand
-    from tirx.sim.program.code import Op
-
-Space: TypeAlias = Literal["global", "shared", "tensor"]
-Direction: TypeAlias = Literal["read", "written"]
+from tirx.sim.program.code import Op
 
 
-class Observer:
+class Observer(Traffic):
     """Hears of every instruction, of the bytes that it moves and of the products of matrices that it computes."""
 
-    def __call__(self, strand: Strand, op: Op) -> None:
-        """The warps of `strand` start `op`."""
+    def __call__(self, group: ThreadGroup, op: Op) -> None:
+        """The warps of `group` start `op`."""
 
-    def undone(self, strand: Strand, op: Op) -> None:
-        """`op`, which started last, has not been executed: it starts again later, or once for each part of `strand`."""
-
-    def moved(self, space: Space, direction: Direction, count: int) -> None:
-        """`count` bytes of a memory were read or written, by threads or asynchronously."""
-
-    def shared_request(self, lanes: Array, offsets: Array, width: int) -> None:
-        """Each of `lanes` (32 to a warp) reads or writes `width` bytes at its place of `offsets` in shared memory."""
-
-    def multiplied(self, a: Array, b: Array) -> None:
-        """A tensor core computes a (..., M, K) times the transpose of b (..., N, K)."""
+    def undone(self, group: ThreadGroup, op: Op) -> None:
+        """`op`, which started last, has not been executed: it starts again later, or once for each part of `group`."""
 
 
 class Observers(Observer):
@@ -39,13 +24,13 @@ class Observers(Observer):
     def __init__(self, *observers: Observer):
         self._observers = observers
 
-    def __call__(self, strand: Strand, op: Op) -> None:
+    def __call__(self, group: ThreadGroup, op: Op) -> None:
         for observer in self._observers:
-            observer(strand, op)
+            observer(group, op)
 
-    def undone(self, strand: Strand, op: Op) -> None:
+    def undone(self, group: ThreadGroup, op: Op) -> None:
         for observer in self._observers:
-            observer.undone(strand, op)
+            observer.undone(group, op)
 
     def moved(self, space: Space, direction: Direction, count: int) -> None:
         for observer in self._observers:

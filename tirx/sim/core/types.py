@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -48,7 +49,7 @@ _VIEWS: tuple[tuple[str, Kind, int, Any], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class PtxType:
-    """A type; `bank` is the index of its view in `Strand.banks`, `bits` its width (1 for predicates)."""
+    """A type; `bank` is the index of its view in `ThreadGroup.banks`, `bits` its width (1 for predicates)."""
 
     name: str
     kind: Kind
@@ -80,6 +81,7 @@ class PtxType:
 TYPES = {
     name: PtxType(name, kind, bits, np.dtype(dtype), bank) for bank, (name, kind, bits, dtype) in enumerate(_VIEWS)
 }
+WARP = 32  # threads
 WIDTHS = (1, 8, 16, 32, 64, 128)
 
 PRED = TYPES["pred"]
@@ -100,6 +102,16 @@ def bits_type(bits: int) -> PtxType:
 def integer_type(bits: int, signed: bool) -> PtxType:
     """uN or sN"""
     return (_SIGNED if signed else _UNSIGNED)[bits]
+
+
+class RegisterState(enum.IntEnum):
+    """What is known of a watched register, for each lane (`ThreadGroup.states`)."""
+
+    UNDEFINED = 0
+    DEFINED = 1
+    PENDING = 2  # a tcgen05.ld will write it
+    ACCUMULATING = 3  # a wgmma.mma_async will write it
+    SUPPLYING = 4  # a wgmma.mma_async will read it
 
 
 class RegisterFile:

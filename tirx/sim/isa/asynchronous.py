@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, TYPES, Array, Mask, PtxType
 from tirx.sim.errors import SimError
 from tirx.sim.isa.bulk_reduce import SHARED_OPERATIONS
@@ -51,21 +51,21 @@ def _later(decoder: Decoder, sources: list[Source], value_type: PtxType, operati
     width = len(sources) * value_type.bytes
     combine = None if operation is None else combine_function(operation, value_type, False)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        values = np.stack([source(strand, mask) for source in sources], axis=1)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        values = np.stack([source(group, mask) for source in sources], axis=1)
         for lane in np.flatnonzero(mask).tolist():
-            issue(strand, lane, int(targets(strand, mask)[lane]), int(barriers(strand, mask)[lane]), values[lane])
-        strand.cta.launch.made_progress()
+            issue(group, lane, int(targets(group, mask)[lane]), int(barriers(group, mask)[lane]), values[lane])
+        group.cta.launch.made_progress()
 
-    def issue(strand: Strand, lane: int, target: int, address: int, operand: Array) -> None:
-        cta, thread = strand.cta, int(strand.lanes[lane]) + strand.cta.first_thread
-        owner, offset = locate(strand, target)
-        if locate(strand, address)[0] is not owner:
+    def issue(group: ThreadGroup, lane: int, target: int, address: int, operand: Array) -> None:
+        cta, thread = group.cta, int(group.lanes[lane]) + group.cta.first_thread
+        owner, offset = locate(group, target)
+        if locate(group, address)[0] is not owner:
             raise SimError(f"{what}: expected the mbarrier in the CTA of the target")
-        spaces.check_shared(strand, owner.rank, np.array([offset]), width, what)
+        spaces.check_shared(group, owner.rank, np.array([offset]), width, what)
         cta.monitor.deferred_store(owner.rank, offset + np.arange(width), thread, what, combine is not None)
         cta.launch.observed.moved("shared", "written", width)
-        barrier = use(strand, address, thread)
+        barrier = use(group, address, thread)
         snapshot = cta.monitor.bulk_completed(thread)
 
         def arrive() -> None:
@@ -87,8 +87,8 @@ def fill(decoder: Decoder) -> Step:
         raise decoder.error(f"expected 0 as the initial value, found {decoder.constant(2)}")
     targets, sizes = decoder.window_address(0, explicit), decoder.source(1, B64)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        where, size = targets(strand, mask), sizes(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        where, size = targets(group, mask), sizes(group, mask)
         for lane in np.flatnonzero(mask).tolist():
             count = int(size[lane])
             if count % 8 or count > _MAX_BULK:
@@ -96,6 +96,6 @@ def fill(decoder: Decoder) -> Step:
             at = where[lane] + np.arange(0, count, 8).astype(np.uint64)
             if count:
                 zeros = np.zeros((len(at), 1), np.uint64)
-                spaces.store(strand, np.full(len(at), lane), "shared", at, zeros)
+                spaces.store(group, np.full(len(at), lane), "shared", at, zeros)
 
     return step

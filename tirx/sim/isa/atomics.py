@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Outcome, Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import TYPES, Array, Binary, Mask
+from tirx.sim.core.wait import Outcome
 from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.ordering import HINTS, order
@@ -63,27 +64,27 @@ def _atom(decoder: Decoder) -> Step:
     combine = None if name == "cas" else combine_function(name, value_type, ftz)
     dtype = value_type.dtype
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         lanes = np.flatnonzero(mask)
-        at = addresses(strand, mask)[lanes]
-        order(strand, lanes, place, at)
-        values = np.stack([operand(strand, mask)[lanes] for operand in operands], axis=1)
-        new = _update(strand, mask, lanes, values, other, combine)
-        old = spaces.update(strand, lanes, place, at, dtype, count, new)
+        at = addresses(group, mask)[lanes]
+        order(group, lanes, place, at)
+        values = np.stack([operand(group, mask)[lanes] for operand in operands], axis=1)
+        new = _update(group, mask, lanes, values, other, combine)
+        old = spaces.update(group, lanes, place, at, dtype, count, new)
         for index, put in enumerate(puts):
             result = np.zeros(len(mask), dtype)
             result[lanes] = old[:, index]
-            put(strand, mask, result)
-        return strand.poll(at)
+            put(group, mask, result)
+        return group.poll(at)
 
     return step
 
 
 def _update(
-    strand: Strand, mask: Mask, lanes: Array, values: Array, other: Source | None, combine: Binary | None
+    group: ThreadGroup, mask: Mask, lanes: Array, values: Array, other: Source | None, combine: Binary | None
 ) -> spaces.Update:
     if combine is not None:
         return lambda old, which: combine(old.ravel(), values[which].ravel()).reshape(old.shape)
     assert other is not None, "only cas has no function"
-    replacement = other(strand, mask)[lanes][:, None]
+    replacement = other(group, mask)[lanes][:, None]
     return lambda old, which: np.where(old == values[which], replacement[which], old)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B16, B32, B64, PRED, S32, S64, TYPES, U32, U64, Array, Binary, Mask, integer_type
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
@@ -97,10 +97,10 @@ def _lop3(decoder: Decoder) -> Step:
     other = decoder.source(5, PRED)
     combine = _LOGIC[operation]
 
-    def step(strand: Strand, mask: Mask) -> None:
-        result = look_up(*[source(strand, mask) for source in sources])
-        put(strand, mask, result)
-        put_predicate(strand, mask, combine(result != 0, other(strand, mask)))
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        result = look_up(*[source(group, mask) for source in sources])
+        put(group, mask, result)
+        put_predicate(group, mask, combine(result != 0, other(group, mask)))
 
     return step
 

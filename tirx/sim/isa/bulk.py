@@ -19,7 +19,7 @@ def copy(decoder: Decoder) -> Step:
     """cp.async.bulk and what belongs to it; `cp.async.bulk` has been taken."""
     if decoder.flag("commit_group"):
         decoder.finish(0)
-        return lambda strand, mask: strand.cta.bulk_copies.commit(strand.lanes[mask])
+        return lambda group, mask: group.cta.bulk_copies.commit(group.lanes[mask])
     if decoder.flag("tensor"):
         return bulk_tensor.prefetch(decoder) if decoder.flag("prefetch") else bulk_tensor.copy(decoder)
     if decoder.flag("wait_group"):

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tirx.sim.core.cta import Cta
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.types import B64, U16, U32, Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
@@ -40,7 +39,7 @@ def _prefetch(decoder: Decoder) -> Step:
     decoder.need("global")
     hint = decoder.flag("L2::cache_hint")
     decoder.finish(2 + hint)
-    return lambda strand, mask: None
+    return lambda group, mask: None
 
 
 def check_unit(instruction: str, what: str, *values: int) -> None:
@@ -51,7 +50,7 @@ def check_unit(instruction: str, what: str, *values: int) -> None:
 
 
 def copy_to_shared(
-    strand: Strand,
+    group: ThreadGroup,
     thread: int,
     targets: list[tuple[Cta, Array]],
     barriers: list[int],
@@ -65,8 +64,8 @@ def copy_to_shared(
     `targets` are CTAs and the places of the bytes; `barriers` addresses of the shared window, one for each target;
     `ignored` bytes more are counted than written. `what` is for messages.
     """
-    cta = strand.cta
-    found = [use(strand, address, thread, asynchronous=True) for address in barriers]
+    cta = group.cta
+    found = [use(group, address, thread, asynchronous=True) for address in barriers]
     for target, places in targets:
         target.check_shared(places, 1, what)
         cta.monitor.async_write(target.rank, places, thread, what)
@@ -96,27 +95,27 @@ def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
     masks = decoder.source(4, U16) if multicast else None
     left_and_right = [decoder.source(3 + index, U32) for index in range(ignores)]
 
-    def step(strand: Strand, mask: Mask) -> None:
-        cta = strand.cta
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        cta = group.cta
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(strand.lanes[lane]) + cta.first_thread
-            target, source = int(targets(strand, mask)[lane]), int(sources(strand, mask)[lane])
-            size, barrier = int(sizes(strand, mask)[lane]), int(barriers(strand, mask)[lane])
+            thread = int(group.lanes[lane]) + cta.first_thread
+            target, source = int(targets(group, mask)[lane]), int(sources(group, mask)[lane])
+            size, barrier = int(sizes(group, mask)[lane]), int(barriers(group, mask)[lane])
             check_unit(_WHAT, "an address", target, source)
             check_unit(_WHAT, "a size", size)
-            left, right = (int(each(strand, mask)[lane]) for each in left_and_right) if ignores else (0, 0)
+            left, right = (int(each(group, mask)[lane]) for each in left_and_right) if ignores else (0, 0)
             if left >= _UNIT or right >= _UNIT or left + right > size:
                 raise SimError(f"{_WHAT}: expected up to {_UNIT - 1} ignored bytes, found {left} and {right}")
-            chosen = None if masks is None else int(masks(strand, mask)[lane])
+            chosen = None if masks is None else int(masks(group, mask)[lane])
             ranks = [target >> RANK_SHIFT] if chosen is None else ranks_of(cta, chosen)
             told = [barrier] if chosen is None else [multicast_address(barrier, rank) for rank in ranks]
             count = size - left - right
-            places = [(owner, offset + left + np.arange(count)) for owner, offset in _targets(strand, target, ranks)]
+            places = [(owner, offset + left + np.arange(count)) for owner, offset in _targets(group, target, ranks)]
             if from_global:
-                read = _global_reader(strand, source + left, count)
+                read = _global_reader(group, source + left, count)
             else:
-                read = _shared_reader(strand, source, size, thread)
-            copy_to_shared(strand, thread, places, told, read, left + right)
+                read = _shared_reader(group, source, size, thread)
+            copy_to_shared(group, thread, places, told, read, left + right)
         cta.launch.made_progress()
 
     return step
@@ -135,25 +134,25 @@ def multicast_address(address: int, rank: int) -> int:
     return address & ((1 << RANK_SHIFT) - 1) | rank << RANK_SHIFT
 
 
-def _targets(strand: Strand, address: int, ranks: list[int]) -> list[tuple[Cta, int]]:
-    return [locate(strand, multicast_address(address, rank)) for rank in ranks]
+def _targets(group: ThreadGroup, address: int, ranks: list[int]) -> list[tuple[Cta, int]]:
+    return [locate(group, multicast_address(address, rank)) for rank in ranks]
 
 
-def _global_reader(strand: Strand, address: int, size: int) -> Callable[[], Array]:
-    data = strand.cta.launch.global_memory.bytes_at(address, size, _WHAT)
-    strand.cta.launch.observed.moved("global", "read", size)
+def _global_reader(group: ThreadGroup, address: int, size: int) -> Callable[[], Array]:
+    data = group.cta.launch.global_memory.bytes_at(address, size, _WHAT)
+    group.cta.launch.observed.moved("global", "read", size)
     return lambda: data.copy()
 
 
-def _shared_reader(strand: Strand, address: int, size: int, thread: int) -> Callable[[], Array]:
-    places = read_places(strand, address, np.arange(size), thread)
-    return lambda: strand.cta.shared.data[places]
+def _shared_reader(group: ThreadGroup, address: int, size: int, thread: int) -> Callable[[], Array]:
+    places = read_places(group, address, np.arange(size), thread)
+    return lambda: group.cta.shared.data[places]
 
 
-def read_places(strand: Strand, address: int, offsets: Array, thread: int) -> Array:
+def read_places(group: ThreadGroup, address: int, offsets: Array, thread: int) -> Array:
     """The places `address + offsets` of the CTA's own shared memory, which a bulk copy will read."""
-    cta, start = locate(strand, address)
-    if cta is not strand.cta:
+    cta, start = locate(group, address)
+    if cta is not group.cta:
         raise SimError(f"{_WHAT}: expected a source in the CTA's own shared memory, found that of CTA {cta.rank}")
     places = start + offsets
     cta.check_shared(places, 1, _WHAT)
@@ -174,28 +173,28 @@ def _to_global(decoder: Decoder) -> Step:
         decoder.source(3, B64)
     byte_masks = decoder.source(3 + hint, U16) if masked else None
 
-    def step(strand: Strand, mask: Mask) -> None:
-        cta = strand.cta
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        cta = group.cta
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(strand.lanes[lane]) + cta.first_thread
-            target, source = int(targets(strand, mask)[lane]), int(sources(strand, mask)[lane])
-            size = int(sizes(strand, mask)[lane])
+            thread = int(group.lanes[lane]) + cta.first_thread
+            target, source = int(targets(group, mask)[lane]), int(sources(group, mask)[lane])
+            size = int(sizes(group, mask)[lane])
             check_unit(_WHAT, "an address", target, source)
             check_unit(_WHAT, "a size", size)
             kept = np.arange(size)
             if byte_masks is not None:
-                kept = kept[(int(byte_masks(strand, mask)[lane]) >> kept % _UNIT & 1).astype(np.bool_)]
-            data = cta.shared.data[read_places(strand, source, kept, thread)]
+                kept = kept[(int(byte_masks(group, mask)[lane]) >> kept % _UNIT & 1).astype(np.bool_)]
+            data = cta.shared.data[read_places(group, source, kept, thread)]
             cta.launch.global_memory.bytes_at(target, size, _WHAT, writes=True)[kept] = data
             cta.launch.observed.moved("global", "written", len(kept))
-            issued(strand, lane)
+            issued(group, lane)
 
     return step
 
 
-def issued(strand: Strand, lane: int) -> None:
+def issued(group: ThreadGroup, lane: int) -> None:
     """A bulk copy out of shared memory belongs to the next group of the thread."""
-    strand.cta.bulk_copies.issued(strand.lanes[lane : lane + 1], strand.cta.monitor.mark())
+    group.cta.bulk_copies.issued(group.lanes[lane : lane + 1], group.cta.monitor.mark())
 
 
 def wait_group(decoder: Decoder) -> Step:
@@ -204,9 +203,9 @@ def wait_group(decoder: Decoder) -> Step:
     decoder.finish(1)
     pending = decoder.constant(0)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        lanes = strand.lanes[mask]
-        marks = strand.cta.bulk_copies.wait(lanes, pending)
-        strand.cta.monitor.bulk_reads_done(lanes + strand.cta.first_thread, marks)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        lanes = group.lanes[mask]
+        marks = group.cta.bulk_copies.wait(lanes, pending)
+        group.cta.monitor.bulk_reads_done(lanes + group.cta.first_thread, marks)
 
     return step

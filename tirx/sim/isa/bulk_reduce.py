@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, TYPES, U32, Array, Binary, Mask, PtxType
 from tirx.sim.errors import SimError
 from tirx.sim.isa.bulk_linear import check_unit, issued, read_places
@@ -63,11 +63,11 @@ def reduction(decoder: Decoder) -> Step:
     return _to_shared(decoder, value_type, combine)
 
 
-def _elements(strand: Strand, source: int, size: int, thread: int, value_type: PtxType) -> Array:
+def _elements(group: ThreadGroup, source: int, size: int, thread: int, value_type: PtxType) -> Array:
     check_unit(_WHAT, "an address", source)
     check_unit(_WHAT, "a size", size)
-    places = read_places(strand, source, np.arange(size), thread)
-    return strand.cta.shared.data[places].view(value_type.dtype)
+    places = read_places(group, source, np.arange(size), thread)
+    return group.cta.shared.data[places].view(value_type.dtype)
 
 
 def _to_global(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
@@ -75,19 +75,19 @@ def _to_global(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
     targets, sources = decoder.address(0, bits=64).values, decoder.address(1).values
     sizes = decoder.source(2, U32)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        launch = strand.cta.launch
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        launch = group.cta.launch
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(strand.lanes[lane]) + strand.cta.first_thread
-            target, source = int(targets(strand, mask)[lane]), int(sources(strand, mask)[lane])
-            size = int(sizes(strand, mask)[lane])
+            thread = int(group.lanes[lane]) + group.cta.first_thread
+            target, source = int(targets(group, mask)[lane]), int(sources(group, mask)[lane])
+            size = int(sizes(group, mask)[lane])
             check_unit(_WHAT, "an address", target)
-            operand = _elements(strand, source, size, thread, value_type)
+            operand = _elements(group, source, size, thread, value_type)
             memory = launch.global_memory.bytes_at(target, size, _WHAT, writes=True).view(value_type.dtype)
             launch.observed.moved("global", "read", size)
             launch.observed.moved("global", "written", size)
             memory[:] = combine(memory.copy(), operand)
-            issued(strand, lane)
+            issued(group, lane)
         launch.made_progress()
 
     return step
@@ -98,25 +98,25 @@ def _to_shared(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
     targets, sources = decoder.address(0).values, decoder.address(1).values
     sizes, barriers = decoder.source(2, U32), decoder.window_address(3, True)
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         for lane in np.flatnonzero(mask).tolist():
-            target, source = int(targets(strand, mask)[lane]), int(sources(strand, mask)[lane])
-            issue(strand, lane, target, source, int(sizes(strand, mask)[lane]), int(barriers(strand, mask)[lane]))
-        strand.cta.launch.made_progress()
+            target, source = int(targets(group, mask)[lane]), int(sources(group, mask)[lane])
+            issue(group, lane, target, source, int(sizes(group, mask)[lane]), int(barriers(group, mask)[lane]))
+        group.cta.launch.made_progress()
 
-    def issue(strand: Strand, lane: int, target: int, source: int, size: int, address: int) -> None:
-        cta, thread = strand.cta, int(strand.lanes[lane]) + strand.cta.first_thread
+    def issue(group: ThreadGroup, lane: int, target: int, source: int, size: int, address: int) -> None:
+        cta, thread = group.cta, int(group.lanes[lane]) + group.cta.first_thread
         check_unit(_WHAT, "an address", target)
-        operand = _elements(strand, source, size, thread, value_type).copy()
-        owner, offset = locate(strand, target)
-        if locate(strand, address)[0] is not owner:
+        operand = _elements(group, source, size, thread, value_type).copy()
+        owner, offset = locate(group, target)
+        if locate(group, address)[0] is not owner:
             raise SimError(f"{_WHAT}: expected the mbarrier in the CTA of the target")
         places = offset + np.arange(size)
         owner.check_shared(places, 1, _WHAT)
         cta.monitor.async_update(owner.rank, places, thread, _WHAT)
         for direction in ("read", "written"):
             cta.launch.observed.moved("shared", direction, size)
-        barrier = use(strand, address, thread, asynchronous=True)
+        barrier = use(group, address, thread, asynchronous=True)
         snapshot = cta.monitor.bulk_completed(thread)
 
         def arrive() -> None:

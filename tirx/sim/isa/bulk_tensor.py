@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.cta import Cta
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.types import B64, S32, TYPES, U16, Array, Binary, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.bulk_linear import copy_to_shared, issued, multicast_address, ranks_of, read_places
@@ -53,9 +52,9 @@ class _Box:
     coordinates: Sequence[Source]
     info: Sequence[Source]
 
-    def find(self, strand: Strand, mask: Mask, lane: int) -> _Part:
-        tensor_map = map_at(strand, int(self.maps(strand, mask)[lane]), self.rank)
-        at, info = ([int(each(strand, mask)[lane]) for each in values] for values in (self.coordinates, self.info))
+    def find(self, group: ThreadGroup, mask: Mask, lane: int) -> _Part:
+        tensor_map = map_at(group, int(self.maps(group, mask)[lane]), self.rank)
+        at, info = ([int(each(group, mask)[lane]) for each in values] for values in (self.coordinates, self.info))
         if self.mode in _ROWS:
             check_rows(tensor_map)
         if tensor_map.columns is None and self.mode.startswith("im2col"):
@@ -153,9 +152,9 @@ def prefetch(decoder: Decoder) -> Step:
     box = _box(decoder, rank, mode, 0, 1 if has_info else None)
     _policy(decoder, 1 + has_info, hint)
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         for lane in np.flatnonzero(mask).tolist():
-            box.find(strand, mask, lane)
+            box.find(group, mask, lane)
 
     return step
 
@@ -184,27 +183,27 @@ def _load(decoder: Decoder, rank: int, space: str) -> Step:
     mode = decoder.take(*_LOAD_MODES) or "tile"
     decoder.need(_COMPLETE)
     multicast = space == "shared::cluster" and decoder.flag("multicast::cluster")
-    group = decoder.take("cta_group::1", "cta_group::2")
+    cta_group = decoder.take("cta_group::1", "cta_group::2")
     hint, has_info = decoder.flag("L2::cache_hint"), _has_info(mode)
     decoder.finish(3 + has_info + multicast + hint)
     targets, barriers = decoder.address(0).values, decoder.window_address(2, True)
     box = _box(decoder, rank, mode, 1, 3 if has_info else None)
     chosen = decoder.source(3 + has_info, U16) if multicast else None
     _policy(decoder, 3 + has_info + multicast, hint)
-    in_pair, is_own = group == "cta_group::2", space == "shared::cta"
+    in_pair, is_own = cta_group == "cta_group::2", space == "shared::cta"
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         for lane in np.flatnonzero(mask).tolist():
-            ranks = None if chosen is None else ranks_of(strand.cta, int(chosen(strand, mask)[lane]))
-            target, barrier = int(targets(strand, mask)[lane]), int(barriers(strand, mask)[lane])
-            load(strand, lane, box.find(strand, mask, lane), target, barrier, ranks)
+            ranks = None if chosen is None else ranks_of(group.cta, int(chosen(group, mask)[lane]))
+            target, barrier = int(targets(group, mask)[lane]), int(barriers(group, mask)[lane])
+            load(group, lane, box.find(group, mask, lane), target, barrier, ranks)
 
-    def load(strand: Strand, lane: int, part: _Part, target: int, barrier: int, ranks: list[int] | None) -> None:
-        cta = strand.cta
-        thread = int(strand.lanes[lane]) + cta.first_thread
+    def load(group: ThreadGroup, lane: int, part: _Part, target: int, barrier: int, ranks: list[int] | None) -> None:
+        cta = group.cta
+        thread = int(group.lanes[lane]) + cta.first_thread
         _check_barrier(cta, target, barrier, in_pair=in_pair, is_own=is_own, multicast=ranks is not None)
         into = [target >> RANK_SHIFT] if ranks is None else ranks
-        owners = [locate(strand, multicast_address(target, each)) for each in into]
+        owners = [locate(group, multicast_address(target, each)) for each in into]
         if ranks is None:
             told = [barrier]
         elif in_pair:
@@ -214,7 +213,7 @@ def _load(decoder: Decoder, rank: int, space: str) -> Step:
             told = [multicast_address(barrier, each) for each in ranks]
         places = [(owner, part.places(offset)) for owner, offset in owners]
         cta.launch.observed.moved("global", "read", part.size)
-        copy_to_shared(strand, thread, places, told, part.load, what=_WHAT)
+        copy_to_shared(group, thread, places, told, part.load, what=_WHAT)
         cta.launch.made_progress()
 
     return step
@@ -268,18 +267,18 @@ def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str |
     sources = decoder.address(1).values
     _policy(decoder, 2, hint)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        cta = strand.cta
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        cta = group.cta
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(strand.lanes[lane]) + cta.first_thread
-            part = box.find(strand, mask, lane)
-            source = int(sources(strand, mask)[lane])
-            places = read_places(strand, source, part.places(source) - source, thread)
+            thread = int(group.lanes[lane]) + cta.first_thread
+            part = box.find(group, mask, lane)
+            source = int(sources(group, mask)[lane])
+            places = read_places(group, source, part.places(source) - source, thread)
             if operation is not None:
                 cta.launch.observed.moved("global", "read", part.size)
             cta.launch.observed.moved("global", "written", part.size)
             part.store(cta.shared.data[places], _combine(part.tensor_map, operation))
-            issued(strand, lane)
+            issued(group, lane)
         cta.launch.made_progress()
 
     return step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import BF16, F16, F32, PRED, S32, TYPES, U32, Array, Binary, Mask, PtxType, bits_type
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
@@ -80,15 +80,15 @@ def _setp(decoder: Decoder) -> Step:
     put, put_other = _predicates(decoder, decoder.pair(0))
     mix = _COMBINE[combine] if combine else None
 
-    def step(strand: Strand, mask: Mask) -> None:
-        holds = function(first(strand, mask), second(strand, mask))
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        holds = function(first(group, mask), second(group, mask))
         other = ~holds
         if mix is not None and third is not None:
-            with_other = third(strand, mask)
+            with_other = third(group, mask)
             holds, other = mix(holds, with_other), mix(other, with_other)
-        put(strand, mask, holds)
+        put(group, mask, holds)
         if put_other is not None:
-            put_other(strand, mask, other)
+            put_other(group, mask, other)
 
     return step
 
@@ -110,12 +110,12 @@ def _setp_packed(decoder: Decoder, name: str, combine: str | None, ftz: bool) ->
     put, put_other = _predicates(decoder, decoder.pair(0))
     mix = _COMBINE[combine] if combine else None
 
-    def step(strand: Strand, mask: Mask) -> None:
-        halves = [np.ascontiguousarray(each(strand, mask)).view(element.dtype) for each in (first, second)]
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        halves = [np.ascontiguousarray(each(group, mask)).view(element.dtype) for each in (first, second)]
         holds = function(halves[0], halves[1]).reshape(-1, 2)
         for destination, half in ((put, holds[:, 0]), (put_other, holds[:, 1])):
             if destination is not None:
-                destination(strand, mask, mix(half, third(strand, mask)) if mix and third else half)
+                destination(group, mask, mix(half, third(group, mask)) if mix and third else half)
 
     return step
 

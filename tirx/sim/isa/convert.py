@@ -98,7 +98,7 @@ def _cvt(decoder: Decoder) -> Step:
     makes_canonical = source_type not in (F64, BF16)
     put = decoder.destination(0, target, wide=True)
     source = decoder.source(1, source_type, wide=True)
-    return lambda strand, mask: put(strand, mask, complete(source(strand, mask)))
+    return lambda group, mask: put(group, mask, complete(source(group, mask)))
 
 
 def _clamped(values: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, BF16, F16, F32, Array, Mask
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.numerics.formats import largest_finite
@@ -77,12 +77,12 @@ def _quad(decoder: Decoder, name: str, relu: bool, finite: bool) -> Step:
         result = round_stochastic(clamped, dtype, (bits & _HALF) / 2.0**16)
         return np.where(is_nan, np.uint8(not_a_number), bits_of(result)).astype(np.uint32)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        bits = random(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        bits = random(group, mask)
         result = np.zeros(len(mask), np.uint32)
         for index, source in enumerate(sources):
             own = bits >> np.uint32(16) if index < 2 else bits
-            result = result << np.uint32(8) | code(source(strand, mask), own)
-        put(strand, mask, result)
+            result = result << np.uint32(8) | code(source(group, mask), own)
+        put(group, mask, result)
 
     return step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, PRED, U32, Array, Mask
 from tirx.sim.isa import bulk
 from tirx.sim.isa.decoder import Decoder
@@ -31,7 +31,7 @@ def _cp(decoder: Decoder) -> Step:
     if decoder.flag("wait_group"):
         decoder.finish(1)
         pending = decoder.constant(0)
-        return lambda strand, mask: _wait(strand, mask, pending)
+        return lambda group, mask: _wait(group, mask, pending)
     if decoder.flag("wait_all"):
         decoder.finish(0)
         return _wait_all
@@ -62,51 +62,51 @@ def _copy(decoder: Decoder) -> Step:
         else:
             read = decoder.source(operand, U32)
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         lanes = np.flatnonzero(mask)
-        cta = strand.cta
+        cta = group.cta
         used = np.full(len(lanes), size)
         if read is not None:
-            used = np.minimum(read(strand, mask)[lanes].astype(np.int64), size)
+            used = np.minimum(read(group, mask)[lanes].astype(np.int64), size)
         if ignored is not None:
-            used = np.where(ignored(strand, mask)[lanes], 0, size)
+            used = np.where(ignored(group, mask)[lanes], 0, size)
         data = np.zeros((len(lanes), size), np.uint8)
-        addresses = source(strand, mask)[lanes]
+        addresses = source(group, mask)[lanes]
         whole = used == size
         if whole.any():
-            data[whole] = _global_bytes(strand, addresses[whole], size)
+            data[whole] = _global_bytes(group, addresses[whole], size)
         for index in np.flatnonzero(~whole & (used > 0)).tolist():
             count = int(used[index])
             cta.launch.observed.moved("global", "read", count)
             data[index, :count] = cta.launch.global_memory.bytes_at(int(addresses[index]), count, "cp.async")
-        for rank, which, offsets in spaces.shared_targets(strand, target(strand, mask)[lanes]):
-            spaces.check_shared(strand, rank, offsets, size, "cp.async")
-            cta.monitor.copy_async(rank, offsets, size, strand.lanes[lanes[which]] + cta.first_thread)
+        for rank, which, offsets in spaces.shared_targets(group, target(group, mask)[lanes]):
+            spaces.check_shared(group, rank, offsets, size, "cp.async")
+            cta.monitor.copy_async(rank, offsets, size, group.lanes[lanes[which]] + cta.first_thread)
             cta.launch.observed.moved("shared", "written", len(offsets) * size)
             cta.cluster.ctas[rank].shared.scatter(offsets, data[which])
-        cta.copies.issued(strand.lanes[lanes], cta.monitor.mark())
+        cta.copies.issued(group.lanes[lanes], cta.monitor.mark())
         cta.launch.made_progress()
 
     return step
 
 
-def _global_bytes(strand: Strand, addresses: Array, size: int) -> Array:
-    return strand.cta.launch.global_memory.load(addresses, np.dtype(np.uint8), size)
+def _global_bytes(group: ThreadGroup, addresses: Array, size: int) -> Array:
+    return group.cta.launch.global_memory.load(addresses, np.dtype(np.uint8), size)
 
 
-def _commit(strand: Strand, mask: Mask) -> None:
-    strand.cta.copies.commit(strand.lanes[mask])
+def _commit(group: ThreadGroup, mask: Mask) -> None:
+    group.cta.copies.commit(group.lanes[mask])
 
 
-def _wait(strand: Strand, mask: Mask, pending: int) -> None:
-    lanes = strand.lanes[mask]
-    marks = strand.cta.copies.wait(lanes, pending)
-    strand.cta.monitor.copies_waited(lanes + strand.cta.first_thread, marks)
+def _wait(group: ThreadGroup, mask: Mask, pending: int) -> None:
+    lanes = group.lanes[mask]
+    marks = group.cta.copies.wait(lanes, pending)
+    group.cta.monitor.copies_waited(lanes + group.cta.first_thread, marks)
 
 
-def _wait_all(strand: Strand, mask: Mask) -> None:
-    strand.cta.copies.commit(strand.lanes[mask])
-    _wait(strand, mask, 0)
+def _wait_all(group: ThreadGroup, mask: Mask) -> None:
+    group.cta.copies.commit(group.lanes[mask])
+    _wait(group, mask, 0)
 
 
 def _arrive(decoder: Decoder) -> Step:
@@ -118,12 +118,12 @@ def _arrive(decoder: Decoder) -> Step:
     decoder.finish(1)
     addresses = decoder.window_address(0, explicit)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        cta = strand.cta
-        where = addresses(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        cta = group.cta
+        where = addresses(group, mask)
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(strand.lanes[lane]) + cta.first_thread
-            barrier = use(strand, int(where[lane]), thread)
+            thread = int(group.lanes[lane]) + cta.first_thread
+            barrier = use(group, int(where[lane]), thread)
             if not no_increment:
                 barrier.pending += 1
             threads = np.array([thread])

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from tirx.sim.core.strand import RegisterState, Strand
-from tirx.sim.core.types import B32, B64, TYPES, U32, Array, Function, Mask, PtxType, bits_type
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, B64, TYPES, U32, Array, Function, Mask, PtxType, RegisterState, bits_type
 from tirx.sim.errors import SimError
 from tirx.sim.isa.special import SPECIAL_REGISTERS
 from tirx.sim.memory.addresses import GENERIC_BASE
@@ -36,22 +36,22 @@ class Fragment:
 
     register: Register
 
-    def read(self, strand: Strand, mask: Mask) -> Array:
+    def read(self, group: ThreadGroup, mask: Mask) -> Array:
         """The value, as uint32."""
-        return _asynchronous_value(self.register, strand, mask)
+        return _asynchronous_value(self.register, group, mask)
 
-    def supplies(self, strand: Strand, mask: Mask) -> None:
+    def supplies(self, group: ThreadGroup, mask: Mask) -> None:
         """An instruction that was issued reads it."""
         if self.register.state >= 0:
-            strand.states[self.register.state][mask] = _SUPPLYING
+            group.states[self.register.state][mask] = _SUPPLYING
 
 
-def _asynchronous_value(register: Register, strand: Strand, mask: Mask) -> Array:
+def _asynchronous_value(register: Register, group: ThreadGroup, mask: Mask) -> Array:
     """The value that an instruction reads on its own: that is no access of the thread."""
     state = register.state
-    if state >= 0 and (strand.states[state][mask] == RegisterState.UNDEFINED).any():
-        raise strand.cta.launch.undefined_use(register.name, state)
-    return strand.banks[B32.bank][register.row]
+    if state >= 0 and (group.states[state][mask] == RegisterState.UNDEFINED).any():
+        raise group.cta.launch.undefined_use(register.name, state)
+    return group.banks[B32.bank][register.row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ class Accumulator:
 
     register: Register
 
-    def read(self, strand: Strand, mask: Mask) -> Array:
+    def read(self, group: ThreadGroup, mask: Mask) -> Array:
         """The value, as uint32."""
-        return _asynchronous_value(self.register, strand, mask)
+        return _asynchronous_value(self.register, group, mask)
 
-    def write(self, strand: Strand, mask: Mask, values: Array) -> None:
-        np.copyto(strand.banks[B32.bank][self.register.row], values, where=mask)
+    def write(self, group: ThreadGroup, mask: Mask, values: Array) -> None:
+        np.copyto(group.banks[B32.bank][self.register.row], values, where=mask)
         if self.register.state >= 0:
-            strand.states[self.register.state][mask] = _ACCUMULATING
+            group.states[self.register.state][mask] = _ACCUMULATING
 
 
 class Decoder:
@@ -192,7 +192,7 @@ class Decoder:
             value = self.literal(operand, value_type)
             cache: dict[int, Array] = {}
 
-            def constant(strand: Strand, mask: Mask) -> Array:
+            def constant(group: ThreadGroup, mask: Mask) -> Array:
                 count = len(mask)
                 found = cache.get(count)
                 if found is None:
@@ -205,7 +205,7 @@ class Decoder:
             if value_type.kind != "predicate":
                 raise self.error("expected a value, found a negated predicate")
             inner = self.source(operand.predicate, value_type)
-            return lambda strand, mask: ~inner(strand, mask)
+            return lambda group, mask: ~inner(group, mask)
         if not isinstance(operand, Name):
             raise self.error("expected a register, a literal or a variable")
         register = self.register(operand.name)
@@ -221,14 +221,14 @@ class Decoder:
         operand = self.operand(which)
         return self.register(operand.name) if isinstance(operand, Name) else None
 
-    def undefined(self, which: int | Operand) -> Callable[[Strand], Array]:
+    def undefined(self, which: int | Operand) -> Callable[[ThreadGroup], Array]:
         """In which lanes an operand was never written."""
         operand = self.operand(which)
         register = self.register_of(operand.predicate if isinstance(operand, Negated) else operand)
         if register is None or register.state < 0:
-            return lambda strand: np.zeros(len(strand.mask), np.bool_)
+            return lambda group: np.zeros(len(group.mask), np.bool_)
         state = register.state
-        return lambda strand: strand.states[state] == RegisterState.UNDEFINED
+        return lambda group: group.states[state] == RegisterState.UNDEFINED
 
     def _register_source(self, register: Register, value_type: PtxType, wide: bool) -> Source:
         self._check_width(register, value_type, wide)
@@ -236,12 +236,12 @@ class Decoder:
         if register.type.bits == value_type.bits:
             bank = value_type.bank
             if register.state < 0:
-                return lambda strand, mask: strand.banks[bank][row]
+                return lambda group, mask: group.banks[bank][row]
         else:
             bank = bits_type(register.type.bits).bank
             if register.state < 0:
                 unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
-                return lambda strand, mask: strand.banks[bank][row].astype(unsigned).view(dtype)
+                return lambda group, mask: group.banks[bank][row].astype(unsigned).view(dtype)
         return self._watched_source(register, value_type, bank)
 
     def _watched_source(self, register: Register, value_type: PtxType, bank: int) -> Source:
@@ -249,19 +249,19 @@ class Decoder:
         narrow, is_fragment = register.type.bits != value_type.bits, register.is_fragment
         unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
 
-        def watched(strand: Strand, mask: Mask) -> Array:
-            states = strand.states[state]
+        def watched(group: ThreadGroup, mask: Mask) -> Array:
+            states = group.states[state]
             if (states[mask] != _DEFINED).any():
                 bad = mask & (states != _DEFINED) & (states != _SUPPLYING)
                 if (states[bad] == _PENDING).any():
-                    raise SimError(f"register {name} is read before tcgen05.wait::ld", where=strand.describe(bad))
+                    raise SimError(f"register {name} is read before tcgen05.wait::ld", where=group.describe(bad))
                 if (states[bad] == _ACCUMULATING).any():
-                    raise SimError(f"register {name} is read before wgmma.wait_group", where=strand.describe(bad))
+                    raise SimError(f"register {name} is read before wgmma.wait_group", where=group.describe(bad))
                 if bad.any() and not lenient:
-                    raise strand.cta.launch.undefined_use(name, state, strand.describe(bad))
+                    raise group.cta.launch.undefined_use(name, state, group.describe(bad))
             if is_fragment:
-                strand.fenced[state][mask] = False
-            values = strand.banks[bank][row]
+                group.fenced[state][mask] = False
+            values = group.banks[bank][row]
             return values.astype(unsigned).view(dtype) if narrow else values
 
         return watched
@@ -280,17 +280,17 @@ class Decoder:
             special_type, read = special
             if special_type.bits == value_type.bits:
                 dtype = value_type.dtype
-                return lambda strand, mask: read(strand).view(dtype)
+                return lambda group, mask: read(group).view(dtype)
             if value_type.kind == "predicate" or special_type.kind == "predicate":
                 raise self.error(f"expected {special_type}, found {value_type} for {operand.name}")
             unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
-            return lambda strand, mask: read(strand).astype(unsigned).view(dtype)
+            return lambda group, mask: read(group).astype(unsigned).view(dtype)
         place = self._place(operand.name)
         if value_type.bits not in (32, 64) or not value_type.is_integer:
             raise self.error(f"expected an integer type of 32 or 64 bits for the address of {operand.name}")
         dtype = value_type.dtype
         values = self._symbol_address(place, operand.offset)
-        return lambda strand, mask: values(strand, mask).astype(dtype)
+        return lambda group, mask: values(group, mask).astype(dtype)
 
     def _place(self, name: str) -> Place:
         variable = self.instruction.scope.variable(name)
@@ -301,8 +301,8 @@ class Decoder:
     def _symbol_address(self, place: Place, offset: int) -> Source:
         address = np.uint64((place.address + offset) % (1 << 64))
         if place.space == "shared":
-            return lambda strand, mask: np.full(len(mask), address + strand.cta.shared_window)
-        return lambda strand, mask: np.full(len(mask), address)
+            return lambda group, mask: np.full(len(mask), address + group.cta.shared_window)
+        return lambda group, mask: np.full(len(mask), address)
 
     def literal(self, operand: Immediate, value_type: PtxType) -> Any:
         """A literal as a numpy scalar of `value_type`."""
@@ -341,7 +341,7 @@ class Decoder:
         """
         operand = self.operand(which)
         if operand == Name("_"):
-            return lambda strand, mask, values: None
+            return lambda group, mask, values: None
         if not isinstance(operand, Name):
             raise self.error("expected a destination register")
         register = self.register(operand.name)
@@ -355,8 +355,8 @@ class Decoder:
         if bits == value_type.bits:
             bank = value_type.bank
 
-            def put(strand: Strand, mask: Mask, values: Array) -> None:
-                np.copyto(strand.banks[bank][row], values, where=mask)
+            def put(group: ThreadGroup, mask: Mask, values: Array) -> None:
+                np.copyto(group.banks[bank][row], values, where=mask)
 
             written: Destination = put
         else:
@@ -364,8 +364,8 @@ class Decoder:
             bank, dtype = extended.bank, extended.dtype
             own = value_type.dtype if value_type.is_signed else bits_type(value_type.bits).dtype
 
-            def put_wide(strand: Strand, mask: Mask, values: Array) -> None:
-                np.copyto(strand.banks[bank][row], values.view(own).astype(dtype), where=mask)
+            def put_wide(group: ThreadGroup, mask: Mask, values: Array) -> None:
+                np.copyto(group.banks[bank][row], values.view(own).astype(dtype), where=mask)
 
             written = put_wide
         if register.state < 0:
@@ -376,8 +376,8 @@ class Decoder:
         state, name, after = register.state, register.name, _PENDING if pending else _DEFINED
         is_fragment = register.is_fragment
 
-        def watched(strand: Strand, mask: Mask, values: Array) -> None:
-            states = strand.states[state]
+        def watched(group: ThreadGroup, mask: Mask, values: Array) -> None:
+            states = group.states[state]
             if (states[mask] == _PENDING).any():
                 raise SimError(f"register {name} is written while a tcgen05.ld to it is not waited for")
             if (states[mask] == _ACCUMULATING).any():
@@ -385,9 +385,9 @@ class Decoder:
             if (states[mask] == _SUPPLYING).any():
                 raise SimError(f"register {name} is written while a wgmma.mma_async that reads it is not waited for")
             if is_fragment:
-                strand.fenced[state][mask] = False
+                group.fenced[state][mask] = False
             states[mask] = after
-            written(strand, mask, values)
+            written(group, mask, values)
 
         return watched
 
@@ -427,7 +427,7 @@ class Decoder:
             raise self.error("expected an address in brackets")
         if isinstance(operand.base, Immediate):
             value = np.uint64(self.constant(operand.base) + operand.offset)
-            return AddressSource(lambda strand, mask: np.full(len(mask), value), None)
+            return AddressSource(lambda group, mask: np.full(len(mask), value), None)
         if not isinstance(operand.base, Name):
             raise self.error("expected a register or a variable as the base of an address")
         register = self.register(operand.base.name)
@@ -441,10 +441,10 @@ class Decoder:
             offset = np.uint64(operand.offset % (1 << 64))
             if not operand.offset:
                 return AddressSource(values, None)
-            return AddressSource(lambda strand, mask: values(strand, mask) + offset, None)
+            return AddressSource(lambda group, mask: values(group, mask) + offset, None)
         narrow = self.source(operand.base, U32)
         offset = np.uint32(operand.offset % (1 << 32))
-        return AddressSource(lambda strand, mask: (narrow(strand, mask) + offset).astype(np.uint64), None)
+        return AddressSource(lambda group, mask: (narrow(group, mask) + offset).astype(np.uint64), None)
 
     def window_address(self, which: int | Operand, explicit: bool) -> Source:
         """
@@ -457,8 +457,8 @@ class Decoder:
             return found.values
         base = np.uint64(GENERIC_BASE["shared"])
 
-        def window(strand: Strand, mask: Mask) -> Array:
-            addresses = found.values(strand, mask)
+        def window(group: ThreadGroup, mask: Mask) -> Array:
+            addresses = found.values(group, mask)
             if (addresses[mask] >> np.uint64(40) != base >> np.uint64(40)).any():
                 raise SimError(f"expected a generic address of shared memory, found {int(addresses[mask][0]):#x}")
             return addresses - base
@@ -468,18 +468,18 @@ class Decoder:
 
 def elementwise(
     decoder: Decoder, operation: Function, result: PtxType, *operands: PtxType
-) -> Callable[[Strand, Mask], None]:
+) -> Callable[[ThreadGroup, Mask], None]:
     """A step that writes `operation(operand 1, operand 2, ...)` to operand 0."""
     function = cast("Callable[..., Array]", operation)
     put = decoder.destination(0, result)
     sources = [decoder.source(index + 1, value_type) for index, value_type in enumerate(operands)]
     if len(sources) == 1:
         (only,) = sources
-        return lambda strand, mask: put(strand, mask, function(only(strand, mask)))
+        return lambda group, mask: put(group, mask, function(only(group, mask)))
     if len(sources) == 2:
         first, second = sources
-        return lambda strand, mask: put(strand, mask, function(first(strand, mask), second(strand, mask)))
-    return lambda strand, mask: put(strand, mask, function(*[source(strand, mask) for source in sources]))
+        return lambda group, mask: put(group, mask, function(first(group, mask), second(group, mask)))
+    return lambda group, mask: put(group, mask, function(*[source(group, mask) for source in sources]))
 
 
 def lane_bits(mask: Mask) -> int:

@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP
-from tirx.sim.core.types import Array
+from tirx.sim.core.types import WARP, Array
 
 Operand = Literal["a", "b", "c"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, S32, S64, TYPES, U32, U64, Array, Binary, Mask, PtxType, bits_type, integer_type
 from tirx.sim.isa import floating
 from tirx.sim.isa.decoder import Decoder, elementwise
@@ -77,9 +77,9 @@ def _carry(decoder: Decoder, *, reads: bool, writes: bool) -> Step:
     first, second = decoder.source(1, unsigned), decoder.source(2, unsigned)
     subtract = decoder.root.startswith("sub")
 
-    def step(strand: Strand, mask: Mask) -> None:
-        a, b = first(strand, mask), second(strand, mask)
-        flags = strand.cta.carry[strand.first : strand.last]
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        a, b = first(group, mask), second(group, mask)
+        flags = group.cta.carry[group.first : group.last]
         # Section 9.7.2 calls CC.CF a borrow after subtraction; in hardware it is the carry of a + ~b + 1, which nvcc's
         # division of 128-bit integers relies on: it reads the flag of a subc by an addc.
         carry = (~flags if subtract else flags).astype(unsigned.dtype) if reads else np.zeros_like(a)
@@ -89,7 +89,7 @@ def _carry(decoder: Decoder, *, reads: bool, writes: bool) -> Step:
         else:
             result = a + b + carry
             carried = (result < a) | ((result == a) & (carry != 0))
-        put(strand, mask, result)
+        put(group, mask, result)
         if writes:
             np.copyto(flags, carried, where=mask)
 
@@ -150,12 +150,12 @@ def _mad_carry(decoder: Decoder, product: Binary, value_type: PtxType, *, reads:
     first, second = decoder.source(1, value_type), decoder.source(2, value_type)
     third = decoder.source(3, unsigned)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        term = np.ascontiguousarray(product(first(strand, mask), second(strand, mask))).view(unsigned.dtype)
-        flags = strand.cta.carry[strand.first : strand.last]
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        term = np.ascontiguousarray(product(first(group, mask), second(group, mask))).view(unsigned.dtype)
+        flags = group.cta.carry[group.first : group.last]
         carry = flags.astype(unsigned.dtype) if reads else np.zeros_like(term)
-        result = term + third(strand, mask) + carry
-        put(strand, mask, result)
+        result = term + third(group, mask) + carry
+        put(group, mask, result)
         if writes:
             np.copyto(flags, (result < term) | ((result == term) & (carry != 0)), where=mask)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B128, PRED, U32, Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.bulk_linear import copy_to_shared, multicast_address
@@ -43,21 +43,21 @@ def _request(decoder: Decoder) -> Step:
     decoder.finish(2)
     targets, barriers = decoder.window_address(0, explicit), decoder.window_address(1, explicit)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        cta = strand.cta
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        cta = group.cta
         for lane in np.flatnonzero(mask).tolist():
-            target, barrier = int(targets(strand, mask)[lane]), int(barriers(strand, mask)[lane])
+            target, barrier = int(targets(group, mask)[lane]), int(barriers(group, mask)[lane])
             if target % _BYTES:
                 raise SimError(f"expected an address that is a multiple of {_BYTES}, found {target:#x}")
             first = cta.launch.cancel()
             cta.cluster.taken_over += first is not None
             response = np.array([0, 0, 0, 0] if first is None else [*first, 1], np.uint32).view(np.uint8)
             ranks = range(len(cta.cluster.ctas)) if everywhere else [target >> RANK_SHIFT]
-            owners = [locate(strand, multicast_address(target, rank)) for rank in ranks]
+            owners = [locate(group, multicast_address(target, rank)) for rank in ranks]
             places = [(owner, offset + np.arange(_BYTES)) for owner, offset in owners]
             told = [multicast_address(barrier, rank) for rank in ranks]
-            thread = int(strand.lanes[lane]) + cta.first_thread
-            copy_to_shared(strand, thread, places, told, lambda response=response: response, what=_WHAT)
+            thread = int(group.lanes[lane]) + cta.first_thread
+            copy_to_shared(group, thread, places, told, lambda response=response: response, what=_WHAT)
         cta.launch.made_progress()
 
     return step
@@ -82,18 +82,18 @@ def _query(decoder: Decoder) -> Step:
     response = decoder.source(1, B128)
     if operation == "is_canceled":
         put = decoder.destination(0, PRED)
-        return lambda strand, mask: put(strand, mask, _words(response(strand, mask))[:, _FOUND] != 0)
+        return lambda group, mask: put(group, mask, _words(response(group, mask))[:, _FOUND] != 0)
     axes = list(range(3)) if operation == "get_first_ctaid" else [_AXES.index(operation)]
     items = decoder.vector(0, 4)[:3] if operation == "get_first_ctaid" else (decoder.operand(0),)
     puts = [decoder.destination(item, U32) for item in items]
 
-    def step(strand: Strand, mask: Mask) -> None:
-        words = _words(response(strand, mask)).copy()
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        words = _words(response(group, mask)).copy()
         if (words[mask][:, _FOUND] == 0).any():
             raise SimError(
                 "the index of a CTA is asked for though the request has failed: expected is_canceled to hold"
             )
         for put, axis in zip(puts, axes, strict=True):
-            put(strand, mask, words[:, axis])
+            put(group, mask, words[:, axis])
 
     return step

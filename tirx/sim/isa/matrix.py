@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Strand
-from tirx.sim.core.types import B8, B16, B32, Array, Mask
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B8, B16, B32, WARP, Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
@@ -27,9 +27,9 @@ def _space(decoder: Decoder) -> str:
     return "shared" if decoder.take(*_SHARED) else "generic"
 
 
-def _row_lanes(strand: Strand, rows: int) -> Array:
-    """The lanes of the strand that give the addresses of the rows."""
-    return np.flatnonzero(strand.lanes % WARP < rows)
+def _row_lanes(group: ThreadGroup, rows: int) -> Array:
+    """The lanes of the thread group that give the addresses of the rows."""
+    return np.flatnonzero(group.lanes % WARP < rows)
 
 
 def _to_fragments(matrices: Array, transpose: bool) -> Array:
@@ -151,21 +151,21 @@ def _ldmatrix(decoder: Decoder) -> Step:
     width = _ROW_BYTES if form.packing is None else 2 * form.packing
     unit = np.dtype(np.uint16) if form.packing is None else np.dtype(np.uint32)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "ldmatrix")
-        lanes = _row_lanes(strand, form.rows * form.count)
-        at = addresses.values(strand, mask)[lanes]
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "ldmatrix")
+        lanes = _row_lanes(group, form.rows * form.count)
+        at = addresses.values(group, mask)[lanes]
         if (at % np.uint64(_ROW_BYTES)).any():
             raise SimError(f"expected addresses of rows that are multiples of {_ROW_BYTES}, found {int(at.max()):#x}")
         raw = np.zeros((len(lanes), _ROW_BYTES), np.uint8)
         if form.packing == 6:  # 12 bytes are no access
-            parts = [spaces.load(strand, lanes, space, at + np.uint64(4 * word), unit, 1) for word in range(3)]
+            parts = [spaces.load(group, lanes, space, at + np.uint64(4 * word), unit, 1) for word in range(3)]
             raw[:, :width] = np.concatenate(parts, axis=1).view(np.uint8)
         else:
-            raw[:, :width] = spaces.load(strand, lanes, space, at, unit, width // unit.itemsize).view(np.uint8)
-        words = form.from_rows(raw.reshape(strand.warps, form.count, form.rows, _ROW_BYTES))
+            raw[:, :width] = spaces.load(group, lanes, space, at, unit, width // unit.itemsize).view(np.uint8)
+        words = form.from_rows(raw.reshape(group.warps, form.count, form.rows, _ROW_BYTES))
         for index, put in enumerate(puts):
-            put(strand, mask, words[index])
+            put(group, mask, words[index])
 
     return step
 
@@ -177,12 +177,12 @@ def _stmatrix(decoder: Decoder) -> Step:
     addresses = decoder.address(0)
     space = addresses.space or form.space
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "stmatrix")
-        lanes = _row_lanes(strand, form.rows * form.count)
-        words = np.stack([source(strand, mask) for source in sources])
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "stmatrix")
+        lanes = _row_lanes(group, form.rows * form.count)
+        words = np.stack([source(group, mask) for source in sources])
         rows = np.ascontiguousarray(form.to_rows(words)).reshape(-1, _ROW_BYTES)
-        spaces.store(strand, lanes, space, addresses.values(strand, mask)[lanes], rows)
+        spaces.store(group, lanes, space, addresses.values(group, mask)[lanes], rows)
 
     return step
 
@@ -196,9 +196,9 @@ def _movmatrix(decoder: Decoder) -> Step:
     decoder.finish(2)
     put, source = decoder.destination(0, B32), decoder.source(1, B32)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "movmatrix")
-        matrices = _to_matrices(source(strand, mask)[None, :], False)
-        put(strand, mask, _to_fragments(matrices, True)[0])
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "movmatrix")
+        matrices = _to_matrices(source(group, mask)[None, :], False)
+        put(group, mask, _to_fragments(matrices, True)[0])
 
     return step

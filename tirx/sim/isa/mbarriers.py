@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tirx.sim.core.cta import Cta
+from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.mbarrier import Mbarrier
-from tirx.sim.core.strand import Outcome, Strand, Wait
 from tirx.sim.core.types import B64, PRED, U32, Array, Mask
+from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
@@ -28,20 +28,20 @@ _PHASE_MASK = np.uint64((1 << _PENDING_SHIFT) - 1)
 _SPURIOUS = 0.1  # how often, with a seed, a try_wait returns false for no reason
 
 
-def locate(strand: Strand, address: int) -> tuple[Cta, int]:
+def locate(group: ThreadGroup, address: int) -> tuple[Cta, int]:
     """The CTA and the offset of an address in the shared window."""
     rank, offset = address >> RANK_SHIFT, address & SHARED_OFFSET_MASK
-    ctas = strand.cta.cluster.ctas
+    ctas = group.cta.cluster.ctas
     if rank >= len(ctas):
         raise SimError(f"shared address {address:#x} is of CTA {rank}, but the cluster has {len(ctas)} CTAs")
     return ctas[rank], offset
 
 
-def use(strand: Strand, address: int, thread: int, *, asynchronous: bool = False) -> Mbarrier:
+def use(group: ThreadGroup, address: int, thread: int, *, asynchronous: bool = False) -> Mbarrier:
     """The mbarrier object at an address of the shared window, about to be used by `thread`."""
-    cta, offset = locate(strand, address)
+    cta, offset = locate(group, address)
     found = cta.mbarrier(offset)
-    strand.cta.monitor.mbarrier_use(cta.rank, offset, thread, asynchronous)
+    group.cta.monitor.mbarrier_use(cta.rank, offset, thread, asynchronous)
     return found
 
 
@@ -63,27 +63,27 @@ def _init(decoder: Decoder, operation: str) -> Step:
     explicit = _end(decoder, 2)
     addresses, counts = decoder.window_address(0, explicit), decoder.source(1, U32)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        where, count = addresses(strand, mask), counts(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        where, count = addresses(group, mask), counts(group, mask)
         for lane in np.flatnonzero(mask).tolist():
-            cta, offset = locate(strand, int(where[lane]))
-            cta.init_mbarrier(offset, int(count[lane]), _thread(strand, lane))
+            cta, offset = locate(group, int(where[lane]))
+            cta.init_mbarrier(offset, int(count[lane]), _thread(group, lane))
 
     return step
 
 
-def _thread(strand: Strand, lane: int) -> int:
-    return int(strand.lanes[lane]) + strand.cta.first_thread
+def _thread(group: ThreadGroup, lane: int) -> int:
+    return int(group.lanes[lane]) + group.cta.first_thread
 
 
 def _inval(decoder: Decoder, operation: str) -> Step:
     addresses = decoder.window_address(0, _end(decoder, 1))
 
-    def step(strand: Strand, mask: Mask) -> None:
-        where = addresses(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        where = addresses(group, mask)
         for lane in np.flatnonzero(mask).tolist():
-            cta, offset = locate(strand, int(where[lane]))
-            cta.inval_mbarrier(offset, _thread(strand, lane))
+            cta, offset = locate(group, int(where[lane]))
+            cta.inval_mbarrier(offset, _thread(group, lane))
 
     return step
 
@@ -94,11 +94,11 @@ def _transactions(decoder: Decoder, operation: str) -> Step:
     addresses, sizes = decoder.window_address(0, explicit), decoder.source(1, U32)
     sign = 1 if operation == "expect_tx" else -1
 
-    def step(strand: Strand, mask: Mask) -> None:
-        where, size = addresses(strand, mask), sizes(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        where, size = addresses(group, mask), sizes(group, mask)
         for lane in np.flatnonzero(mask).tolist():
-            use(strand, int(where[lane]), _thread(strand, lane)).expect(sign * int(size[lane]))
-        strand.cta.launch.made_progress()
+            use(group, int(where[lane]), _thread(group, lane)).expect(sign * int(size[lane]))
+        group.cta.launch.made_progress()
 
     return step
 
@@ -118,14 +118,14 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
     amounts = decoder.source(first + 1, U32) if len(decoder.operands) > first + 1 else None
     drops = operation == "arrive_drop"
 
-    def step(strand: Strand, mask: Mask) -> None:
-        where = addresses(strand, mask)
-        amount = np.ones(len(mask), np.uint32) if amounts is None else amounts(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        where = addresses(group, mask)
+        amount = np.ones(len(mask), np.uint32) if amounts is None else amounts(group, mask)
         states = np.zeros(len(mask), np.uint64)
-        monitor = strand.cta.monitor
+        monitor = group.cta.monitor
         for lane in np.flatnonzero(mask).tolist():
-            thread = _thread(strand, lane)
-            barrier = use(strand, int(where[lane]), thread)
+            thread = _thread(group, lane)
+            barrier = use(group, int(where[lane]), thread)
             states[lane] = barrier.phase | barrier.pending << _PENDING_SHIFT
             threads = np.array([thread])
             snapshot = monitor.relaxed(threads) if relaxed else monitor.release(threads)
@@ -135,9 +135,9 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
             if no_complete and count >= barrier.pending:
                 raise SimError(f"mbarrier.arrive.noComplete of {count} completes the phase: {barrier.describe()}")
             (barrier.drop if drops else barrier.arrive)(count, snapshot)
-        strand.cta.launch.made_progress()
+        group.cta.launch.made_progress()
         if put is not None:
-            put(strand, mask, states)
+            put(group, mask, states)
 
     return step
 
@@ -154,8 +154,8 @@ def _wait(decoder: Decoder, operation: str) -> Step:
         decoder.source(3, U32)  # a time limit
     may_block = operation == "try_wait"
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        where, phase = addresses(strand, mask), phases(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        where, phase = addresses(group, mask), phases(group, mask)
         if not parity:
             phase = phase & _PHASE_MASK
         if parity and (phase[mask] > 1).any():
@@ -163,11 +163,11 @@ def _wait(decoder: Decoder, operation: str) -> Step:
         barriers: dict[int, Mbarrier] = {}
         lanes = np.flatnonzero(mask).tolist()
         for address in set(where[mask].tolist()):
-            cta, offset = locate(strand, address)
+            cta, offset = locate(group, address)
             barriers[address] = cta.mbarrier(offset)
             for lane in lanes:
                 if int(where[lane]) == address:
-                    strand.cta.monitor.mbarrier_use(cta.rank, offset, _thread(strand, lane))
+                    group.cta.monitor.mbarrier_use(cta.rank, offset, _thread(group, lane))
 
         def completed() -> Array:
             result = np.zeros(len(mask), np.bool_)
@@ -177,26 +177,26 @@ def _wait(decoder: Decoder, operation: str) -> Step:
             return result
 
         def at(address: int) -> Array:
-            return strand.cta.threads(strand, done & (where == np.uint64(address)))
+            return group.cta.threads(group, done & (where == np.uint64(address)))
 
         done = completed()
-        monitor = strand.cta.monitor
+        monitor = group.cta.monitor
         known = all(monitor.knows(at(address), barrier.visible) for address, barrier in barriers.items())
-        if not strand.refused and not known:
+        if not group.refused and not known:
             # It might not be complete yet: programs that do not try again are found out.
             done = np.zeros_like(done)
-        random = strand.cta.launch.random
+        random = group.cta.launch.random
         spurious = random is not None and random.random() < _SPURIOUS
-        if may_block and not done.any() and strand.refused and not strand.timed_out and not spurious:
-            strand.wait = Wait(lambda: bool(completed().any()), _reason(barriers, phase, mask), may_time_out=True)
+        if may_block and not done.any() and group.refused and not group.timed_out and not spurious:
+            group.wait = Wait(lambda: bool(completed().any()), _reason(barriers, phase, mask), may_time_out=True)
             return Outcome.RETRY
-        strand.timed_out = False
-        strand.refused = not done.any()
+        group.timed_out = False
+        group.refused = not done.any()
         for address, barrier in barriers.items():
             threads = at(address)
             if len(threads):
                 (monitor.acquire_relaxed if relaxed else monitor.acquire)(threads, barrier.visible)
-        put(strand, mask, done)
+        put(group, mask, done)
         return None if done[mask].all() else Outcome.YIELD
 
     return step
@@ -216,8 +216,8 @@ def _pending_count(decoder: Decoder, operation: str) -> Step:
     decoder.finish(2)
     put, states = decoder.destination(0, U32), decoder.source(1, B64)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        put(strand, mask, (states(strand, mask) >> np.uint64(_PENDING_SHIFT)).astype(np.uint32))
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        put(group, mask, (states(group, mask) >> np.uint64(_PENDING_SHIFT)).astype(np.uint32))
 
     return step
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.strand import Outcome, Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import Mask, PtxType
+from tirx.sim.core.wait import Outcome
 from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.ordering import HINTS, STRONG, order
@@ -82,18 +83,18 @@ def _ld(decoder: Decoder) -> Step:
     puts = [decoder.destination(item, value_type, wide=True) for item in items]
     dtype = value_type.dtype
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         lanes = np.flatnonzero(mask)
-        at = addresses(strand, mask)[lanes]
+        at = addresses(group, mask)[lanes]
         if strong:
-            order(strand, lanes, space, at)
-        values = loaded = spaces.load(strand, lanes, space, at, dtype, count, strong=strong)
+            order(group, lanes, space, at)
+        values = loaded = spaces.load(group, lanes, space, at, dtype, count, strong=strong)
         if len(lanes) != len(mask):
             values = np.zeros((len(mask), count), dtype)
             values[lanes] = loaded
         for index, put in enumerate(puts):
-            put(strand, mask, values[:, index])
-        return strand.poll(at) if strong else None
+            put(group, mask, values[:, index])
+        return group.poll(at) if strong else None
 
     return step
 
@@ -116,12 +117,12 @@ def _st(decoder: Decoder) -> Step:
     items = decoder.items(1, count) if count == 1 else decoder.vector(1, count)
     sources = [decoder.source(item, value_type, wide=True) for item in items]
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         lanes = np.flatnonzero(mask)
         if strong:
-            order(strand, lanes, space, addresses(strand, mask)[lanes])
-        values = np.stack([source(strand, mask)[lanes] for source in sources], axis=1)
-        spaces.store(strand, lanes, space, addresses(strand, mask)[lanes], values, strong=strong)
+            order(group, lanes, space, addresses(group, mask)[lanes])
+        values = np.stack([source(group, mask)[lanes] for source in sources], axis=1)
+        spaces.store(group, lanes, space, addresses(group, mask)[lanes], values, strong=strong)
 
     return step
 
@@ -131,7 +132,7 @@ def _prefetch(decoder: Decoder) -> Step:
     """Nothing: there are no caches. (`discard` allows the data to be lost; keeping them is as good.)"""
     decoder.drop(frozenset(("L1", "L2", "L2::evict_last", "L2::evict_normal", "tensormap", *_SPACES)))
     decoder.finish(1, 2)
-    return lambda strand, mask: None
+    return lambda group, mask: None
 
 
 @instruction("createpolicy")
@@ -141,4 +142,4 @@ def _createpolicy(decoder: Decoder) -> Step:
     value_type = decoder.type()
     decoder.finish()
     put = decoder.destination(0, value_type)
-    return lambda strand, mask: put(strand, mask, np.zeros(len(mask), value_type.dtype))
+    return lambda group, mask: put(group, mask, np.zeros(len(mask), value_type.dtype))

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Strand
-from tirx.sim.core.types import B32, U16, Array, Mask
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, U16, WARP, Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, uniform
 from tirx.sim.isa.mma_forms import Form
@@ -16,7 +16,7 @@ from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.program.code import Source
 
 # A and B (warps, 1, rows, K) to those times their factors.
-Scale: TypeAlias = Callable[[Strand, Mask, Array, Array], tuple[Array, Array]]
+Scale: TypeAlias = Callable[[ThreadGroup, Mask, Array, Array], tuple[Array, Array]]
 
 _THREADS = {"A": 2, "B": 4}  # values of the thread id: pairs of the four threads of a row of A, threads of those of B
 
@@ -26,9 +26,9 @@ def read_scales(decoder: Decoder, first: int, form: Form) -> Scale:
     registers = [decoder.source(first + index, B32) for index in (0, 2)]
     choices = [[decoder.source(item, U16) for item in decoder.vector(first + index, 2)] for index in (1, 3)]
 
-    def scale(strand: Strand, mask: Mask, a: Array, b: Array) -> tuple[Array, Array]:
+    def scale(group: ThreadGroup, mask: Mask, a: Array, b: Array) -> tuple[Array, Array]:
         factors = [
-            _factors(strand, mask, register, choice, form, which)
+            _factors(group, mask, register, choice, form, which)
             for register, choice, which in zip(registers, choices, "AB", strict=True)
         ]
         wide = [np.repeat(each, form.k // form.factors, axis=2)[:, None] for each in factors]
@@ -37,9 +37,9 @@ def read_scales(decoder: Decoder, first: int, form: Form) -> Scale:
     return scale
 
 
-def _factors(strand: Strand, mask: Mask, register: Source, choice: list[Source], form: Form, which: str) -> Array:
+def _factors(group: ThreadGroup, mask: Mask, register: Source, choice: list[Source], form: Form, which: str) -> Array:
     """(warps, rows, factors): bytes `byte id` and on of the word of a thread."""
-    byte, thread = (uniform(each(strand, mask), mask, f"an id of the factors of {which}") for each in choice)
+    byte, thread = (uniform(each(group, mask), mask, f"an id of the factors of {which}") for each in choice)
     if byte % form.factors or byte + form.factors > 4:
         raise SimError(f"{form.factors} scale factors of {which} cannot start at byte {byte} of a word")
     if thread >= _THREADS[which]:
@@ -47,7 +47,7 @@ def _factors(strand: Strand, mask: Mask, register: Source, choice: list[Source],
     # Row r and column r are those of threads 4 (r % 8) and on: of a pair, the second has the rows 8 further down.
     row = np.arange(form.m if which == "A" else 8)
     lane = 4 * (row % 8) + (2 * thread + row // 8 if which == "A" else thread)
-    words = np.ascontiguousarray(register(strand, mask).reshape(-1, WARP)[:, lane])
+    words = np.ascontiguousarray(register(group, mask).reshape(-1, WARP)[:, lane])
     codes = words.view(np.uint8).reshape(*words.shape, 4)[..., byte : byte + form.factors]
     if form.factor_type == "ue4m3" and (codes >> 7).any():
         raise SimError(f"a ue4m3 factor of {which} has no sign, but bit 7 is set")

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Strand
-from tirx.sim.core.types import B32, F64, Array, Mask
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, F64, WARP, Array, Mask
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.fragments import Operand, from_matrices, matrix_fragment, quad_fragment, to_matrices
 from tirx.sim.isa.mma_forms import read_form
@@ -71,18 +71,18 @@ def _mma(decoder: Decoder) -> Step:
     chained = form.is_quads or form.types[1] == "f64"
     multiply = _CHAINED[form.types[1]] if chained else multiply_and_add(binary)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "mma.sync")
-        left = to_matrices(a, read_a(strand, mask), count, form.m, stored)
-        right = to_matrices(b, read_b(strand, mask), count, 8, form.k)
-        old = to_matrices(c, read_c(strand, mask), count, form.m, 8)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "mma.sync")
+        left = to_matrices(a, read_a(group, mask), count, form.m, stored)
+        right = to_matrices(b, read_b(group, mask), count, 8, form.k)
+        old = to_matrices(c, read_c(group, mask), count, form.m, 8)
         if metadata is not None and words is not None:
-            left = metadata.expand(left[:, 0], words(strand, mask).reshape(-1, WARP))[:, None]
+            left = metadata.expand(left[:, 0], words(group, mask).reshape(-1, WARP))[:, None]
         if scale is not None:
-            left, right = scale(strand, mask, left, right)
-        strand.cta.launch.observed.multiplied(left, right)
+            left, right = scale(group, mask, left, right)
+        group.cta.launch.observed.multiplied(left, right)
         total = multiply(left, right, old)
-        write(strand, mask, from_matrices(d, total), saturate)
+        write(group, mask, from_matrices(d, total), saturate)
 
     return step
 
@@ -129,9 +129,9 @@ _CHAINED: dict[str, Multiply] = {"f16": _chained_f32, "f64": _chained_f64}
 
 
 # The elements of an operand, as float64 (elements, warps, 32).
-Reader: TypeAlias = Callable[[Strand, Mask], Array]
+Reader: TypeAlias = Callable[[ThreadGroup, Mask], Array]
 # Writes (elements, warps, 32) results (float64), rounded once or (with the flag, integers) saturated.
-Writer: TypeAlias = Callable[[Strand, Mask, Array, bool], None]
+Writer: TypeAlias = Callable[[ThreadGroup, Mask, Array, bool], None]
 
 
 def reader(decoder: Decoder, index: int, elements: int, element: str, registers: int | None = None) -> Reader:
@@ -141,8 +141,8 @@ def reader(decoder: Decoder, index: int, elements: int, element: str, registers:
     items = decoder.vector(index, registers or elements // max(1, 32 // bits))
     sources: list[Source] = [decoder.source(item, register_type) for item in items]
 
-    def read(strand: Strand, mask: Mask) -> Array:
-        words = np.stack([source(strand, mask) for source in sources])
+    def read(group: ThreadGroup, mask: Mask) -> Array:
+        words = np.stack([source(group, mask) for source in sources])
         return elements_of(words, element)[:elements].reshape(elements, -1, WARP)
 
     return read
@@ -177,10 +177,10 @@ def writer(decoder: Decoder, elements: int, element: str) -> Writer:
     items = decoder.vector(0, elements // (2 if element == "f16" else 1))
     puts: list[Destination] = [decoder.destination(item, register_type) for item in items]
 
-    def write(strand: Strand, mask: Mask, values: Array, saturate: bool) -> None:
+    def write(group: ThreadGroup, mask: Mask, values: Array, saturate: bool) -> None:
         registers = registers_of(values.reshape(elements, -1), element, saturate)
         for index, put in enumerate(puts):
-            put(strand, mask, registers[index])
+            put(group, mask, registers[index])
 
     return write
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, B64, PRED, U32, U64, Array, Mask, bits_type
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, elementwise
@@ -61,11 +61,11 @@ def _unpack(decoder: Decoder, bits: int, vector: Vector) -> Step:
     puts = [decoder.destination(item, part) for item in vector.items]
     count = len(puts)
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         # A copy: a destination may be the source.
-        parts = source(strand, mask).copy().view(part.dtype).reshape(-1, count)
+        parts = source(group, mask).copy().view(part.dtype).reshape(-1, count)
         for index, put in enumerate(puts):
-            put(strand, mask, parts[:, index])
+            put(group, mask, parts[:, index])
 
     return step
 
@@ -75,9 +75,9 @@ def _pack(decoder: Decoder, bits: int, vector: Vector) -> Step:
     sources = [decoder.source(item, part) for item in vector.items]
     put = decoder.destination(0, whole)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        parts = np.stack([source(strand, mask) for source in sources], axis=1)
-        put(strand, mask, parts.view(whole.dtype)[:, 0])
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        parts = np.stack([source(group, mask) for source in sources], axis=1)
+        put(group, mask, parts.view(whole.dtype)[:, 0])
 
     return step
 
@@ -101,12 +101,12 @@ def _cvta(decoder: Decoder) -> Step:
     window = base >> np.uint64(WINDOW_SHIFT)
     put, source = decoder.destination(0, B64), decoder.source(1, B64)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        addresses = source(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        addresses = source(group, mask)
         if base and (addresses[mask] >> np.uint64(WINDOW_SHIFT) != window).any():
             bad = addresses[mask][addresses[mask] >> np.uint64(WINDOW_SHIFT) != window]
             raise SimError(f"expected generic addresses of .{space}, found {int(bad[0]):#x}")
-        put(strand, mask, addresses - base)
+        put(group, mask, addresses - base)
 
     return step
 
@@ -118,13 +118,13 @@ def _isspacep(decoder: Decoder) -> Step:
     decoder.finish(2)
     put, source = decoder.destination(0, PRED), decoder.source(1, B64)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        addresses = source(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        addresses = source(group, mask)
         found = np.array([SPACES.get(window) == space for window in (addresses >> np.uint64(WINDOW_SHIFT)).tolist()])
         if name in ("shared", "shared::cta"):
             ranks = (addresses & np.uint64(OFFSET_MASK)) >> np.uint64(RANK_SHIFT)
-            found &= ranks == np.uint64(strand.cta.rank)
-        put(strand, mask, found)
+            found &= ranks == np.uint64(group.cta.rank)
+        put(group, mask, found)
 
     return step
 
@@ -142,13 +142,13 @@ def _mapa(decoder: Decoder) -> Step:
     base = value_type.dtype.type(0 if explicit else GENERIC_BASE["shared"])
     put, source, rank = decoder.destination(0, value_type), decoder.source(1, value_type), decoder.source(2, U32)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        ranks = rank(strand, mask)
-        count = len(strand.cta.cluster.ctas)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        ranks = rank(group, mask)
+        count = len(group.cta.cluster.ctas)
         if (ranks[mask] >= count).any():
             raise SimError(f"expected a rank below {count}, the CTAs of the cluster, found {int(ranks[mask].max())}")
-        offsets: Array = source(strand, mask) & keep
-        put(strand, mask, base | offsets | ranks.astype(value_type.dtype) << rank_shift)
+        offsets: Array = source(group, mask) & keep
+        put(group, mask, base | offsets | ranks.astype(value_type.dtype) << rank_shift)
 
     return step
 

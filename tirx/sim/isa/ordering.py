@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import Array
 
 # Modifiers that change neither the value nor, in a simulator without caches, the order of accesses.
@@ -19,14 +19,14 @@ HINTS = frozenset(
 STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 
 
-def order(strand: Strand, lanes: Array, space: str, addresses: Array) -> None:
+def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array) -> None:
     """
     A strong access: tells the monitor that it may order what the threads do.
 
     All of them count as if between fences: that misses races through flags without fences, but reports none that is
     not there.
     """
-    monitor = strand.cta.monitor
+    monitor = group.cta.monitor
     for address in np.unique(addresses).tolist():
-        threads = strand.lanes[lanes[addresses == np.uint64(address)]] + strand.cta.first_thread
+        threads = group.lanes[lanes[addresses == np.uint64(address)]] + group.cta.first_thread
         monitor.ordered_access((space, address), threads)

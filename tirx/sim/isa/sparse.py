@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP
-from tirx.sim.core.types import Array
+from tirx.sim.core.types import WARP, Array
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 

@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Strand
-from tirx.sim.core.types import PRED, U32, U64, Array, PtxType
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import PRED, U32, U64, WARP, Array, PtxType
 from tirx.sim.memory.addresses import RESERVED_OFFSETS
 
-_Read: TypeAlias = Callable[[Strand], Array]
+_Read: TypeAlias = Callable[[ThreadGroup], Array]
 
 _LANE = np.arange(WARP, dtype=np.uint64)
 _LANE_MASKS = {
@@ -23,33 +23,33 @@ _LANE_MASKS = {
 }
 
 
-def _same(value: Callable[[Strand], int]) -> _Read:
+def _same(value: Callable[[ThreadGroup], int]) -> _Read:
     """A register that has one value in all lanes."""
-    return lambda strand: np.full(len(strand.lanes), value(strand), np.uint32)
+    return lambda group: np.full(len(group.lanes), value(group), np.uint32)
 
 
-def _same64(value: Callable[[Strand], int]) -> _Read:
-    return lambda strand: np.full(len(strand.lanes), value(strand), np.uint64)
+def _same64(value: Callable[[ThreadGroup], int]) -> _Read:
+    return lambda group: np.full(len(group.lanes), value(group), np.uint64)
 
 
 def _lane_mask(name: str) -> _Read:
     values = _LANE_MASKS[name].astype(np.uint32)
-    return lambda strand: np.tile(values, strand.warps)
+    return lambda group: np.tile(values, group.warps)
 
 
 def _axis(i: int, axis: str) -> dict[str, tuple[PtxType, _Read]]:
     """The registers of one axis of threads, CTAs and clusters."""
-    values: dict[str, Callable[[Strand], int]] = {
-        "%ntid": lambda strand: strand.cta.launch.block[i],
-        "%ctaid": lambda strand: strand.cta.index[i],
-        "%nctaid": lambda strand: strand.cta.launch.grid[i],
-        "%clusterid": lambda strand: strand.cta.index[i] // strand.cta.launch.cluster[i],
-        "%nclusterid": lambda strand: strand.cta.launch.grid[i] // strand.cta.launch.cluster[i],
-        "%cluster_ctaid": lambda strand: strand.cta.index[i] % strand.cta.launch.cluster[i],
-        "%cluster_nctaid": lambda strand: strand.cta.launch.cluster[i],
+    values: dict[str, Callable[[ThreadGroup], int]] = {
+        "%ntid": lambda group: group.cta.launch.block[i],
+        "%ctaid": lambda group: group.cta.index[i],
+        "%nctaid": lambda group: group.cta.launch.grid[i],
+        "%clusterid": lambda group: group.cta.index[i] // group.cta.launch.cluster[i],
+        "%nclusterid": lambda group: group.cta.launch.grid[i] // group.cta.launch.cluster[i],
+        "%cluster_ctaid": lambda group: group.cta.index[i] % group.cta.launch.cluster[i],
+        "%cluster_nctaid": lambda group: group.cta.launch.cluster[i],
     }
     found: dict[str, tuple[PtxType, _Read]] = {f"{name}.{axis}": (U32, _same(read)) for name, read in values.items()}
-    found[f"%tid.{axis}"] = (U32, lambda strand: strand.cta.thread_ids[i][strand.first : strand.last])
+    found[f"%tid.{axis}"] = (U32, lambda group: group.cta.thread_ids[i][group.first : group.last])
     return found
 
 
@@ -57,39 +57,39 @@ def _table() -> dict[str, tuple[PtxType, _Read]]:
     table: dict[str, tuple[PtxType, _Read]] = {}
     for index, axis in enumerate("xyz"):
         table |= _axis(index, axis)
-    table["%laneid"] = (U32, lambda strand: (strand.lanes % WARP).astype(np.uint32))
-    table["%warpid"] = (U32, lambda strand: (strand.lanes // WARP).astype(np.uint32))
-    table["%nwarpid"] = (U32, _same(lambda strand: len(strand.cta.lanes) // WARP))
-    table["%smid"] = (U32, _same(lambda strand: strand.cta.linear_index % 132))
-    table["%nsmid"] = (U32, _same(lambda strand: 132))
-    table["%gridid"] = (U64, _same64(lambda strand: 0))
+    table["%laneid"] = (U32, lambda group: (group.lanes % WARP).astype(np.uint32))
+    table["%warpid"] = (U32, lambda group: (group.lanes // WARP).astype(np.uint32))
+    table["%nwarpid"] = (U32, _same(lambda group: len(group.cta.lanes) // WARP))
+    table["%smid"] = (U32, _same(lambda group: group.cta.linear_index % 132))
+    table["%nsmid"] = (U32, _same(lambda group: 132))
+    table["%gridid"] = (U64, _same64(lambda group: 0))
     for name in _LANE_MASKS:
         table[f"%lanemask_{name}"] = (U32, _lane_mask(name))
-    table["%cluster_ctarank"] = (U32, _same(lambda strand: strand.cta.rank))
-    table["%cluster_nctarank"] = (U32, _same(lambda strand: len(strand.cta.cluster.ctas)))
+    table["%cluster_ctarank"] = (U32, _same(lambda group: group.cta.rank))
+    table["%cluster_nctarank"] = (U32, _same(lambda group: len(group.cta.cluster.ctas)))
     table["%is_explicit_cluster"] = (
         PRED,
-        lambda strand: np.full(len(strand.lanes), len(strand.cta.cluster.ctas) > 1),
+        lambda group: np.full(len(group.lanes), len(group.cta.cluster.ctas) > 1),
     )
-    table["%dynamic_smem_size"] = (U32, _same(lambda strand: strand.cta.launch.dynamic_shared))
-    table["%total_smem_size"] = (U32, _same(lambda strand: strand.cta.launch.program.shared_end))
+    table["%dynamic_smem_size"] = (U32, _same(lambda group: group.cta.launch.dynamic_shared))
+    table["%total_smem_size"] = (U32, _same(lambda group: group.cta.launch.program.shared_end))
     table["%aggr_smem_size"] = table["%total_smem_size"]
     for name, offset in RESERVED_OFFSETS.items():
-        table[name] = (U32, _same(lambda strand, offset=offset: offset))
+        table[name] = (U32, _same(lambda group, offset=offset: offset))
     # The driver's: cooperative groups expect the address of the grid's workspace, high word first.
     for index in range(32):
-        table[f"%envreg{index}"] = (U32, _same(lambda strand: 0))
-    table["%envreg1"] = (U32, _same(lambda strand: strand.cta.launch.grid_workspace >> 32))
-    table["%envreg2"] = (U32, _same(lambda strand: strand.cta.launch.grid_workspace & 0xFFFFFFFF))
+        table[f"%envreg{index}"] = (U32, _same(lambda group: 0))
+    table["%envreg1"] = (U32, _same(lambda group: group.cta.launch.grid_workspace >> 32))
+    table["%envreg2"] = (U32, _same(lambda group: group.cta.launch.grid_workspace & 0xFFFFFFFF))
     for index in range(8):
-        table[f"%pm{index}"] = (U32, _same(lambda strand: 0))
-        table[f"%pm{index}_64"] = (U64, _same64(lambda strand: 0))
-    table["%current_graph_exec"] = (U64, _same64(lambda strand: 0))
+        table[f"%pm{index}"] = (U32, _same(lambda group: 0))
+        table[f"%pm{index}_64"] = (U64, _same64(lambda group: 0))
+    table["%current_graph_exec"] = (U64, _same64(lambda group: 0))
     # Time is the number of instructions executed so far.
-    table["%clock"] = (U32, _same(lambda strand: strand.cta.launch.executed & 0xFFFFFFFF))
-    table["%clock_hi"] = (U32, _same(lambda strand: strand.cta.launch.executed >> 32))
-    table["%clock64"] = (U64, _same64(lambda strand: strand.cta.launch.executed))
-    table["%globaltimer"] = (U64, _same64(lambda strand: strand.cta.launch.executed))
+    table["%clock"] = (U32, _same(lambda group: group.cta.launch.executed & 0xFFFFFFFF))
+    table["%clock_hi"] = (U32, _same(lambda group: group.cta.launch.executed >> 32))
+    table["%clock64"] = (U64, _same64(lambda group: group.cta.launch.executed))
+    table["%globaltimer"] = (U64, _same64(lambda group: group.cta.launch.executed))
     table["%globaltimer_lo"] = table["%clock"]
     table["%globaltimer_hi"] = table["%clock_hi"]
     return table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, B64, U32, U64, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
@@ -26,16 +26,16 @@ def _alloca(decoder: Decoder) -> Step:
         raise decoder.error(f"expected an alignment of 1 to 16 bytes that is a power of two, found {alignment}")
     mask_of = np.uint64(alignment - 1)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        stack = strand.cta.stack[strand.first : strand.last]
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        stack = group.cta.stack[group.first : group.last]
         first = (stack + mask_of) & ~mask_of
-        end = first + sizes(strand, mask).astype(np.uint64)
-        limit = strand.cta.launch.program.local_bytes
+        end = first + sizes(group, mask).astype(np.uint64)
+        limit = group.cta.launch.program.local_bytes
         if (end[mask] > limit).any():
-            size = int(sizes(strand, mask)[mask].max())
-            raise SimError(f"alloca of {size} bytes: the stack of {limit - strand.cta.launch.program.stack} is full")
+            size = int(sizes(group, mask)[mask].max())
+            raise SimError(f"alloca of {size} bytes: the stack of {limit - group.cta.launch.program.stack} is full")
         np.copyto(stack, end, where=mask)
-        put(strand, mask, first.astype(value_type.dtype))
+        put(group, mask, first.astype(value_type.dtype))
 
     return step
 
@@ -46,8 +46,8 @@ def _stacksave(decoder: Decoder) -> Step:
     decoder.finish(1)
     put = decoder.destination(0, value_type)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        put(strand, mask, strand.cta.stack[strand.first : strand.last].astype(value_type.dtype))
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        put(group, mask, group.cta.stack[group.first : group.last].astype(value_type.dtype))
 
     return step
 
@@ -58,9 +58,9 @@ def _stackrestore(decoder: Decoder) -> Step:
     decoder.finish(1)
     values = decoder.source(0, B32 if value_type is U32 else B64)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        stack, saved = strand.cta.stack[strand.first : strand.last], values(strand, mask).astype(np.uint64)
-        if (saved[mask] > stack[mask]).any() or (saved[mask] < strand.cta.launch.program.stack).any():
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        stack, saved = group.cta.stack[group.first : group.last], values(group, mask).astype(np.uint64)
+        if (saved[mask] > stack[mask]).any() or (saved[mask] < group.cta.launch.program.stack).any():
             raise SimError("stackrestore: expected a value of stacksave, of a stack that was smaller")
         np.copyto(stack, saved, where=mask)
 

@@ -6,8 +6,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Outcome, Strand
-from tirx.sim.core.types import B32, PRED, U32, Array, Mask
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, PRED, U32, WARP, Array, Mask
+from tirx.sim.core.wait import Outcome
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, uniform
 from tirx.sim.isa.registry import instruction
@@ -39,14 +40,14 @@ def _bar(decoder: Decoder) -> Step:
         raise decoder.error("expected a thread count")
     what, waits = decoder.root, operation == "sync"
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        return _arrive(strand, mask, number, count, aligned, what, waits=waits)
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        return _arrive(group, mask, number, count, aligned, what, waits=waits)
 
     return step
 
 
 def _arrive(
-    strand: Strand,
+    group: ThreadGroup,
     mask: Mask,
     number: Source,
     count: Source | None,
@@ -55,36 +56,36 @@ def _arrive(
     *,
     waits: bool,
 ) -> Outcome | None:
-    arrived = _arriving(strand, mask, number, count, aligned, what)
+    arrived = _arriving(group, mask, number, count, aligned, what)
     if arrived is None:
         return Outcome.SPLIT
     which, expected, arriving = arrived
-    threads = strand.cta.threads(strand, mask)
-    return strand.cta.barriers.arrive(strand, threads, arriving, which, expected, wait=waits)
+    threads = group.cta.threads(group, mask)
+    return group.cta.barriers.arrive(group, threads, arriving, which, expected, wait=waits)
 
 
 def _arriving(
-    strand: Strand, mask: Mask, number: Source, count: Source | None, aligned: bool, what: str
+    group: ThreadGroup, mask: Mask, number: Source, count: Source | None, aligned: bool, what: str
 ) -> tuple[int, int | None, int] | None:
-    """Barrier, expected threads and how many of them this strand brings; None if its warps differ."""
-    numbers = number(strand, mask)
-    counts = None if count is None else count(strand, mask)
-    if strand.warps > 1 and (_differs(numbers, mask) or (counts is not None and _differs(counts, mask))):
+    """Barrier, expected threads and how many of them this thread group brings; None if its warps differ."""
+    numbers = number(group, mask)
+    counts = None if count is None else count(group, mask)
+    if group.warps > 1 and (_differs(numbers, mask) or (counts is not None and _differs(counts, mask))):
         return None
-    if aligned and not np.array_equal(mask, strand.alive):
-        missing = strand.alive & ~mask
+    if aligned and not np.array_equal(mask, group.alive):
+        missing = group.alive & ~mask
         raise SimError(
             f"{what} is .aligned: expected all threads of the warp, but it is executed without "
-            f"{strand.describe(missing)}"
+            f"{group.describe(missing)}"
         )
     which = uniform(numbers, mask, "the barrier")
     expected = None if counts is None else uniform(counts, mask, "the thread count")
     if not aligned:
         arriving = int(mask.sum())
     elif expected is None:
-        arriving = int(strand.existing.sum())
+        arriving = int(group.existing.sum())
     else:
-        arriving = strand.warps * WARP
+        arriving = group.warps * WARP
     return which, expected, arriving
 
 
@@ -104,22 +105,22 @@ def _reduction(decoder: Decoder, aligned: bool) -> Step:
     predicate = decoder.source(len(decoder.operands) - 1, PRED)
     what = f"{decoder.root}.red"
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        arrived = _arriving(strand, mask, number, count, aligned, what)
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        arrived = _arriving(group, mask, number, count, aligned, what)
         if arrived is None:
             return Outcome.SPLIT
         which, expected, arriving = arrived
-        holds = predicate(strand, mask)
-        total = strand.cta.thread_count if expected is None else expected
+        holds = predicate(group, mask)
+        total = group.cta.thread_count if expected is None else expected
         lanes = mask.copy()
 
         def result(trues: int) -> None:
             value = {"popc": trues, "and": trues == total, "or": trues > 0}[operation]
-            put(strand, lanes, np.full(len(lanes), value, value_type.dtype))
+            put(group, lanes, np.full(len(lanes), value, value_type.dtype))
 
-        threads, trues = strand.cta.threads(strand, mask), int((holds & mask).sum())
-        barriers = strand.cta.barriers
-        return barriers.arrive(strand, threads, arriving, which, expected, wait=True, trues=trues, result=result)
+        threads, trues = group.cta.threads(group, mask), int((holds & mask).sum())
+        barriers = group.cta.barriers
+        return barriers.arrive(group, threads, arriving, which, expected, wait=True, trues=trues, result=result)
 
     return step
 
@@ -130,24 +131,24 @@ def _warp_barrier(decoder: Decoder) -> Step:
     decoder.finish(1)
     members = decoder.source(0, B32)
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        if strand.warps > 1:
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        if group.warps > 1:
             # Converged warps with all their threads: nobody is to be waited for.
-            wanted = (members(strand, mask)[:, None] >> np.arange(WARP, dtype=np.uint32) & np.uint32(1)).astype(
-                np.bool_
-            )
-            alive = np.repeat(strand.alive.reshape(-1, WARP), WARP, axis=0)
+            wanted = (members(group, mask)[:, None] >> np.arange(WARP, dtype=np.uint32) & np.uint32(1)).astype(np.bool_)
+            alive = np.repeat(group.alive.reshape(-1, WARP), WARP, axis=0)
             here = np.repeat(mask.reshape(-1, WARP), WARP, axis=0)
-            if (wanted[mask] & alive[mask] & ~here[mask]).any() or _differs(members(strand, mask), mask):
+            if (wanted[mask] & alive[mask] & ~here[mask]).any() or _differs(members(group, mask), mask):
                 return Outcome.SPLIT
             for first in range(0, len(mask), WARP):
                 own = np.zeros_like(mask)
                 own[first : first + WARP] = mask[first : first + WARP]
-                threads = strand.cta.threads(strand, own)
-                strand.cta.monitor.acquire(threads, strand.cta.monitor.release(threads))
+                threads = group.cta.threads(group, own)
+                group.cta.monitor.acquire(threads, group.cta.monitor.release(threads))
             return None
-        named = uniform(members(strand, mask), mask, "the member mask")
-        return strand.cta.warp_barriers[strand.warp].arrive(strand, mask, named, strand.alive)
+        named = uniform(members(group, mask), mask, "the member mask")
+        return group.cta.warp_barriers[group.warp].arrive(
+            group, group.cta.threads(group, mask), mask, named, group.alive
+        )
 
     return step
 
@@ -160,18 +161,18 @@ def _cluster_barrier(decoder: Decoder) -> Step:
     decoder.finish(0)
     what = f"barrier.cluster.{operation}"
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        cta = strand.cta
-        if aligned and not np.array_equal(mask, strand.alive):
-            raise SimError(f"{what} is .aligned: expected all threads of the warp, found {strand.describe(mask)}")
-        threads = cta.threads(strand, mask)
-        own = cta.cluster_generation[strand.first : strand.last]
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        cta = group.cta
+        if aligned and not np.array_equal(mask, group.alive):
+            raise SimError(f"{what} is .aligned: expected all threads of the warp, found {group.describe(mask)}")
+        threads = cta.threads(group, mask)
+        own = cta.cluster_generation[group.first : group.last]
         barrier = cta.cluster.barrier
         if operation == "arrive":
             own[mask] = barrier.generation
             barrier.arrive(threads, cta.cluster.alive, relaxed=relaxed)
             return None
-        return barrier.wait(strand, threads, int(own[mask].max()))
+        return barrier.wait(group, threads, int(own[mask].max()))
 
     return step
 
@@ -190,15 +191,15 @@ def _fence(decoder: Decoder) -> Step:
         decoder.need("cluster")
         decoder.finish(0)
 
-        def mbarrier_fence(strand: Strand, mask: Mask) -> None:
-            strand.cta.monitor.mbarrier_fence(strand.cta.threads(strand, mask))
+        def mbarrier_fence(group: ThreadGroup, mask: Mask) -> None:
+            group.cta.monitor.mbarrier_fence(group.cta.threads(group, mask))
 
         return mbarrier_fence
     decoder.drop(
         _SCOPES | _SEMANTICS | frozenset(("gl", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"))
     )
     decoder.finish(0)
-    return lambda strand, mask: None
+    return lambda group, mask: None
 
 
 def _proxy_fence(decoder: Decoder) -> Step:
@@ -209,10 +210,10 @@ def _proxy_fence(decoder: Decoder) -> Step:
     decoder.drop(_SCOPES | _SEMANTICS | frozenset(("sync_restrict::shared::cta", "sync_restrict::shared::cluster")))
     decoder.finish(0, 1, 2)
     if proxy not in ("async", "async::generic") or space == "global":
-        return lambda strand, mask: None
+        return lambda group, mask: None
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.monitor.proxy_fence(strand.cta.threads(strand, mask))
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.monitor.proxy_fence(group.cta.threads(group, mask))
 
     return step
 
@@ -223,15 +224,15 @@ def _tensormap_fence(decoder: Decoder) -> Step:
     decoder.need(*_SCOPES)
     if order == "release":
         decoder.finish(0)
-        return lambda strand, mask: strand.cta.launch.tensor_maps.released()
+        return lambda group, mask: group.cta.launch.tensor_maps.released()
     decoder.finish(2)
     if decoder.constant(1) != _TENSOR_MAP_BYTES:
         raise decoder.error(f"expected a size of {_TENSOR_MAP_BYTES}, found {decoder.constant(1)}")
     addresses = decoder.address(0, bits=64).values
 
-    def step(strand: Strand, mask: Mask) -> None:
-        launch, cta = strand.cta.launch, strand.cta.linear_index
-        for address in np.unique(addresses(strand, mask)[mask]).tolist():
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        launch, cta = group.cta.launch, group.cta.linear_index
+        for address in np.unique(addresses(group, mask)[mask]).tolist():
             if SPACES.get(address >> WINDOW_SHIFT) != "global":
                 raise SimError(f"expected the address of a tensor map in global memory, found {address:#x}")
             raw = launch.global_memory.bytes_at(address, _TENSOR_MAP_BYTES, "fence.proxy.tensormap")
@@ -252,14 +253,14 @@ _HINTS = {
 def _hint(decoder: Decoder) -> Step:
     decoder.drop(_HINTS[decoder.root])
     decoder.finish(0, 1)
-    return lambda strand, mask: None
+    return lambda group, mask: None
 
 
 @instruction("nanosleep")
 def _nanosleep(decoder: Decoder) -> Step:
     decoder.type(U32)
     decoder.finish(1)
-    return lambda strand, mask: Outcome.YIELD
+    return lambda group, mask: Outcome.YIELD
 
 
 @instruction("trap", "brkpt")
@@ -267,7 +268,7 @@ def _trap(decoder: Decoder) -> Step:
     decoder.finish(0)
     root = decoder.root
 
-    def step(strand: Strand, mask: Mask) -> NoReturn:
+    def step(group: ThreadGroup, mask: Mask) -> NoReturn:
         raise SimError(f"the kernel executes {root}")
 
     return step

@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tirx.sim.core.strand import Outcome, Strand, Wait
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, B64, U16, U32, Mask
+from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.mbarriers import use
 from tirx.sim.isa.registry import instruction
-from tirx.sim.isa.tcgen05_common import cta_group, need_feature, thread_of, value_of, warp_wide
+from tirx.sim.isa.tcgen05_common import cta_group, thread_of, value_of, warp_wide
 from tirx.sim.isa.tcgen05_mma import decode_mma
+from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.isa.tcgen05_transfers import decode_copy, decode_load, decode_shift, decode_store, decode_wait
 from tirx.sim.memory import spaces
 from tirx.sim.memory.addresses import RANK_SHIFT
@@ -30,51 +32,51 @@ def _tcgen05(decoder: Decoder) -> Step:
 
 
 def _alloc(decoder: Decoder, operation: str) -> Step:
-    group = cta_group(decoder)
+    group_size = cta_group(decoder)
     warp_wide(decoder)
     explicit = decoder.flag("shared::cta")
     decoder.type(B32)
     decoder.finish(2)
     addresses, counts = decoder.window_address(0, explicit), decoder.source(1, U32)
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        if strand.warps > 1:
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        if group.warps > 1:
             return Outcome.SPLIT
-        cta = strand.cta
-        cta.require_converged(strand, mask, "tcgen05.alloc")
-        address = uniform(addresses(strand, mask), mask, "the address")
-        count = uniform(counts(strand, mask), mask, "the number of columns")
-        column = cta.tensor.allocate(count, group)
+        cta = group.cta
+        cta.require_converged(group, mask, "tcgen05.alloc")
+        address = uniform(addresses(group, mask), mask, "the address")
+        count = uniform(counts(group, mask), mask, "the number of columns")
+        column = cta.tensor.allocate(count, group_size)
         if column is None:
             before = dict(cta.tensor.allocations)
-            strand.wait = Wait(
+            group.wait = Wait(
                 lambda: cta.tensor.allocations != before,
                 lambda: f"tcgen05.alloc of {count} columns, but {cta.tensor.describe()}",
             )
             return Outcome.RETRY
         first = np.array([int(np.flatnonzero(mask)[0])])
         values = np.array([[column]], np.uint32)
-        spaces.store(strand, first, "shared", np.array([address], np.uint64), values)
+        spaces.store(group, first, "shared", np.array([address], np.uint64), values)
         return None
 
     return step
 
 
 def _dealloc(decoder: Decoder, operation: str) -> Step:
-    group = cta_group(decoder)
+    group_size = cta_group(decoder)
     warp_wide(decoder)
     decoder.type(B32)
     decoder.finish(2)
     addresses, counts = decoder.source(0, U32), decoder.source(1, U32)
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        if strand.warps > 1:
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        if group.warps > 1:
             return Outcome.SPLIT
-        cta = strand.cta
-        cta.require_converged(strand, mask, "tcgen05.dealloc")
-        address = uniform(addresses(strand, mask), mask, "the address")
-        count = uniform(counts(strand, mask), mask, "the number of columns")
-        cta.tensor.free(address, count, strand.first + cta.first_thread, group)
+        cta = group.cta
+        cta.require_converged(group, mask, "tcgen05.dealloc")
+        address = uniform(addresses(group, mask), mask, "the address")
+        count = uniform(counts(group, mask), mask, "the number of columns")
+        cta.tensor.free(address, count, group.first + cta.first_thread, group_size)
         cta.launch.made_progress()
         return None
 
@@ -86,9 +88,9 @@ def _relinquish(decoder: Decoder, operation: str) -> Step:
     warp_wide(decoder)
     decoder.finish(0)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "tcgen05.relinquish_alloc_permit")
-        strand.cta.tensor.relinquish()
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "tcgen05.relinquish_alloc_permit")
+        group.cta.tensor.relinquish()
 
     return step
 
@@ -97,8 +99,8 @@ def _fence(decoder: Decoder, operation: str) -> Step:
     decoder.finish(0)
     before = operation == "fence::before_thread_sync"
 
-    def step(strand: Strand, mask: Mask) -> None:
-        threads, monitor = strand.cta.threads(strand, mask), strand.cta.monitor
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        threads, monitor = group.cta.threads(group, mask), group.cta.monitor
         (monitor.tensor_fence_before if before else monitor.tensor_fence_after)(threads)
 
     return step
@@ -114,18 +116,18 @@ def _commit(decoder: Decoder, operation: str) -> Step:
     addresses = decoder.window_address(0, explicit)
     ctas = decoder.source(1, U16, wide=True) if multicast else None
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, "tcgen05.commit")
-        cta = strand.cta
-        thread = thread_of(strand, lane)
-        address = value_of(addresses, strand, mask, lane)
+        cta = group.cta
+        thread = thread_of(group, lane)
+        address = value_of(addresses, group, mask, lane)
         targets = [address]
         if ctas is not None:
-            chosen, offset = value_of(ctas, strand, mask, lane), address & ((1 << RANK_SHIFT) - 1)
+            chosen, offset = value_of(ctas, group, mask, lane), address & ((1 << RANK_SHIFT) - 1)
             targets = [rank << RANK_SHIFT | offset for rank in range(16) if chosen >> rank & 1]
         snapshot = cta.monitor.committed(thread)
         for target in targets:
-            barrier = use(strand, target, thread, asynchronous=True)
+            barrier = use(group, target, thread, asynchronous=True)
             cta.monitor.commit_arrives(target >> RANK_SHIFT, thread)
             cta.cluster.after(lambda barrier=barrier: barrier.arrive(1, snapshot))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tirx.hw.features import supporting_targets
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import Mask
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.program.code import Source
@@ -26,21 +25,10 @@ def cta_group(decoder: Decoder) -> int:
     return found
 
 
-def value_of(source: Source, strand: Strand, mask: Mask, lane: int) -> int:
-    return int(source(strand, mask)[lane])
+def value_of(source: Source, group: ThreadGroup, mask: Mask, lane: int) -> int:
+    return int(source(group, mask)[lane])
 
 
-def thread_of(strand: Strand, lane: int) -> int:
+def thread_of(group: ThreadGroup, lane: int) -> int:
     """The index in the cluster of the thread of a lane."""
-    return int(strand.lanes[lane]) + strand.cta.first_thread
-
-
-# Names that targets had before PTX 9.0.
-_RENAMED = {"sm_101a": "sm_110a", "sm_101f": "sm_110f"}
-
-
-def need_feature(decoder: Decoder, feature: str) -> None:
-    """SimError unless the module's target has `feature` of `tirx.hw.features`."""
-    target, supported = decoder.symbols.target, supporting_targets(feature)
-    if _RENAMED.get(target, target) not in supported:
-        raise decoder.error(f"{feature} does not exist on {target or 'no target'}; supported on {', '.join(supported)}")
+    return int(group.lanes[lane]) + group.cta.first_thread

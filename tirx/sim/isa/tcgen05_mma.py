@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tirx.hw.features import FEATURES
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, PRED, U32, Mask
 from tirx.sim.isa.decoder import Decoder, single
-from tirx.sim.isa.tcgen05_common import cta_group, need_feature, thread_of, value_of
+from tirx.sim.isa.tcgen05_common import cta_group, thread_of, value_of
+from tirx.sim.isa.tcgen05_targets import TARGETS, need_feature
 from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address, Name, Operand, Vector
 from tirx.sim.tensor.collectors import OPERATIONS
@@ -51,24 +51,24 @@ def decode_mma(decoder: Decoder, operation: str) -> Step:
     if scale is not None and (form.kind not in _SCALED_KINDS or not 0 <= scale <= _MAX_SCALE):
         raise decoder.error(f"expected scale-input-d from 0 to {_MAX_SCALE} with kind f16 or tf32, found {scale}")
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, what)
         operands = MmaOperands(
-            d=value_of(d, strand, mask, lane),
-            a=value_of(a, strand, mask, lane),
-            b=value_of(b, strand, mask, lane),
-            descriptor=value_of(idesc, strand, mask, lane),
-            accumulate=bool(enable(strand, mask)[lane]),
+            d=value_of(d, group, mask, lane),
+            a=value_of(a, group, mask, lane),
+            b=value_of(b, group, mask, lane),
+            descriptor=value_of(idesc, group, mask, lane),
+            accumulate=bool(enable(group, mask)[lane]),
             a_in_tensor_memory=in_tensor,
-            zero_mask=None if mask_source is None else value_of(mask_source, strand, mask, lane),
-            disabled_lanes=tuple(value_of(source, strand, mask, lane) for source in disabled) or None,
+            zero_mask=None if mask_source is None else value_of(mask_source, group, mask, lane),
+            disabled_lanes=tuple(value_of(source, group, mask, lane) for source in disabled) or None,
             scale=scale,
-            scale_factors=(value_of(factors[0], strand, mask, lane), value_of(factors[1], strand, mask, lane))
+            scale_factors=(value_of(factors[0], group, mask, lane), value_of(factors[1], group, mask, lane))
             if factors
             else None,
-            metadata=None if metadata is None else value_of(metadata, strand, mask, lane),
+            metadata=None if metadata is None else value_of(metadata, group, mask, lane),
         )
-        tensor_mma(strand.cta, thread_of(strand, lane), form, operands)
+        tensor_mma(group.cta, thread_of(group, lane), form, operands)
 
     return step
 
@@ -110,9 +110,9 @@ def _disabled_lanes(decoder: Decoder, form: MmaForm, rest: list[Operand]) -> lis
 
 
 def _features(kind: str, sparse: bool, size: str | None) -> list[str]:
-    """The rows of `tirx.hw.features` that a form needs."""
+    """The rows of `TARGETS` that a form needs."""
     asked = [f"tcgen05.kind::{kind}", f"tcgen05.kind::{kind}.{size}", f"tcgen05.{size}"]
-    return [name for name in asked if name in FEATURES] + ["tcgen05.sparse_mxf4"] * (sparse and kind in _FOUR_BIT_KINDS)
+    return [name for name in asked if name in TARGETS] + ["tcgen05.sparse_mxf4"] * (sparse and kind in _FOUR_BIT_KINDS)
 
 
 def _block(decoder: Decoder, kind: str) -> tuple[str | None, int]:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Outcome, Strand
-from tirx.sim.core.types import B32, B64, TYPES, Array, Mask, PtxType
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, B64, TYPES, WARP, Array, Mask, PtxType
+from tirx.sim.core.wait import Outcome
 from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.floating import extremum_of
-from tirx.sim.isa.tcgen05_common import cta_group, need_feature, thread_of, value_of, warp_wide
+from tirx.sim.isa.tcgen05_common import cta_group, thread_of, value_of, warp_wide
+from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Name
 from tirx.sim.tensor.copies import COPY_FORMATS, COPY_MULTICASTS, COPY_SHAPES, is_copy, tensor_copy, tensor_shift
@@ -32,17 +34,17 @@ def _shape(decoder: Decoder, shapes: tuple[str, ...]) -> tuple[str, int]:
 
 def _cells(
     shape: str, repetitions: int, split: int, packed: bool
-) -> Callable[[Strand, int, str], list[tuple[Array, Array]]]:
+) -> Callable[[ThreadGroup, int, str], list[tuple[Array, Array]]]:
     """For an address the cells of (registers, 32), for packed registers those of the low and of the high halves."""
     lanes, columns = register_cells(shape, repetitions, split)
 
-    def cells(strand: Strand, address: int, what: str) -> list[tuple[Array, Array]]:
+    def cells(group: ThreadGroup, address: int, what: str) -> list[tuple[Array, Array]]:
         lane, column = address >> 16, address & 0xFFFF
-        check_warp_lanes(shape, lane, strand.warp)
+        check_warp_lanes(shape, lane, group.warp)
         halves = (2 * columns, 2 * columns + 1) if packed else (columns,)
         found = [(lanes + lane, half + column) for half in halves]
         for own_lanes, own_columns in found:
-            strand.cta.tensor.check_cells(own_lanes, own_columns, what)
+            group.cta.tensor.check_cells(own_lanes, own_columns, what)
         return found
 
     return cells
@@ -70,15 +72,15 @@ def decode_load(decoder: Decoder, operation: str) -> Step:
     addresses = decoder.address(first, bits=32)
     cells = _cells(shape, repetitions, split, packed)
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        if strand.warps > 1:
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        if group.warps > 1:
             return Outcome.SPLIT
-        cta = strand.cta
-        cta.require_converged(strand, mask, what)
-        address = uniform(addresses.values(strand, mask), mask, "the tensor memory address")
+        cta = group.cta
+        cta.require_converged(group, mask, what)
+        address = uniform(addresses.values(group, mask), mask, "the tensor memory address")
         values: list[Array] = []
-        for lanes, columns in cells(strand, address, what):
-            threads = np.broadcast_to(strand.lanes + cta.first_thread, lanes.shape)
+        for lanes, columns in cells(group, address, what):
+            threads = np.broadcast_to(group.lanes + cta.first_thread, lanes.shape)
             cta.monitor.tensor_load(cta.rank, lanes, columns, threads, what)
             values.append(cta.tensor.read(lanes, columns))
         loaded = values[0]
@@ -86,7 +88,7 @@ def decode_load(decoder: Decoder, operation: str) -> Step:
             loaded = (loaded & np.uint32(0xFFFF)) | values[1] << np.uint32(16)
         results = [*loaded, reduce(loaded)] if reduce is not None else list(loaded)
         for put, result in zip(puts, results, strict=True):
-            put(strand, mask, result)
+            put(group, mask, result)
         return None
 
     return step
@@ -133,16 +135,16 @@ def decode_store(decoder: Decoder, operation: str) -> Step:
     cells = _cells(shape, repetitions, split, packed)
     what = "tcgen05.st"
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        if strand.warps > 1:
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        if group.warps > 1:
             return Outcome.SPLIT
-        cta = strand.cta
-        cta.require_converged(strand, mask, what)
-        address = uniform(addresses.values(strand, mask), mask, "the tensor memory address")
-        values = np.stack([source(strand, mask) for source in sources])
+        cta = group.cta
+        cta.require_converged(group, mask, what)
+        address = uniform(addresses.values(group, mask), mask, "the tensor memory address")
+        values = np.stack([source(group, mask) for source in sources])
         halves = (values & np.uint32(0xFFFF), values >> np.uint32(16)) if packed else (values,)
-        for (lanes, columns), half in zip(cells(strand, address, what), halves, strict=True):
-            threads = np.broadcast_to(strand.lanes + cta.first_thread, lanes.shape)
+        for (lanes, columns), half in zip(cells(group, address, what), halves, strict=True):
+            threads = np.broadcast_to(group.lanes + cta.first_thread, lanes.shape)
             cta.monitor.tensor_store(cta.rank, lanes, columns, threads, what)
             cta.tensor.write(lanes, columns, half)
         cta.launch.made_progress()
@@ -156,20 +158,20 @@ def decode_wait(decoder: Decoder, operation: str) -> Step:
     decoder.finish(0)
     is_load = operation == "wait::ld"
 
-    def step(strand: Strand, mask: Mask) -> None:
-        cta = strand.cta
-        cta.require_converged(strand, mask, f"tcgen05.{operation}")
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        cta = group.cta
+        cta.require_converged(group, mask, f"tcgen05.{operation}")
         for first in range(0, len(mask), WARP):
-            own = strand.lanes[first : first + WARP][mask[first : first + WARP]] + cta.first_thread
+            own = group.lanes[first : first + WARP][mask[first : first + WARP]] + cta.first_thread
             cta.monitor.tensor_waited(own, "ld" if is_load else "st")
         if is_load:
-            cta.loads_have_finished(strand)
+            cta.loads_have_finished(group)
 
     return step
 
 
 def decode_copy(decoder: Decoder, operation: str) -> Step:
-    group = cta_group(decoder)
+    group_size = cta_group(decoder)
     shape = decoder.need(*COPY_SHAPES)
     multicast = decoder.take(*COPY_MULTICASTS)
     packing = None
@@ -180,12 +182,12 @@ def decode_copy(decoder: Decoder, operation: str) -> Step:
         raise decoder.error(f"there is no tcgen05.cp of .{shape} with {multicast or 'no multicast'}")
     addresses, descriptors = decoder.address(0, bits=32), decoder.source(1, B64)
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, "tcgen05.cp")
-        thread = thread_of(strand, lane)
-        address = value_of(addresses.values, strand, mask, lane)
-        descriptor = value_of(descriptors, strand, mask, lane)
-        for cta in strand.cta.pair if group == 2 else (strand.cta,):
+        thread = thread_of(group, lane)
+        address = value_of(addresses.values, group, mask, lane)
+        descriptor = value_of(descriptors, group, mask, lane)
+        for cta in group.cta.pair if group_size == 2 else (group.cta,):
             tensor_copy(cta, thread, address, descriptor, shape, multicast, packing)
 
     return step
@@ -193,15 +195,15 @@ def decode_copy(decoder: Decoder, operation: str) -> Step:
 
 def decode_shift(decoder: Decoder, operation: str) -> Step:
     need_feature(decoder, "tcgen05.shift")
-    group = cta_group(decoder)
+    group_size = cta_group(decoder)
     decoder.need("down")
     decoder.finish(1)
     addresses = decoder.address(0, bits=32)
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, "tcgen05.shift")
-        address = value_of(addresses.values, strand, mask, lane)
-        for cta in strand.cta.pair if group == 2 else (strand.cta,):
-            tensor_shift(cta, thread_of(strand, lane), address)
+        address = value_of(addresses.values, group, mask, lane)
+        for cta in group.cta.pair if group_size == 2 else (group.cta,):
+            tensor_shift(cta, thread_of(group, lane), address)
 
     return step

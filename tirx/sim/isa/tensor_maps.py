@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Strand
-from tirx.sim.core.types import B32, B64, Array, Mask
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, B64, WARP, Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, uniform
 from tirx.sim.isa.registry import instruction
@@ -26,9 +26,9 @@ _SPACES = {"global": "global", "shared::cta": "shared", None: "generic"}
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
-def map_at(strand: Strand, address: int, rank: int) -> TensorMap:
+def map_at(group: ThreadGroup, address: int, rank: int) -> TensorMap:
     """The tensor map of `rank` dimensions at a generic address, as the tensormap proxy sees it."""
-    launch = strand.cta.launch
+    launch = group.cta.launch
     space, offset = SPACES.get(address >> WINDOW_SHIFT), address & OFFSET_MASK
     if space not in ("param", "const", "global"):
         raise SimError(f"expected the generic address of a tensor map, found {address:#x}")
@@ -41,7 +41,7 @@ def map_at(strand: Strand, address: int, rank: int) -> TensorMap:
     else:
         raw = launch.global_memory.bytes_at(address, SIZE, _WHAT)
         if launch.checks:
-            launch.tensor_maps.check_visible(strand.cta.linear_index, address, raw)
+            launch.tensor_maps.check_visible(group.cta.linear_index, address, raw)
     found = launch.tensor_maps.find(raw)
     if found.rank != rank:
         raise SimError(f"expected a tensor map of {rank} dimensions, found one of {found.rank}")
@@ -72,15 +72,15 @@ def _replace(decoder: Decoder) -> Step:
         raise decoder.error(f"expected a literal for .{field}")
     values = decoder.source(1 + indexed, value_type)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        cta = strand.cta
-        where, value = addresses.values(strand, mask), values(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        cta = group.cta
+        where, value = addresses.values(group, mask), values(group, mask)
         for lane in np.flatnonzero(mask).tolist():
             one, at = np.array([lane]), where[lane : lane + 1]
             own_space, _, own = spaces.split_generic(at)[0] if space == "generic" else (space, None, at)
-            raw = _read(strand, one, own_space, own)
+            raw = _read(group, one, own_space, own)
             _set(raw, field, index, int(value[lane]))
-            spaces.store(strand, np.repeat(one, SIZE // 16), own_space, _pieces(own), raw.reshape(-1, 16))
+            spaces.store(group, np.repeat(one, SIZE // 16), own_space, _pieces(own), raw.reshape(-1, 16))
             if own_space == "global":
                 cta.launch.tensor_maps.replaced(int(own[0]))
 
@@ -91,14 +91,14 @@ def _pieces(address: Array) -> Array:
     return (address + np.arange(0, SIZE, 16).astype(np.uint64)).astype(np.uint64)
 
 
-def _read(strand: Strand, lane: Array, space: str, address: Array) -> Array:
+def _read(group: ThreadGroup, lane: Array, space: str, address: Array) -> Array:
     """The 128 bytes at an address of a state space, read by one lane (a copy)."""
     if int(address[0]) % ALIGNMENT:
         raise SimError(
             f"expected an address of a tensor map that is a multiple of {ALIGNMENT}, found {int(address[0]):#x}"
         )
     lanes = np.repeat(lane, SIZE // 16)
-    return spaces.load(strand, lanes, space, _pieces(address), np.dtype(np.uint8), 16).reshape(-1)
+    return spaces.load(group, lanes, space, _pieces(address), np.dtype(np.uint8), 16).reshape(-1)
 
 
 def _set(raw: Array, field: str, index: int | None, value: int) -> None:
@@ -127,19 +127,19 @@ def _copy(decoder: Decoder) -> Step:
     targets, sources = decoder.address(0).values, decoder.address(1).values
     width = SIZE // WARP
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "tensormap.cp_fenceproxy")
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "tensormap.cp_fenceproxy")
         offsets = (np.arange(WARP) * width).astype(np.uint64)
         for first in range(0, len(mask), WARP):
             own = np.zeros_like(mask)
             own[first : first + WARP] = mask[first : first + WARP]
-            target = uniform(targets(strand, mask), own, "the target")
-            source = uniform(sources(strand, mask), own, "the source")
+            target = uniform(targets(group, mask), own, "the target")
+            source = uniform(sources(group, mask), own, "the source")
             if target % SIZE or source % SIZE:
                 raise SimError(f"expected addresses that are multiples of {SIZE}, found {target:#x} and {source:#x}")
             lanes = np.arange(first, first + WARP)
             # Every lane copies its part: what other lanes have written has to be visible to it.
-            data = spaces.load(strand, lanes, "shared", source + offsets, np.dtype(np.uint8), width)
-            spaces.store(strand, lanes, "global", target + offsets, data)
+            data = spaces.load(group, lanes, "shared", source + offsets, np.dtype(np.uint8), width)
+            spaces.store(group, lanes, "global", target + offsets, data)
 
     return step

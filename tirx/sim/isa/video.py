@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, TYPES, U32, Array, Binary, Mask
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
@@ -89,8 +89,8 @@ class _Input:
     part: _Part
     signed: bool
 
-    def __call__(self, strand: Strand, mask: Mask) -> Array:
-        return self.part.of(self.source(strand, mask), self.signed)
+    def __call__(self, group: ThreadGroup, mask: Mask) -> Array:
+        return self.part.of(self.source(group, mask), self.signed)
 
 
 def _input(decoder: Decoder, which: int | Operand, type_name: str) -> _Input:
@@ -138,17 +138,17 @@ def _scalar(decoder: Decoder) -> Step:
     signed = name != "vset" and types[0] == "s32"
     put = decoder.destination(target, U32)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        result = operation(first(strand, mask), second(strand, mask)).astype(np.int64)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        result = operation(first(group, mask), second(group, mask)).astype(np.int64)
         if saturates:
             result = part.clamped(result, signed)
         if third is not None and secondary is not None:
             result = _WHOLE.of(result.astype(np.uint64).astype(np.uint32), signed)
-            result = _SECONDARY[secondary](result, _WHOLE.of(third(strand, mask), signed))
+            result = _SECONDARY[secondary](result, _WHOLE.of(third(group, mask), signed))
         elif third is not None:
-            put(strand, mask, part.merged(result, third(strand, mask)))
+            put(group, mask, part.merged(result, third(group, mask)))
             return
-        put(strand, mask, (result & 0xFFFFFFFF).astype(np.uint32))
+        put(group, mask, (result & 0xFFFFFFFF).astype(np.uint32))
 
     return step
 
@@ -176,10 +176,10 @@ def _vmad(decoder: Decoder) -> Step:
         total >>= by
         return (max(low, min(high, total)) if saturates else total) & 0xFFFFFFFF
 
-    def step(strand: Strand, mask: Mask) -> None:
-        a, b = (each(strand, mask).tolist() for each in inputs)
-        c = _WHOLE.of(third(strand, mask), signed).tolist()
-        put(strand, mask, np.array([multiply(*values) for values in zip(a, b, c, strict=True)], np.uint32))
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        a, b = (each(group, mask).tolist() for each in inputs)
+        c = _WHOLE.of(third(group, mask), signed).tolist()
+        put(group, mask, np.array([multiply(*values) for values in zip(a, b, c, strict=True)], np.uint32))
 
     return step
 
@@ -229,7 +229,7 @@ def _video(decoder: Decoder) -> Step:
     lower = "".join(str(index) for index in reversed(range(count)))
     a, a_parts = _parts_of(decoder, decoder.operand(1), count, lower)
     b, b_parts = _parts_of(decoder, decoder.operand(2), count, upper)
-    sources: list[Callable[[Strand, Mask], Array]] = [decoder.source(each, B32) for each in (a, b)]
+    sources: list[Callable[[ThreadGroup, Mask], Array]] = [decoder.source(each, B32) for each in (a, b)]
     third = decoder.source(3, TYPES["u32"])
     put = decoder.destination(target, U32)
     bits = 32 // count
@@ -239,17 +239,17 @@ def _video(decoder: Decoder) -> Step:
         """(lanes, count)"""
         return np.stack([parts[each % count].of(both[each // count], own == "s32") for each in which], axis=1)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        both, c = [source(strand, mask) for source in sources], third(strand, mask)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        both, c = [source(group, mask) for source in sources], third(group, mask)
         found = operation(chosen(both, a_parts, a_type), chosen(both, b_parts, b_type)).astype(np.int64)
         if adds:
             total = found[:, computed].sum(axis=1) + c.astype(np.int64)
-            put(strand, mask, (total & 0xFFFFFFFF).astype(np.uint32))
+            put(group, mask, (total & 0xFFFFFFFF).astype(np.uint32))
             return
         result = c.copy()
         for index in np.flatnonzero(computed).tolist():
             own = found[:, index]
             result = parts[index].merged(parts[index].clamped(own, signed) if saturates else own, result)
-        put(strand, mask, result)
+        put(group, mask, result)
 
     return step

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Outcome, Strand, Wait
-from tirx.sim.core.types import B32, B64, F32, PRED, S32, U32, Array, Mask
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, B64, F32, PRED, S32, U32, WARP, Array, Mask
+from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
@@ -16,7 +17,7 @@ _WEIGHTS = (np.uint64(1) << np.arange(WARP, dtype=np.uint64)).astype(np.uint64)
 
 
 def by_warp(values: Array) -> Array:
-    """Lanes of a strand as (warps, 32)."""
+    """Lanes of a thread group as (warps, 32)."""
     return values.reshape(-1, WARP)
 
 
@@ -25,27 +26,27 @@ def to_bits(lanes: Array) -> Array:
     return (lanes.astype(np.uint64) @ _WEIGHTS).astype(np.uint32)
 
 
-def members_of(strand: Strand, mask: Mask, values: Array) -> Mask | Outcome:
+def members_of(group: ThreadGroup, mask: Mask, values: Array) -> Mask | Outcome:
     """
-    For every lane of the strand the lanes of its warp that its member mask names and that are alive: (lanes, 32).
+    Returns for every lane the living lanes of its warp that its member mask names: (lanes, 32).
 
-    If some of them are elsewhere, the strand has to wait for them (`Outcome.RETRY`). Lanes outside of `mask` have no
-    members.
+    Returns `Outcome.RETRY` if some of them are elsewhere, so that the thread group has to wait for them. Lanes outside
+    of `mask` have no members.
     """
     named = (values[:, None] >> _LANE.astype(np.uint32) & np.uint32(1)).astype(np.bool_)
     named &= mask[:, None]
-    own = named[np.arange(len(values)), strand.lanes % WARP]
+    own = named[np.arange(len(values)), group.lanes % WARP]
     if (mask & ~own).any():
         bad = mask & ~own
         raise SimError(f"expected a member mask that has the executing lane in it, found {int(values[bad][0]):#010x}")
-    alive = np.repeat(by_warp(strand.alive), WARP, axis=0)
+    alive = np.repeat(by_warp(group.alive), WARP, axis=0)
     here = np.repeat(by_warp(mask), WARP, axis=0)
     missing = named & alive & ~here
     if missing.any():
         lanes = np.flatnonzero(missing.any(axis=0)).tolist()
         reason = f"waits for lanes {lanes} of its member mask, which have diverged"
-        # Ready at once: the scheduler joins strands that have come to the same instruction.
-        strand.wait = Wait(lambda: True, lambda: reason)
+        # Ready at once: the scheduler joins groups that have come to the same instruction.
+        group.wait = Wait(lambda: True, lambda: reason)
         return Outcome.RETRY
     return named & alive
 
@@ -61,12 +62,12 @@ def _shfl(decoder: Decoder) -> Step:
     put_valid = None if predicate is None else decoder.destination(predicate, PRED)
     value, offset, clamp, members = (decoder.source(index, kind) for index, kind in enumerate((B32, U32, U32, U32), 1))
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        named = members_of(strand, mask, members(strand, mask))
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        named = members_of(group, mask, members(group, mask))
         if isinstance(named, Outcome):
             return named
-        lane = strand.lanes % WARP
-        by, control = offset(strand, mask).astype(np.int64) & 31, clamp(strand, mask).astype(np.int64)
+        lane = group.lanes % WARP
+        by, control = offset(group, mask).astype(np.int64) & 31, clamp(group, mask).astype(np.int64)
         segment, bound = control >> 8 & 31, control & 31
         low, high = lane & segment, (lane & segment) | (bound & ~segment)
         targets = {"up": lane - by, "down": lane + by, "bfly": lane ^ by, "idx": low | (by & ~segment)}
@@ -79,9 +80,9 @@ def _shfl(decoder: Decoder) -> Step:
             raise SimError(
                 f"lane {bad % WARP} reads lane {int(target[bad])}, which is not in the member mask or has exited"
             )
-        put(strand, mask, value(strand, mask)[target + (strand.lanes - lane - strand.first)])
+        put(group, mask, value(group, mask)[target + (group.lanes - lane - group.first)])
         if put_valid is not None:
-            put_valid(strand, mask, valid)
+            put_valid(group, mask, valid)
         return None
 
     return step
@@ -96,17 +97,17 @@ def _vote(decoder: Decoder) -> Step:
     put = decoder.destination(0, value_type)
     value, members = decoder.source(1, PRED), decoder.source(2, U32)
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        named = members_of(strand, mask, members(strand, mask))
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        named = members_of(group, mask, members(group, mask))
         if isinstance(named, Outcome):
             return named
-        votes = np.repeat(by_warp(value(strand, mask)), WARP, axis=0)
+        votes = np.repeat(by_warp(value(group, mask)), WARP, axis=0)
         trues, falses = named & votes, named & ~votes
         if mode == "ballot":
-            put(strand, mask, to_bits(trues))
+            put(group, mask, to_bits(trues))
         else:
             every, some = np.all(~falses, axis=1), np.any(trues, axis=1)
-            put(strand, mask, {"all": every, "any": some, "uni": every | ~some}[mode])
+            put(group, mask, {"all": every, "any": some, "uni": every | ~some}[mode])
         return None
 
     return step
@@ -123,19 +124,19 @@ def _match(decoder: Decoder) -> Step:
     put_all = None if predicate is None else decoder.destination(predicate, PRED)
     value, members = decoder.source(1, value_type), decoder.source(2, U32)
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        named = members_of(strand, mask, members(strand, mask))
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        named = members_of(group, mask, members(group, mask))
         if isinstance(named, Outcome):
             return named
-        own = value(strand, mask)
+        own = value(group, mask)
         equal = named & (np.repeat(by_warp(own), WARP, axis=0) == own[:, None])
         if mode == "any":
-            put(strand, mask, to_bits(equal))
+            put(group, mask, to_bits(equal))
         else:
             same = (equal == named).all(axis=1)
-            put(strand, mask, np.where(same, to_bits(named), np.uint32(0)))
+            put(group, mask, np.where(same, to_bits(named), np.uint32(0)))
             if put_all is not None:
-                put_all(strand, mask, same)
+                put_all(group, mask, same)
         return None
 
     return step
@@ -166,17 +167,17 @@ def _redux(decoder: Decoder) -> Step:
     if value_type is F32 and not propagate:
         function = np.fmin if name == "min" else np.fmax
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        named = members_of(strand, mask, members(strand, mask))
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        named = members_of(group, mask, members(group, mask))
         if isinstance(named, Outcome):
             return named
-        own = value(strand, mask)
+        own = value(group, mask)
         own = np.abs(own) if magnitude else own
         result = own.copy()
         for lane in np.flatnonzero(mask).tolist():
             warp = lane // WARP * WARP
             result[lane] = function.reduce(own[warp : warp + WARP][named[lane]], dtype=own.dtype)
-        put(strand, mask, result)
+        put(group, mask, result)
         return None
 
     return step
@@ -193,16 +194,16 @@ def _elect(decoder: Decoder) -> Step:
     put, put_leader = decoder.destination(register, U32), decoder.destination(predicate, PRED)
     members = decoder.source(1, U32)
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        named = members_of(strand, mask, members(strand, mask))
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        named = members_of(group, mask, members(group, mask))
         if isinstance(named, Outcome):
             return named
         leaders = np.zeros(len(mask), np.uint32)
         for lane in np.flatnonzero(mask).tolist():
             candidates = np.flatnonzero(named[lane])
-            leaders[lane] = candidates[strand.cta.launch.elected % len(candidates)]
-        put(strand, mask, leaders)
-        put_leader(strand, mask, leaders == strand.lanes % WARP)
+            leaders[lane] = candidates[group.cta.launch.elected % len(candidates)]
+        put(group, mask, leaders)
+        put_leader(group, mask, leaders == group.lanes % WARP)
         return None
 
     return step
@@ -214,7 +215,7 @@ def _activemask(decoder: Decoder) -> Step:
     decoder.finish(1)
     put = decoder.destination(0, B32)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        put(strand, mask, np.repeat(to_bits(by_warp(mask)), WARP))
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        put(group, mask, np.repeat(to_bits(by_warp(mask)), WARP))
 
     return step

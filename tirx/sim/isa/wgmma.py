@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Outcome, RegisterState, Strand
-from tirx.sim.core.types import B32, B64, PRED, Array, Mask
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, B64, PRED, WARP, Array, Mask, RegisterState
+from tirx.sim.core.wait import Outcome
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, Fragment, uniform
 from tirx.sim.isa.fragments import from_matrices, matrix_fragment, to_matrices, wide_accumulator
@@ -67,9 +68,9 @@ def _fence(decoder: Decoder) -> Step:
     """What the threads have done with registers of fragments is ordered before what follows."""
     decoder.finish(0)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "wgmma.fence")
-        strand.fenced[:] = True
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "wgmma.fence")
+        group.fenced[:] = True
 
     return step
 
@@ -77,10 +78,10 @@ def _fence(decoder: Decoder) -> Step:
 def _commit(decoder: Decoder) -> Step:
     decoder.finish(0)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "wgmma.commit_group")
-        for warp in range(strand.warp, strand.warp + strand.warps):
-            strand.cta.warpgroup_products[warp].commit()
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "wgmma.commit_group")
+        for warp in range(group.warp, group.warp + group.warps):
+            group.cta.warpgroup_products[warp].commit()
 
     return step
 
@@ -91,15 +92,15 @@ def _wait(decoder: Decoder) -> Step:
     if not 0 <= pending <= _MAX_PENDING:
         raise decoder.error(f"expected a number of groups from 0 to {_MAX_PENDING}, found {pending}")
 
-    def step(strand: Strand, mask: Mask) -> None:
-        cta = strand.cta
-        cta.require_converged(strand, mask, "wgmma.wait_group")
-        for index in range(strand.warps):
-            done = cta.warpgroup_products[strand.warp + index].wait(pending)
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        cta = group.cta
+        cta.require_converged(group, mask, "wgmma.wait_group")
+        for index in range(group.warps):
+            done = cta.warpgroup_products[group.warp + index].wait(pending)
             if done.registers:
-                own = strand.states[:, index * WARP : (index + 1) * WARP]
+                own = group.states[:, index * WARP : (index + 1) * WARP]
                 own[sorted(done.registers)] = RegisterState.DEFINED
-            cta.monitor.warpgroup_read_done(cta.first_thread + (strand.warp + index) * WARP, done.instant)
+            cta.monitor.warpgroup_read_done(cta.first_thread + (group.warp + index) * WARP, done.instant)
 
     return step
 
@@ -201,59 +202,57 @@ def _mma(decoder: Decoder) -> Step:
     a_source = None if in_registers else decoder.source(1, B64)
     b_source = decoder.source(2, B64)
 
-    def step(strand: Strand, mask: Mask) -> Outcome | None:
-        cta = strand.cta
-        cta.require_converged(strand, mask, "wgmma.mma_async")
-        if strand.warps > 1 and (strand.warp % _WARPGROUP or strand.warps != _WARPGROUP):
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        cta = group.cta
+        cta.require_converged(group, mask, "wgmma.mma_async")
+        if group.warps > 1 and (group.warp % _WARPGROUP or group.warps != _WARPGROUP):
             return Outcome.SPLIT
-        if cta.thread_count % (_WARPGROUP * WARP) and strand.warp // _WARPGROUP == cta.thread_count // (
+        if cta.thread_count % (_WARPGROUP * WARP) and group.warp // _WARPGROUP == cta.thread_count // (
             _WARPGROUP * WARP
         ):
             raise SimError("wgmma needs warpgroups of 128 threads; the last of the block is smaller")
-        _check_fenced(strand, mask, fragments)
-        first = strand.warp % _WARPGROUP * _ROWS
-        rows = first + np.arange(strand.warps * _ROWS)
+        _check_fenced(group, mask, fragments)
+        first = group.warp % _WARPGROUP * _ROWS
+        rows = first + np.arange(group.warps * _ROWS)
         if a_source is not None:
-            a_bits = uniform(a_source(strand, mask), mask, "the descriptor of A")
+            a_bits = uniform(a_source(group, mask), mask, "the descriptor of A")
             cta.launch.observed.moved("shared", "read", len(rows) * kind.depth * kind.bits // 8)
-            left = _operand(strand, a_bits, rows, kind.depth, kind.bits, form.types[0], transpose_a, "wgmma A")
+            left = _operand(group, a_bits, rows, kind.depth, kind.bits, form.types[0], transpose_a, "wgmma A")
         else:
-            words = np.stack([each.read(strand, mask) for each in supplied])
+            words = np.stack([each.read(group, mask) for each in supplied])
             own = elements_of(words, form.types[0]).reshape(fragment_a.elements, -1, WARP)
             left = to_matrices(fragment_a, own, 1, _ROWS, kind.depth).reshape(-1, kind.depth)
         if metadata is not None and words_of is not None:
-            codes = words_of(strand, mask).reshape(-1, WARP)
-            left = metadata.expand(left.reshape(strand.warps, _ROWS, -1), codes).reshape(-1, form.depth)
-        b_bits = uniform(b_source(strand, mask), mask, "the descriptor of B")
+            codes = words_of(group, mask).reshape(-1, WARP)
+            left = metadata.expand(left.reshape(group.warps, _ROWS, -1), codes).reshape(-1, form.depth)
+        b_bits = uniform(b_source(group, mask), mask, "the descriptor of B")
         # B is read once for all four warps.
         bytes_of_b = form.n * form.depth * kind.bits // 8
-        cta.launch.observed.moved("shared", "read", bytes_of_b * strand.warps // _WARPGROUP)
-        right = _operand(
-            strand, b_bits, np.arange(form.n), form.depth, kind.bits, form.types[1], transpose_b, "wgmma B"
-        )
+        cta.launch.observed.moved("shared", "read", bytes_of_b * group.warps // _WARPGROUP)
+        right = _operand(group, b_bits, np.arange(form.n), form.depth, kind.bits, form.types[1], transpose_b, "wgmma B")
         cta.launch.observed.multiplied(left, right)
         # Sums start at +0: they are never -0.
-        total = (product(sign * left, right) + 0.0).reshape(strand.warps, 1, _ROWS, form.n)
-        if uniform(scale(strand, mask), mask, "scale-d"):
-            words = np.stack([each.read(strand, mask) for each in accumulators])
+        total = (product(sign * left, right) + 0.0).reshape(group.warps, 1, _ROWS, form.n)
+        if uniform(scale(group, mask), mask, "scale-d"):
+            words = np.stack([each.read(group, mask) for each in accumulators])
             old = elements_of(words, form.result).reshape(form.elements, -1, WARP)
             total = total + to_matrices(fragment_d, old, 1, _ROWS, form.n)
         values = from_matrices(fragment_d, total).reshape(form.elements, -1)
         for each in supplied:
-            each.supplies(strand, mask)
+            each.supplies(group, mask)
         for each, word in zip(accumulators, registers_of(values, form.result, form.saturate), strict=True):
-            each.write(strand, mask, word)
-        _issued(strand, [each.state for each in fragments])
+            each.write(group, mask, word)
+        _issued(group, [each.state for each in fragments])
         return None
 
     return step
 
 
 def _operand(
-    strand: Strand, bits: int, rows: Array, depth: int, width: int, element: str, transposed: bool, what: str
+    group: ThreadGroup, bits: int, rows: Array, depth: int, width: int, element: str, transposed: bool, what: str
 ) -> Array:
     """Rows of an operand in shared memory of `depth` elements of `width` bits, as float64 (rows, K)."""
-    cta = strand.cta
+    cta = group.cta
     descriptor = SharedDescriptor.of_wgmma(bits, what)
     if transposed:
         addresses = descriptor.mn_major(rows, depth, width // 8)
@@ -261,7 +260,7 @@ def _operand(
         addresses = descriptor.k_major(rows, depth * width // 8)
     flat = addresses.reshape(-1)
     cta.check_shared(flat, 1, what)
-    for warp in range(strand.warp, strand.warp + strand.warps):
+    for warp in range(group.warp, group.warp + group.warps):
         cta.monitor.warpgroup_read(cta.rank, flat, cta.first_thread + warp * WARP, what)
     raw = cta.shared.data[addresses].reshape(len(rows), -1)
     if element == "b1":
@@ -269,10 +268,10 @@ def _operand(
     return decode_elements(raw, element)
 
 
-def _check_fenced(strand: Strand, mask: Mask, fragments: list[Register]) -> None:
+def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> None:
     """SimError if the thread has accessed one of the registers since the last wgmma.fence."""
     rows = [register.state for register in fragments if register.state >= 0]
-    fenced = strand.fenced[rows][:, mask].all(axis=1)
+    fenced = group.fenced[rows][:, mask].all(axis=1)
     if not fenced.all():
         name = next(register.name for register in fragments if register.state == rows[int(np.argmin(fenced))])
         raise SimError(
@@ -281,10 +280,10 @@ def _check_fenced(strand: Strand, mask: Mask, fragments: list[Register]) -> None
         )
 
 
-def _issued(strand: Strand, states: list[int]) -> None:
+def _issued(group: ThreadGroup, states: list[int]) -> None:
     registers = frozenset(state for state in states if state >= 0)
-    for warp in range(strand.warp, strand.warp + strand.warps):
-        strand.cta.warpgroup_products[warp].issued(registers, strand.cta.monitor.mark())
+    for warp in range(group.warp, group.warp + group.warps):
+        group.cta.warpgroup_products[warp].issued(registers, group.cta.monitor.mark())
 
 
 _DECODERS: dict[str, Callable[[Decoder], Step]] = {

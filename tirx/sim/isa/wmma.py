@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.strand import WARP, Strand
-from tirx.sim.core.types import B32, F64, TYPES, U32, Array, Mask, PtxType
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, F64, TYPES, U32, WARP, Array, Mask, PtxType
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.fragments import Fragment, from_matrices, to_matrices
@@ -129,15 +129,15 @@ class _Offsets:
     by_rows: bool
     stride: Source | None
 
-    def of(self, strand: Strand, mask: Mask) -> Array:
+    def of(self, group: ThreadGroup, mask: Mask) -> Array:
         """(slots, lanes)"""
         fragment = self.matrix.fragment()
         inner, outer = fragment.columns, fragment.rows
         length = self.matrix.columns
         if not self.by_rows:
             inner, outer, length = outer, inner, self.matrix.rows
-        warps = strand.warps
-        lengths = np.full(len(mask), length) if self.stride is None else self.stride(strand, mask).astype(np.int64)
+        warps = group.warps
+        lengths = np.full(len(mask), length) if self.stride is None else self.stride(group, mask).astype(np.int64)
         return np.tile(outer, warps) * lengths[None, :] + np.tile(inner, warps)
 
 
@@ -149,16 +149,16 @@ def _load(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> S
     unit = TYPES[_MEMORY_TYPES[matrix.element]]
     per_register = max(1, 32 // _BITS[matrix.element])
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "wmma.load")
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "wmma.load")
         lanes = np.flatnonzero(mask)
-        base, places = addresses(strand, mask), offsets.of(strand, mask)
+        base, places = addresses(group, mask), offsets.of(group, mask)
         values = np.zeros((matrix.registers * per_register, len(mask)), unit.dtype)
         for slot in range(matrix.slots):
             at = base + (places[slot] * unit.bytes).astype(np.uint64)
-            values[slot] = spaces.load(strand, lanes, space, at, unit.dtype, 1)[:, 0]
+            values[slot] = spaces.load(group, lanes, space, at, unit.dtype, 1)[:, 0]
         for index, put in enumerate(puts):
-            put(strand, mask, _packed(values[index * per_register : (index + 1) * per_register], register_type))
+            put(group, mask, _packed(values[index * per_register : (index + 1) * per_register], register_type))
 
     return step
 
@@ -170,13 +170,13 @@ def _load_words(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str
     space, addresses = found.space or space, found.values
     bits = _BITS[matrix.element]
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "wmma.load")
-        first = offsets.of(strand, mask)[0] * bits
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "wmma.load")
+        first = offsets.of(group, mask)[0] * bits
         if (first % 32).any():
             raise SimError(f"expected a stride that is a multiple of {32 // bits} elements of .{matrix.element}")
-        at = addresses(strand, mask) + (first // 8).astype(np.uint64)
-        put(strand, mask, spaces.load(strand, np.flatnonzero(mask), space, at, np.dtype(np.uint32), 1)[:, 0])
+        at = addresses(group, mask) + (first // 8).astype(np.uint64)
+        put(group, mask, spaces.load(group, np.flatnonzero(mask), space, at, np.dtype(np.uint32), 1)[:, 0])
 
     return step
 
@@ -194,15 +194,15 @@ def _store(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> 
     unit = TYPES[_MEMORY_TYPES[matrix.element]]
     per_register = max(1, 32 // _BITS[matrix.element])
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "wmma.store")
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "wmma.store")
         lanes = np.flatnonzero(mask)
-        base, places = addresses(strand, mask), offsets.of(strand, mask)
+        base, places = addresses(group, mask), offsets.of(group, mask)
         for slot in range(matrix.slots):
-            register = np.ascontiguousarray(sources[slot // per_register](strand, mask))
+            register = np.ascontiguousarray(sources[slot // per_register](group, mask))
             values = register.view(unit.dtype).reshape(len(mask), -1)[:, slot % per_register]
             at = base + (places[slot] * unit.bytes).astype(np.uint64)
-            spaces.store(strand, lanes, space, at, np.ascontiguousarray(values[:, None]))
+            spaces.store(group, lanes, space, at, np.ascontiguousarray(values[:, None]))
 
     return step
 
@@ -238,13 +238,13 @@ def _multiply(decoder: Decoder) -> Step:
     write: Writer = writer(decoder, matrices[0].slots, types[0])
     multiply = multiply_and_add(binary)
 
-    def step(strand: Strand, mask: Mask) -> None:
-        strand.cta.require_converged(strand, mask, "wmma.mma")
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "wmma.mma")
         a, b, c = (
-            to_matrices(fragments[index], read(strand, mask), 1, matrices[index].rows, matrices[index].columns)
+            to_matrices(fragments[index], read(group, mask), 1, matrices[index].rows, matrices[index].columns)
             for index, read in enumerate(readers, 1)
         )
-        strand.cta.launch.observed.multiplied(a, b)
-        write(strand, mask, from_matrices(fragments[0], multiply(a, b, c)), saturate)
+        group.cta.launch.observed.multiplied(a, b)
+        write(group, mask, from_matrices(fragments[0], multiply(a, b, c)), saturate)
 
     return step

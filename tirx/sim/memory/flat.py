@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tirx.sim.core.observer import Observer
+from tirx.sim.core.traffic import Traffic
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.memory.segment import Segment
@@ -21,7 +21,7 @@ class FlatMemory:
 
     def __init__(self, space: str, base: int):
         self.space = space
-        self.observed = Observer()
+        self.observed = Traffic()
         self._next = base
         self._segments: list[Segment] = []
         self._bases: Array = np.zeros(0, np.uint64)

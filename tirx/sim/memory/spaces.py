@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tirx.sim.core.observer import Direction
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.traffic import Direction
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.memory.addresses import OFFSET_MASK, RANK_SHIFT, SHARED_OFFSET_MASK, SPACES, WINDOW_SHIFT
@@ -23,7 +23,7 @@ _FLAT = ("global", "const")
 
 
 def load(
-    strand: Strand,
+    group: ThreadGroup,
     lanes: Array,
     space: str,
     addresses: Array,
@@ -33,47 +33,49 @@ def load(
     strong: bool = False,
 ) -> Array:
     """
-    `count` elements of `unit` from each of `addresses` (uint64), one for each of `lanes` (indices in the strand).
+    `count` elements of `unit` from each of `addresses` (uint64), one for each of `lanes` (indices in the thread group).
 
     Returns (lanes, count). The address must be a multiple of the size of all elements together. `strong`: the program
     says that other threads may write there at the same time (volatile, relaxed, acquire).
     """
     if space == "global":
-        return strand.cta.launch.global_memory.load(addresses, unit, count)
+        return group.cta.launch.global_memory.load(addresses, unit, count)
     if space == "shared":
-        return _load_shared(strand, lanes, addresses, unit, count, strong)
+        return _load_shared(group, lanes, addresses, unit, count, strong)
     if space == "generic":
         result = np.empty((len(addresses), count), unit)
         for own_space, which, own in split_generic(addresses):
-            result[which] = load(strand, lanes[which], own_space, own, unit, count, strong=strong)
+            result[which] = load(group, lanes[which], own_space, own, unit, count, strong=strong)
         return result
     if space == "const":
-        return strand.cta.launch.const_memory.load(addresses, unit, count)
+        return group.cta.launch.const_memory.load(addresses, unit, count)
     if space == "local":
-        return strand.cta.local.gather(
-            local_offsets(strand, lanes, addresses, unit.itemsize * count, "load"), unit, count
+        return group.cta.local.gather(
+            local_offsets(group, lanes, addresses, unit.itemsize * count, "load"), unit, count
         )
     if space == "param":
-        segment = strand.cta.launch.parameters
+        segment = group.cta.launch.parameters
         return segment.gather(_bounded(addresses, unit.itemsize * count, segment.size, "parameter load"), unit, count)
     raise SimError(f"state space .{space} is not simulated")
 
 
-def store(strand: Strand, lanes: Array, space: str, addresses: Array, values: Array, *, strong: bool = False) -> None:
+def store(
+    group: ThreadGroup, lanes: Array, space: str, addresses: Array, values: Array, *, strong: bool = False
+) -> None:
     """Writes the elements values[i] to addresses[i] for lane i of `lanes`; of equal addresses the last lane's stays."""
-    launch = strand.cta.launch
+    launch = group.cta.launch
     if space == "global":
         launch.progress += 1
         launch.global_memory.store(addresses, values)
     elif space == "shared":
         launch.progress += 1
-        _store_shared(strand, lanes, addresses, values, strong)
+        _store_shared(group, lanes, addresses, values, strong)
     elif space == "generic":
         for own_space, which, own in split_generic(addresses):
-            store(strand, lanes[which], own_space, own, values[which], strong=strong)
+            store(group, lanes[which], own_space, own, values[which], strong=strong)
     elif space == "local":
         width = values.dtype.itemsize * values.shape[1]
-        strand.cta.local.scatter(local_offsets(strand, lanes, addresses, width, "store"), values)
+        group.cta.local.scatter(local_offsets(group, lanes, addresses, width, "store"), values)
     else:
         raise SimError(f"expected a state space that can be written, found .{space}")
 
@@ -92,7 +94,7 @@ def split_generic(addresses: Array) -> list[tuple[str, Array, Array]]:
     return found
 
 
-def shared_targets(strand: Strand, addresses: Array) -> list[tuple[int, Array | slice, Array]]:
+def shared_targets(group: ThreadGroup, addresses: Array) -> list[tuple[int, Array | slice, Array]]:
     """The CTAs whose shared memory `addresses` of the shared window lie in: (rank, which, offsets)."""
     ranks = addresses >> _RANK_SHIFT
     offsets = (addresses & _SHARED_OFFSET_MASK).astype(np.int64)
@@ -101,7 +103,7 @@ def shared_targets(strand: Strand, addresses: Array) -> list[tuple[int, Array | 
         found: list[tuple[int, Array | slice, Array]] = [(first, slice(None), offsets)]
     else:
         found = [(rank, ranks == rank, offsets[ranks == rank]) for rank in np.unique(ranks).tolist()]
-    count = len(strand.cta.cluster.ctas)
+    count = len(group.cta.cluster.ctas)
     for rank, _, own in found:
         if rank >= count:
             raise SimError(
@@ -123,49 +125,49 @@ def _bounded(addresses: Array, width: int, size: int, what: str) -> Array:
     return offsets
 
 
-def local_offsets(strand: Strand, lanes: Array, addresses: Array, width: int, what: str) -> Array:
+def local_offsets(group: ThreadGroup, lanes: Array, addresses: Array, width: int, what: str) -> Array:
     """Addresses in .local of lanes as offsets into the memory of the CTA."""
-    cta = strand.cta
+    cta = group.cta
     own = _bounded(addresses, width, cta.launch.program.local_bytes, f"local {what}")
-    return own + strand.lanes[lanes] * cta.local_bytes.shape[1]
+    return own + group.lanes[lanes] * cta.local_bytes.shape[1]
 
 
-def check_shared(strand: Strand, rank: int, offsets: Array, width: int, what: str) -> None:
+def check_shared(group: ThreadGroup, rank: int, offsets: Array, width: int, what: str) -> None:
     """SimError unless `width` bytes at each of `offsets` are aligned and in declared variables."""
     if (offsets % width).any():
         bad = int(offsets[offsets % width != 0][0])
         raise SimError(f"misaligned shared {what}: {bad:#x} is not a multiple of {width} bytes")
-    strand.cta.cluster.ctas[rank].check_shared(offsets, width, what)
+    group.cta.cluster.ctas[rank].check_shared(offsets, width, what)
 
 
 def _load_shared(
-    strand: Strand, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int, strong: bool
+    group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int, strong: bool
 ) -> Array:
     result = np.empty((len(addresses), count), unit)
     width = unit.itemsize * count
-    for rank, which, offsets in shared_targets(strand, addresses):
-        check_shared(strand, rank, offsets, width, "load")
-        threads = strand.lanes[lanes[which]] + strand.cta.first_thread
-        strand.cta.monitor.shared_load(rank, offsets, width, threads, strong)
-        _observe_shared(strand, lanes[which], offsets, width, "read")
-        result[which] = strand.cta.cluster.ctas[rank].shared.gather(offsets, unit, count)
+    for rank, which, offsets in shared_targets(group, addresses):
+        check_shared(group, rank, offsets, width, "load")
+        threads = group.lanes[lanes[which]] + group.cta.first_thread
+        group.cta.monitor.shared_load(rank, offsets, width, threads, strong)
+        _observe_shared(group, lanes[which], offsets, width, "read")
+        result[which] = group.cta.cluster.ctas[rank].shared.gather(offsets, unit, count)
     return result
 
 
-def _store_shared(strand: Strand, lanes: Array, addresses: Array, values: Array, strong: bool) -> None:
+def _store_shared(group: ThreadGroup, lanes: Array, addresses: Array, values: Array, strong: bool) -> None:
     width = values.dtype.itemsize * values.shape[1]
-    for rank, which, offsets in shared_targets(strand, addresses):
-        check_shared(strand, rank, offsets, width, "store")
+    for rank, which, offsets in shared_targets(group, addresses):
+        check_shared(group, rank, offsets, width, "store")
         own = values[which]
-        threads = strand.lanes[lanes[which]] + strand.cta.first_thread
-        segment = strand.cta.cluster.ctas[rank].shared
-        strand.cta.monitor.shared_store(rank, offsets, own, threads, segment.data, strong)
-        _observe_shared(strand, lanes[which], offsets, width, "written")
+        threads = group.lanes[lanes[which]] + group.cta.first_thread
+        segment = group.cta.cluster.ctas[rank].shared
+        group.cta.monitor.shared_store(rank, offsets, own, threads, segment.data, strong)
+        _observe_shared(group, lanes[which], offsets, width, "written")
         segment.scatter(offsets, own)
 
 
-def _observe_shared(strand: Strand, lanes: Array, offsets: Array, width: int, *directions: Direction) -> None:
-    observed = strand.cta.launch.observed
+def _observe_shared(group: ThreadGroup, lanes: Array, offsets: Array, width: int, *directions: Direction) -> None:
+    observed = group.cta.launch.observed
     for direction in directions:
         observed.moved("shared", direction, len(offsets) * width)
     observed.shared_request(lanes, offsets, width)
@@ -176,7 +178,7 @@ Update: TypeAlias = Callable[[Array, Array], Array]
 
 
 def update(
-    strand: Strand, lanes: Array, space: str, addresses: Array, unit: np.dtype[Any], count: int, new: Update
+    group: ThreadGroup, lanes: Array, space: str, addresses: Array, unit: np.dtype[Any], count: int, new: Update
 ) -> Array:
     """
     Atomic read-modify-write, lane by lane where addresses are equal; returns the old values (lanes, count).
@@ -188,10 +190,10 @@ def update(
         for own_space, chosen, own in split_generic(addresses):
             which = np.flatnonzero(chosen)
             result[chosen] = update(
-                strand, lanes[chosen], own_space, own, unit, count, lambda old, i, which=which: new(old, which[i])
+                group, lanes[chosen], own_space, own, unit, count, lambda old, i, which=which: new(old, which[i])
             )
         return result
-    for segment, which, offsets in _segments(strand, lanes, space, addresses, unit.itemsize * count):
+    for segment, which, offsets in _segments(group, lanes, space, addresses, unit.itemsize * count):
         for turn in _turns(offsets):
             old = segment.gather(offsets[turn], unit, count)
             values = np.ascontiguousarray(new(old, which[turn]))
@@ -199,18 +201,18 @@ def update(
             result[which[turn]] = old
             changed = which[turn][(values != old).any(axis=1)]
             if len(changed):
-                strand.cta.launch.progress += 1
-                strand.cta.last_update[strand.first + lanes[changed]] = strand.pc
+                group.cta.launch.progress += 1
+                group.cta.last_update[group.first + lanes[changed]] = group.pc
     return result
 
 
 def _segments(
-    strand: Strand, lanes: Array, space: str, addresses: Array, width: int
+    group: ThreadGroup, lanes: Array, space: str, addresses: Array, width: int
 ) -> list[tuple[Segment, Array, Array]]:
     """The memories that an atomic access goes to: (segment, which addresses, offsets)."""
     everything = np.arange(len(addresses))
     if space == "global":
-        memory = strand.cta.launch.global_memory
+        memory = group.cta.launch.global_memory
         found = [(segment, everything[which], own) for segment, which, own in memory.locate(addresses, width, "atomic")]
         for segment, _, _ in found:
             if segment.read_only:
@@ -219,16 +221,16 @@ def _segments(
             memory.observed.moved("global", direction, len(addresses) * width)
         return found
     if space == "local":
-        return [(strand.cta.local, everything, local_offsets(strand, lanes, addresses, width, "atomic"))]
+        return [(group.cta.local, everything, local_offsets(group, lanes, addresses, width, "atomic"))]
     if space != "shared":
         raise SimError(f"expected global or shared memory for an atomic access, found .{space}")
     shared: list[tuple[Segment, Array, Array]] = []
-    for rank, which, offsets in shared_targets(strand, addresses):
-        check_shared(strand, rank, offsets, width, "atomic access")
-        threads = strand.lanes[lanes[which]] + strand.cta.first_thread
-        strand.cta.monitor.shared_atomic(rank, offsets, width, threads)
-        _observe_shared(strand, lanes[which], offsets, width, "read", "written")
-        shared.append((strand.cta.cluster.ctas[rank].shared, everything[which], offsets))
+    for rank, which, offsets in shared_targets(group, addresses):
+        check_shared(group, rank, offsets, width, "atomic access")
+        threads = group.lanes[lanes[which]] + group.cta.first_thread
+        group.cta.monitor.shared_atomic(rank, offsets, width, threads)
+        _observe_shared(group, lanes[which], offsets, width, "read", "written")
+        shared.append((group.cta.cluster.ctas[rank].shared, everything[which], offsets))
     return shared
 
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from tirx.sim.core.strand import Outcome, Strand
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.launch import Resources
 from tirx.sim.core.types import Array, Mask, PtxType
-from tirx.sim.reader.syntax import Variable
+from tirx.sim.core.wait import Outcome
 
 # Executes an instruction for the lanes of `mask`, none of which is empty.
-Step: TypeAlias = Callable[[Strand, Mask], "Outcome | None"]
-# The values of an operand: an array with an element for every lane of the strand.
-Source: TypeAlias = Callable[[Strand, Mask], Array]
+Step: TypeAlias = Callable[[ThreadGroup, Mask], "Outcome | None"]
+# The values of an operand: an array with an element for every lane of the thread group.
+Source: TypeAlias = Callable[[ThreadGroup, Mask], Array]
 # Writes the lanes of `mask` of a result.
-Destination: TypeAlias = Callable[[Strand, Mask, Array], None]
+Destination: TypeAlias = Callable[[ThreadGroup, Mask, Array], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
     """
-    Row `row` of the bank of its type. `state` is its row in `Strand.states` if it is watched, else -1; `is_fragment`: a
-    wgmma.mma_async accesses it.
+    Row `row` of the bank of its type.
+
+    `state` is its row in `ThreadGroup.states` if it is watched, else -1. `is_fragment`: a wgmma.mma_async accesses it.
     """
 
     name: str
@@ -100,27 +102,10 @@ class Op:
 
 
 @dataclass(slots=True)
-class Program:
-    """
-    An entry and all that it calls.
+class Program(Resources):
+    """An entry and all that it calls, decoded."""
 
-    Sizes and offsets are in bytes. `shared` are (offset, size) of the shared variables, offsets of shared memory
-    as `tirx.sim.memory.addresses` says; `dynamic_offset` is where dynamic shared memory starts.
-    """
-
-    name: str
-    target: str
     code: list[Op]
-    register_counts: dict[int, int]
-    watched: tuple[str, ...]  # names of the watched registers, by state row
-    initially_undefined: tuple[bool, ...]
-    parameters: tuple[tuple[Variable, int], ...]
-    parameter_bytes: int
-    shared: tuple[tuple[int, int], ...]
-    shared_end: int
-    local_bytes: int
-    stack: int  # where the stack of alloca starts in each thread's memory
-    directives: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     look_closely: Callable[[], None] | None = None
 
     def watch_all(self) -> bool:

@@ -7,7 +7,7 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
@@ -31,18 +31,18 @@ def _parameter(decoder: Decoder, operand: Operand) -> int:
     return place.address
 
 
-def _value(strand: Strand, lane: int, offset: int, dtype: np.dtype[np.generic]) -> int:
-    raw = strand.cta.local_bytes[strand.first + lane, offset : offset + dtype.itemsize]
+def _value(group: ThreadGroup, lane: int, offset: int, dtype: np.dtype[np.generic]) -> int:
+    raw = group.cta.local_bytes[group.first + lane, offset : offset + dtype.itemsize]
     return int(np.frombuffer(raw.tobytes(), dtype)[0])
 
 
-def read_string(strand: Strand, lane: int, address: int) -> str:
+def read_string(group: ThreadGroup, lane: int, address: int) -> str:
     """The zero-terminated string at a generic address."""
     found = bytearray()
     lanes = np.array([lane])
     while len(found) < _MAX_STRING:
         at = np.array([address + len(found)], np.uint64)
-        byte = int(spaces.load(strand, lanes, "generic", at, np.dtype(np.uint8), 1)[0, 0])
+        byte = int(spaces.load(group, lanes, "generic", at, np.dtype(np.uint8), 1)[0, 0])
         if byte == 0:
             return found.decode("utf-8", "replace")
         found.append(byte)
@@ -55,23 +55,23 @@ def _vprintf(decoder: Decoder, arguments: Sequence[Operand], results: Sequence[O
     text_at, values_at = (_parameter(decoder, operand) for operand in arguments)
     result_at = _parameter(decoder, results[0])
 
-    def step(strand: Strand, mask: Mask) -> None:
+    def step(group: ThreadGroup, mask: Mask) -> None:
         for lane in np.flatnonzero(mask).tolist():
-            text = read_string(strand, lane, _value(strand, lane, text_at, _POINTER))
-            values = _value(strand, lane, values_at, _POINTER)
+            text = read_string(group, lane, _value(group, lane, text_at, _POINTER))
+            values = _value(group, lane, values_at, _POINTER)
 
             def word(offset: int, size: int, lane: int = lane, values: int = values) -> bytes:
                 at = np.array([values + offset], np.uint64)
                 unit = np.dtype(f"u{size}")
-                return spaces.load(strand, np.array([lane]), "generic", at, unit, 1).tobytes()
+                return spaces.load(group, np.array([lane]), "generic", at, unit, 1).tobytes()
 
             def string(address: int, lane: int = lane) -> str:
-                return read_string(strand, lane, address)
+                return read_string(group, lane, address)
 
             shown, count = format_arguments(text, word, string)
-            strand.cta.launch.print(shown)
+            group.cta.launch.print(shown)
             raw = np.frombuffer(count.to_bytes(4, "little"), np.uint8)
-            strand.cta.local_bytes[strand.first + lane, result_at : result_at + 4] = raw
+            group.cta.local_bytes[group.first + lane, result_at : result_at + 4] = raw
 
     return step
 
@@ -81,12 +81,12 @@ def _assertfail(decoder: Decoder, arguments: Sequence[Operand], results: Sequenc
         raise decoder.error("expected __assertfail with five arguments")
     message_at, file_at, line_at, function_at = (_parameter(decoder, operand) for operand in arguments[:4])
 
-    def step(strand: Strand, mask: Mask) -> NoReturn:
+    def step(group: ThreadGroup, mask: Mask) -> NoReturn:
         lane = int(np.flatnonzero(mask)[0])
         message, file, function = (
-            read_string(strand, lane, _value(strand, lane, at, _POINTER)) for at in (message_at, file_at, function_at)
+            read_string(group, lane, _value(group, lane, at, _POINTER)) for at in (message_at, file_at, function_at)
         )
-        line = _value(strand, lane, line_at, np.dtype(np.uint32))
+        line = _value(group, lane, line_at, np.dtype(np.uint32))
         raise SimError(f"assertion failed: {message} ({function}, {file}:{line})")
 
     return step

@@ -214,4 +214,4 @@ def _function_address(decoder: Decoder, address: int) -> Step:
     value_type = decoder.type(B64, U64)
     decoder.finish(2)
     put = decoder.destination(0, value_type)
-    return lambda strand, mask: put(strand, mask, np.full(len(mask), address, np.uint64))
+    return lambda group, mask: put(group, mask, np.full(len(mask), address, np.uint64))

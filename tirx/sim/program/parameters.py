@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.strand import Strand
+from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import TYPES, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
@@ -12,10 +12,10 @@ from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Immediate, Name, Operand, Variable
 
 
-def _undefined(strand: Strand) -> Mask:
+def _undefined(group: ThreadGroup) -> Mask:
     """Which bytes of the local memory of each lane hold what was never written."""
-    cta = strand.cta
-    return cta.local_undefined.reshape(cta.local_bytes.shape)[strand.first : strand.last]
+    cta = group.cta
+    return cta.local_undefined.reshape(cta.local_bytes.shape)[group.first : group.last]
 
 
 def copy_parameter(decoder: Decoder, item: Operand, formal: Variable, *, into: bool) -> Step:
@@ -33,10 +33,10 @@ def copy_parameter(decoder: Decoder, item: Operand, formal: Variable, *, into: b
         first, second = (place.address, target) if into else (target, place.address)
         size = formal.size
 
-        def copy(strand: Strand, mask: Mask) -> None:
-            memory = strand.cta.local_bytes[strand.first : strand.last]
+        def copy(group: ThreadGroup, mask: Mask) -> None:
+            memory = group.cta.local_bytes[group.first : group.last]
             rows = np.flatnonzero(mask)
-            for bytes_ in (memory, _undefined(strand)):
+            for bytes_ in (memory, _undefined(group)):
                 bytes_[rows, second : second + size] = bytes_[rows, first : first + size]
 
         return copy
@@ -46,19 +46,19 @@ def copy_parameter(decoder: Decoder, item: Operand, formal: Variable, *, into: b
     if into:
         source = decoder.source(item, value_type, wide=True)
 
-        def pass_value(strand: Strand, mask: Mask) -> None:
-            memory = strand.cta.local_bytes[strand.first : strand.last]
-            values = np.ascontiguousarray(source(strand, mask)[mask])
+        def pass_value(group: ThreadGroup, mask: Mask) -> None:
+            memory = group.cta.local_bytes[group.first : group.last]
+            values = np.ascontiguousarray(source(group, mask)[mask])
             memory[mask, target : target + value_type.bytes] = values.view(np.uint8).reshape(-1, value_type.bytes)
-            _undefined(strand)[mask, target : target + value_type.bytes] = False
+            _undefined(group)[mask, target : target + value_type.bytes] = False
 
         return pass_value
     put = decoder.destination(item, value_type, wide=True)
 
-    def take_value(strand: Strand, mask: Mask) -> None:
-        if _undefined(strand)[mask, target : target + value_type.bytes].any():
+    def take_value(group: ThreadGroup, mask: Mask) -> None:
+        if _undefined(group)[mask, target : target + value_type.bytes].any():
             raise SimError(f"the result {formal.name} depends on what was never written")
-        memory = strand.cta.local_bytes[strand.first : strand.last, target : target + value_type.bytes]
-        put(strand, mask, np.ascontiguousarray(memory).view(value_type.dtype)[:, 0])
+        memory = group.cta.local_bytes[group.first : group.last, target : target + value_type.bytes]
+        put(group, mask, np.ascontiguousarray(memory).view(value_type.dtype)[:, 0])
 
     return take_value

@@ -23,8 +23,18 @@ from tirx.sim.memory.addresses import (
 )
 from tirx.sim.memory.flat import FlatMemory
 from tirx.sim.program.code import Register
-from tirx.sim.reader.scope import Scope
-from tirx.sim.reader.syntax import TYPE_SIZES, Function, Group, Initializer, Module, Name, Operand, Variable, Vector
+from tirx.sim.reader.syntax import (
+    TYPE_SIZES,
+    Function,
+    Group,
+    Initializer,
+    Module,
+    Name,
+    Operand,
+    Scope,
+    Variable,
+    Vector,
+)
 from tirx.sim.reader.syntax import Address as AddressOperand
 
 # Bytes that alloca has in each thread, if a program uses it.

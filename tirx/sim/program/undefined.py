@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tirx.sim.core.strand import Outcome, RegisterState, Strand
-from tirx.sim.core.types import PRED, U32, Array, Mask
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import PRED, U32, Array, Mask, RegisterState
+from tirx.sim.core.wait import Outcome
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.memory import access_form, place_of
@@ -32,7 +33,7 @@ _COMPUTING = frozenset(
 )
 _UNDEFINED = np.uint8(RegisterState.UNDEFINED)
 # Which lanes get an undefined result.
-_Spread = Callable[[Strand, Mask], Array]
+_Spread = Callable[[ThreadGroup, Mask], Array]
 
 
 def carries(instruction: Instruction) -> bool:
@@ -57,29 +58,29 @@ def carrying(decoder: Decoder, step: Step) -> Step:
     else:
         spread = _spread(decoder)
 
-    def careful(strand: Strand, mask: Mask) -> Outcome | None:
-        found = (strand.states[rows] == _UNDEFINED) & mask
+    def careful(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        found = (group.states[rows] == _UNDEFINED) & mask
         if not found.any():
-            return step(strand, mask)
+            return step(group, mask)
         first = int(np.argmax(found.any(axis=1)))
-        undefined = spread(strand, mask)
-        outcome = step(strand, mask)
+        undefined = spread(group, mask)
+        outcome = step(group, mask)
         if outcome is None:
-            _mark(strand, undefined & mask, targets, _origin(strand, decoder.instruction, rows[first], names[first]))
+            _mark(group, undefined & mask, targets, _origin(group, decoder.instruction, rows[first], names[first]))
         return outcome
 
     return careful
 
 
-def _origin(strand: Strand, instruction: Instruction, row: int, name: str) -> SimError:
-    known = strand.cta.launch.origins.get(row)
+def _origin(group: ThreadGroup, instruction: Instruction, row: int, name: str) -> SimError:
+    known = group.cta.launch.origins.get(row)
     return known or SimError(f"register {name} is read but was never written", instruction.line, instruction.text)
 
 
-def _mark(strand: Strand, lanes: Mask, targets: list[int], origin: SimError) -> None:
+def _mark(group: ThreadGroup, lanes: Mask, targets: list[int], origin: SimError) -> None:
     for row in targets if lanes.any() else ():
-        strand.states[row][lanes] = _UNDEFINED
-        strand.cta.launch.origins[row] = origin
+        group.states[row][lanes] = _UNDEFINED
+        group.cta.launch.origins[row] = origin
 
 
 def _spread(decoder: Decoder) -> _Spread:
@@ -89,21 +90,21 @@ def _spread(decoder: Decoder) -> _Spread:
     if decoder.root == "selp" and len(operands) == 4:
         first, second, third = (lenient.undefined(operand) for operand in operands[1:])
         chosen = lenient.source(3, PRED)
-        return lambda strand, mask: np.where(chosen(strand, mask), first(strand), second(strand)) | third(strand)
+        return lambda group, mask: np.where(chosen(group, mask), first(group), second(group)) | third(group)
     if decoder.root in ("and", "or") and modifiers == ["pred"] and len(operands) == 3:
         return _decided(lenient, operands[1], operands[2], decides=decoder.root == "or")
     if decoder.root == "setp" and len(operands) == 4 and ("and" in modifiers or "or" in modifiers):
         compared = _any(lenient, operands[1:3])
         other, value, decides = lenient.undefined(operands[3]), lenient.source(3, PRED), "or" in modifiers
-        return lambda strand, mask: (
-            (compared(strand, mask) | other(strand)) & (other(strand) | (value(strand, mask) != decides))
+        return lambda group, mask: (
+            (compared(group, mask) | other(group)) & (other(group) | (value(group, mask) != decides))
         )
     return _any(lenient, operands[1:])
 
 
 def _any(lenient: Decoder, operands: tuple[Operand, ...]) -> _Spread:
     each = [lenient.undefined(item) for operand in operands for item in lenient.items(operand)]
-    return lambda strand, mask: np.any([undefined(strand) for undefined in each], axis=0)
+    return lambda group, mask: np.any([undefined(group) for undefined in each], axis=0)
 
 
 def _decided(lenient: Decoder, a: Operand, b: Operand, *, decides: bool) -> _Spread:
@@ -111,10 +112,10 @@ def _decided(lenient: Decoder, a: Operand, b: Operand, *, decides: bool) -> _Spr
     undefined_a, undefined_b = lenient.undefined(a), lenient.undefined(b)
     value_a, value_b = lenient.source(a, PRED), lenient.source(b, PRED)
 
-    def spread(strand: Strand, mask: Mask) -> Array:
-        unknown_a = undefined_a(strand) | (value_a(strand, mask) != decides)
-        unknown_b = undefined_b(strand) | (value_b(strand, mask) != decides)
-        return (undefined_a(strand) | undefined_b(strand)) & unknown_a & unknown_b
+    def spread(group: ThreadGroup, mask: Mask) -> Array:
+        unknown_a = undefined_a(group) | (value_a(group, mask) != decides)
+        unknown_b = undefined_b(group) | (value_b(group, mask) != decides)
+        return (undefined_a(group) | undefined_b(group)) & unknown_a & unknown_b
 
     return spread
 
@@ -126,15 +127,15 @@ def _shuffled(decoder: Decoder, step: Step) -> _Spread:
     strict = Decoder(decoder.symbols, decoder.instruction)
     others = [strict.source(operand, U32) for operand in decoder.operands[2:]]
 
-    def spread(strand: Strand, mask: Mask) -> Array:
+    def spread(group: ThreadGroup, mask: Mask) -> Array:
         for other in others:
-            other(strand, mask)
+            other(group, mask)
         if source is None or target is None:
             return np.zeros_like(mask)
-        bank = strand.banks[U32.bank]
+        bank = group.banks[U32.bank]
         before, result = bank[source.row].copy(), bank[target.row].copy()
-        bank[source.row] = strand.states[source.state] == _UNDEFINED
-        done = step(strand, mask) is None
+        bank[source.row] = group.states[source.state] == _UNDEFINED
+        done = step(group, mask) is None
         undefined = bank[target.row] != 0
         bank[target.row], bank[source.row] = result, before
         return undefined & mask if done else np.zeros_like(mask)
@@ -160,36 +161,36 @@ def _store(decoder: Decoder, step: Step) -> Step:
     registers = [decoder.register_of(item) for item in strict.items(1, form.count)]
     values = [register for register in registers if register is not None]
 
-    def careful(strand: Strand, mask: Mask) -> Outcome | None:
+    def careful(group: ThreadGroup, mask: Mask) -> Outcome | None:
         lanes = np.flatnonzero(mask)
-        at = addresses(strand, mask)[lanes]
-        undefined = _undefined(strand, values)[lanes]
+        at = addresses(group, mask)[lanes]
+        undefined = _undefined(group, values)[lanes]
         parts = _parts(space, at)
         for own_space, which, _ in parts:
             if own_space == "global" and (undefined & which).any():
-                raise _used(strand, values, mask)
-        outcome = step(strand, mask)
+                raise _used(group, values, mask)
+        outcome = step(group, mask)
         for own_space, which, own in parts:
             if own_space == "local":
-                places = spaces.local_offsets(strand, lanes[which], own, width, "store")
-                strand.cta.local_undefined[places[:, None] + np.arange(width)] = undefined[which][:, None]
+                places = spaces.local_offsets(group, lanes[which], own, width, "store")
+                group.cta.local_undefined[places[:, None] + np.arange(width)] = undefined[which][:, None]
             elif own_space == "shared" and (undefined & which).any():
-                for rank, _, offsets in spaces.shared_targets(strand, own[undefined[which]]):
-                    strand.cta.monitor.shared_forget(rank, offsets, width)
+                for rank, _, offsets in spaces.shared_targets(group, own[undefined[which]]):
+                    group.cta.monitor.shared_forget(rank, offsets, width)
         return outcome
 
     return careful
 
 
-def _undefined(strand: Strand, registers: list[Register]) -> Array:
-    states = [strand.states[register.state] == _UNDEFINED for register in registers]
-    return np.any(states, axis=0) if states else np.zeros(len(strand.mask), np.bool_)
+def _undefined(group: ThreadGroup, registers: list[Register]) -> Array:
+    states = [group.states[register.state] == _UNDEFINED for register in registers]
+    return np.any(states, axis=0) if states else np.zeros(len(group.mask), np.bool_)
 
 
-def _used(strand: Strand, registers: list[Register], mask: Mask) -> SimError:
+def _used(group: ThreadGroup, registers: list[Register], mask: Mask) -> SimError:
     for register in registers:
-        if ((strand.states[register.state] == _UNDEFINED) & mask).any():
-            return strand.cta.launch.undefined_use(register.name, register.state)
+        if ((group.states[register.state] == _UNDEFINED) & mask).any():
+            return group.cta.launch.undefined_use(register.name, register.state)
     raise AssertionError("one of the registers is undefined")
 
 
@@ -201,31 +202,31 @@ def _load(decoder: Decoder, step: Step) -> Step:
     targets = [register.state for register in decoder.definitions]
     line, text = decoder.instruction.line, decoder.instruction.text
 
-    def careful(strand: Strand, mask: Mask) -> Outcome | None:
+    def careful(group: ThreadGroup, mask: Mask) -> Outcome | None:
         lanes = np.flatnonzero(mask)
-        at = addresses(strand, mask)[lanes].copy()
-        monitor = strand.cta.monitor
+        at = addresses(group, mask)[lanes].copy()
+        monitor = group.cta.monitor
         monitor.tolerant = True
-        outcome = step(strand, mask)
+        outcome = step(group, mask)
         monitor.tolerant = False
         for own_space, which, own in _parts(space, at):
             if own_space == "local":
-                places = spaces.local_offsets(strand, lanes[which], own, width, "load")
-                bad = strand.cta.local_undefined[places[:, None] + np.arange(width)].any(axis=1)
+                places = spaces.local_offsets(group, lanes[which], own, width, "load")
+                bad = group.cta.local_undefined[places[:, None] + np.arange(width)].any(axis=1)
                 message = "a load reads local memory that holds what was never written"
-                _mark_lanes(strand, lanes[which][bad], targets, SimError(message, line, text))
+                _mark_lanes(group, lanes[which][bad], targets, SimError(message, line, text))
             elif own_space == "shared":
-                for rank, chosen, offsets in spaces.shared_targets(strand, own):
+                for rank, chosen, offsets in spaces.shared_targets(group, own):
                     bad = monitor.shared_undefined(rank, offsets, width)
                     address = int(offsets[int(np.argmax(bad))])
                     message = f"a load reads shared address {address:#x}, which was never written"
-                    _mark_lanes(strand, lanes[which][chosen][bad], targets, SimError(message, line, text))
+                    _mark_lanes(group, lanes[which][chosen][bad], targets, SimError(message, line, text))
         return outcome
 
     return careful
 
 
-def _mark_lanes(strand: Strand, lanes: Array, targets: list[int], origin: SimError) -> None:
-    mask = np.zeros(len(strand.mask), np.bool_)
+def _mark_lanes(group: ThreadGroup, lanes: Array, targets: list[int], origin: SimError) -> None:
+    mask = np.zeros(len(group.mask), np.bool_)
     mask[lanes] = True
-    _mark(strand, mask, targets, origin)
+    _mark(group, mask, targets, origin)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tirx.sim.errors import SimError
 from tirx.sim.reader.cursor import Cursor, negated
 from tirx.sim.reader.expressions import continues
-from tirx.sim.reader.scope import Scope
 from tirx.sim.reader.syntax import (
     TYPE_SIZES,
     Address,
@@ -20,6 +19,7 @@ from tirx.sim.reader.syntax import (
     Operand,
     Pair,
     Prototype,
+    Scope,
     Variable,
     Vector,
 )

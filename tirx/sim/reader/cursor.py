@@ -1,14 +1,13 @@
-"""A position in a list of tokens, and what both parsers do with it."""
+"""Constants and declarations of variables, which the parsers of modules and of bodies both read."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from tirx.sim.errors import SimError
 from tirx.sim.reader.expressions import PRODUCTS, binary, continues, expression
+from tirx.sim.reader.stream import TokenStream
 from tirx.sim.reader.syntax import TYPE_SIZES, Immediate, Initializer, Variable
-from tirx.sim.reader.tokens import Token, tokenize
 
 _MAX_NESTING = 64
 # What a constant expression may begin with, besides a number.
@@ -22,55 +21,8 @@ _SAMPLER_FIELDS = (
 _BYTE_MASKS = {0xFF << shift: shift for shift in range(0, 64, 8)}
 
 
-class Cursor:
-    """Reads tokens one after another; raises SimError with the line where something else was expected."""
-
-    def __init__(self, text: str):
-        self.tokens: tuple[Token, ...] = tokenize(text)
-        self.index = 0
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.index]
-
-    @property
-    def text(self) -> str:
-        return self.token.text
-
-    @property
-    def line(self) -> int:
-        return self.token.line
-
-    @property
-    def at_end(self) -> bool:
-        return self.token.kind == "end"
-
-    def peek(self, ahead: int = 1) -> Token:
-        return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
-
-    def next(self) -> Token:
-        token = self.token
-        if not self.at_end:
-            self.index += 1
-        return token
-
-    def accept(self, text: str) -> bool:
-        if self.token.text == text and self.token.kind in ("punctuation", "word"):
-            self.index += 1
-            return True
-        return False
-
-    def error(self, expected: str) -> SimError:
-        return SimError(f"expected {expected}, found {self.text!r}", self.line)
-
-    def expect(self, text: str) -> None:
-        if not self.accept(text):
-            raise self.error(repr(text))
-
-    def word(self, what: str) -> str:
-        if self.token.kind != "word":
-            raise self.error(what)
-        return self.next().text
+class Cursor(TokenStream):
+    """Reads what function bodies and declarations of variables share."""
 
     def integer(self, what: str = "an integer") -> int:
         """A constant expression."""
@@ -84,25 +36,6 @@ class Cursor:
         if not isinstance(value, int):
             raise self.error("an integer")
         return value
-
-    def literal(self, what: str = "a literal") -> Immediate:
-        """A number, without a sign."""
-        if self.token.kind != "number":
-            raise self.error(what)
-        text = self.next().text
-        prefix = text[:2].lower()
-        if prefix == "0f" and len(text) == 10:
-            return Immediate("f32", int(text[2:], 16))
-        if prefix == "0d" and len(text) == 18:
-            return Immediate("f64", int(text[2:], 16))
-        if prefix != "0x" and re.search(r"[.eE]", text):
-            return Immediate("decimal", float(text))
-        digits = text.rstrip("U")
-        if re.fullmatch(r"0[0-7]+", digits):
-            return Immediate("integer", int(digits, 8))
-        if re.fullmatch(r"0\d+", digits):
-            raise SimError(f"expected an octal number, found {text!r}", self.line)
-        return Immediate("integer", int(digits, 0))
 
     def integers(self) -> tuple[int, ...]:
         """Integers between commas."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tirx.sim.errors import SimError
-
-if TYPE_CHECKING:
-    from tirx.sim.reader.cursor import Cursor
+from tirx.sim.reader.stream import TokenStream
 
 _MAX_NESTING = 64
 
@@ -45,20 +42,20 @@ _UNARY: dict[str, Callable[[int], int]] = {
 _PAIRS = ("||", "&&", "==", "!=", "<=", ">=", "<<", ">>")
 
 
-def _operator(cursor: Cursor, ahead: int = 0) -> str:
+def _operator(cursor: TokenStream, ahead: int = 0) -> str:
     """The operator some tokens ahead, of one or two tokens."""
     first = cursor.peek(ahead).text
     pair = first + cursor.peek(ahead + 1).text
     return pair if pair in _PAIRS else first
 
 
-def continues(cursor: Cursor, ahead: int = 0) -> bool:
+def continues(cursor: TokenStream, ahead: int = 0) -> bool:
     """Whether there is an operator some tokens ahead."""
     found = _operator(cursor, ahead)
     return found == "?" or any(found in level for level in _LEVELS)
 
 
-def expression(cursor: Cursor, depth: int = 0) -> int:
+def expression(cursor: TokenStream, depth: int = 0) -> int:
     """An expression with all operators."""
     condition = binary(cursor, 0, depth)
     if not cursor.accept("?"):
@@ -69,7 +66,7 @@ def expression(cursor: Cursor, depth: int = 0) -> int:
     return first if condition else second
 
 
-def binary(cursor: Cursor, level: int, depth: int = 0) -> int:
+def binary(cursor: TokenStream, level: int, depth: int = 0) -> int:
     """An expression of the operators from `level` on, which bind more."""
     if level == len(_LEVELS):
         return _unary(cursor, depth)
@@ -85,7 +82,7 @@ def binary(cursor: Cursor, level: int, depth: int = 0) -> int:
     return value
 
 
-def _unary(cursor: Cursor, depth: int) -> int:
+def _unary(cursor: TokenStream, depth: int) -> int:
     if depth > _MAX_NESTING:
         raise SimError(f"expressions nested more than {_MAX_NESTING} deep", cursor.line)
     for sign, function in _UNARY.items():

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tirx.sim.errors import SimError
 from tirx.sim.reader.body import parse_body
 from tirx.sim.reader.cursor import Cursor
-from tirx.sim.reader.scope import Scope
-from tirx.sim.reader.syntax import Function, Module, Variable
+from tirx.sim.reader.syntax import Function, Module, Scope, Variable
 
 _LINKING = (".visible", ".extern", ".weak", ".common")
 _SPACES = (".global", ".const", ".shared", ".local", ".param")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.observer import Observer
+from tirx.sim.core.traffic import Traffic
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.monitor import Monitor
@@ -16,7 +16,7 @@ _MIN_COLUMNS = 32
 class TensorMemory:
     """`values[lane, column]`; `allocations` are column -> number of columns, `groups` column -> cta_group."""
 
-    def __init__(self, monitor: Monitor, rank: int, observed: Observer):
+    def __init__(self, monitor: Monitor, rank: int, observed: Traffic):
         self.values: Array = np.zeros((LANES, COLUMNS), np.uint32)
         self.allocations: dict[int, int] = {}
         self.groups: dict[int, int] = {}

@@ -1,0 +1,56 @@
+"""Where diverged or called threads meet again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx.sim.core.types import Array, Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedState:
+    """Of the lanes of a call: the stack pointers, and if it is recursive registers, their states and variables."""
+
+    stack: Array
+    registers: tuple[Array, ...] = ()
+    states: Array | None = None
+    variables: tuple[Array, ...] = ()
+
+    def of(self, lanes: slice) -> SavedState:
+        """Those of some of the lanes."""
+        states = None if self.states is None else self.states[:, lanes]
+        registers = tuple(bank[:, lanes] for bank in self.registers)
+        return SavedState(self.stack[lanes], registers, states, tuple(each[lanes] for each in self.variables))
+
+
+class Frame:
+    """
+    Lanes that meet again: at instruction `pc`, or (calls) when each of them has returned, to go on at `pc`.
+
+    `mask` are the lanes that are to come (exited ones drop out), `arrived` those that are there. `parent` are the
+    frames around this one. `entry` is the first instruction of a called function;
+    `saved` is what the call must not change.
+    """
+
+    __slots__ = ("pc", "mask", "arrived", "parent", "entry", "saved")
+
+    def __init__(
+        self,
+        pc: int,
+        mask: Mask,
+        parent: tuple[Frame, ...],
+        entry: int | None = None,
+        saved: SavedState | None = None,
+    ):
+        self.pc = pc
+        self.mask = mask.copy()
+        self.arrived = np.zeros_like(mask)
+        self.parent = parent
+        self.entry = entry
+        self.saved = saved
+
+    @property
+    def is_call(self) -> bool:
+        return self.entry is not None

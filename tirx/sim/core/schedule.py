@@ -1,0 +1,217 @@
+"""Runs the clusters of a launch one after another, the thread groups of a cluster in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tirx.sim.core.cta import Cluster, Cta, ThreadGroup
+from tirx.sim.core.execute import join_warps, merge_splits, release_arrived, run_group
+from tirx.sim.core.launch import Launch
+from tirx.sim.core.observer import Observer
+from tirx.sim.errors import SimError
+from tirx.sim.program.code import Op, Program
+
+# Instructions that a thread group may execute before others run.
+_QUANTUM = 4096
+_RANDOM_QUANTUM = 64
+# Instructions, and turns of all groups, without any effect on others after which they may be in loops without end.
+_QUIET_INSTRUCTIONS = 200_000
+_QUIET_ROUNDS = 2_000
+# Turns after which a thread group that finds nothing changed is taken to wait for another.
+_IDLE_ROUNDS = 3
+
+
+class Scheduler:
+    """
+    Runs a launch of `program`.
+
+    `observer` hears of every instruction. `progress` hears how many CTAs have ended, and of how many. The run ends
+    with an error after `max_instructions` warp instructions; at most `max_resident` clusters run at once.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        program: Program,
+        *,
+        observer: Callable[[ThreadGroup, Op], None] | None,
+        progress: Callable[[int, int], None] | None,
+        max_instructions: int | None,
+        max_resident: int,
+    ):
+        self._launch = launch
+        self._program = program
+        self._observer = observer
+        self._undone = observer.undone if isinstance(observer, Observer) else None
+        self._progress = progress
+        self._running: list[Cluster] = []
+        self._max_instructions = max_instructions
+        self._max_resident = max_resident
+
+    def run(self) -> None:
+        """
+        Runs all clusters, x fastest.
+
+        The next one starts when those that run are finished, or wait for something that only another CTA can do.
+        """
+        running = self._running
+        ended, total = 0, self._launch.grid[0] * self._launch.grid[1] * self._launch.grid[2]
+        with np.errstate(all="ignore"):
+            while True:
+                if not running or self._stalled(running):
+                    index = next(self._launch.waiting, None) if len(running) < self._max_resident else None
+                    if index is None and not running:
+                        return
+                    if index is not None:
+                        running.append(Cluster(self._launch, index))
+                    elif not self._stalled(running, patient=True):
+                        continue
+                    elif len(running) == self._max_resident:
+                        raise self._deadlock(running, f"deadlock of the {len(running)} clusters that may run at once")
+                    else:
+                        raise self._deadlock(running)
+                for cluster in [each for each in running if not each.running]:
+                    cluster.finish()
+                    running.remove(cluster)
+                    ended += len(cluster.ctas) * (1 + cluster.taken_over)
+                    if self._progress is not None:
+                        self._progress(ended, total)
+
+    # Scheduling
+
+    def _stalled(self, running: Sequence[Cluster], patient: bool = False) -> bool:
+        """
+        Runs the clusters until one of them has finished (False) or nothing happens any more (True).
+
+        What only asks again and again for something is stalled; unless `patient`, which waits for it to give up.
+        """
+        quiet = rounds = idle = 0
+        seen: set[tuple[object, ...]] = set()
+        timed_out_at = -1
+        while True:
+            before = self._launch.progress
+            ran = sum(self._turn(cluster) for cluster in running)
+            if self._max_instructions is not None and self._launch.executed > self._max_instructions:
+                raise self._deadlock(running, f"more than {self._max_instructions} warp instructions")
+            if any(not cluster.running for cluster in running):
+                return False
+            if self._fire_events(running, ran) or self._launch.progress != before:
+                quiet = rounds = idle = 0
+                seen.clear()
+                continue
+            quiet, rounds = quiet + ran, rounds + 1
+            idle = idle + 1 if all(each.wait or each.spinning for each in _groups(running)) else 0
+            if idle > _IDLE_ROUNDS and self._release(running, same_update=not patient):
+                idle = 0
+            elif ran == 0 or (idle > _IDLE_ROUNDS and not patient):
+                if timed_out_at == self._launch.progress or not self._time_out(running):
+                    return True
+                timed_out_at = self._launch.progress
+            elif idle and rounds > _QUIET_ROUNDS:
+                return True
+            elif (quiet > _QUIET_INSTRUCTIONS or rounds > _QUIET_ROUNDS) and _repeats(running, seen):
+                return True
+
+    def _release(self, running: Sequence[Cluster], *, same_update: bool) -> bool:
+        """Lets lanes go on for which a spinning group waits perhaps; says whether there are any."""
+        spinning = [group for group in _groups(running) if group.spinning and group.wait is None]
+        released = [release_arrived(group, same_update=same_update) for group in spinning]
+        return any(released)
+
+    def _turn(self, cluster: Cluster) -> int:
+        """Every group of the cluster once; returns the number of instructions executed."""
+        ran = 0
+        for cta in cluster.ctas:
+            if len(cta.groups) > 1:
+                self._gather(cta)
+            groups = list(cta.groups)
+            if self._launch.random is not None:
+                self._launch.random.shuffle(groups)
+            for group in groups:
+                if any(group is each for each in cta.groups):
+                    ran += self._run_group(group)
+        return ran
+
+    def _run_group(self, group: ThreadGroup) -> int:
+        return run_group(group, self._program, self._quantum(), self._observer, self._undone, self._watch_all)
+
+    def _watch_all(self) -> bool:
+        """From now on every register is watched; False if that is so already, or nothing is checked."""
+        if not self._program.watch_all():
+            return False
+        for cluster in self._running:
+            for cta in cluster.ctas:
+                cta.watch_all()
+        return True
+
+    def _gather(self, cta: Cta) -> None:
+        cta.groups = merge_splits(cta.groups)
+        if self._launch.interleaves:
+            return
+        released = [
+            group
+            for group in cta.groups
+            if group.wait is not None and not group.wait.may_time_out and group.wait.ready()
+        ]
+        for group in released:
+            group.wait = None
+        join_warps(cta, released)
+
+    def _quantum(self) -> int:
+        return _QUANTUM if self._launch.random is None else self._launch.random.randrange(1, _RANDOM_QUANTUM)
+
+    def _fire_events(self, running: Sequence[Cluster], ran: int) -> bool:
+        """Lets asynchronous operations finish; with a seed, some of them later. Says whether any did."""
+        fired = False
+        for cluster in running:
+            while cluster.events and not (
+                self._launch.random is not None and ran and self._launch.random.random() < 0.5
+            ):
+                cluster.events.popleft()()
+                self._launch.progress += 1
+                fired = True
+        return fired
+
+    def _time_out(self, running: Sequence[Cluster]) -> bool:
+        """Lets every waiting try_wait return false; says whether there is one."""
+        found = False
+        for group in _groups(running):
+            if group.wait is not None and group.wait.may_time_out:
+                group.timed_out = found = True
+        return found
+
+    def _deadlock(self, running: Sequence[Cluster], reason: str = "deadlock: no thread can go on") -> SimError:
+        lines: list[str] = []
+        first: Op | None = None
+        for group in _groups(running):
+            op = self._program.code[group.pc]
+            first = first or op
+            doing = group.wait.reason() if group.wait is not None else "runs without effect"
+            lines.append(f"{group.describe()}, line {op.line}: {doing}")
+        for cluster in running:
+            for cta in cluster.ctas:
+                gone = int((cta.existing & ~cta.alive).sum())
+                if gone:
+                    lines.append(f"{gone} threads of CTA {cta.index} have exited")
+        shown = "".join(f"\n    {line}" for line in lines[:16])
+        more = f"\n    and {len(lines) - 16} more" if len(lines) > 16 else ""
+        message = reason + shown + more
+        return SimError(message) if first is None else SimError(message, first.line, first.text)
+
+
+def _repeats(running: Sequence[Cluster], seen: set[tuple[object, ...]]) -> bool:
+    """Whether all groups that run have been in the state before in which they are now: they will be in it again."""
+    states = [
+        (group.cta.linear_index, group.first, group.pc, group.mask.tobytes(), group.registers())
+        for group in _groups(running)
+        if group.wait is None
+    ]
+    known = all(state in seen for state in states)
+    seen.update(states)
+    return known
+
+
+def _groups(running: Sequence[Cluster]) -> list[ThreadGroup]:
+    return [group for cluster in running for cta in cluster.ctas for group in cta.groups]

@@ -1,0 +1,32 @@
+"""What the execution of an instruction answers, and why threads wait."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Outcome(enum.Enum):
+    """What a step may answer instead of None (done, go on with the next instruction)."""
+
+    RETRY = "not done: execute this instruction again once `ThreadGroup.wait` is ready"
+    WAIT = "done, but go on only once `ThreadGroup.wait` is ready"
+    YIELD = "done, and let others run first"
+    SPLIT = "not done: execute this instruction again, every warp for itself"
+
+
+@dataclass(slots=True)
+class Wait:
+    """Why a thread group does not run; `reason` is for people (deadlock reports)."""
+
+    ready: Callable[[], bool]
+    reason: Callable[[], str]
+    may_time_out: bool = False  # a try_wait: it may return false rather than wait for ever
+
+
+class Waiter(Protocol):
+    """A thread group, as barriers see it."""
+
+    wait: Wait | None
