@@ -53,21 +53,11 @@ KNOWN_CIRCLES: tuple[frozenset[str], ...] = (
             *("recognise", "scopes", "slicing", "swizzled_slice", "tile"),
         )
     ),
-    frozenset(
-        f"tirx.sim.{name}"
-        for name in (
-            *("core.barrier", "core.cluster", "core.cta", "core.execute", "core.launch", "core.observer"),
-            *("core.strand", "core.tensor_maps", "memory.flat", "memory.tensor_map_bytes", "program.code"),
-            "tensor.memory",
-        )
-    ),
-    frozenset({"tirx.sim.reader.scope", "tirx.sim.reader.syntax"}),
-    frozenset({"tirx.sim.reader.cursor", "tirx.sim.reader.expressions"}),
     frozenset({"tirx.passes", "tirx.passes.pipeline", "tirx.universe"}),
 )
 
 # (importing room, imported room) pairs against the direction. An entry that is no longer needed fails the test.
-KNOWN_DETOURS: frozenset[tuple[str, str]] = frozenset({("passes", "universe"), ("ptx", "passes"), ("sim", "hw")})
+KNOWN_DETOURS: frozenset[tuple[str, str]] = frozenset({("passes", "universe"), ("ptx", "passes")})
 
 
 def _name_of(path: Path, package: str, root: Path) -> str:
