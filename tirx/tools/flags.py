@@ -20,15 +20,12 @@ from xdsl.utils.target import Target
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_pipeline
 from tirx.text.suggestions import did_you_mean
+from tirx.tools.process import ArgumentParser, UsageError
 from tirx.tools.times import TimeFormat
 from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets
 
 _ConvertibleT = TypeVar("_ConvertibleT", bound=ArgSpecConvertible)
 _ResultT = TypeVar("_ResultT")
-
-
-class UsageError(Exception):
-    """The command line makes no sense; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +57,6 @@ class _LowerToPtx(ArgSpecConvertible):
     target: str | None = None
 
 
-class _ArgumentParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
 class _VersionAction(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         try:
@@ -91,8 +83,8 @@ def _help_epilog(xdsl_passes: Iterable[str], targets: Iterable[str]) -> str:
     )
 
 
-def _argument_parser(epilog: str) -> _ArgumentParser:
-    parser = _ArgumentParser(
+def _argument_parser(epilog: str) -> ArgumentParser:
+    parser = ArgumentParser(
         "tirx-opt",
         description="Runs passes over MLIR text and prints the result, as MLIR or as PTX.",
         epilog=epilog,

@@ -25,7 +25,8 @@ from tirx.text.parsing import parse_located
 from tirx.text.source import Source, check_encoding, decode
 from tirx.text.verification import InvalidPassOutputError, StepTime, run_passes
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
-from tirx.tools.flags import OptFlags, UsageError, parse_flags
+from tirx.tools.flags import OptFlags, parse_flags
+from tirx.tools.process import UsageError, prepare_process
 from tirx.tools.times import format_times
 from tirx.universe import new_context
 
@@ -145,4 +146,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    prepare_process()
     sys.exit(main())

@@ -12,13 +12,14 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tirx.sim import Observers, Profile, SimError, Trace, entries, run
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
+from tirx.tools.process import ArgumentParser, UsageError
 
 _Array = npt.NDArray[Any]
 
@@ -48,15 +49,6 @@ given several times is one array, as when a kernel gets the same pointer twice.
   tirx-opt --lower-to-ptx examples/tcgen05_gemm.mlir -o gemm.ptx
   tirx-sim gemm.ptx --grid 4,4 --block 128 --arg a.npy --arg b.npy --out d.npy:f32:512x1024 --profile
 """
-
-
-class UsageError(Exception):
-    """The command line makes no sense; the message says why."""
-
-
-class _ArgumentParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
 
 
 @dataclass(frozen=True)
@@ -91,7 +83,7 @@ def _bytes(text: str) -> int:
 
 def parse_flags(argv: Sequence[str]) -> SimFlags:
     """Raises UsageError."""
-    parser = _ArgumentParser(
+    parser = ArgumentParser(
         prog="tirx-sim",
         description="Run a kernel of a PTX file on the CPU, and check its synchronisation.",
         epilog=_EPILOG,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tirx.passes import lower_to_ptx_pipeline
-from tirx.tools.flags import UsageError, expand_pass_flags, parse_flags
+from tirx.tools.flags import expand_pass_flags, parse_flags
+from tirx.tools.process import UsageError
 
 _PASSES = ("cse", "dce", "some-pass")
 _PIPELINE = ",".join(lower_to_ptx_pipeline())

@@ -40,7 +40,8 @@ def test_every_pass_is_registered():
 
 def test_every_dialect_is_registered():
     (directory,) = tirx.dialects.__path__
-    modules = {path.stem for path in Path(directory).iterdir() if not path.name.startswith("_")}
+    files = [path for path in Path(directory).rglob("*.py") if "= Dialect(" in path.read_text()]
+    modules = {path.relative_to(directory).parts[0].removesuffix(".py") for path in files}
     assert modules == TIRX_UNIVERSE.all_dialects.keys()
 
 
