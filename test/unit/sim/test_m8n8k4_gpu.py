@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from unit.kernels.test_kernels import compile_quietly, fragment_kernel
+from unit.kernels.test_variants import compile_quietly, fragment_kernel
 from unit.sim.products import Array
 
 from tirx.mma import VARIANTS

@@ -147,8 +147,14 @@ class SharedShadow:
             message = f"though the write by thread {writer} is not ordered before that: data race"
         raise HazardError(f"shared address {byte:#x} {what} by thread {user} {message}")
 
-    def _behind_readers(self, places: Array, users: Array) -> None:
+    def _behind_readers(self, places: Array, users: Array, asynchronous: bool = False) -> None:
+        """
+        Raises HazardError unless `users` may overwrite what was read.
+
+        `asynchronous`: they write through the async proxy, so that a proxy fence must stand behind a generic read.
+        """
         known = self._clocks.known[Row.GENERIC]
+        fenced = self._clocks.known[Row.PROXY]
         for warp in np.flatnonzero(self._warp_reads).tolist():
             times = self._read_time[warp][places]
             if not times.any():
@@ -160,6 +166,15 @@ class SharedShadow:
                 raise HazardError(
                     f"shared address {int(places[place]):#x} is written by thread {int(users[place])} though the read "
                     f"by thread {int(readers[place])} is not ordered before that: data race"
+                )
+            bad = (times > 0) & (fenced[users, readers] < times)
+            if asynchronous and bad.any():
+                place = tuple(np.argwhere(bad)[0])
+                raise HazardError(
+                    f"shared address {int(places[place]):#x} is written by an asynchronous copy of thread "
+                    f"{int(users[place])}, but thread {int(readers[place])} has read it through the generic proxy: "
+                    "expected fence.proxy.async in that thread behind the read, before it synchronises with the "
+                    "copy's thread, or in the latter after that"
                 )
         if not self._async_reads:
             return
@@ -199,7 +214,7 @@ class SharedShadow:
     def async_write(self, places: Array, thread: int, what: str) -> None:
         self._refuse_mbarrier(places, what)
         self._async_order(places, thread, f"{what} writes")
-        self._behind_readers(places, np.full(places.shape, thread))
+        self._behind_readers(places, np.full(places.shape, thread), asynchronous=True)
         self._wrote(places, thread, Writer.BULK)
 
     def async_update(self, places: Array, thread: int, what: str) -> None:
@@ -207,7 +222,7 @@ class SharedShadow:
         self._refuse_mbarrier(places, what)
         self._require_written(places, what)
         self._async_order(places[self._write_kind[places] != Writer.UPDATE], thread, f"{what} updates")
-        self._behind_readers(places, np.full(places.shape, thread))
+        self._behind_readers(places, np.full(places.shape, thread), asynchronous=True)
         self._wrote(places, thread, Writer.UPDATE)
 
     def deferred_store(self, places: Array, thread: int, what: str, updates: bool) -> None:
