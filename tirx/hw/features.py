@@ -121,6 +121,9 @@ FEATURES: Mapping[str, Requirement] = {
     "tcgen05.ld.red": PerTarget((("sm_103a", (8, 8)), ("sm_103f", (8, 8)), ("sm_110a", (9, 0)), ("sm_110f", (9, 0)))),
     "tcgen05.shift": _A_ONLY,
     "tcgen05.sparse_mxf4": _A_ONLY,
+    "wgmma": PerTarget((("sm_90a", (8, 0)),)),
+    "wgmma.mixed_integers": PerTarget((("sm_90a", (8, 4)),)),
+    "wgmma.sparse": PerTarget((("sm_90a", (8, 2)),)),
 }
 """Feature name -> requirement. The names are what `PTXInstruction.features` returns."""
 

@@ -10,12 +10,23 @@ from __future__ import annotations
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
-from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, Major, SwizzleMode, SwizzleName, legal_modes
+from tirx.smem.swizzle_modes import (
+    MAJORS,
+    SWIZZLE_MODES,
+    TCGEN05_OPERANDS,
+    Major,
+    OperandFamily,
+    SwizzleMode,
+    SwizzleName,
+    legal_modes,
+)
 
 _MAJORS: dict[str, Major] = {name: name for name in MAJORS}
 
 
-def find_modes(dtype: str | DType, major: str) -> tuple[DType, Major, tuple[SwizzleMode, ...]]:
+def find_modes(
+    dtype: str | DType, major: str, family: OperandFamily = TCGEN05_OPERANDS
+) -> tuple[DType, Major, tuple[SwizzleMode, ...]]:
     """The element type, the major-ness, and the swizzle modes that the type has in it, narrowest first.
 
     Raises LegalityError for a name that does not exist, and for a type that is never stored so.
@@ -24,10 +35,11 @@ def find_modes(dtype: str | DType, major: str) -> tuple[DType, Major, tuple[Swiz
     direction = _MAJORS.get(major)
     if direction is None:
         raise LegalityError(f"expected major-ness {' or '.join(MAJORS)}, found '{major}'")
-    modes = tuple(SWIZZLE_MODES[name] for name in legal_modes(element, direction))
+    modes = tuple(SWIZZLE_MODES[name] for name in legal_modes(element, direction, family))
     if not modes:
         raise LegalityError(
-            f"{element.name} has no {direction}-major layout, only K-major: 4-bit and 6-bit types are never transposed"
+            f"{element.name} has no {direction}-major layout, only K-major: {family.instruction} never transposes "
+            "this type"
         )
     return element, direction, modes
 

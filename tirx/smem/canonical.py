@@ -26,15 +26,19 @@ from tirx.smem.swizzle_modes import (
     GEOMETRIES,
     MAJORS,
     SWIZZLE_MODES,
+    TCGEN05_OPERANDS,
+    OperandFamily,
     legal_modes,
 )
 from tirx.smem.walk import ATOM_BITS, CORE_ROWS, Shape
 
 
-def _operand(layout: OperandLayout, shape: Shape, dtype: str | DType, container_bits: int | None) -> Operand:
+def _operand(
+    layout: OperandLayout, shape: Shape, dtype: str | DType, container_bits: int | None, family: OperandFamily
+) -> Operand:
     """Checks what does not depend on a geometry, and computes every address."""
     element = find_dtype(dtype)
-    modes = [name for major in MAJORS for name in legal_modes(element, major)]
+    modes = [name for major in MAJORS for name in legal_modes(element, major, family)]
     if not modes:
         raise LegalityError(f"{element.name} has no shared-memory layout")
     container = element.storage_bits if container_bits is None else container_bits
@@ -55,7 +59,7 @@ def _operand(layout: OperandLayout, shape: Shape, dtype: str | DType, container_
     table = layout.table(shape)
     if others := sorted(set(table) - {"m"}):
         raise LegalityError(f"expected a shared-memory layout, on axis m only, found axis {', '.join(others)}")
-    return Operand(np.asarray(table["m"], dtype=np.int64) * container, element, container)
+    return Operand(np.asarray(table["m"], dtype=np.int64) * container, element, container, family)
 
 
 def _check_range(operand: Operand, origin: Shape, what: str) -> None:
@@ -72,16 +76,16 @@ def _check_range(operand: Operand, origin: Shape, what: str) -> None:
         )
 
 
-def _forbidden(fits: Sequence[Fit], element: DType, what: str) -> LegalityError | None:
+def _forbidden(fits: Sequence[Fit], operand: Operand, what: str) -> LegalityError | None:
     """The error about a layout that has a descriptor, which the hardware does not read for this element type."""
     fit = next((fit for fit in fits if fit.exact and not fit.legal), None)
     if fit is None:
         return None
-    legal = {x: legal_modes(element, x) for x in MAJORS}
+    legal = {x: legal_modes(operand.element, x, operand.family) for x in MAJORS}
     allowed = "; ".join(f"{x}-major {', '.join(names) or 'not at all'}" for x, names in legal.items())
     return LegalityError(
         f"{what} is {fit.canonical.major}-major with swizzle {fit.canonical.swizzle}, which the hardware does not read "
-        f"for {element.name}: expected {allowed}",
+        f"for {operand.element.name}: expected {allowed}",
         nearest=fit.canonical,
     )
 
@@ -171,7 +175,12 @@ def _readable_in_steps(operand: Operand, fits: Sequence[Fit]) -> LegalityError |
 
 
 def canonical_layout(
-    layout: OperandLayout, shape: Shape, dtype: str | DType = "f16", *, container_bits: int | None = None
+    layout: OperandLayout,
+    shape: Shape,
+    dtype: str | DType = "f16",
+    *,
+    container_bits: int | None = None,
+    family: OperandFamily = TCGEN05_OPERANDS,
 ) -> CanonicalLayout:
     """The canonical layout that `layout` is, for an operand of `shape` (MN, K) elements read by one descriptor.
 
@@ -186,7 +195,7 @@ def canonical_layout(
     """
     if (mn := shape[0]) % CORE_ROWS:
         raise LegalityError(f"expected MN in steps of 8, found {mn}; nearest is {max(8, round(mn / 8) * 8)}")
-    operand = _operand(layout, shape, dtype, container_bits)
+    operand = _operand(layout, shape, dtype, container_bits, family)
     fits: list[Fit] = []
     for geometry in GEOMETRIES:
         fit = operand.fit(*geometry)
@@ -194,7 +203,7 @@ def canonical_layout(
             _check_range(operand, (0, 0), "the layout")
             return fit.canonical
         fits.append(fit)
-    if forbidden := _forbidden(fits, operand.element, "the layout"):
+    if forbidden := _forbidden(fits, operand, "the layout"):
         raise forbidden
     if in_steps := _readable_in_steps(operand, fits):
         raise in_steps
@@ -211,6 +220,7 @@ def operand_slices(
     rows: tuple[int, int] | None = None,
     container_bits: int | None = None,
     absolute_lbo: bool = False,
+    family: OperandFamily = TCGEN05_OPERANDS,
 ) -> tuple[OperandSlice, ...]:
     """How instructions of `k_instr` elements of K read an operand tile of `shape` (MN, K), one slice per K step.
 
@@ -230,7 +240,7 @@ def operand_slices(
     first, last = rows or (0, mn)
     if not 0 <= first < last <= mn or first % 8 or (last != mn and last % 8):
         raise LegalityError(f"expected rows [first, last) within [0, {mn}) in steps of 8, found [{first}, {last})")
-    operand = _operand(layout, shape, dtype, container_bits)
+    operand = _operand(layout, shape, dtype, container_bits, family)
     columns = ATOM_BITS // operand.container_bits
     if k_instr % columns:
         raise LegalityError(f"expected instructions of K in steps of {columns} elements (16 bytes), found {k_instr}")
@@ -250,7 +260,7 @@ def operand_slices(
         hint = _absolute_hint(parts[step], bad.canonical)
     else:
         step, hint = 0, ""
-        if forbidden := _forbidden(fits, operand.element, _slice_name(0, k_instr)):
+        if forbidden := _forbidden(fits, operand, _slice_name(0, k_instr)):
             raise forbidden
         bad = _nearest(parts[0], fits)[0] if suggestion is None else _unlike(parts[0], fits, suggestion[1])
     whole = None if suggestion is None else suggestion[0]
@@ -297,7 +307,7 @@ def _whole_tile(operand: Operand, k_instr: int, absolute_lbo: bool) -> tuple[Ope
     widest swizzle.
     """
     ranked: list[tuple[tuple[bool, int, int, int], OperandTile, list[Operand]]] = []
-    for tile in operand_tiles(operand.shape, operand.element, operand.container_bits):
+    for tile in operand_tiles(operand.shape, operand.element, operand.container_bits, operand.family):
         address = np.asarray(tile.layout.table(operand.shape)["m"], dtype=np.int64) * operand.container_bits
         plain = SWIZZLE_MODES[tile.swizzle].on_bits.inverse(address)
         score = np.count_nonzero(address == operand.address) + np.count_nonzero(plain == operand.address)

@@ -11,7 +11,16 @@ from tirx.hw.dtypes import DType
 from tirx.smem.canonical_form import CanonicalLayout, OperandLayout
 from tirx.smem.packing import SmemPacking
 from tirx.smem.smem_descriptor import ABSOLUTE_LBO_BYTES, ABSOLUTE_LBO_SWIZZLE, ADDRESS_BYTES
-from tirx.smem.swizzle_modes import SWIZZLE_MODES, BitAddresses, Major, SwizzleMode, SwizzleName, legal_modes
+from tirx.smem.swizzle_modes import (
+    SWIZZLE_MODES,
+    TCGEN05_OPERANDS,
+    BitAddresses,
+    Major,
+    OperandFamily,
+    SwizzleMode,
+    SwizzleName,
+    legal_modes,
+)
 from tirx.smem.walk import ATOM_BITS, CORE_ROWS, Shape, Walk
 
 
@@ -65,6 +74,7 @@ class Operand:
     address: BitAddresses
     element: DType
     container_bits: int
+    family: OperandFamily = TCGEN05_OPERANDS
 
     @property
     def shape(self) -> Shape:
@@ -172,7 +182,7 @@ class Operand:
     ) -> Fit:
         return Fit(
             canonical,
-            legal=mode.name in legal_modes(self.element, canonical.major),
+            legal=mode.name in legal_modes(self.element, canonical.major, self.family),
             wanted=mode.on_bits.apply(wanted),
             past=past,
             exact=bool((wanted == found).all()),

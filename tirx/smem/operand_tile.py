@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from tirx.hw.dtypes import DType
 from tirx.smem.atoms import container, smem_layout
 from tirx.smem.canonical_form import OperandLayout
-from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, Major, SwizzleName, legal_modes
+from tirx.smem.swizzle_modes import (
+    MAJORS,
+    SWIZZLE_MODES,
+    TCGEN05_OPERANDS,
+    Major,
+    OperandFamily,
+    SwizzleName,
+    legal_modes,
+)
 
 
 @dataclass(frozen=True)
@@ -51,11 +59,16 @@ def operand_tile(
     return OperandTile(major, swizzle, layout, whole // row, (elements - shape[0] * shape[1]) * bits // 8)
 
 
-def operand_tiles(shape: tuple[int, int], element: DType, container_bits: int | None = None) -> list[OperandTile]:
+def operand_tiles(
+    shape: tuple[int, int],
+    element: DType,
+    container_bits: int | None = None,
+    family: OperandFamily = TCGEN05_OPERANDS,
+) -> list[OperandTile]:
     """Every tile that the element type may have, K-major and then MN-major ones, narrow swizzles first."""
     found = (
         operand_tile(shape, element, major, swizzle, container_bits)
         for major in MAJORS
-        for swizzle in legal_modes(element, major)
+        for swizzle in legal_modes(element, major, family)
     )
     return [tile for tile in found if tile is not None]

@@ -7,11 +7,15 @@ from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.smem.atoms import container, find_modes, smem_layout
 from tirx.smem.operand_tile import OperandTile, operand_tiles
-from tirx.smem.swizzle_modes import MAJORS, Major
+from tirx.smem.swizzle_modes import MAJORS, TCGEN05_OPERANDS, Major, OperandFamily
 
 
 def operand_candidates(
-    shape: tuple[int, int], dtype: str | DType, *, container_bits: int | None = None
+    shape: tuple[int, int],
+    dtype: str | DType,
+    *,
+    container_bits: int | None = None,
+    family: OperandFamily = TCGEN05_OPERANDS,
 ) -> list[OperandTile]:
     """The layouts of an operand of `shape` (MN, K) elements, best first as far as the shape alone tells.
 
@@ -21,16 +25,21 @@ def operand_candidates(
 
     Raises LegalityError when there is none, saying what there is.
     """
-    found = operand_tiles(shape, find_modes(dtype, "K")[0], container_bits)
+    found = operand_tiles(shape, find_modes(dtype, "K", family)[0], container_bits, family)
     if not found:
-        pick_operand_layout(shape, dtype, container_bits=container_bits)  # says why
+        pick_operand_layout(shape, dtype, container_bits=container_bits, family=family)  # says why
     return sorted(found, key=lambda tile: (tile.padding_bytes, MAJORS.index(tile.major), tile.blocks))
 
 
 def pick_operand_layout(
-    shape: tuple[int, int], dtype: str | DType, major: Major = "K", *, container_bits: int | None = None
+    shape: tuple[int, int],
+    dtype: str | DType,
+    major: Major = "K",
+    *,
+    container_bits: int | None = None,
+    family: OperandFamily = TCGEN05_OPERANDS,
 ) -> TileLayout | ComposeLayout:
-    """A layout for an operand of `shape` (MN, K) elements that tcgen05.mma can read, each K step with one descriptor.
+    """A layout for an operand of `shape` (MN, K) elements that `family` can read, each K step with one descriptor.
 
     The swizzle is the widest of the type whose row divides the major dimension, because bank conflicts fall with its
     width; `smem_layout` tiles its atoms. `container_bits`: 8 for e2m1 padded to a byte; packed by default. Allocate the
@@ -38,7 +47,7 @@ def pick_operand_layout(
 
     Raises LegalityError when no layout exists for this shape and type, saying what does.
     """
-    element, direction, modes = find_modes(dtype, major)
+    element, direction, modes = find_modes(dtype, major, family)
     bits = container(element, container_bits)
     mn, k = shape
     along = k if direction == "K" else mn

@@ -82,6 +82,9 @@ PROBES = {
     "tcgen05.shift": "tcgen05.shift.cta_group::1.down [%r0]",
     "tcgen05.sparse_mxf4": "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale.scale_vec::2X "
     "[%r0], %rd0, %rd0, [%r4], %r1, [%r2], [%r3], %p0",
+    "wgmma": "wgmma.fence.sync.aligned",
+    "wgmma.mixed_integers": f"wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8 {_A}, %rd0, %rd0, %p0",
+    "wgmma.sparse": f"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {_D}, %rd0, %rd0, %r0, 0, %p0, 1, 1, 0, 0",
 }
 """An instruction that needs the feature and nothing later."""
 

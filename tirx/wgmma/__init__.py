@@ -1,0 +1,47 @@
+"""Facts of Hopper's warpgroup products (wgmma) as data: forms, fragments, descriptors, legality, instruction plans."""
+
+from tirx.smem.swizzle_modes import WGMMA_OPERANDS
+from tirx.smem.wgmma_descriptor import WgmmaDescriptor
+from tirx.wgmma.check import WGMMA_RULES, RegisterOperand, SmemOperand, Wgmma, check_wgmma, find_violations
+from tirx.wgmma.fragments import (
+    SPARSE_METADATA,
+    SparseMetadata,
+    Warpgroups,
+    accumulator_layout,
+    metadata_layout,
+    operand_a_layout,
+)
+from tirx.wgmma.kinds import FORM_RULES, KINDS, MAX_PENDING, Form, Kind, check_form, find_kind, split_n
+from tirx.wgmma.match import Product, SmemRead, Tile, WgmmaPlan, WgmmaStep, match, pick_warpgroups
+
+__all__ = [
+    "FORM_RULES",
+    "KINDS",
+    "MAX_PENDING",
+    "SPARSE_METADATA",
+    "WGMMA_OPERANDS",
+    "WGMMA_RULES",
+    "Form",
+    "Kind",
+    "Product",
+    "RegisterOperand",
+    "SmemOperand",
+    "SmemRead",
+    "SparseMetadata",
+    "Tile",
+    "Warpgroups",
+    "Wgmma",
+    "WgmmaDescriptor",
+    "WgmmaPlan",
+    "WgmmaStep",
+    "accumulator_layout",
+    "check_form",
+    "check_wgmma",
+    "find_kind",
+    "find_violations",
+    "match",
+    "metadata_layout",
+    "operand_a_layout",
+    "pick_warpgroups",
+    "split_n",
+]
