@@ -22,6 +22,7 @@ from tirx.dialects.tirx.attributes import (
     ZeroColumnsAttr,
     layout_attr,
 )
+from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
 from tirx.dialects.tirx.kernel import (
     BlockIdOp,
     CtaRankOp,
@@ -33,10 +34,15 @@ from tirx.dialects.tirx.kernel import (
     ThreadSet,
     thread_set,
 )
+from tirx.dialects.tirx.loops import AtOp, ForOp, TileOrder, TileOrderAttr, TilesOp, YieldOp
 from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, ViewOp, strided_layout
 from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, WordsOp, owner_root, parts_in_use
-from tirx.dialects.tirx.product import MmaOp
+from tirx.dialects.tirx.product import MmaOp, ProductOp
+from tirx.dialects.tirx.queues import AsyncCopyOp, AsyncMmaOp, AsyncNextOp, AwaitOp, GlobalPostOp, GlobalWaitOp
 from tirx.dialects.tirx.registers import AddressOp, BarrierOp, LeaderOp, LoadOp, MmaSyncOp, SplatOp, StoreOp
+from tirx.dialects.tirx.ring_types import PendingType, RingType, SlotViewAttr, TileIdType
+from tirx.dialects.tirx.rings import AcquireOp, Across, AcrossAttr, ReleaseOp, RingOp
+from tirx.dialects.tirx.roles import RoleOp, RolesOp, Unit, UnitAttr
 
 TIRX = Dialect(
     "tirx",
@@ -60,8 +66,32 @@ TIRX = Dialect(
         MmaSyncOp,
         SplatOp,
         StoreOp,
+        AcquireOp,
+        AsyncCopyOp,
+        AsyncMmaOp,
+        AsyncNextOp,
+        AtOp,
+        AwaitOp,
+        ForOp,
+        GlobalPostOp,
+        GlobalWaitOp,
+        ReleaseOp,
+        RingOp,
+        RoleOp,
+        RolesOp,
+        TilesOp,
+        YieldOp,
     ],
     [
+        AcrossAttr,
+        EngineAttr,
+        PendingType,
+        QueueAttr,
+        RingType,
+        SlotViewAttr,
+        TileIdType,
+        TileOrderAttr,
+        UnitAttr,
         ComposeLayoutAttr,
         GridAxisAttr,
         ScopeAttr,
@@ -73,9 +103,19 @@ TIRX = Dialect(
 )
 
 __all__ = [
+    "ASYNC_ENGINES",
     "TIRX",
+    "AcquireOp",
+    "Across",
+    "AcrossAttr",
     "AddressOp",
     "AllocOp",
+    "AsyncCopyOp",
+    "AsyncEngine",
+    "AsyncMmaOp",
+    "AsyncNextOp",
+    "AtOp",
+    "AwaitOp",
     "BarrierOp",
     "BlockIdOp",
     "ColumnList",
@@ -83,7 +123,12 @@ __all__ = [
     "ComposeLayoutAttr",
     "CopyOp",
     "CtaRankOp",
+    "Engine",
+    "EngineAttr",
     "FillOp",
+    "ForOp",
+    "GlobalPostOp",
+    "GlobalWaitOp",
     "GridAxis",
     "GridAxisAttr",
     "KernelOp",
@@ -93,20 +138,37 @@ __all__ = [
     "MmaOp",
     "MmaSyncOp",
     "OnThreads",
+    "PendingType",
+    "ProductOp",
+    "Queue",
+    "QueueAttr",
     "RawColumns",
+    "ReleaseOp",
     "ReshapeOp",
     "ReturnOp",
+    "RingOp",
+    "RingType",
+    "RoleOp",
+    "RolesOp",
     "Scope",
     "ScopeAttr",
+    "SlotViewAttr",
     "SplatOp",
     "StoreOp",
     "SubviewOp",
     "SwizzleLayoutAttr",
     "ThreadSet",
+    "TileIdType",
     "TileLayoutAttr",
+    "TileOrder",
+    "TileOrderAttr",
     "TileType",
+    "TilesOp",
+    "Unit",
+    "UnitAttr",
     "ViewOp",
     "WordsOp",
+    "YieldOp",
     "ZeroColumns",
     "ZeroColumnsAttr",
     "layout_attr",

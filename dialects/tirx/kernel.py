@@ -98,14 +98,19 @@ class OnThreads(ABC):
         """The threads that run the regions of this operation."""
 
 
+def thread_owner(op: Operation) -> OnThreads | None:
+    """The nearest kernel or role, `op` itself or one around it; None outside of kernels."""
+    around: Operation | None = op
+    while around is not None and not isinstance(around, OnThreads):
+        around = around.parent_op()
+    return around
+
+
 def thread_set(op: Operation) -> ThreadSet:
     """The threads that run `op`: those of the nearest kernel or role, `op` itself or one around it."""
-    around: Operation | None = op
-    while around is not None:
-        if isinstance(around, OnThreads):
-            return around.thread_set
-        around = around.parent_op()
-    raise ValueError(f"expected '{op.name}' inside a kernel, found it in none")
+    if (owner := thread_owner(op)) is None:
+        raise ValueError(f"expected '{op.name}' inside a kernel, found it in none")
+    return owner.thread_set
 
 
 PAIR = 2

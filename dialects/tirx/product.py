@@ -310,13 +310,13 @@ class MmaOp(ProductOp):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def verify_(self) -> None:
+        acc = TileType.of(self.accumulator)
         self._verify_memories()
         self.verify_shapes()
         if not self.on_tensor_memory:
             self._verify_no_clauses()
         if self.instruction is not None:
             self._verify_instruction(self.instruction.data)
-        acc = TileType.of(self.accumulator)
         if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
             raise VerifyException(
                 f"expected a result only for an accumulator in registers, of its type, "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
+from xdsl.printer import Printer
 
 from tirx.dialects.tirx.attributes import TileType
 
@@ -34,3 +35,26 @@ def parse_attributes(parser: Parser, op: type[IRDLOperation]) -> dict[str, Attri
         if name in op.get_irdl_definition().properties:
             parser.raise_error(f"expected '{name}' in its own place, found it among the attributes", start, parser.pos)
     return attributes
+
+
+def parse_defined(parser: Parser) -> SSAValue:
+    """A value that is defined above, with the type that it has there."""
+    operand = parser.parse_unresolved_operand()
+    values = parser.ssa_values.get(operand.operand_name, ())
+    if operand.index >= len(values):
+        parser.raise_error(f"expected a value that is defined above, found %{operand.operand_name}", operand.span)
+    return values[operand.index]
+
+
+def parse_in_parens(parser: Parser, keyword: str) -> int | None:
+    """The integer of `keyword(n)`, or None if the keyword does not follow."""
+    if parser.parse_optional_keyword(keyword) is None:
+        return None
+    with parser.in_parens():
+        return parse_integer(parser)
+
+
+def print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> None:
+    """The counterpart of `parse_attributes`."""
+    if attributes:
+        printer.print_op_attributes(attributes)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from tirx.dialects.traits import UsableBeforeDefinition
+
 
 def _postorder(entry: Block) -> list[Block]:
     """The blocks that can be reached from `entry`, successors first."""
@@ -69,7 +71,8 @@ class Dominance:
     """
     Answers whether a value is defined before it is used, for IR that does not change in between.
 
-    The bodies of all operations count as ordered, also that of `builtin.module`: tirx has no graph regions.
+    The bodies of all operations count as ordered, also that of `builtin.module`; only results of operations with the
+    trait `UsableBeforeDefinition` may be used before them.
     """
 
     def __init__(self) -> None:
@@ -100,4 +103,6 @@ class Dominance:
             return False
         if around.parent is not block:
             return self._dominates(block, around.parent, region)
+        if isinstance(owner, Operation) and owner.has_trait(UsableBeforeDefinition):
+            return True
         return isinstance(owner, Block) or self._is_before(owner, around, block)

@@ -1,0 +1,78 @@
+"""Engines that copy tiles, and the in-order queues that asynchronous work joins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.tirx.attributes import Scope
+
+
+class Queue(StrEnum):
+    """The queue of asynchronous work: who completes it decides how a slot is released behind it."""
+
+    TMA = "tma"
+    STORE = "store"
+    CP_ASYNC = "cp_async"
+    TCGEN05 = "tcgen05"
+    WGMMA = "wgmma"
+
+    @property
+    def has_groups(self) -> bool:
+        """True if a thread can wait until at most k groups of the queue are pending (PTX `wait_group`)."""
+        return self in (Queue.STORE, Queue.CP_ASYNC, Queue.WGMMA)
+
+
+class Engine(StrEnum):
+    """What moves the elements of a copy."""
+
+    TMA = "tma"
+    TMA_MULTICAST = "tma_multicast"
+    TMA_STORE = "tma_store"
+    TMA_REDUCE = "tma_reduce"
+    CP_ASYNC = "cp_async"
+    LD_ST = "ld_st"
+    LDMATRIX = "ldmatrix"
+    STMATRIX = "stmatrix"
+    TCGEN05_CP = "tcgen05_cp"
+    TCGEN05_LD = "tcgen05_ld"
+    TCGEN05_ST = "tcgen05_st"
+    CLC = "clc"
+
+
+@dataclass(frozen=True)
+class AsyncEngine:
+    """An engine of asynchronous copies: the memories that it copies between and the queue that its work joins."""
+
+    source: Scope
+    destination: Scope
+    queue: Queue
+
+
+ASYNC_ENGINES = {
+    Engine.TMA: AsyncEngine(Scope.GLOBAL, Scope.SHARED, Queue.TMA),
+    Engine.TMA_MULTICAST: AsyncEngine(Scope.GLOBAL, Scope.SHARED, Queue.TMA),
+    Engine.TMA_STORE: AsyncEngine(Scope.SHARED, Scope.GLOBAL, Queue.STORE),
+    Engine.TMA_REDUCE: AsyncEngine(Scope.SHARED, Scope.GLOBAL, Queue.STORE),
+    Engine.CP_ASYNC: AsyncEngine(Scope.GLOBAL, Scope.SHARED, Queue.CP_ASYNC),
+    Engine.TCGEN05_CP: AsyncEngine(Scope.SHARED, Scope.TENSOR, Queue.TCGEN05),
+}
+"""Engines of `tirx.async_copy` (PTX ISA, `cp.async.bulk.tensor`, `cp.async`, `tcgen05.cp`)."""
+
+
+@irdl_attr_definition
+class QueueAttr(EnumAttribute[Queue], SpacedOpaqueSyntaxAttribute):
+    """`#tirx<queue wgmma>`"""
+
+    name = "tirx.queue"
+
+
+@irdl_attr_definition
+class EngineAttr(EnumAttribute[Engine], SpacedOpaqueSyntaxAttribute):
+    """`#tirx<engine tma>`"""
+
+    name = "tirx.engine"

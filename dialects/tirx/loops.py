@@ -1,0 +1,583 @@
+"""Loops of the scheduled level: skewed loops over logical iterations, and the loop over the tiles of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    I32,
+    AnyFloat,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    i32,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsTerminator, NoTerminator, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.ring_types import PendingType, RingType
+from tirx.dialects.tirx.rings import RingOp
+from tirx.dialects.tirx.syntax import (
+    parse_attributes,
+    parse_defined,
+    parse_in_parens,
+    parse_integer,
+    print_attributes,
+    types_text,
+)
+from tirx.dialects.traits import UsableBeforeDefinition
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """`tirx.yield %a, %b`: the values that a `tirx.for` carries to its next iteration, or that a `tirx.at` gives."""
+
+    name = "tirx.yield"
+
+    values = var_operand_def(AnyAttr())
+
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ForOp, AtOp)))
+
+    def __init__(self, *values: SSAValue):
+        super().__init__(operands=[values])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> YieldOp:
+        values: list[SSAValue] = []
+        if (operand := parser.parse_optional_unresolved_operand()) is not None:
+            parser._resume_from(operand.span.start)  # pyright: ignore[reportPrivateUsage]
+            values = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: parse_defined(parser))
+        op = cls(*values)
+        op.attributes.update(parse_attributes(parser, cls))
+        return op
+
+    def print(self, printer: Printer) -> None:
+        if self.values:
+            printer.print_string(" ")
+            printer.print_list(self.values, printer.print_ssa_value)
+        print_attributes(printer, self.attributes)
+
+
+def _with_yield(region: Region) -> Region:
+    """The region with a `tirx.yield` without values at its end if it has none."""
+    if not region.blocks:
+        region.add_block(Block())
+    block = region.blocks[-1]
+    if not isinstance(block.last_op, YieldOp):
+        block.add_op(YieldOp())
+    return region
+
+
+def _yielded(region: Region) -> YieldOp:
+    """The terminator of a body. Raises VerifyException for another one."""
+    last = region.block.last_op
+    if not isinstance(last, YieldOp):
+        raise VerifyException(f"expected a body that ends in 'tirx.yield', found {_op_text(last)}")
+    return last
+
+
+def _op_text(op: Operation | None) -> str:
+    return "no operation" if op is None else f"'{op.name}'"
+
+
+@irdl_op_definition
+class AtOp(IRDLOperation):
+    """
+    `%p = tirx.at(1) { ...; tirx.yield %v }`: a part of the body of `tirx.for`; iteration j of it runs in round j + 1.
+
+    Its results are the values that other parts of the same iteration use. They live until the last round that uses
+    them, so a part of an earlier round may stand behind one of a later round that uses its results: the textual order
+    is that of the parts of one round, and `tirx.for` verifies that every value is computed before its uses.
+    """
+
+    name = "tirx.at"
+
+    stage = prop_def(IntegerAttr[I32])
+    body = region_def("single_block")
+    values = var_result_def(AnyAttr())
+
+    traits = lazy_traits_def(lambda: (HasParent(ForOp), RecursiveMemoryEffect(), UsableBeforeDefinition()))
+
+    def __init__(self, stage: int, body: Region):
+        body = _with_yield(body)
+        types = [value.type for value in body.block.last_op.operands] if body.block.last_op else []
+        super().__init__(properties={"stage": IntegerAttr(stage, i32)}, regions=[body], result_types=[types])
+
+    @property
+    def offset(self) -> int:
+        """Rounds between the start of an iteration and this part of it."""
+        return self.stage.value.data
+
+    def verify_(self) -> None:
+        found = tuple(value.type for value in _yielded(self.body).values)
+        if found != tuple(self.values.types):
+            raise VerifyException(
+                f"expected values of types {types_text(self.values.types)}, found {types_text(found)}"
+            )
+        loop = self.parent_op()
+        if isinstance(loop, ForOp) and not 0 <= self.offset <= loop.rounds_ahead:
+            raise VerifyException(
+                f"expected at(s) with s from 0 to the skew of the loop, {loop.rounds_ahead}, found at({self.offset})"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AtOp:
+        with parser.in_parens():
+            stage = parse_integer(parser)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(stage, parser.parse_region())
+        op.attributes.update({} if attributes is None else attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f"({self.offset})")
+        _print_body(self, self.body, printer)
+
+
+def _print_body(op: IRDLOperation, body: Region, printer: Printer) -> None:
+    """The attributes of a loop or a part of it, and its body without an empty terminator."""
+    printer.print_op_attributes(op.attributes, print_keyword=True)
+    printer.print_string(" ")
+    last = body.block.last_op
+    values = isinstance(last, YieldOp) and bool(last.values or last.attributes)
+    printer.print_region(
+        body, print_entry_block_args=False, print_empty_block=False, print_block_terminators=values or last is None
+    )
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    """
+    `%p = tirx.for @k %k = 0 to %n skew(2) iter(%acc = %zeros) { tirx.at(0) {...} tirx.at(2) {...} tirx.yield %q }`
+
+    `%n` logical iterations. Without a skew they run one after the other. With `skew(d)` the body consists of parts,
+    `tirx.at(s)`: iteration j of a part runs in round j + s, parts of the same round in the order of the text, and
+    there are n + d rounds (none of them copied out as prologue or drain). `%k` is the logical iteration in every part.
+
+    The symbol says which loop of the sequential program this is: loops of several roles with one symbol are copies of
+    one loop. `iter` carries registers and scalars from an iteration to the next; with `iter(%acc : T = %zeros)` a tile
+    starts a value that is pending later.
+    """
+
+    name = "tirx.for"
+
+    loop = prop_def(StringAttr)
+    trips = opt_operand_def(IndexType())
+    constant_trips = opt_prop_def(IntegerAttr[IndexType])
+    skew = opt_prop_def(IntegerAttr[I32])
+    inits = var_operand_def(AnyAttr())
+    body = region_def("single_block")
+    finals = var_result_def(AnyAttr())
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        loop: str,
+        trips: SSAValue | int,
+        body: Region,
+        inits: Sequence[SSAValue] = (),
+        skew: int = 0,
+    ):
+        """`body` takes the iteration, of type index, and the values that `inits` start."""
+        body = _with_yield(body)
+        constant = isinstance(trips, int)
+        super().__init__(
+            operands=[[] if constant else [trips], inits],
+            properties={
+                "loop": StringAttr(loop),
+                "constant_trips": IntegerAttr.from_index_int_value(trips) if constant else None,
+                "skew": IntegerAttr(skew, i32) if skew else None,
+            },
+            regions=[body],
+            result_types=[body.block.arg_types[1:]],
+        )
+
+    @property
+    def rounds_ahead(self) -> int:
+        """The skew d: how many rounds more than iterations there are."""
+        return 0 if self.skew is None else self.skew.value.data
+
+    @property
+    def index(self) -> BlockArgument:
+        """The logical iteration."""
+        return self.body.block.args[0]
+
+    @property
+    def carried(self) -> Sequence[BlockArgument]:
+        """The values that are carried from iteration to iteration."""
+        return self.body.block.args[1:]
+
+    @property
+    def parts(self) -> tuple[AtOp, ...]:
+        """The parts of the body, none for a body that is not split."""
+        return tuple(op for op in self.body.block.ops if isinstance(op, AtOp))
+
+    def verify_(self) -> None:
+        if (self.trips is None) == (self.constant_trips is None):
+            raise VerifyException("expected one number of iterations, a value or a constant")
+        if self.constant_trips is not None and self.constant_trips.value.data < 0:
+            raise VerifyException(f"expected 0 or more iterations, found {self.constant_trips.value.data}")
+        if self.rounds_ahead < 0:
+            raise VerifyException(f"expected a skew of 0 or more, found {self.rounds_ahead}")
+        if not self.body.block.args or not isinstance(self.index.type, IndexType):
+            raise VerifyException(
+                f"expected a body with the iteration, an index, as its first argument, found "
+                f"{types_text(self.body.block.arg_types)}"
+            )
+        self._verify_carried()
+        if self.rounds_ahead or self.parts:
+            self._verify_parts()
+
+    def _verify_carried(self) -> None:
+        next_values = _yielded(self.body).values
+        types = tuple(arg.type for arg in self.carried)
+        for what, found in (("results", tuple(self.finals.types)), ("values to yield", tuple(next_values.types))):
+            if found != types:
+                raise VerifyException(
+                    f"expected {what} of the types of iter, {types_text(types)}, found {types_text(found)}"
+                )
+        if len(self.inits) != len(types):
+            raise VerifyException(f"expected {len(types)} values to start iter, found {len(self.inits)}")
+        for arg, init in zip(self.carried, self.inits, strict=True):
+            if not _can_be_carried(arg.type):
+                raise VerifyException(
+                    f"expected register tiles, pending tiles or scalars in iter, found {arg.type}; slots of a ring "
+                    f"are acquired in every iteration"
+                )
+            starts = (arg.type, arg.type.tile) if isinstance(arg.type, PendingType) else (arg.type,)
+            if init.type not in starts:
+                raise VerifyException(f"expected a value of type {starts[-1]} to start iter, found {init.type}")
+
+    def _verify_parts(self) -> None:
+        for op in self.body.block.ops:
+            if not isinstance(op, AtOp | YieldOp):
+                raise VerifyException(
+                    f"expected only 'tirx.at' in the body of a loop that is split into parts, found '{op.name}'"
+                )
+        positions = {part: i for i, part in enumerate(self.parts)}
+        for part in self.parts:
+            for value in part.values:
+                for user in self._users(value):
+                    if (part.offset, positions[part]) >= (user.offset, positions[user]):
+                        raise VerifyException(
+                            f"expected {_name(value)}, computed {_where(part, positions)}, to be used later in the "
+                            f"iteration, found a use {_where(user, positions)}"
+                        )
+        for arg in self.carried:
+            part, rounds = self._source(arg)
+            if part is None:
+                continue
+            for user in self._users(arg):
+                if (part.offset - rounds, positions[part]) >= (user.offset, positions[user]):
+                    raise VerifyException(
+                        f"expected the next {_name(arg)}, computed {_where(part, positions)}, to be used by a later "
+                        f"iteration behind it, found a use {_where(user, positions)}"
+                    )
+
+    def _users(self, value: SSAValue) -> list[AtOp]:
+        """The parts whose bodies use a value."""
+        users: list[AtOp] = []
+        for use in value.uses:
+            around: Operation | None = use.operation
+            while around is not None and around.parent_op() is not self:
+                around = around.parent_op()
+            if isinstance(around, AtOp):
+                users.append(around)
+        return users
+
+    def _source(self, arg: BlockArgument) -> tuple[AtOp | None, int]:
+        """The part that computes what `arg` is in an iteration, and how many iterations before; None from outside."""
+        yielded = _yielded(self.body).values
+        rounds = 0
+        while rounds <= len(self.carried):
+            value = yielded[arg.index - 1]
+            rounds += 1
+            if isinstance(value, OpResult):
+                return (value.op, rounds) if isinstance(value.op, AtOp) else (None, rounds)
+            if not isinstance(value, BlockArgument) or value.block is not self.body.block or value.index == 0:
+                break
+            arg = value
+        return None, rounds
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        loop = parser.parse_symbol_name()
+        arguments = [parser.parse_argument(expect_type=False).resolve(IndexType())]
+        parser.parse_punctuation("=")
+        start = parser.pos
+        if (lower := parse_integer(parser)) != 0:
+            parser.raise_error(f"expected iterations that count from 0, found {lower}", start, parser.pos)
+        parser.parse_keyword("to")
+        operand = parser.parse_optional_unresolved_operand()
+        trips = parse_integer(parser) if operand is None else parser.resolve_operand(operand, IndexType())
+        skew = parse_in_parens(parser, "skew") or 0
+        inits: list[SSAValue] = []
+
+        def parse_carried() -> None:
+            argument = parser.parse_argument(expect_type=False)
+            type_ = parser.parse_type() if parser.parse_optional_punctuation(":") is not None else None
+            parser.parse_punctuation("=")
+            inits.append(parse_defined(parser))
+            arguments.append(argument.resolve(inits[-1].type if type_ is None else type_))
+
+        if parser.parse_optional_keyword("iter") is not None:
+            parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_carried)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(loop.data, trips, parser.parse_region(arguments), inits, skew)
+        op.attributes.update({} if attributes is None else attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.loop.data)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.index)
+        printer.print_string(" = 0 to ")
+        if self.trips is not None:
+            printer.print_ssa_value(self.trips)
+        elif self.constant_trips is not None:
+            printer.print_int(self.constant_trips.value.data)
+        if self.rounds_ahead:
+            printer.print_string(f" skew({self.rounds_ahead})")
+        if self.inits:
+            printer.print_string(" iter")
+            with printer.in_parens():
+                printer.print_list(
+                    list(zip(self.carried, self.inits, strict=True)), lambda pair: _print_carried(printer, *pair)
+                )
+        _print_body(self, self.body, printer)
+
+
+def _can_be_carried(type_: Attribute) -> bool:
+    match type_:
+        case TileType():
+            return type_.memory is Scope.REGISTER
+        case PendingType() | IndexType() | IntegerType():
+            return True
+        case _:
+            return isinstance(type_, AnyFloat)
+
+
+def _print_carried(printer: Printer, arg: BlockArgument, init: SSAValue) -> None:
+    printer.print_ssa_value(arg)
+    if arg.type != init.type:
+        printer.print_string(" : ")
+        printer.print_attribute(arg.type)
+    printer.print_string(" = ")
+    printer.print_ssa_value(init)
+
+
+def _name(value: SSAValue) -> str:
+    return f"%{value.name_hint}" if value.name_hint else "a value"
+
+
+def _where(part: AtOp, positions: dict[AtOp, int]) -> str:
+    return f"at({part.offset}), part {positions[part] + 1} of the body"
+
+
+class TileOrder(StrEnum):
+    """How the tile loop of a persistent kernel goes through the tiles."""
+
+    ROW = "row"
+    GROUP = "group"
+    HILBERT = "hilbert"
+    TABLE = "table"
+    HARDWARE = "hardware"
+    ITEMS = "items"
+
+
+@irdl_attr_definition
+class TileOrderAttr(EnumAttribute[TileOrder], SpacedOpaqueSyntaxAttribute):
+    """`#tirx<tile_order group>`"""
+
+    name = "tirx.tile_order"
+
+
+@irdl_op_definition
+class TilesOp(IRDLOperation):
+    """
+    `tirx.tiles @tile %i, %j = order(group 8) of (%tm, %tn) { ... }`: the tile loop of a persistent kernel.
+
+    A block runs the body once for each of its tiles `%i, %j` of `%tm` x `%tn`. Forms:
+
+    - `order(row)`, `order(group 8)` (columns of that many tiles), `order(hilbert)`, each `of (%tm, %tn)`,
+    - `order(table %t : memref<?xi32>) of (%tm, %tn)`: the order stands in memory,
+    - `hardware(%clc, read)`: cluster launch control gives the next tile. Every role that has the loop reads one answer
+      of the ring `%clc` at its station `read` at the end of the body, the last, negative one included,
+    - `%i, %j, %k0, %k1 = items(%t : memref<?x4xi32>)`: parts `%k0` to `%k1` of the iterations along K of a tile.
+    """
+
+    name = "tirx.tiles"
+
+    loop = prop_def(StringAttr)
+    order = prop_def(TileOrderAttr)
+    group = opt_prop_def(IntegerAttr[I32])
+    station = opt_prop_def(StringAttr)
+    source = opt_operand_def(AnyAttr())
+    extents = var_operand_def(IndexType())
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(RecursiveMemoryEffect(), NoTerminator())
+
+    def __init__(
+        self,
+        loop: str,
+        order: TileOrder,
+        body: Region,
+        extents: Sequence[SSAValue] = (),
+        source: SSAValue | None = None,
+        group: int | None = None,
+        station: str | None = None,
+    ):
+        if not body.blocks:
+            body.add_block(Block(arg_types=[IndexType()] * _coordinates(order)))
+        super().__init__(
+            operands=[[] if source is None else [source], extents],
+            properties={
+                "loop": StringAttr(loop),
+                "order": TileOrderAttr(order),
+                "group": None if group is None else IntegerAttr(group, i32),
+                "station": None if station is None else StringAttr(station),
+            },
+            regions=[body],
+        )
+
+    def verify_(self) -> None:
+        order = self.order.data
+        expected = (IndexType(),) * _coordinates(order)
+        if tuple(self.body.block.arg_types) != expected:
+            raise VerifyException(
+                f"expected a body with arguments {types_text(expected)} for {order}, "
+                f"found {types_text(self.body.block.arg_types)}"
+            )
+        extents = 0 if order in (TileOrder.HARDWARE, TileOrder.ITEMS) else 2
+        if len(self.extents) != extents:
+            raise VerifyException(f"expected {extents} numbers of tiles for {order}, found {len(self.extents)}")
+        group = None if self.group is None else self.group.value.data
+        if (group is not None) != (order is TileOrder.GROUP) or (group is not None and group < 1):
+            raise VerifyException(f"expected n of 1 or more for order(group n), and for no other order, found {order}")
+        self._verify_source(order)
+
+    def _verify_source(self, order: TileOrder) -> None:
+        source = None if self.source is None else self.source.type
+        match order:
+            case TileOrder.TABLE | TileOrder.ITEMS:
+                if not isinstance(source, MemRefType):
+                    raise VerifyException(f"expected a table in memory for {order}, found {source}")
+            case TileOrder.HARDWARE:
+                if self.source is None or not isinstance(source, RingType) or not source.is_tile_id:
+                    raise VerifyException(f"expected a ring of answers, !tirx.ring<tile_id>, found {source}")
+                stations = RingOp.of(self.source).station_names[1:]
+                if self.station is None or self.station.data not in stations:
+                    found = None if self.station is None else self.station.data
+                    raise VerifyException(
+                        f"expected a station where answers are read ({', '.join(stations)}), found {found}"
+                    )
+            case _:
+                if source is not None:
+                    raise VerifyException(f"expected nothing to read the order {order} from, found {source}")
+        if self.station is not None and order is not TileOrder.HARDWARE:
+            raise VerifyException(f"expected a station only for hardware, found {self.station.data} for {order}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TilesOp:
+        loop = parser.parse_symbol_name()
+        names = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, lambda: parser.parse_argument(expect_type=False).resolve(IndexType())
+        )
+        parser.parse_punctuation("=")
+        source: SSAValue | None = None
+        station: str | None = None
+        group: int | None = None
+        extents: list[SSAValue] = []
+        if parser.parse_optional_keyword(TileOrder.HARDWARE) is not None:
+            order = TileOrder.HARDWARE
+            with parser.in_parens():
+                source = parse_defined(parser)
+                parser.parse_punctuation(",")
+                station = parser.parse_identifier(" of a station")
+        elif parser.parse_optional_keyword(TileOrder.ITEMS) is not None:
+            order = TileOrder.ITEMS
+            with parser.in_parens():
+                source = _parse_table(parser)
+        else:
+            parser.parse_keyword("order")
+            with parser.in_parens():
+                start = parser.pos
+                order = parser.parse_str_enum(TileOrder)
+                if order in (TileOrder.HARDWARE, TileOrder.ITEMS):
+                    parser.raise_error(f"expected {order}(...) in the place of order(...)", start, parser.pos)
+                if order is TileOrder.GROUP:
+                    group = parse_integer(parser)
+                if order is TileOrder.TABLE:
+                    source = _parse_table(parser)
+            parser.parse_keyword("of")
+            extents = parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType())
+            )
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(loop.data, order, parser.parse_region(names), extents, source, group, station)
+        op.attributes.update({} if attributes is None else attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.loop.data)
+        printer.print_string(" ")
+        printer.print_list(self.body.block.args, printer.print_ssa_value)
+        order = self.order.data
+        standing_alone = order in (TileOrder.HARDWARE, TileOrder.ITEMS)
+        printer.print_string(f" = {order}(" if standing_alone else f" = order({order}")
+        if self.group is not None:
+            printer.print_string(f" {self.group.value.data}")
+        if self.source is not None:
+            printer.print_string("" if standing_alone else " ")
+            printer.print_ssa_value(self.source)
+            if order is not TileOrder.HARDWARE:
+                printer.print_string(" : ")
+                printer.print_attribute(self.source.type)
+        if self.station is not None:
+            printer.print_string(f", {self.station.data}")
+        printer.print_string(")")
+        if not standing_alone:
+            printer.print_string(" of ")
+            with printer.in_parens():
+                printer.print_list(self.extents, printer.print_ssa_value)
+        _print_body(self, self.body, printer)
+
+
+def _coordinates(order: TileOrder) -> int:
+    """How many numbers say which tile it is."""
+    return 4 if order is TileOrder.ITEMS else 2
+
+
+def _parse_table(parser: Parser) -> SSAValue:
+    operand = parser.parse_unresolved_operand()
+    parser.parse_punctuation(":")
+    return parser.resolve_operand(operand, parser.parse_type())

@@ -1,0 +1,322 @@
+"""Asynchronous work: copies and products that join a queue, and waiting for them."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, i32
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
+from tirx.dialects.tirx.product import ProductOp
+from tirx.dialects.tirx.ring_types import PendingType
+from tirx.dialects.tirx.rings import RingOp
+from tirx.dialects.tirx.syntax import parse_attributes, parse_defined, parse_in_parens, print_attributes, shape_text
+
+_EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
+
+
+def _parse_engine(parser: Parser) -> Engine:
+    parser.parse_keyword("engine")
+    with parser.in_parens():
+        return parser.parse_str_enum(Engine)
+
+
+@irdl_op_definition
+class AsyncCopyOp(IRDLOperation):
+    """
+    `tirx.async_copy %x, %y engine(tma) : !tirx.tile<..., global>, !tirx.tile<..., shared>`
+
+    Starts to copy a tile; the copy joins the queue of its engine (`ASYNC_ENGINES`).
+    """
+
+    name = "tirx.async_copy"
+
+    source = operand_def(TileType)
+    destination = operand_def(TileType)
+    engine = prop_def(EngineAttr)
+
+    traits = traits_def(*_EFFECTS)
+
+    def __init__(self, source: SSAValue, destination: SSAValue, engine: Engine):
+        super().__init__(operands=[source, destination], properties={"engine": EngineAttr(engine)})
+
+    @property
+    def moves(self) -> AsyncEngine:
+        """Where the engine copies and which queue its work joins. Raises VerifyException for a synchronous engine."""
+        if (found := ASYNC_ENGINES.get(self.engine.data)) is None:
+            raise VerifyException(
+                f"expected an engine that copies tiles asynchronously ({', '.join(ASYNC_ENGINES)}), "
+                f"found {self.engine.data}"
+            )
+        return found
+
+    @property
+    def queue(self) -> Queue:
+        return self.moves.queue
+
+    def verify_(self) -> None:
+        moves = self.moves
+        source, destination = TileType.of(self.source), TileType.of(self.destination)
+        if (source.memory, destination.memory) != (moves.source, moves.destination):
+            raise VerifyException(
+                f"expected a copy from {moves.source.place} to {moves.destination.place} for {self.engine.data}, "
+                f"found one from {source.memory.place} to {destination.memory.place}"
+            )
+        if source.dims != destination.dims:
+            raise VerifyException(
+                f"expected tiles of one shape, found {shape_text(source)} and {shape_text(destination)}"
+            )
+        if source.element_type != destination.element_type:
+            raise VerifyException(
+                f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AsyncCopyOp:
+        source = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        destination = parser.parse_unresolved_operand()
+        engine = _parse_engine(parser)
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        source = parser.resolve_operand(source, parser.parse_type())
+        parser.parse_punctuation(",")
+        op = cls(source, parser.resolve_operand(destination, parser.parse_type()), engine)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_string(f" engine({self.engine.data})")
+        print_attributes(printer, self.attributes)
+        printer.print_string(" : ")
+        printer.print_list((self.source.type, self.destination.type), printer.print_attribute)
+
+
+@irdl_op_definition
+class AsyncMmaOp(ProductOp):
+    """
+    `%p = tirx.async_mma %a, %b, %acc : !tirx.tile<...>, ... -> !tirx.pending<!tirx.tile<MxN..., register>>`
+
+    Starts a product. With the accumulator in registers it is wgmma: the accumulator is a tile or a pending tile, and
+    the result is pending. With the accumulator in a held slot of tensor memory it is tcgen05, without a result. Shapes
+    and clauses are those of `tirx.mma`; wgmma has `negate_a`, `negate_b`, `saturate` and `accumulate`.
+    """
+
+    name = "tirx.async_mma"
+
+    traits = traits_def(*_EFFECTS)
+
+    @property
+    def queue(self) -> Queue:
+        return Queue.TCGEN05 if self.on_tensor_memory else Queue.WGMMA
+
+    def verify_(self) -> None:
+        acc = self.accumulator_type
+        if acc.memory not in (Scope.TENSOR, Scope.REGISTER):
+            raise VerifyException(
+                f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
+            )
+        other = Scope.TENSOR if self.on_tensor_memory else Scope.REGISTER
+        for name, type_, wanted in (
+            ("A", self.a_type, (Scope.SHARED, other)),
+            ("B", self.b_type, (Scope.SHARED,)),
+            *((name, TileType.of(tile), (Scope.TENSOR,)) for name, tile in self._tensor_operands()),
+        ):
+            if type_.memory not in wanted:
+                raise VerifyException(
+                    f"expected {name} in {' or '.join(scope.place for scope in wanted)} for an accumulator in "
+                    f"{acc.memory.place}, found it in {type_.memory.place}"
+                )
+        self.verify_shapes()
+        expected = None if self.on_tensor_memory else PendingType(acc)
+        found = None if self.result is None else self.result.type
+        if found != expected:
+            raise VerifyException(
+                f"expected {'no result' if expected is None else f'a result of type {expected}'} for an accumulator in "
+                f"{acc.memory.place}, found {'none' if found is None else f'one of type {found}'}"
+            )
+        if self.on_tensor_memory:
+            return
+        for name in ("scale_a", "metadata", "weight_stationary", "zero_columns", "pair", "instruction"):
+            if getattr(self, name) is not None:
+                clause = "scales" if name == "scale_a" else name
+                raise VerifyException(f"expected an accumulator in tensor memory for {clause}, found one in registers")
+
+    def _tensor_operands(self) -> list[tuple[str, SSAValue]]:
+        named = (("SFA", self.scale_a), ("SFB", self.scale_b), ("the metadata", self.metadata))
+        return [(name, tile) for name, tile in named if tile is not None]
+
+
+@irdl_op_definition
+class AsyncNextOp(IRDLOperation):
+    """`tirx.async_next %clc engine(clc)`: asks for the next tile, into the slot of a ring of answers that is held."""
+
+    name = "tirx.async_next"
+
+    ring = operand_def()
+    engine = prop_def(EngineAttr)
+
+    traits = traits_def(*_EFFECTS)
+
+    def __init__(self, ring: SSAValue, engine: Engine = Engine.CLC):
+        super().__init__(operands=[ring], properties={"engine": EngineAttr(engine)})
+
+    @property
+    def queue(self) -> Queue:
+        return Queue.TMA
+
+    def verify_(self) -> None:
+        ring = RingOp.of(self.ring).result.type
+        if not ring.is_tile_id:
+            raise VerifyException(f"expected a ring of answers, !tirx.ring<tile_id>, found {ring}")
+        if self.engine.data is not Engine.CLC:
+            raise VerifyException(f"expected engine({Engine.CLC}), found engine({self.engine.data})")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AsyncNextOp:
+        op = cls(parse_defined(parser), _parse_engine(parser))
+        op.attributes.update(parse_attributes(parser, cls))
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.ring)
+        printer.print_string(f" engine({self.engine.data})")
+        print_attributes(printer, self.attributes)
+
+
+@irdl_op_definition
+class AwaitOp(IRDLOperation):
+    """
+    `tirx.await wgmma pending(1)`: goes on when at most one group of this queue of the role is unfinished.
+
+    `%c = tirx.await %p : !tirx.pending<T>`: the tile, when the product that writes it is complete, whatever was started
+    since.
+    """
+
+    name = "tirx.await"
+
+    value = opt_operand_def(PendingType)
+    queue = opt_prop_def(QueueAttr)
+    pending = opt_prop_def(IntegerAttr[I32])
+    result = opt_result_def(TileType)
+
+    traits = traits_def(*_EFFECTS)
+
+    def __init__(self, value: SSAValue | None = None, queue: Queue | None = None, pending: int = 0):
+        tiles = [] if value is None else [PendingType.tile_of(value)]
+        super().__init__(
+            operands=[[] if value is None else [value]],
+            properties={
+                "queue": None if queue is None else QueueAttr(queue),
+                "pending": None if queue is None else IntegerAttr(pending, i32),
+            },
+            result_types=[tiles],
+        )
+
+    @property
+    def awaited_queue(self) -> Queue:
+        """The queue whose groups are waited for."""
+        return Queue.WGMMA if self.queue is None else self.queue.data
+
+    def verify_(self) -> None:
+        if (self.value is None) == (self.queue is None) or (self.queue is None) != (self.pending is None):
+            raise VerifyException("expected a pending tile, or a queue and how many groups may be pending")
+        expected = None if self.value is None else PendingType.tile_of(self.value)
+        if expected != (found := None if self.result is None else self.result.type):
+            raise VerifyException(f"expected a result of type {expected}, found {found}")
+        if self.queue is not None and not self.queue.data.has_groups:
+            names = ", ".join(queue for queue in Queue if queue.has_groups)
+            raise VerifyException(
+                f"expected a queue whose groups threads can wait for ({names}), found {self.queue.data}, whose work "
+                f"completes on the barriers of a ring"
+            )
+        if self.pending is not None and self.pending.value.data < 0:
+            raise VerifyException(f"expected 0 or more pending groups, found {self.pending.value.data}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AwaitOp:
+        start = parser.pos
+        operand = parser.parse_optional_unresolved_operand()
+        if operand is None:
+            queue = parser.parse_str_enum(Queue)
+            if (pending := parse_in_parens(parser, "pending")) is None:
+                parser.raise_error("expected pending(k), how many groups may be unfinished", start, start + len(queue))
+            op = cls(queue=queue, pending=pending)
+            op.attributes.update(parse_attributes(parser, cls))
+            return op
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        start = parser.pos
+        type_ = parser.parse_type()
+        if not isinstance(type_, PendingType):
+            parser.raise_error(f"expected a pending tile, found {type_}", start, parser.pos)
+        op = cls(parser.resolve_operand(operand, type_))
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        if self.value is not None:
+            printer.print_ssa_value(self.value)
+        elif self.queue is not None and self.pending is not None:
+            printer.print_string(f"{self.queue.data} pending({self.pending.value.data})")
+        print_attributes(printer, self.attributes)
+        if self.value is not None:
+            printer.print_string(" : ")
+            printer.print_attribute(self.value.type)
+
+
+class _GlobalFlagOp(IRDLOperation):
+    """An operation on one flag, an integer in global memory that starts at 0."""
+
+    flags = operand_def(MemRefType)
+    item = operand_def(IndexType())
+
+    assembly_format = "$flags `[` $item `]` attr-dict `:` type($flags)"
+
+    traits = traits_def(*_EFFECTS)
+
+    def __init__(self, flags: SSAValue, item: SSAValue):
+        super().__init__(operands=[flags, item])
+
+    def verify_(self) -> None:
+        type_ = self.flags.type
+        if not isa(type_, MemRefType) or type_.element_type != i32 or type_.get_num_dims() != 1:
+            raise VerifyException(f"expected flags of type memref<...xi32> with one dimension, found {type_}")
+
+
+@irdl_op_definition
+class GlobalPostOp(_GlobalFlagOp):
+    """
+    `tirx.global_post %flags[%item] : memref<?xi32>`: tells other blocks that this block is done with an item.
+
+    Order between blocks is no part of the check of rings: all blocks have to be resident, and only items that come
+    earlier in the order may be waited for.
+    """
+
+    name = "tirx.global_post"
+
+
+@irdl_op_definition
+class GlobalWaitOp(_GlobalFlagOp):
+    """`tirx.global_wait %flags[%item] : memref<?xi32>`: goes on when some block has posted the item."""
+
+    name = "tirx.global_wait"

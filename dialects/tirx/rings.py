@@ -1,0 +1,315 @@
+"""Rings: slots of tiles that pass from station to station, and the two operations that move them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import I32, ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    lazy_traits_def,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.tirx.engines import Queue, QueueAttr
+from tirx.dialects.tirx.kernel import KernelOp, thread_owner
+from tirx.dialects.tirx.ring_types import RingType
+from tirx.dialects.tirx.syntax import (
+    parse_attributes,
+    parse_defined,
+    parse_integer,
+    print_attributes,
+    types_text,
+)
+
+SELF = "self"
+"""The station that is named after the party that acquires or releases at it."""
+
+
+class Across(StrEnum):
+    """The blocks whose parties share a ring: those of a cluster, each with its own slots, or of a pair."""
+
+    CLUSTER = "cluster"
+    PAIR = "pair"
+
+
+@irdl_attr_definition
+class AcrossAttr(EnumAttribute[Across], SpacedOpaqueSyntaxAttribute):
+    """`#tirx<across cluster>`"""
+
+    name = "tirx.across"
+
+
+@irdl_op_definition
+class RingOp(IRDLOperation):
+    """
+    `%r = tirx.ring slots(4) stations(fill, use) across(cluster) carries : !tirx.ring<a: T0, b: T1>`
+
+    A ring of `slots` slots. Every slot travels through the stations in their order and from the last to the first. Use
+    number u of a ring is slot u modulo `slots`, and numbers never restart, not even in the next tile of a persistent
+    loop. Slot indices, phases, barriers and their counts follow from the users of a ring and are not written.
+
+    With `across`, parties of all blocks of the cluster or pair take part. With `carries`, the first station finds in
+    the slot what the use before left, for which there can be only one slot.
+    """
+
+    name = "tirx.ring"
+
+    slots = prop_def(IntegerAttr[I32])
+    stations = prop_def(ArrayAttr[StringAttr])
+    across = opt_prop_def(AcrossAttr)
+    carries = opt_prop_def(UnitAttr)
+    result = result_def(RingType)
+
+    traits = lazy_traits_def(lambda: (HasParent(KernelOp), MemoryWriteEffect()))
+
+    def __init__(
+        self,
+        slots: int,
+        stations: Sequence[str],
+        type_: RingType,
+        across: Across | None = None,
+        carries: bool = False,
+    ):
+        super().__init__(
+            properties={
+                "slots": IntegerAttr(slots, i32),
+                "stations": ArrayAttr([StringAttr(name) for name in stations]),
+                "across": None if across is None else AcrossAttr(across),
+                "carries": UnitAttr() if carries else None,
+            },
+            result_types=[type_],
+        )
+
+    @staticmethod
+    def of(value: SSAValue) -> RingOp:
+        """The operation that defines a ring. Raises VerifyException for another value."""
+        owner = value.owner
+        if not isinstance(owner, RingOp):
+            raise VerifyException(f"expected a ring that 'tirx.ring' defines, found a value of type {value.type}")
+        return owner
+
+    @property
+    def num_slots(self) -> int:
+        return self.slots.value.data
+
+    @property
+    def station_names(self) -> tuple[str, ...]:
+        return tuple(name.data for name in self.stations)
+
+    def verify_(self) -> None:
+        names = self.station_names
+        if self.num_slots < 1:
+            raise VerifyException(f"expected at least 1 slot, found {self.num_slots}")
+        if not names:
+            raise VerifyException("expected at least 1 station, found none")
+        for name in names:
+            if names.count(name) > 1:
+                raise VerifyException(f"expected stations of different names, found '{name}' twice")
+            if name == SELF:
+                raise VerifyException(
+                    f"expected a station named otherwise, found '{SELF}', which stands for the station of a party"
+                )
+        if self.carries is not None and self.num_slots != 1:
+            raise VerifyException(
+                f"expected 1 slot with carries, whose uses read what the use before left, found {self.num_slots}"
+            )
+        kernel = self.parent_op()
+        if self.across is not None and isinstance(kernel, KernelOp) and not kernel.of_pairs:
+            raise VerifyException(f"expected a kernel with a cluster for across({self.across.data}), found one without")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RingOp:
+        parser.parse_keyword("slots")
+        with parser.in_parens():
+            slots = parse_integer(parser)
+        parser.parse_keyword("stations")
+        stations = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parser.parse_identifier(" of a station")
+        )
+        across: Across | None = None
+        if parser.parse_optional_keyword("across") is not None:
+            with parser.in_parens():
+                across = parser.parse_str_enum(Across)
+        carries = parser.parse_optional_keyword("carries") is not None
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        start = parser.pos
+        type_ = parser.parse_type()
+        if not isinstance(type_, RingType):
+            parser.raise_error(f"expected a ring, such as !tirx.ring<>, found {type_}", start, parser.pos)
+        op = cls(slots, stations, type_, across, carries)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" slots({self.num_slots}) stations({', '.join(self.station_names)})")
+        if self.across is not None:
+            printer.print_string(f" across({self.across.data})")
+        if self.carries is not None:
+            printer.print_string(" carries")
+        print_attributes(printer, self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+
+def _parse_station(parser: Parser) -> tuple[SSAValue, RingType, str]:
+    """`%r at(use)`"""
+    start = parser.pos
+    ring = parse_defined(parser)
+    if not isinstance(ring.type, RingType):
+        parser.raise_error(f"expected a ring, found a value of type {ring.type}", start, parser.pos)
+    parser.parse_keyword("at")
+    with parser.in_parens():
+        return ring, ring.type, parser.parse_identifier(" of a station")
+
+
+def _print_station(printer: Printer, ring: SSAValue, station: str) -> None:
+    printer.print_string(" ")
+    printer.print_ssa_value(ring)
+    printer.print_string(f" at({station})")
+
+
+def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[ReleaseOp]) -> None:
+    """The station exists, and the role moves slots through it in both directions."""
+    ring, station = RingOp.of(op.ring), op.station.data
+    names = ring.station_names
+    if station == SELF and not ring.result.type.is_baton:
+        raise VerifyException(f"expected at({SELF}) only for a ring without tiles, found {ring.result.type}")
+    if station not in (*names, SELF):
+        raise VerifyException(f"expected a station of the ring ({', '.join(names)}), found '{station}'")
+    owner = thread_owner(op)
+    partners = [use.operation for use in op.ring.uses if isinstance(use.operation, partner)]
+    if owner is not None and not any(
+        other.station == op.station and thread_owner(other) is owner for other in partners
+    ):
+        where = "in the kernel" if isinstance(owner, KernelOp) else "in the same role"
+        raise VerifyException(f"expected a '{partner.name}' at({station}) of the same ring {where}, found none")
+
+
+@irdl_op_definition
+class AcquireOp(IRDLOperation):
+    """
+    `%a, %b = tirx.acquire %r at(use)`: the next use of the ring, as soon as it has come to the station.
+
+    Waits until every party of the station before has passed the use on; at the first station, until the last one has
+    passed on the use that had the slot before. Gives the slot's tiles, one value per view. A ring of integers or of
+    answers of cluster launch control gives nothing at its first station; an answer is read as `%more, %i, %j`: whether
+    there is one more tile, and which.
+    """
+
+    name = "tirx.acquire"
+
+    ring = operand_def(RingType)
+    station = prop_def(StringAttr)
+    tiles = var_result_def(AnyAttr())
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, ring: SSAValue, station: str):
+        types = _acquired_types(ring, station)
+        super().__init__(operands=[ring], properties={"station": StringAttr(station)}, result_types=[types])
+
+    def verify_(self) -> None:
+        _verify_station(self, ReleaseOp)
+        expected = _acquired_types(self.ring, self.station.data)
+        if tuple(self.tiles.types) != expected:
+            raise VerifyException(
+                f"expected results of types {types_text(expected)}, found {types_text(self.tiles.types)}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AcquireOp:
+        ring, _, station = _parse_station(parser)
+        op = cls(ring, station)
+        op.attributes.update(parse_attributes(parser, cls))
+        return op
+
+    def print(self, printer: Printer) -> None:
+        _print_station(printer, self.ring, self.station.data)
+        print_attributes(printer, self.attributes)
+
+
+def _acquired_types(ring: SSAValue, station: str) -> tuple[Attribute, ...]:
+    """What an acquire of `ring` gives at `station`. Raises VerifyException for a value that is no ring."""
+    op = RingOp.of(ring)
+    return op.result.type.acquired_types(at_first=op.station_names[:1] == (station,))
+
+
+@irdl_op_definition
+class ReleaseOp(IRDLOperation):
+    """
+    `tirx.release %r at(use) after(wgmma)`: passes the oldest slot that this party holds at the station on to the next.
+
+    With `after`, once the work of this party in that queue on the slot is complete: at once if a thread completes it
+    (`tirx.await`), by hardware otherwise. At the first station of a ring of integers, `with(%n, %last)` gives their
+    values.
+    """
+
+    name = "tirx.release"
+
+    ring = operand_def(RingType)
+    station = prop_def(StringAttr)
+    after = opt_prop_def(QueueAttr)
+    values = var_operand_def(AnyAttr())
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, ring: SSAValue, station: str, after: Queue | None = None, values: Sequence[SSAValue] = ()):
+        super().__init__(
+            operands=[ring, values],
+            properties={"station": StringAttr(station), "after": None if after is None else QueueAttr(after)},
+        )
+
+    def verify_(self) -> None:
+        _verify_station(self, AcquireOp)
+        ring = RingOp.of(self.ring)
+        type_, writes = ring.result.type, ring.station_names[0] == self.station.data
+        expected = tuple(view.type for view in type_.views) if type_.holds_scalars and writes else ()
+        if tuple(value.type for value in self.values) != expected:
+            raise VerifyException(
+                f"expected with(...) values of types {types_text(expected)}, "
+                f"found {types_text(value.type for value in self.values)}"
+            )
+        if self.after is not None and (type_.is_baton or type_.holds_scalars):
+            raise VerifyException(f"expected no after({self.after.data}) for a ring without tiles, found one")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReleaseOp:
+        ring, _, station = _parse_station(parser)
+        after: Queue | None = None
+        if parser.parse_optional_keyword("after") is not None:
+            with parser.in_parens():
+                after = parser.parse_str_enum(Queue)
+        values: list[SSAValue] = []
+        if parser.parse_optional_keyword("with") is not None:
+            values = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_defined(parser))
+        op = cls(ring, station, after, values)
+        op.attributes.update(parse_attributes(parser, cls))
+        return op
+
+    def print(self, printer: Printer) -> None:
+        _print_station(printer, self.ring, self.station.data)
+        if self.after is not None:
+            printer.print_string(f" after({self.after.data})")
+        if self.values:
+            printer.print_string(" with")
+            with printer.in_parens():
+                printer.print_list(self.values, printer.print_ssa_value)
+        print_attributes(printer, self.attributes)

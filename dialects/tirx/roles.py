@@ -1,0 +1,267 @@
+"""Roles: parts of a kernel that run at the same time, each on warps of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr, i32
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, NoTerminator, Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.tirx.attributes import Scope, ScopeAttr, TileType
+from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
+from tirx.dialects.tirx.ring_types import PendingType, RingType
+from tirx.dialects.tirx.syntax import parse_in_parens
+
+WARP = 32
+"""Threads of a warp."""
+
+MAX_WARPS = 32
+"""Warps of a block of 1024 threads (CUDA C++ Programming Guide, "Compute Capabilities")."""
+
+WARPGROUP = 4
+"""Warps of a warpgroup."""
+
+REGISTER_BOUNDS = (24, 256, 8)
+"""Least, most and step of the registers of a thread that a role may ask for (PTX ISA, `setmaxnreg`)."""
+
+REGISTER_FILE = 65536
+"""Registers of an SM."""
+
+
+class Unit(StrEnum):
+    """The threads of a role that move together, a party."""
+
+    WARP = "warp"
+    WARPGROUP = "warpgroup"
+    THREAD = "thread"
+
+
+@irdl_attr_definition
+class UnitAttr(EnumAttribute[Unit], SpacedOpaqueSyntaxAttribute):
+    """`#tirx<unit warpgroup>`"""
+
+    name = "tirx.unit"
+
+
+@irdl_op_definition
+class RoleOp(IRDLOperation, OnThreads):
+    """
+    `tirx.role @load warps(4) registers(40) unit(warp) { ... }`: what some warps of the block do.
+
+    Roles get the warps of the block in their order. `registers` are those of each thread, from its entry into the role
+    on. `unit` says which threads move together as one party, where the operations of the role do not: with `thread`
+    it is one elected thread for all.
+    """
+
+    name = "tirx.role"
+
+    sym_name = prop_def(StringAttr)
+    warps = prop_def(IntegerAttr[I32])
+    registers = opt_prop_def(IntegerAttr[I32])
+    unit = opt_prop_def(UnitAttr)
+    body = region_def("single_block")
+
+    traits = lazy_traits_def(lambda: (HasParent(RolesOp), RecursiveMemoryEffect(), NoTerminator()))
+
+    def __init__(self, name: str, warps: int, body: Region, registers: int | None = None, unit: Unit | None = None):
+        if not body.blocks:
+            body.add_block(Block())
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "warps": IntegerAttr(warps, i32),
+                "registers": None if registers is None else IntegerAttr(registers, i32),
+                "unit": None if unit is None else UnitAttr(unit),
+            },
+            regions=[body],
+        )
+
+    @property
+    def num_warps(self) -> int:
+        return self.warps.value.data
+
+    @property
+    def thread_set(self) -> ThreadSet:
+        """The threads behind those of the roles before; their named barrier has the number of the role, from 1."""
+        roles = self.parent_op()
+        before = list(roles.roles) if isinstance(roles, RolesOp) else [self]
+        before = before[: before.index(self)]
+        return ThreadSet(WARP * sum(role.num_warps for role in before), WARP * self.num_warps, 1 + len(before))
+
+    def verify_(self) -> None:
+        if not 1 <= self.num_warps <= MAX_WARPS:
+            raise VerifyException(f"expected 1 to {MAX_WARPS} warps, found {self.num_warps}")
+        least, most, step = REGISTER_BOUNDS
+        if self.registers is not None:
+            found = self.registers.value.data
+            if not least <= found <= most or found % step:
+                raise VerifyException(f"expected registers in steps of {step} from {least} to {most}, found {found}")
+            if self.num_warps % WARPGROUP:
+                raise VerifyException(
+                    f"expected whole warpgroups of {WARPGROUP} warps in a role with registers(...), "
+                    f"found {self.num_warps} warps"
+                )
+        if self.unit is not None and self.unit.data is Unit.WARPGROUP:
+            if self.num_warps % WARPGROUP or self.thread_set.first % (WARP * WARPGROUP):
+                raise VerifyException(
+                    f"expected whole warpgroups of {WARPGROUP} warps for unit({Unit.WARPGROUP}), "
+                    f"found {self.num_warps} warps from warp {self.thread_set.first // WARP} on"
+                )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RoleOp:
+        name = parser.parse_symbol_name()
+        start = parser.pos
+        if (warps := parse_in_parens(parser, "warps")) is None:
+            parser.raise_error("expected warps(n) behind the name of the role", start, parser.pos)
+        registers = parse_in_parens(parser, "registers")
+        unit: Unit | None = None
+        if parser.parse_optional_keyword("unit") is not None:
+            with parser.in_parens():
+                unit = parser.parse_str_enum(Unit)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(name.data, warps, parser.parse_region(), registers, unit)
+        op.attributes.update({} if attributes is None else attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.print_string(f" warps({self.num_warps})")
+        if self.registers is not None:
+            printer.print_string(f" registers({self.registers.value.data})")
+        if self.unit is not None:
+            printer.print_string(f" unit({self.unit.data})")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_empty_block=False)
+
+
+@irdl_op_definition
+class RolesOp(IRDLOperation):
+    """
+    `tirx.roles { tirx.role @load warps(4) { ... } tirx.role @math warps(8) { ... } }`
+
+    The roles run at the same time. Scalars that are computed from arguments, block ids and loop indices alone may be
+    used in every role, which computes them again. Register tiles and scalars that are read from memory cross between
+    roles through rings only. All warps of the block belong to a role, and all wait for each other at the end.
+    """
+
+    name = "tirx.roles"
+
+    body = region_def("single_block")
+
+    traits = lazy_traits_def(lambda: (HasParent(KernelOp), RecursiveMemoryEffect(), NoTerminator()))
+
+    assembly_format = "attr-dict-with-keyword $body"
+
+    def __init__(self, body: Region):
+        super().__init__(regions=[body])
+
+    @property
+    def roles(self) -> tuple[RoleOp, ...]:
+        """The roles, in the order of their warps."""
+        return tuple(op for op in self.body.block.ops if isinstance(op, RoleOp))
+
+    def verify_(self) -> None:
+        for op in self.body.block.ops:
+            if not isinstance(op, RoleOp):
+                raise VerifyException(f"expected only 'tirx.role' in 'tirx.roles', found '{op.name}'")
+        names = [role.sym_name.data for role in self.roles]
+        for name in names:
+            if names.count(name) > 1:
+                raise VerifyException(f"expected roles of different names, found @{name} twice")
+        self._verify_warps()
+        self._verify_crossings()
+
+    def _verify_warps(self) -> None:
+        warps = sum(role.num_warps for role in self.roles)
+        if not 1 <= warps <= MAX_WARPS:
+            raise VerifyException(f"expected 1 to {MAX_WARPS} warps in all roles together, found {warps}")
+        kernel = self.parent_op()
+        if isinstance(kernel, KernelOp) and kernel.num_threads != WARP * warps:
+            raise VerifyException(
+                f"expected a kernel with threads({WARP * warps}) for roles of {warps} warps, "
+                f"found threads({kernel.num_threads})"
+            )
+        given = [role.registers.value.data for role in self.roles if role.registers is not None]
+        if given and len(given) != len(self.roles):
+            raise VerifyException(f"expected registers(...) on every role or on none, found it on {len(given)}")
+        used = sum(WARP * role.num_warps * count for role, count in zip(self.roles, given, strict=False))
+        if used > REGISTER_FILE:
+            raise VerifyException(f"expected at most {REGISTER_FILE} registers in all roles together, found {used}")
+
+    def _verify_crossings(self) -> None:
+        owners: dict[SSAValue, RoleOp] = {}
+        for role in self.roles:
+            for value in _values_from_outside(role):
+                problem = _crossing_problem(value)
+                if problem is not None:
+                    raise VerifyException(f"expected {_name(value)} to come into role @{role.sym_name.data} {problem}")
+                if isinstance(value.type, TileType) and value.type.memory is not Scope.GLOBAL:
+                    if owners.setdefault(value, role) is not role:
+                        raise VerifyException(
+                            f"expected a ring for {_name(value)}, a tile in {value.type.memory.place} that the roles "
+                            f"@{owners[value].sym_name.data} and @{role.sym_name.data} use, found none"
+                        )
+
+
+def _values_from_outside(role: RoleOp) -> Iterator[SSAValue]:
+    """The values that operations of a role use and that are defined around the roles."""
+    inside = set(role.walk())
+    for op in role.walk():
+        for value in op.operands:
+            around = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+            if around not in inside:
+                yield value
+
+
+def _name(value: SSAValue) -> str:
+    return f"%{value.name_hint}" if value.name_hint else f"a value of type {value.type}"
+
+
+def _crossing_problem(value: SSAValue) -> str | None:
+    """How else a value would have to come into a role, and as what it was found; None if it can be used there."""
+    match value.type:
+        case RingType() | MemRefType():
+            return None
+        case TileType() as tile if tile.memory not in (Scope.GLOBAL, Scope.REGISTER):
+            return None
+        case TileType(scope=ScopeAttr(data=Scope.REGISTER)) | PendingType():
+            return "through a ring, found a register tile"
+        case _:
+            return None if _is_recomputable(value) else "through a ring, found a value that depends on memory"
+
+
+def _is_recomputable(value: SSAValue) -> bool:
+    """Returns True for a pure function of the arguments of the kernel, which every role can compute."""
+    seen: set[SSAValue] = set()
+    stack = [value]
+    while stack:
+        current = stack.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if isinstance(current, BlockArgument):
+            if not isinstance(current.block.parent_op(), KernelOp):
+                return False
+        elif isinstance(current, OpResult):
+            if not current.op.has_trait(Pure) or current.op.regions:
+                return False
+            stack.extend(current.op.operands)
+    return True
