@@ -108,11 +108,8 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
         raise LocatedError(entry, f"expected a body for @{entry.sym_name.data}, found none")
     check_entry(entry, target)
     shared = _shared_declarations(entry, target)
-    # Two rounds: the first finds which constants are asked for as registers; the others need no `mov`.
-    probe = _Names()
-    _print_blocks(entry, probe)
-    names = _Names(materialised=probe.constants)
-    lines = _print_blocks(entry, names)
+    names = _Names()
+    body = names.numbered("\n".join(_print_blocks(entry, names)))
 
     params = ",\n".join(f"{_INDENT}{p.data.declaration()}" for p in entry.params)
     signature = f".visible .entry {entry.sym_name.data}(" + (f"\n{params}\n)" if params else ")")
@@ -124,7 +121,7 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
         directives.append(f".reqnctapercluster {', '.join(str(n.data) for n in entry.cluster)}")
     declarations = [f"{_INDENT}{line};" for line in (*names.declarations(), *shared)]
     gap = [""] if declarations else []
-    return "\n".join([signature, *directives, "{", *declarations, *gap, *lines, "}", ""])
+    return "\n".join([signature, *directives, "{", *declarations, *gap, body, "}", ""])
 
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
@@ -150,20 +147,21 @@ def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
     return declarations
 
 
+_PLACEHOLDER = re.compile("(%[a-z]+)\x00[0-9]+;")
+"""The name of a register before it has its number."""
+
+
 @dataclass
 class _Names:
-    """Gives registers and labels on demand, numbered in the order of first mention."""
+    """Gives registers and labels on demand. Registers get their numbers at last, in the order of the text."""
 
-    materialised: frozenset[SSAValue] | set[SSAValue] = frozenset()
-    constants: set[SSAValue] = field(default_factory=set[SSAValue])
     registers: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    _placeholders: int = 0
 
     def __call__(self, value: SSAValue) -> str:
         name = self.registers.get(value)
         if name is None:
-            if isinstance(value.owner, ConstantOp):
-                self.constants.add(value)
             name = self.registers[value] = self._fresh(value.type, value)
         return name
 
@@ -180,15 +178,28 @@ class _Names:
         registers = register_class(type_)
         if registers is None:
             raise _no_register(type_, value)
-        return f"{registers.prefix}{self._count(registers.prefix)}"
+        self._placeholders += 1
+        return f"{registers.prefix}\x00{self._placeholders};"
 
     def _count(self, stem: str) -> int:
         number = self.counts.get(stem, 0)
         self.counts[stem] = number + 1
         return number
 
+    def numbered(self, text: str) -> str:
+        """`text` with numbers in all registers."""
+        final: dict[str, str] = {}
+
+        def number(match: re.Match[str]) -> str:
+            placeholder, prefix = match[0], match[1]
+            if placeholder not in final:
+                final[placeholder] = f"{prefix}{self._count(prefix)}"
+            return final[placeholder]
+
+        return _PLACEHOLDER.sub(number, text)
+
     def declarations(self) -> Iterator[str]:
-        """`.reg .b32 %r<4>` for every register class in use."""
+        """`.reg .b32 %r<4>` for every register class in use, after `numbered`."""
         for ptx_type, prefix in dict.fromkeys((c.ptx_type, c.prefix) for c in REGISTER_CLASSES.values()):
             if count := self.counts.get(prefix):
                 yield f".reg .{ptx_type} {prefix}<{count}>"
@@ -213,7 +224,11 @@ def _print_blocks(entry: EntryOp, names: _Names) -> list[str]:
     for block, body in zip(blocks, bodies, strict=True):
         if block in printer.labels:
             lines.append(f"{printer.labels[block]}:")
-        lines += body
+        for line in body:
+            if isinstance(line, str):
+                lines.append(line)
+            elif line.result in names.registers:
+                lines.append(_statement(line.emit(names)))
     return lines
 
 
@@ -223,11 +238,18 @@ class _BlockPrinter:
     labels: dict[Block, str] = field(default_factory=dict[Block, str])
     """Labels of the blocks that some branch names."""
 
-    def block(self, block: Block, following: Block | None) -> list[str]:
-        """The lines of `block`, after which the text of `following` comes."""
-        lines: list[str] = []
+    def block(self, block: Block, following: Block | None) -> list[str | ConstantOp]:
+        """
+        The lines of `block`, after which the text of `following` comes.
+
+        A constant stands for itself: it is a line only if some instruction turns out to need it in a register.
+        """
+        lines: list[str | ConstantOp] = []
         for op in block.ops:
-            lines += self._op(op, following)
+            if isinstance(op, ConstantOp):
+                lines.append(op)
+            else:
+                lines += self._op(op, following)
         if not isinstance(block.last_op, BraOp | CondBraOp | RetOp):
             where = block.last_op or block.parent_op()
             if where is not None:
@@ -236,8 +258,6 @@ class _BlockPrinter:
 
     def _op(self, op: Operation, following: Block | None) -> Iterator[str]:
         match op:
-            case ConstantOp() if op.result not in self.names.materialised:
-                return
             case PTXInstruction():
                 for line in op.emit(self.names).split("\n"):
                     yield line if line.endswith(":") else _statement(line)
