@@ -25,12 +25,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects import ptx
 from tirx.dialects.ptx.base import register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp
+from tirx.passes.emit.emitter import Emitter
 
 
 @dataclass(frozen=True)
@@ -87,23 +88,6 @@ def _drop_identity_cast(op: UnrealizedConversionCastOp) -> None:
     op.erase()
 
 
-@dataclass(frozen=True)
-class Emitter:
-    """Inserts instructions in place of `op`, at its location."""
-
-    op: Operation
-
-    def __call__(self, new: Operation) -> SSAValue:
-        """Inserts `new` and gives its result."""
-        new.location = self.op.location
-        Rewriter.insert_op(new, InsertPoint.before(self.op))
-        return new.results[0]
-
-    def integer(self, value: int, type_: Attribute) -> SSAValue:
-        """A constant."""
-        return self(ConstantOp.integer(value, type_))
-
-
 OpT = TypeVar("OpT", bound=Operation)
 Rule = Callable[[Any, Emitter], SSAValue]
 """Emits the instructions for an op and gives the value that replaces its result."""
@@ -129,12 +113,16 @@ def _lower(op: Operation) -> None:
         if register_class(value.type) is None:
             raise LocatedError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results
-    replacement = rule(op, Emitter(op))
+    replacement = rule(op, Emitter.before(op))
     if replacement.name_hint is None:
         replacement.name_hint = result.name_hint
     result.replace_all_uses_with(replacement)
     op.detach()
     op.erase()
+
+
+def _integer(emit: Emitter, value: int, type_: Attribute) -> SSAValue:
+    return emit.value(ConstantOp.integer(value, type_))
 
 
 def _unsupported(op: Operation, *types: Attribute) -> LocatedError:
@@ -145,9 +133,9 @@ def _unsupported(op: Operation, *types: Attribute) -> LocatedError:
 def _constant(op: arith.ConstantOp, emit: Emitter) -> SSAValue:
     match op.value:
         case IntegerAttr(value=number):
-            return emit.integer(number.data, op.result.type)
+            return _integer(emit, number.data, op.result.type)
         case FloatAttr():
-            return emit(ConstantOp(op.value))
+            return emit.value(ConstantOp(op.value))
         case _:
             raise _unsupported(op, op.value)
 
@@ -198,33 +186,33 @@ def _binary(op: Operation, emit: Emitter) -> SSAValue:
     instruction = (_BINARY_I1 if lhs.type == i1 else _BINARY).get(type(op))
     if instruction is None:
         raise _unsupported(op, lhs.type)
-    return emit(instruction(lhs, rhs))
+    return emit.value(instruction(lhs, rhs))
 
 
 @_rule(arith.DivfOp)
 def _divf(op: arith.DivfOp, emit: Emitter) -> SSAValue:
     type_ = op.result.type
     if type_ not in (f16, bf16):
-        return emit(ptx.DivOp(op.lhs, op.rhs))
+        return emit.value(ptx.DivOp(op.lhs, op.rhs))
     # f32 has more than twice the digits of f16 and bf16, so rounding twice gives the correctly rounded quotient.
-    lhs, rhs = emit(ptx.CvtOp(op.lhs, f32)), emit(ptx.CvtOp(op.rhs, f32))
-    return emit(ptx.CvtOp(emit(ptx.DivOp(lhs, rhs)), type_))
+    lhs, rhs = emit.value(ptx.CvtOp(op.lhs, f32)), emit.value(ptx.CvtOp(op.rhs, f32))
+    return emit.value(ptx.CvtOp(emit.value(ptx.DivOp(lhs, rhs)), type_))
 
 
 @_rule(arith.MinimumfOp, arith.MaximumfOp)
 def _nan_minmax(op: arith.MinimumfOp | arith.MaximumfOp, emit: Emitter) -> SSAValue:
     instruction = ptx.MinOp if isinstance(op, arith.MinimumfOp) else ptx.MaxOp
     if op.result.type != f64:
-        return emit(instruction(op.lhs, op.rhs, nan=True))
+        return emit.value(instruction(op.lhs, op.rhs, nan=True))
     # min and max have no .NaN for f64; a NaN operand makes the sum a NaN.
-    number = emit(instruction(op.lhs, op.rhs))
-    nan = emit(ptx.AddOp(op.lhs, op.rhs))
-    return emit(ptx.SelpOp(emit(ptx.SetpOp(ptx.Comparison.NAN, op.lhs, op.rhs)), nan, number))
+    number = emit.value(instruction(op.lhs, op.rhs))
+    nan = emit.value(ptx.AddOp(op.lhs, op.rhs))
+    return emit.value(ptx.SelpOp(emit.value(ptx.SetpOp(ptx.Comparison.NAN, op.lhs, op.rhs)), nan, number))
 
 
 @_rule(arith.NegfOp)
 def _negf(op: arith.NegfOp, emit: Emitter) -> SSAValue:
-    return emit(ptx.NegOp(op.operand))
+    return emit.value(ptx.NegOp(op.operand))
 
 
 def _check_not_predicate(op: Operation) -> None:
@@ -236,38 +224,38 @@ def _check_not_predicate(op: Operation) -> None:
 def _rounding_division(op: arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp, emit: Emitter) -> SSAValue:
     _check_not_predicate(op)
     type_, unsigned = op.result.type, isinstance(op, arith.CeilDivUIOp)
-    quotient = emit(ptx.DivOp(op.lhs, op.rhs, unsigned=unsigned))
-    remainder = emit(ptx.SubOp(op.lhs, emit(ptx.MulLoOp(quotient, op.rhs))))
-    zero = emit.integer(0, type_)
-    adjust = emit(ptx.SetpOp(ptx.Comparison.NE, remainder, zero))
+    quotient = emit.value(ptx.DivOp(op.lhs, op.rhs, unsigned=unsigned))
+    remainder = emit.value(ptx.SubOp(op.lhs, emit.value(ptx.MulLoOp(quotient, op.rhs))))
+    zero = _integer(emit, 0, type_)
+    adjust = emit.value(ptx.SetpOp(ptx.Comparison.NE, remainder, zero))
     if not unsigned:
         # The remainder has the dividend's sign: a different sign from the divisor's means a negative quotient.
         floor = isinstance(op, arith.FloorDivSIOp)
         comparison = ptx.Comparison.LT if floor else ptx.Comparison.GE
-        sign = emit(ptx.SetpOp(comparison, emit(ptx.XorOp(remainder, op.rhs)), zero))
-        adjust = emit(ptx.AndOp(adjust, sign))
-    step = emit.integer(-1 if isinstance(op, arith.FloorDivSIOp) else 1, type_)
-    return emit(ptx.AddOp(quotient, emit(ptx.SelpOp(adjust, step, zero))))
+        sign = emit.value(ptx.SetpOp(comparison, emit.value(ptx.XorOp(remainder, op.rhs)), zero))
+        adjust = emit.value(ptx.AndOp(adjust, sign))
+    step = _integer(emit, -1 if isinstance(op, arith.FloorDivSIOp) else 1, type_)
+    return emit.value(ptx.AddOp(quotient, emit.value(ptx.SelpOp(adjust, step, zero))))
 
 
 def _shift_amount(amount: SSAValue, emit: Emitter) -> SSAValue:
     if amount.type == i32:
         return amount
     if isinstance(amount.owner, ConstantOp) and isinstance(amount.owner.value, IntegerAttr):
-        return emit.integer(amount.owner.value.value.data, i32)
-    return emit(ptx.CvtOp(amount, i32, unsigned=True))
+        return _integer(emit, amount.owner.value.value.data, i32)
+    return emit.value(ptx.CvtOp(amount, i32, unsigned=True))
 
 
 @_rule(arith.ShLIOp)
 def _shli(op: arith.ShLIOp, emit: Emitter) -> SSAValue:
     _check_not_predicate(op)
-    return emit(ptx.ShlOp(op.lhs, _shift_amount(op.rhs, emit)))
+    return emit.value(ptx.ShlOp(op.lhs, _shift_amount(op.rhs, emit)))
 
 
 @_rule(arith.ShRSIOp, arith.ShRUIOp)
 def _shri(op: arith.ShRSIOp | arith.ShRUIOp, emit: Emitter) -> SSAValue:
     _check_not_predicate(op)
-    return emit(ptx.ShrOp(op.lhs, _shift_amount(op.rhs, emit), unsigned=isinstance(op, arith.ShRUIOp)))
+    return emit.value(ptx.ShrOp(op.lhs, _shift_amount(op.rhs, emit), unsigned=isinstance(op, arith.ShRUIOp)))
 
 
 _CMPI: tuple[tuple[ptx.Comparison, bool], ...] = (
@@ -291,7 +279,7 @@ def _cmpi(op: arith.CmpiOp, emit: Emitter) -> SSAValue:
     lhs, rhs = op.lhs, op.rhs
     if lhs.type == i1:
         lhs, rhs = (_extend(v, i32, emit, unsigned=unsigned) for v in (lhs, rhs))
-    return emit(ptx.SetpOp(comparison, lhs, rhs, unsigned=unsigned))
+    return emit.value(ptx.SetpOp(comparison, lhs, rhs, unsigned=unsigned))
 
 
 _CMPF: tuple[ptx.Comparison | bool, ...] = (
@@ -319,30 +307,30 @@ _CMPF: tuple[ptx.Comparison | bool, ...] = (
 def _cmpf(op: arith.CmpfOp, emit: Emitter) -> SSAValue:
     comparison = _CMPF[op.predicate.value.data]
     if isinstance(comparison, ptx.Comparison):
-        return emit(ptx.SetpOp(comparison, op.lhs, op.rhs))
-    return emit.integer(comparison, i1)
+        return emit.value(ptx.SetpOp(comparison, op.lhs, op.rhs))
+    return _integer(emit, comparison, i1)
 
 
 @_rule(arith.SelectOp)
 def _select(op: arith.SelectOp, emit: Emitter) -> SSAValue:
     if op.result.type != i1:
-        return emit(ptx.SelpOp(op.cond, op.lhs, op.rhs))
-    on_true = emit(ptx.AndOp(op.cond, op.lhs))
-    on_false = emit(ptx.AndOp(emit(ptx.NotOp(op.cond)), op.rhs))
-    return emit(ptx.OrOp(on_true, on_false))
+        return emit.value(ptx.SelpOp(op.cond, op.lhs, op.rhs))
+    on_true = emit.value(ptx.AndOp(op.cond, op.lhs))
+    on_false = emit.value(ptx.AndOp(emit.value(ptx.NotOp(op.cond)), op.rhs))
+    return emit.value(ptx.OrOp(on_true, on_false))
 
 
 def _extend(value: SSAValue, type_: Attribute, emit: Emitter, *, unsigned: bool) -> SSAValue:
     if value.type == i1:
-        return emit(ptx.SelpOp(value, emit.integer(1 if unsigned else -1, type_), emit.integer(0, type_)))
-    return emit(ptx.CvtOp(value, type_, unsigned=unsigned))
+        return emit.value(ptx.SelpOp(value, _integer(emit, 1 if unsigned else -1, type_), _integer(emit, 0, type_)))
+    return emit.value(ptx.CvtOp(value, type_, unsigned=unsigned))
 
 
 def _truncate(value: SSAValue, type_: Attribute, emit: Emitter) -> SSAValue:
     if type_ != i1:
-        return emit(ptx.CvtOp(value, type_, unsigned=True))
-    bit = emit(ptx.AndOp(value, emit.integer(1, value.type)))
-    return emit(ptx.SetpOp(ptx.Comparison.NE, bit, emit.integer(0, value.type)))
+        return emit.value(ptx.CvtOp(value, type_, unsigned=True))
+    bit = emit.value(ptx.AndOp(value, _integer(emit, 1, value.type)))
+    return emit.value(ptx.SetpOp(ptx.Comparison.NE, bit, _integer(emit, 0, value.type)))
 
 
 @_rule(arith.ExtSIOp, arith.ExtUIOp)
@@ -369,15 +357,15 @@ def _index_cast(op: arith.IndexCastOp, emit: Emitter) -> SSAValue:
 def _extf(op: arith.ExtFOp, emit: Emitter) -> SSAValue:
     value = op.input
     if value.type == bf16 and op.result.type == f64:
-        value = emit(ptx.CvtOp(value, f32))
-    return emit(ptx.CvtOp(value, op.result.type))
+        value = emit.value(ptx.CvtOp(value, f32))
+    return emit.value(ptx.CvtOp(value, op.result.type))
 
 
 @_rule(arith.TruncFOp)
 def _truncf(op: arith.TruncFOp, emit: Emitter) -> SSAValue:
     if op.input.type == f64 and op.result.type == bf16:
         raise _unsupported(op, f64, bf16)
-    return emit(ptx.CvtOp(op.input, op.result.type))
+    return emit.value(ptx.CvtOp(op.input, op.result.type))
 
 
 @_rule(arith.SIToFPOp, arith.UIToFPOp)
@@ -387,19 +375,19 @@ def _itofp(op: arith.SIToFPOp | arith.UIToFPOp, emit: Emitter) -> SSAValue:
         raise _unsupported(op, value.type, bf16)
     if value.type == i1:
         value = _extend(value, i32, emit, unsigned=unsigned)
-    return emit(ptx.CvtOp(value, op.result.type, unsigned=unsigned))
+    return emit.value(ptx.CvtOp(value, op.result.type, unsigned=unsigned))
 
 
 @_rule(arith.FPToSIOp, arith.FPToUIOp)
 def _fptoi(op: arith.FPToSIOp | arith.FPToUIOp, emit: Emitter) -> SSAValue:
     _check_not_predicate(op)
-    value = emit(ptx.CvtOp(op.input, f32)) if op.input.type == bf16 else op.input
-    return emit(ptx.CvtOp(value, op.result.type, unsigned=isinstance(op, arith.FPToUIOp)))
+    value = emit.value(ptx.CvtOp(op.input, f32)) if op.input.type == bf16 else op.input
+    return emit.value(ptx.CvtOp(value, op.result.type, unsigned=isinstance(op, arith.FPToUIOp)))
 
 
 @_rule(arith.BitcastOp)
 def _bitcast(op: arith.BitcastOp, emit: Emitter) -> SSAValue:
-    return emit(ptx.MovOp(op.input, op.result.type))
+    return emit.value(ptx.MovOp(op.input, op.result.type))
 
 
-__all__ = ["RULES", "ConvertArithToPtxPass", "Emitter", "convert_entry"]
+__all__ = ["RULES", "ConvertArithToPtxPass", "convert_entry"]

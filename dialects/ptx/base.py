@@ -123,6 +123,25 @@ class Names(Protocol):
 class PTXInstruction(IRDLOperation, abc.ABC):
     """One PTX instruction over virtual registers."""
 
+    def __init__(
+        self,
+        *,
+        operands: Sequence[SSAValue | Operation | Sequence[SSAValue | Operation] | None] = (),
+        result_types: Sequence[Attribute | Sequence[Attribute] | None] = (),
+        properties: Mapping[str, Attribute | None] | None = None,
+    ):
+        """As IRDLOperation's, which takes five times as long, wherever every operand and result is a single one."""
+        definition = self.get_irdl_definition()
+        values = [operand for operand in operands if isinstance(operand, SSAValue)]
+        types = [type_ for type_ in result_types if isinstance(type_, Attribute)]
+        expected = len(definition.operands), len(definition.results)
+        single = (len(values), len(types)) == (len(operands), len(result_types)) == expected
+        if definition.options or not single:
+            super().__init__(operands=operands, result_types=result_types, properties=properties)
+            return
+        present = {name: value for name, value in (properties or {}).items() if value is not None}
+        Operation.__init__(self, operands=values, result_types=types, properties=present)
+
     def features(self) -> tuple[str, ...]:
         """Rows of `tirx.hw.features.FEATURES` that this instruction, as it stands, needs."""
         return ()

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -371,6 +372,15 @@ class RetOp(PTXTerminator):
         super().__init__()
 
 
+@lru_cache(maxsize=4096)
+def _integer(value: int, type_: Attribute) -> IntegerAttr:
+    bits = width(type_)
+    unsigned = value & (1 << bits) - 1
+    if type_ == i1:
+        return BoolAttr.from_bool(bool(unsigned))
+    return IntegerAttr(unsigned - (1 << bits) if unsigned >> bits - 1 else unsigned, bits)
+
+
 @irdl_op_definition
 class ConstantOp(PTXInstruction):
     """A literal: printed in place where the using instruction takes one, by a `mov` otherwise.
@@ -393,11 +403,7 @@ class ConstantOp(PTXInstruction):
     @staticmethod
     def integer(value: int, type_: Attribute = i32) -> ConstantOp:
         """An integer of a register type; both the signed and the unsigned reading of the bits are accepted."""
-        bits = width(type_)
-        unsigned = value & (1 << bits) - 1
-        if type_ == i1:
-            return ConstantOp(BoolAttr.from_bool(bool(unsigned)))
-        return ConstantOp(IntegerAttr(unsigned - (1 << bits) if unsigned >> bits - 1 else unsigned, bits))
+        return ConstantOp(_integer(value, type_))
 
     def verify_(self) -> None:
         if self.value.type != self.result.type:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.dialects import arith
@@ -24,11 +26,21 @@ def bit_pattern(value: int, width: int) -> IntegerAttr[IntegerType]:
     return IntegerAttr(value - (1 << width) if value >> (width - 1) else value, width)
 
 
+@lru_cache(maxsize=4096)
+def integer(value: int, type_: IntegerType | IndexType) -> IntegerAttr:
+    """The attribute of an integer, the same object for the same integer."""
+    return IntegerAttr(value, type_)
+
+
+_MAY_WRAP: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+
+
 class Emitter:
     """
     Inserts operations at a point, in order, each with the given location.
 
-    The arithmetic methods fold constants and neutral elements, so that lowerings can be written plainly.
+    The arithmetic methods fold neutral elements, as `createOrFold` of an MLIR builder does. They construct operations
+    without the checks of xDSL's constructors: the verifier of the final module makes them.
     """
 
     def __init__(self, point: InsertPoint, location: LocationAttr):
@@ -52,58 +64,65 @@ class Emitter:
             self.point.block.insert_op_before(op, self.point.insert_before)
         return op
 
+    def value(self, op: Operation) -> SSAValue:
+        """Inserts `op` and returns its only result."""
+        return self(op).results[0]
+
     def constant(self, value: int, type_: IntegerType | IndexType) -> SSAValue:
-        return self(arith.ConstantOp(IntegerAttr(value, type_))).result
+        return self.value(arith.ConstantOp.create(result_types=(type_,), properties={"value": integer(value, type_)}))
 
     def _binary(
-        self, op_type: type[arith.AddiOp | arith.MuliOp | arith.XOrIOp | arith.AndIOp], a: SSAValue, b: SSAValue
+        self, op_type: type[Operation], a: SSAValue, b: SSAValue, properties: Mapping[str, Attribute] = {}
     ) -> SSAValue:
-        return self(op_type(a, b)).result
+        return self.value(op_type.create(operands=(a, b), result_types=(a.type,), properties=properties))
+
+    def _with_constant(
+        self, op_type: type[Operation], a: SSAValue, b: int, properties: Mapping[str, Attribute] = {}
+    ) -> SSAValue:
+        return self._binary(op_type, a, self.constant(b, _integer_type(a.type)), properties)
 
     def add(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
+        if b == 0:
+            return a
         if isinstance(b, int):
-            if b == 0:
-                return a
-            b = self.constant(b, _integer(a.type))
-        return self._binary(arith.AddiOp, a, b)
+            return self._with_constant(arith.AddiOp, a, b, _MAY_WRAP)
+        return self._binary(arith.AddiOp, a, b, _MAY_WRAP)
 
     def mul(self, a: SSAValue, b: int) -> SSAValue:
         if b == 1:
             return a
         if b > 0 and b & (b - 1) == 0:
-            return self(arith.ShLIOp(a, self.constant(b.bit_length() - 1, _integer(a.type)))).result
-        return self._binary(arith.MuliOp, a, self.constant(b, _integer(a.type)))
+            return self._with_constant(arith.ShLIOp, a, b.bit_length() - 1, _MAY_WRAP)
+        return self._with_constant(arith.MuliOp, a, b, _MAY_WRAP)
 
     def div(self, a: SSAValue, b: int) -> SSAValue:
         """Unsigned division by a positive constant."""
         if b == 1:
             return a
         if b & (b - 1) == 0:
-            return self(arith.ShRUIOp(a, self.constant(b.bit_length() - 1, _integer(a.type)))).result
-        return self(arith.DivUIOp(a, self.constant(b, _integer(a.type)))).result
+            return self._with_constant(arith.ShRUIOp, a, b.bit_length() - 1)
+        return self._with_constant(arith.DivUIOp, a, b)
 
     def mod(self, a: SSAValue, b: int) -> SSAValue:
         """Unsigned remainder by a positive constant."""
-        if b & (b - 1) == 0:
-            return self._binary(arith.AndIOp, a, self.constant(b - 1, _integer(a.type)))
-        return self(arith.RemUIOp(a, self.constant(b, _integer(a.type)))).result
+        return (
+            self._with_constant(arith.AndIOp, a, b - 1)
+            if b & (b - 1) == 0
+            else self._with_constant(arith.RemUIOp, a, b)
+        )
 
     def bit_and(self, a: SSAValue, mask: int) -> SSAValue:
-        return self._binary(arith.AndIOp, a, self.constant(mask, _integer(a.type)))
+        return self._with_constant(arith.AndIOp, a, mask)
 
     def xor(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
-        if isinstance(b, int):
-            if b == 0:
-                return a
-            b = self.constant(b, _integer(a.type))
-        return self._binary(arith.XOrIOp, a, b)
+        if b == 0:
+            return a
+        return self._with_constant(arith.XOrIOp, a, b) if isinstance(b, int) else self._binary(arith.XOrIOp, a, b)
 
 
-def _integer(type_: Attribute) -> IntegerType | IndexType:
+def _integer_type(type_: Attribute) -> IntegerType | IndexType:
     match type_:
-        case IntegerType(width=width):
-            return IntegerType(width)
-        case IndexType():
+        case IntegerType() | IndexType():
             return type_
         case _:
             raise TypeError(f"expected an integer or index type, found {type_}")
