@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.passes import PassPipeline
 
 from tirx.hw.targets import Target
@@ -39,6 +41,7 @@ def lower_to_ptx_pipeline(target: str | None = None) -> tuple[str, ...]:
     return override + _LOWER_TO_PTX
 
 
+@lru_cache
 def lower_to_ptx_passes(target: str | None = None) -> PassPipeline:
     """The same pipeline, ready to `apply(ctx, module)` inside another compiler."""
     from tirx.universe import all_passes  # the universe lists this package, so not at import time

@@ -8,8 +8,8 @@ from a checkout that is not installed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pkgutil import resolve_name
 
 from xdsl.context import Context
@@ -28,17 +28,20 @@ TIRX_UNIVERSE = Universe(
 )
 
 
-def all_dialects() -> dict[str, Callable[[], Dialect]]:
+@cache
+def all_dialects() -> Mapping[str, Callable[[], Dialect]]:
     """Every dialect of the environment, by name; tirx's own win."""
     return Universe.get_multiverse().all_dialects | TIRX_UNIVERSE.all_dialects
 
 
+@cache
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Every pass of the environment, by name; tirx's own win."""
     return Universe.get_multiverse().all_passes | TIRX_UNIVERSE.all_passes
 
 
-def all_targets() -> dict[str, Callable[[], type[Target]]]:
+@cache
+def all_targets() -> Mapping[str, Callable[[], type[Target]]]:
     """Every output format of the environment, by name; tirx's own win."""
     return Universe.get_multiverse().all_targets | TIRX_UNIVERSE.all_targets
 
