@@ -244,7 +244,7 @@ def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> li
             origin = int(first[group, 0, 0])
             value = int(block[group, row, column])
             thread = group * WARPGROUP_THREADS + int(threads[row, column])
-            expected = describe_element(max(origin, 0) + row * columns + column, (1 << 62, columns))
+            expected = divmod(max(origin, 0) + row * columns + column, columns)
             held_there = "nothing" if value < 0 else describe_element(value, tile.shape)
             raise LegalityError(
                 f"expected element {expected} of {name} in register {register + int(slots[row, column])} of thread "

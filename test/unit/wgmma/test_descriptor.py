@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from unit.wgmma.hardware import ROW_BYTES, hardware_bytes
 
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
@@ -25,26 +26,7 @@ from tirx.smem.wgmma_descriptor import WgmmaDescriptor, meaningless_wgmma, possi
 
 IntArray = NDArray[np.int64]
 
-ROW_BYTES = {0: 16, 1: 128, 2: 64, 3: 32}
-"""Bytes of a row of the swizzle pattern by the value of bits 62-63."""
-
 SWIZZLES: tuple[SwizzleName, ...] = ("none", "32B", "64B", "128B")
-
-
-def hardware_bytes(word: int, major: str, element: int, shape: tuple[int, int]) -> IntArray:
-    """Byte address of every element of (MN, K), from the bits of the descriptor alone (PTX ISA, "Strides")."""
-    start, lbo, sbo = ((word >> shift & 0x3FFF) * 16 for shift in (0, 16, 32))
-    mode = word >> 62
-    row = ROW_BYTES[mode]
-    mn, k = (x.astype(np.int64) for x in np.indices(shape))
-    if major == "K":
-        byte = k * element
-        address = start + mn % 8 * row + mn // 8 * sbo + byte // 16 * (16 if mode else lbo) + byte % 16
-    else:
-        width = row // element
-        chunk, group = (lbo, sbo) if mode else (sbo, lbo)
-        address = start + mn % width * element + mn // width * chunk + k % 8 * row + k // 8 * group
-    return address ^ (address >> 3 & {0: 0, 1: 0x70, 2: 0x30, 3: 0x10}[mode])
 
 
 def simulator_bytes(word: int, major: str, element: int, shape: tuple[int, int]) -> IntArray:
