@@ -66,6 +66,7 @@ from tirx.dialects.tirx.kernel import PAIR
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import VARIANTS
 from tirx.passes.analysis.index_analysis import index_fact
+from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.memory_access import MemoryTile, TileAccess
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
@@ -468,4 +469,5 @@ class ConvertTirxToPtxPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in [k for k in op.walk() if isinstance(k, KernelOp)]:
+            require_sequential(kernel)
             _KernelLowering(kernel).run()

@@ -22,6 +22,7 @@ from tirx.dialects.tirx import (
     TileType,
     owner_root,
 )
+from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.tcgen05_scales import is_scale_copy
 
@@ -157,4 +158,5 @@ class TirxInsertBarriersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.walk():
             if isinstance(kernel, KernelOp):
+                require_sequential(kernel)
                 _BarrierInsertion().block(kernel.body.block, _NOTHING, insert=True)

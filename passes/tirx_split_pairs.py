@@ -29,6 +29,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
 
@@ -328,4 +329,5 @@ class TirxSplitPairsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in list(op.walk()):
             if isinstance(kernel, KernelOp) and kernel.is_whole_pair:
+                require_sequential(kernel)
                 _Splitter(kernel).run()
