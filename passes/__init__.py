@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tirx.passes.tirx_materialize_descriptors import TirxMaterializeDescriptorsPass
     from tirx.passes.tirx_pick_layouts import TirxPickLayoutsPass
     from tirx.passes.tirx_promote_registers import TirxPromoteRegistersPass
+    from tirx.passes.tirx_select_copies import TirxSelectCopiesPass
+    from tirx.passes.tirx_select_instructions import TirxSelectInstructionsPass
     from tirx.passes.tirx_set_target import TirxSetTargetPass
     from tirx.passes.tirx_split_pairs import TirxSplitPairsPass
 
@@ -50,6 +52,8 @@ __all__ = [
     "TirxMaterializeDescriptorsPass",
     "TirxPickLayoutsPass",
     "TirxPromoteRegistersPass",
+    "TirxSelectCopiesPass",
+    "TirxSelectInstructionsPass",
     "TirxSetTargetPass",
     "TirxSplitPairsPass",
     "get_all_passes",
@@ -63,6 +67,8 @@ PASS_SUMMARIES = {
     "tirx-split-pairs": "turn what a pair of blocks does into what each of them does",
     "tirx-pick-layouts": "choose a layout for every tile that has none",
     "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",
+    "tirx-select-instructions": "choose the instructions of every product and store the plan on it",
+    "tirx-select-copies": "choose the engine of every copy and store it",
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
     "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",
     "convert-tirx-to-tcgen05": "lower tensor memory and products on it to tcgen05, with all synchronisation",

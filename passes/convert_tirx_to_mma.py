@@ -8,12 +8,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import warn
-from tirx.dialects.tirx import KernelOp, MmaOp, MmaSyncOp
+from tirx.diagnostics import LocatedError, warn
+from tirx.dialects.tirx import KernelOp, MmaOp, MmaSyncOp, MmaSyncPlan
 from tirx.hw.targets import Target
 from tirx.mma import MmaVariant
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.mma_product import is_emulated, plan_register_product
+from tirx.passes.plan.mma_product import is_emulated, planned_steps
+from tirx.passes.plan.product import Product
 
 
 def _warn_if_emulated(mma: MmaOp, variant: MmaVariant, target: Target | None) -> None:
@@ -40,7 +41,9 @@ class ConvertTirxToMmaPass(ModulePass):
         for kernel in [k for k in op.walk() if isinstance(k, KernelOp)]:
             target = None if kernel.target is None else Target.parse(kernel.target.data)
             for mma in [m for m in kernel.walk() if isinstance(m, MmaOp) and m.result is not None]:
-                steps = plan_register_product(mma, kernel.num_threads, target)
+                if mma.plan is None or not isinstance(mma.plan.data, MmaSyncPlan):
+                    raise LocatedError(mma, "expected a plan of mma_sync; tirx-select-instructions chooses it")
+                steps = planned_steps(Product.of(mma), mma.plan.data)
                 _warn_if_emulated(mma, steps[0].variant, target)
                 emit = Emitter.before(mma)
                 value = mma.accumulator

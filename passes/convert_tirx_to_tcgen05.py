@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, i1, i16, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
+from xdsl.traits import is_side_effect_free
 
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects import tcgen05
@@ -24,20 +25,25 @@ from tirx.dialects.tirx import (
     AllocOp,
     BarrierOp,
     CopyOp,
+    Engine,
+    EngineAttr,
     KernelOp,
     LeaderOp,
     MmaOp,
     ReturnOp,
     Scope,
     SubviewOp,
+    Tcgen05Plan,
     TileType,
     owner_root,
 )
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.tcgen05_product import Product, ProductShape, check_threads, plan_product
-from tirx.passes.plan.tcgen05_scales import BlockScaling, copies_before, plan_scale_copy
+from tirx.passes.plan.copies import planned_scale_copies
+from tirx.passes.plan.product import Product
+from tirx.passes.plan.tcgen05_product import Instructions, ProductShape, check_threads, instructions
+from tirx.passes.plan.tcgen05_scales import BlockScaling
 from tirx.passes.plan.tensor_allocation import PlacedTile, allocate_tensor_memory, columns_of
 from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.tcgen05 import LegalityError, allocation_columns, portable
@@ -75,10 +81,14 @@ class _KernelLowering:
         tiles = allocate_tensor_memory(self.kernel)
         columns = allocation_columns(columns_of(tiles))
         base, is_first_warp = self._prologue(tiles, columns)
-        self._lone_scale_copies()
-        for product in self.products:
-            self._product(product)
-        for copy in [op for op in self.kernel.walk() if isinstance(op, CopyOp)]:
+        copies = [op for op in self.kernel.walk() if isinstance(op, CopyOp)]
+        with_product = {product: _copies_before(product) for product in self.products}
+        issued_with_product = {copy for before in with_product.values() for copy in before}
+        for product, before in with_product.items():
+            self._product(product, before)
+        for copy in copies:
+            if copy in issued_with_product:
+                continue
             try:
                 self._copy(copy)
             except (LegalityError, LayoutError) as e:
@@ -134,11 +144,11 @@ class _KernelLowering:
         emit(BarrierOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
 
-    def _product(self, mma: MmaOp) -> None:
-        try:
-            product = plan_product(mma)
-        except (LegalityError, LayoutError) as e:
-            raise LocatedError(mma, str(e)) from e
+    def _product(self, mma: MmaOp, copies: Sequence[CopyOp]) -> None:
+        """Issues a product together with the copies of scale factors directly before it."""
+        if mma.plan is None or not isinstance(mma.plan.data, Tcgen05Plan):
+            raise LocatedError(mma, "expected a plan of tcgen05; tirx-select-instructions chooses it")
+        product = instructions(Product.of(mma), mma.plan.data)
         shape = product.shape
         variant = shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse
         if shape.k96 and shape.cta_group == 1:
@@ -150,7 +160,6 @@ class _KernelLowering:
                 "of N",
             )
         emit = Emitter.before(mma)
-        copies = copies_before(mma)
         self._publish(emit)
         issued = [op for copy in copies for op in self._scale_copy(copy, emit)]
         issued += self._instructions(emit, mma, product)
@@ -180,21 +189,6 @@ class _KernelLowering:
         emit(BarWarpSyncOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
 
-    def _lone_scale_copies(self) -> None:
-        """Copies of scale factors that no product follows directly: each is waited for by itself."""
-        with_product = {copy for product in self.products for copy in copies_before(product)}
-        for copy in [op for op in self.kernel.walk() if isinstance(op, CopyOp) and op not in with_product]:
-            try:
-                alone = plan_scale_copy(copy) is not None
-            except (LegalityError, LayoutError) as e:
-                raise LocatedError(copy, str(e)) from e
-            if alone:
-                emit = Emitter.before(copy)
-                self._publish(emit)
-                self._issue(emit, self._scale_copy(copy, emit))
-                copy.detach()
-                copy.erase()
-
     @staticmethod
     def _scale_columns(emit: Emitter, tile: SSAValue, scaling: BlockScaling, step: int) -> SSAValue:
         """The columns of every 32 rows from which one instruction reads scale factors, as a part of their tile."""
@@ -202,11 +196,8 @@ class _KernelLowering:
 
     def _scale_copy(self, copy: CopyOp, emit: Emitter) -> Sequence[Operation]:
         """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""
-        plan = plan_scale_copy(copy)
-        if plan is None:
-            raise LocatedError(copy, "expected layouts on both tiles; tirx-pick-layouts chooses them")
         issued: list[Operation] = []
-        for part in plan:
+        for part in planned_scale_copies(copy):
             descriptor = emit(tcgen05.CpDescriptorOp(copy.source, part.offset_bytes)).result
             whole = copy.destination_type.dims == part.extent
             tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, part.extent)).result
@@ -214,7 +205,7 @@ class _KernelLowering:
             issued.append(tcgen05.CpOp(shape, descriptor, tile, multicast=multicast, cta_group=self.group))
         return issued
 
-    def _instructions(self, emit: Emitter, mma: MmaOp, product: Product) -> list[Operation]:
+    def _instructions(self, emit: Emitter, mma: MmaOp, product: Instructions) -> list[Operation]:
         """The instructions of a product, not inserted yet; their operands are emitted."""
         shape = product.shape
         distinct = dict.fromkeys(product.descriptors)
@@ -256,14 +247,18 @@ class _KernelLowering:
     def _copy(self, copy: CopyOp) -> None:
         source, destination = copy.source_type, copy.destination_type
         emit = Emitter.before(copy)
-        match source.memory, destination.memory:
-            case Scope.TENSOR, Scope.REGISTER:
+        match None if copy.engine is None else copy.engine.data:
+            case Engine.TCGEN05_CP:
+                # No product follows that it could be issued with.
+                self._publish(emit)
+                self._issue(emit, self._scale_copy(copy, emit))
+            case Engine.TCGEN05_LD if destination.memory is Scope.REGISTER:
                 shape = self._shape(copy, source, destination)
                 pack = TensorTile.of(source).own_columns
                 value = emit(tcgen05.LdOp(shape, copy.source, destination, pack=pack)).result
                 emit(tcgen05.WaitOp(WaitFor.LD))
                 emit(CopyOp(value, copy.destination))
-            case Scope.REGISTER, Scope.TENSOR:
+            case Engine.TCGEN05_ST if source.memory is Scope.REGISTER:
                 shape = self._shape(copy, destination, source)
                 unpack = TensorTile.of(destination).own_columns
                 store = [
@@ -276,7 +271,11 @@ class _KernelLowering:
                         emit(op)
                 else:
                     self._if(emit, self._is_one_of(emit, warps), store)
-            case (Scope.TENSOR, _) | (_, Scope.TENSOR):
+            case None if Scope.TENSOR in (source.memory, destination.memory):
+                raise LocatedError(
+                    copy, "expected an engine on a copy with tensor memory; tirx-select-copies chooses it"
+                )
+            case Engine.TCGEN05_LD | Engine.TCGEN05_ST:
                 raise LocatedError(
                     copy,
                     f"expected one side of a copy with tensor memory in registers, found {source.memory} to "
@@ -340,6 +339,22 @@ class _KernelLowering:
         emit = Emitter.before(last)
         self._barrier(emit)
         self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns, self.group)])
+
+
+def _copies_before(mma: MmaOp) -> list[CopyOp]:
+    """
+    The copies of scale factors directly before a product, in program order: nothing between them and the product does
+    anything, so that the thread which issues it may issue them with it, and their end is waited for with its own.
+    """
+    found: list[CopyOp] = []
+    op = mma.prev_op
+    while op is not None:
+        if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TCGEN05_CP):
+            found.append(op)
+        elif not is_side_effect_free(op):
+            break
+        op = op.prev_op
+    return found[::-1]
 
 
 def _columns_of(emit: Emitter, tile: SSAValue, first: int, count: int) -> SSAValue:

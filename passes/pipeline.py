@@ -15,6 +15,8 @@ _LOWER_TO_PTX = (
     # What was picked has to pass the same check as what was written.
     "tirx-check-layouts",
     "tirx-fold-zero-fill",
+    "tirx-select-instructions",
+    "tirx-select-copies",
     "tirx-insert-barriers",
     "tirx-expand-copies",
     "convert-tirx-to-tcgen05",

@@ -27,25 +27,24 @@ from tirx.dialects.tirx import (
     parts_in_use,
 )
 from tirx.dialects.tirx.parts import PACKED_BITS
-from tirx.hw.features import FEATURES, UnsupportedFeature, required_version
+from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target, TargetError
 from tirx.layout import LayoutError, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
 from tirx.passes.analysis.index_analysis import ancestors, index_fact, never_runs
 from tirx.passes.emit.emitter import constant_value
-from tirx.passes.plan.mma_product import plan_register_product
+from tirx.passes.plan.copies import check_scale_source, is_scale_copy, planned_scale_copies
+from tirx.passes.plan.families import match
+from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.shared_memory import RESERVED_BYTES, shared_tile_alignment, shared_tile_bytes
 from tirx.passes.plan.tcgen05_product import (
     ProductShape,
     check_operands,
     check_threads,
-    plan_product,
     product_shape,
 )
-from tirx.passes.plan.tcgen05_scales import plan_scale_copy
 from tirx.passes.plan.tensor_allocation import allocate_tensor_memory
-from tirx.tcgen05 import KINDS, LegalityError
-from tirx.tcgen05.shapes import K96_TARGETS, check_target
+from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
 
 
@@ -66,6 +65,7 @@ class _Checker:
         self.target = _target(kernel)
         self.shared_bytes = 0
         self.too_large: LocatedError | None = None
+        self.tensor_tiles: list[AllocOp] = []
         self.position = {op: i for i, op in enumerate(kernel.walk())}
 
     def run(self) -> None:
@@ -92,6 +92,8 @@ class _Checker:
                     self._loop(op)
                 case _:
                     pass
+        for op in self.tensor_tiles:
+            self._require(op, "tcgen05")
         if self.too_large is not None:  # only now: a target without the instructions is the better reason
             raise self.too_large
         for op in self.kernel.walk():
@@ -132,7 +134,7 @@ class _Checker:
                 case scf.ForOp():
                     self._loop(op)
                 case MmaOp() if op.on_tensor_memory:
-                    self._tensor_product(op)
+                    self._tensor_product(op, Product.of(op))
                 case _:
                     pass
 
@@ -146,6 +148,7 @@ class _Checker:
             case Scope.SHARED:
                 self._shared(op, type_)
             case Scope.TENSOR:
+                self.tensor_tiles.append(op)
                 self._tensor(op, type_)
             case _:
                 self._register(op, type_)
@@ -256,10 +259,13 @@ class _Checker:
     def _copy(self, op: CopyOp) -> None:
         memory = op.source_type.memory
         target = op.destination_type
-        try:
-            plan_scale_copy(op)
-        except LegalityError as e:
-            raise LocatedError(op, str(e)) from e
+        if is_scale_copy(op):
+            try:
+                check_scale_source(op.source_type)
+                if op.source_type.placement is not None and target.placement is not None:
+                    planned_scale_copies(op)
+            except ILLEGAL as e:
+                raise LocatedError(op, str(e)) from e
         if target.memory is Scope.GLOBAL and target.placement is not None and not target.placement.is_injective():
             raise LocatedError(
                 op, f"expected a destination that has an address for every element, found {target.placement}"
@@ -273,44 +279,24 @@ class _Checker:
             warn(op, "the two views of one memref may overlap; what they share would be undefined")
 
     def _mma(self, op: MmaOp) -> None:
-        types = op.a_type, op.b_type, op.accumulator_type
-        placed = all(t.placement is not None for t in types)
-        if not op.on_tensor_memory:
-            if placed:
-                for step in plan_register_product(op, self.kernel.num_threads, self.target):
-                    self._require(op, step.variant.feature)
-            return
-        shape = self._tensor_product(op)
-        try:
-            self._apart(op)
-            check_operands(op, shape)
-            if placed and (op.metadata is None or TileType.of(op.metadata).placement is not None):
-                plan_product(op)
-        except (LegalityError, LayoutError) as e:
-            raise LocatedError(op, str(e)) from e
+        product = Product.of(op)
+        if op.on_tensor_memory:
+            shape = self._tensor_product(op, product)
+            try:
+                self._apart(op)
+                if not product.is_placed:
+                    check_operands(product, shape)
+            except ILLEGAL as e:
+                raise LocatedError(op, str(e)) from e
+        if product.is_placed:
+            match(op)
 
-    def _tensor_product(self, op: MmaOp) -> ProductShape:
-        """What the types and shapes of a product ask for, and the target has."""
-        self._require(op, "tcgen05")
+    @staticmethod
+    def _tensor_product(op: MmaOp, product: Product) -> ProductShape:
+        """The instruction that the types and shapes of a product ask for, which the target must have."""
         try:
-            shape = product_shape(op)
-        except (LegalityError, LayoutError) as e:
-            raise LocatedError(op, str(e)) from e
-        if shape.scaling is not None:
-            self._require(op, shape.scaling.vector.feature)
-        if shape.k96:
-            self._k96(op)
-        if shape.sparse and KINDS[shape.kind].has_k96:
-            self._require(op, "tcgen05.sparse_mxf4")
-        if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
-            self._require(op, feature)
-        return shape
-
-    def _k96(self, op: MmaOp) -> None:
-        """K = 96 is a bit of the descriptor, which no version of PTX knows of."""
-        try:
-            check_target("K = 96", K96_TARGETS, self.target)
-        except LegalityError as e:
+            return product_shape(product)
+        except ILLEGAL as e:
             raise LocatedError(op, str(e)) from e
 
     def _require(self, op: Operation, feature: str) -> None:

@@ -14,11 +14,23 @@ from xdsl.passes import ModulePass
 
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import AllocOp, CopyOp, FillOp, KernelOp, ReshapeOp, Scope, SubviewOp, TileType, WordsOp
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    Engine,
+    EngineAttr,
+    FillOp,
+    KernelOp,
+    ReshapeOp,
+    Scope,
+    SubviewOp,
+    TileType,
+    WordsOp,
+)
 from tirx.dialects.tirx.parts import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.tcgen05_scales import plan_scale_copy
+from tirx.passes.plan.copies import engine_between
 from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.tcgen05 import LegalityError
 
@@ -119,7 +131,7 @@ class _Expander:
 
     def _copy(self, op: CopyOp) -> bool:
         memories = op.source_type.memory, op.destination_type.memory
-        if Scope.REGISTER in memories or plan_scale_copy(op) is not None:
+        if Scope.REGISTER in memories or op.engine == EngineAttr(Engine.TCGEN05_CP):
             return False
         emit = Emitter.before(op)
         if op.source_type.dtype.bits == PACKED_BITS:
@@ -240,15 +252,15 @@ class _Expander:
     def _through_registers(emit: Emitter, source: SSAValue, destination: SSAValue, layout: TileLayout) -> None:
         type_ = TileType.of(source)
         registers = emit(AllocOp(TileType.get(type_.dims, type_.element_type, Scope.REGISTER, layout))).result
-        emit(CopyOp(source, registers))
-        emit(CopyOp(registers, destination))
+        emit(CopyOp(source, registers, engine_between(type_.memory, Scope.REGISTER)))
+        emit(CopyOp(registers, destination, engine_between(Scope.REGISTER, TileType.of(destination).memory)))
 
     @staticmethod
     def _fill_through_registers(emit: Emitter, op: FillOp, tile: SSAValue, layout: TileLayout) -> None:
         type_ = TileType.of(tile)
         registers = emit(AllocOp(TileType.get(type_.dims, type_.element_type, Scope.REGISTER, layout))).result
         emit(FillOp(registers, op.value))
-        emit(CopyOp(registers, tile))
+        emit(CopyOp(registers, tile, engine_between(Scope.REGISTER, type_.memory)))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from tirx.dialects.tirx import (
     BarrierOp,
     CopyOp,
+    Engine,
     FillOp,
     KernelOp,
     LoadOp,
@@ -24,7 +25,6 @@ from tirx.dialects.tirx import (
 )
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.tcgen05_scales import is_scale_copy
 
 _SYNCHRONISED = (Scope.SHARED, Scope.GLOBAL)
 
@@ -74,7 +74,7 @@ def _is_barrier(op: Operation) -> bool:
         case MmaOp():
             return op.on_tensor_memory
         case CopyOp():
-            return is_scale_copy(op)
+            return op.engine is not None and op.engine.data is Engine.TCGEN05_CP
         case _:
             return False
 

@@ -30,12 +30,12 @@ from tirx.dialects.tirx import (
     strided_layout,
 )
 from tirx.dialects.tirx.syntax import shape_text
-from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import FragmentError, pick_fragments
 from tirx.passes.plan.mma_product import product_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
+from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
 from tirx.passes.plan.tensor_layouts import choose_tensor_layout, tensor_roots
@@ -167,13 +167,13 @@ class _Picker:
             root = owner_root(mma.scales[index])
             halves = 1
             try:
-                scaling = product_shape(mma).scaling
+                scaling = product_shape(Product.of(mma)).scaling
                 halves = 1 if scaling is None else scaling.halves_of(index)
                 if scaling is not None and TileType.of(root).placement is None:
                     layout = scale_tmem_layout(TileType.of(root).dims, halves)
                     what = f"{('SFA', 'SFB')[index]} of kind {scaling.vector.kind}, {scaling.vector.name}"
                     self._picked(root, layout, what)
-            except (LegalityError, LayoutError) as e:
+            except ILLEGAL as e:
                 raise LocatedError(mma, str(e)) from e
             for op, part in list(parts_in_use(owner_root(mma.scales[index]))):
                 if not isinstance(op, CopyOp) or op.destination is not part or op.source_type.placement is not None:
@@ -202,7 +202,7 @@ class _Picker:
         warps, rest = divmod(self.kernel.num_threads, WARP_SIZE)
         if rest:
             raise LocatedError(mma, f"expected whole warps for mma.sync, found {self.kernel.num_threads} threads")
-        target = None if self.kernel.target is None else Target.parse(self.kernel.target.data)
+        product = Product.of(mma)
         try:
             layouts = pick_fragments(
                 m,
@@ -214,7 +214,7 @@ class _Picker:
                 batch=tuple(batch),
                 a_major=_operand_major(mma.a),
                 b_major=_operand_major(mma.b),
-                variants=product_variants(mma, target),
+                variants=product_variants(product, product.target),
             )
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e

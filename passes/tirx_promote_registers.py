@@ -182,8 +182,9 @@ class _Promoter:
             case MmaOp() if op.accumulator in self.variables:
                 a, b, acc = (self._current(values, t, op) for t in (op.a, op.b, op.accumulator))
                 instruction = None if op.instruction is None else op.instruction.data
-                result = emit(MmaOp(a, b, acc, result_type=op.accumulator_type, instruction=instruction)).result
-                if result is None:
+                product = emit(MmaOp(a, b, acc, result_type=op.accumulator_type, instruction=instruction))
+                product.plan = op.plan
+                if (result := product.result) is None:
                     raise LocatedError(op, "expected the product of register tiles to have a result")
                 values[op.accumulator] = result
             case _:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from xdsl.dialects.utils import EnumAttribute
@@ -12,6 +11,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.tirx.fields import fields_text, parse_fields
 from tirx.tcgen05 import InstructionDescriptor, ZeroColumnMask
 
 
@@ -29,56 +29,17 @@ class InstructionDescriptorAttr(Data[InstructionDescriptor]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> InstructionDescriptor:
-        # Annotations are strings; the default says what a field holds. `scale`, a name, has none.
-        fields = {f.name: f.default for f in dataclasses.fields(InstructionDescriptor)}
-        values: dict[str, str | int | bool] = {}
         with parser.in_angle_brackets():
             start = parser.pos
-            while True:
-                name_start = parser.pos
-                name = parser.parse_identifier()
-                if name not in fields or name in values:
-                    parser.raise_error(
-                        f"expected a new field out of {', '.join(fields)}, found {name}", name_start, parser.pos
-                    )
-                parser.parse_punctuation("=")
-                match fields[name]:
-                    case bool():
-                        values[name] = parser.parse_boolean()
-                    case int():
-                        values[name] = parser.parse_integer(allow_boolean=False)
-                    case _:
-                        values[name] = parser.parse_str_literal()
-                if parser.parse_optional_punctuation(",") is None:
-                    break
-            missing = [name for name in fields if name in cls._ALWAYS_SHOWN and name not in values]
-            if missing:
-                parser.raise_error(f"expected the fields {', '.join(missing)} too", start, parser.pos)
+            values = parse_fields(parser, InstructionDescriptor, cls._ALWAYS_SHOWN)
             try:
-                return InstructionDescriptor(**values)  # pyright: ignore[reportArgumentType]
+                return InstructionDescriptor(**values)
             except ValueError as e:
                 parser.raise_error(str(e), start, parser.pos)
 
     def print_parameter(self, printer: Printer) -> None:
-        shown = [
-            (f.name, value)
-            for f in dataclasses.fields(self.data)
-            if (value := getattr(self.data, f.name)) != f.default or f.name in self._ALWAYS_SHOWN
-        ]
-
-        def print_field(field: tuple[str, object]) -> None:
-            name, value = field
-            match value:
-                case str():
-                    text = f'"{value}"'
-                case bool():
-                    text = str(value).lower()
-                case _:
-                    text = str(value)
-            printer.print_string(f"{name} = {text}")
-
         with printer.in_angle_brackets():
-            printer.print_list(shown, print_field)
+            printer.print_string(fields_text(self.data, self._ALWAYS_SHOWN))
 
 
 @irdl_attr_definition

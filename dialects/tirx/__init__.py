@@ -37,6 +37,7 @@ from tirx.dialects.tirx.kernel import (
 from tirx.dialects.tirx.loops import AtOp, ForOp, TileOrder, TileOrderAttr, TilesOp, YieldOp
 from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, ViewOp, strided_layout
 from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, WordsOp, owner_root, parts_in_use
+from tirx.dialects.tirx.plans import MmaSyncPlan, PlanAttr, ProductPlan, Tcgen05Plan
 from tirx.dialects.tirx.product import MmaOp, ProductOp
 from tirx.dialects.tirx.queues import AsyncCopyOp, AsyncMmaOp, AsyncNextOp, AwaitOp, GlobalPostOp, GlobalWaitOp
 from tirx.dialects.tirx.registers import AddressOp, BarrierOp, LeaderOp, LoadOp, MmaSyncOp, SplatOp, StoreOp
@@ -84,7 +85,6 @@ TIRX = Dialect(
     ],
     [
         AcrossAttr,
-        EngineAttr,
         PendingType,
         QueueAttr,
         RingType,
@@ -93,7 +93,9 @@ TIRX = Dialect(
         TileOrderAttr,
         UnitAttr,
         ComposeLayoutAttr,
+        EngineAttr,
         GridAxisAttr,
+        PlanAttr,
         ScopeAttr,
         SwizzleLayoutAttr,
         TileLayoutAttr,
@@ -103,8 +105,8 @@ TIRX = Dialect(
 )
 
 __all__ = [
-    "ASYNC_ENGINES",
     "TIRX",
+    "ASYNC_ENGINES",
     "AcquireOp",
     "Across",
     "AcrossAttr",
@@ -137,9 +139,12 @@ __all__ = [
     "LoadOp",
     "MmaOp",
     "MmaSyncOp",
+    "MmaSyncPlan",
     "OnThreads",
     "PendingType",
+    "PlanAttr",
     "ProductOp",
+    "ProductPlan",
     "Queue",
     "QueueAttr",
     "RawColumns",
@@ -157,6 +162,7 @@ __all__ = [
     "StoreOp",
     "SubviewOp",
     "SwizzleLayoutAttr",
+    "Tcgen05Plan",
     "ThreadSet",
     "TileIdType",
     "TileLayoutAttr",

@@ -14,8 +14,10 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -28,6 +30,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.engines import Engine, EngineAttr
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import Iter, TileLayout
 
@@ -161,20 +164,25 @@ class CopyOp(IRDLOperation):
     """
     `tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
 
-    The two tiles must not overlap.
+    The two tiles must not overlap. The clause `engine ld_st` says which instructions move the elements, see
+    `#tirx.engine`; `tirx-select-copies` chooses them.
     """
 
     name = "tirx.copy"
 
     source = operand_def(TileType)
     destination = operand_def(TileType)
+    engine = opt_prop_def(EngineAttr)
 
-    assembly_format = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)"
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source `,` $destination (`engine` $engine^)? attr-dict `:` type($source) `,` type($destination)"
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, source: SSAValue, destination: SSAValue):
-        super().__init__(operands=[source, destination])
+    def __init__(self, source: SSAValue, destination: SSAValue, engine: Engine | None = None):
+        super().__init__(
+            operands=[source, destination], properties={"engine": None if engine is None else EngineAttr(engine)}
+        )
 
     @property
     def source_type(self) -> TileType:

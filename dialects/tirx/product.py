@@ -24,6 +24,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tirx.attributes import Scope, TileType, ZeroColumnsAttr
+from tirx.dialects.tirx.plans import PlanAttr, Tcgen05Plan
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.syntax import parse_attributes, shape_text
 from tirx.mma import VARIANTS
@@ -61,7 +62,8 @@ class ProductOp(IRDLOperation, abc.ABC):
     - `saturate`: integer sums stay at the ends of their range instead of wrapping,
     - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to,
     - `instruction("m16n8k16")`: the shape of `mma.sync`, for registers that several fit; in tensor memory
-      `instruction("k96")`, for packed 4-bit operands with scale factors on sm_103a: 96 elements of K at a time.
+      `instruction("k96")`, for packed 4-bit operands with scale factors on sm_103a: 96 elements of K at a time,
+    - `plan(...)`: the instructions that multiply, see `#tirx.plan`; `tirx-select-instructions` chooses them.
 
     Types are those of the operands in the order in which they are written. With a result the accumulator is a register
     value: the result is its new contents.
@@ -81,6 +83,7 @@ class ProductOp(IRDLOperation, abc.ABC):
     negate_b = opt_prop_def(UnitAttr)
     saturate = opt_prop_def(UnitAttr)
     instruction = opt_prop_def(StringAttr)
+    plan = opt_prop_def(PlanAttr)
     result = opt_result_def(base(TileType) | base(PendingType))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -121,7 +124,7 @@ class ProductOp(IRDLOperation, abc.ABC):
     def with_accumulate(self, accumulate: SSAValue) -> Self:
         """The same product in tensor memory, not inserted yet, that overwrites when `accumulate` is false."""
         sfa, sfb = self.scale_a, self.scale_b
-        return type(self)(
+        product = type(self)(
             self.a,
             self.b,
             self.accumulator,
@@ -136,6 +139,8 @@ class ProductOp(IRDLOperation, abc.ABC):
             saturate=self.saturate is not None,
             instruction=None if self.instruction is None else self.instruction.data,
         )
+        product.plan = self.plan
+        return product
 
     @property
     def a_type(self) -> TileType:
@@ -242,6 +247,10 @@ class ProductOp(IRDLOperation, abc.ABC):
         if parser.parse_optional_keyword("instruction") is not None:
             with parser.in_parens():
                 instruction = parser.parse_str_literal()
+        plan: PlanAttr | None = None
+        if parser.parse_optional_keyword("plan") is not None:
+            with parser.in_parens():
+                plan = PlanAttr(PlanAttr.parse_body(parser))
         attributes = parse_attributes(parser, cls)
         a, b, accumulator, *more = _resolved(parser, operands)
         result: Attribute | None = None
@@ -262,6 +271,7 @@ class ProductOp(IRDLOperation, abc.ABC):
             saturate=saturate,
             instruction=instruction,
         )
+        op.plan = plan
         if result is not None:
             op = cls.create(
                 operands=op.operands, result_types=[result], properties=op.properties, attributes=op.attributes
@@ -291,6 +301,8 @@ class ProductOp(IRDLOperation, abc.ABC):
             printer.print_string(" instruction")
             with printer.in_parens():
                 printer.print_string_literal(self.instruction.data)
+        if self.plan is not None:
+            printer.print_string(f" plan({self.plan.body()})")
         if self.attributes:
             printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
@@ -317,6 +329,11 @@ class MmaOp(ProductOp):
             self._verify_no_clauses()
         if self.instruction is not None:
             self._verify_instruction(self.instruction.data)
+        if self.plan is not None and self.on_tensor_memory != isinstance(self.plan.data, Tcgen05Plan):
+            raise VerifyException(
+                f"expected a plan of another family for an accumulator in {self.accumulator_type.memory.place}, found "
+                f"one of {self.plan.data.family}"
+            )
         if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
             raise VerifyException(
                 f"expected a result only for an accumulator in registers, of its type, "

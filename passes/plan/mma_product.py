@@ -1,42 +1,43 @@
-"""How one `tirx.mma` on registers becomes `mma.sync` instructions: shared by the check and the lowering."""
+"""Products of register tiles: which variants of `mma.sync` do them, and in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import MmaOp, TileType
-from tirx.hw.features import FEATURES
+from tirx.dialects.tirx import MmaSyncPlan, TileType
+from tirx.hw.features import FEATURES, required_version
 from tirx.hw.targets import Target
-from tirx.layout import LayoutError, TileLayout
-from tirx.mma import FragmentError, MmaStep, MmaVariant, plan_mma, variants_for
+from tirx.layout import TileLayout
+from tirx.mma import VARIANTS, FragmentError, MmaStep, MmaVariant, plan_mma, variants_for
+from tirx.passes.plan.product import Product
 
 
-def _layout(mma: MmaOp, name: str, type_: TileType) -> TileLayout:
-    if not isinstance(type_.placement, TileLayout):
-        raise LocatedError(mma, f"expected a tile layout on {name}; tirx-pick-layouts chooses one")
-    return type_.placement
-
-
-def product_variants(mma: MmaOp, target: Target | None) -> tuple[MmaVariant, ...]:
+def product_variants(product: Product, target: Target | None) -> tuple[MmaVariant, ...]:
     """
-    The variants of `mma.sync` for the types of `mma`, the preferred first: those that the target has, those that it
-    emulates last. Without a target, or where it has none, all of them. An `instruction` clause leaves its shape only.
+    Returns the variants of `mma.sync` for the types of a product, the preferred first: those that the target has, those
+    that it emulates last. Without a target, or where it has none, all of them. An `instruction` clause leaves its shape
+    only, a written plan its variants.
 
     Raises FragmentError when there is none.
     """
-    types = mma.a_type.dtype.name, mma.accumulator_type.dtype.name
-    if mma.a_type.dtype != mma.b_type.dtype:
-        raise FragmentError(f"expected A and B of one type, found {types[0]} and {mma.b_type.dtype.name}")
+    types = product.a.dtype.name, product.accumulator.dtype.name
+    if product.a.dtype != product.b.dtype:
+        raise FragmentError(f"expected A and B of one type, found {types[0]} and {product.b.dtype.name}")
     variants = variants_for(*types)
-    if mma.instruction is not None:
+    if product.instruction is not None:
         shapes = dict.fromkeys(v.instruction for v in variants)
-        variants = tuple(v for v in variants if v.instruction == mma.instruction.data)
+        variants = tuple(v for v in variants if v.instruction == product.instruction)
         if not variants:
             raise FragmentError(
                 f"expected {' or '.join(shapes)} for {types[0]} x {types[0]} + {types[1]}, found instruction "
-                f'"{mma.instruction.data}"'
+                f'"{product.instruction}"'
             )
+    if isinstance(product.plan, MmaSyncPlan):
+        names = ", ".join(v.name for v in variants)
+        variants = tuple(v for v in variants if v.name in product.plan.variants)
+        if len(variants) < len(product.plan.variants):
+            raise FragmentError(f"expected a plan of {names}, found one of {', '.join(product.plan.variants)}")
     if target is None:
         return variants
     available = [v for v in variants if FEATURES[v.feature].version(target) is not None]
@@ -48,38 +49,53 @@ def is_emulated(variant: MmaVariant, target: Target) -> bool:
     return variant.emulated_since is not None and target.cc >= variant.emulated_since
 
 
-def plan_register_product(mma: MmaOp, threads: int, target: Target | None) -> tuple[MmaStep, ...]:
+@lru_cache(maxsize=256)
+def match(product: Product) -> MmaSyncPlan:
     """
-    The instructions for `mma` over `threads` threads, in order: those that the target has, where fragments of any fit.
+    Chooses variants of `mma.sync` for a product of register tiles: those that the target has, where fragments of any
+    fit.
 
-    LocatedError when the fragments do not fit.
+    Raises FragmentError or LayoutError when the fragments do not fit, UnsupportedFeature when they are those of other
+    targets.
     """
-    a, b, acc = mma.a_type, mma.b_type, mma.accumulator_type
-    a_layout, b_layout = _layout(mma, "A", a), _layout(mma, "B", b)
-    acc_layout = _layout(mma, "the accumulator", acc)
-
-    def plan(variants: Sequence[MmaVariant]) -> tuple[MmaStep, ...]:
-        return plan_mma(
-            a_layout,
-            b_layout,
-            acc_layout,
-            a.dims,
-            b.dims,
-            acc.dims,
-            (a.dtype.name, b.dtype.name),
-            acc.dtype.name,
-            threads,
-            variants,
-        )
-
+    available, known = product_variants(product, product.target), product_variants(product, None)
     try:
-        available, known = product_variants(mma, target), product_variants(mma, None)
-        try:
-            return plan(available)
-        except FragmentError:
-            # Fragments of an instruction of other targets: that it does not exist here is the thing to say.
-            if len(available) < len(known):
-                return plan(known)
+        steps = mma_steps(product, available)
+    except FragmentError:
+        # Fragments of an instruction of other targets: that it does not exist here is the thing to say.
+        if len(available) == len(known):
             raise
-    except (FragmentError, LayoutError) as e:
-        raise LocatedError(mma, str(e)) from e
+        steps = mma_steps(product, known)
+    used = {step.variant for step in steps}
+    if product.target is not None:
+        for variant in used:
+            required_version(variant.feature, product.target)
+    return MmaSyncPlan(tuple(v.name for v in dict.fromkeys((*available, *known)) if v in used))
+
+
+def planned_steps(product: Product, plan: MmaSyncPlan) -> tuple[MmaStep, ...]:
+    """The instructions of a product with this plan, in order."""
+    return mma_steps(product, [VARIANTS[name] for name in plan.variants])
+
+
+def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep, ...]:
+    """The instructions of a product by these variants, the preferred first. Raises FragmentError for none that fit."""
+    a, b, acc = product.a, product.b, product.accumulator
+    return plan_mma(
+        _layout("A", a),
+        _layout("B", b),
+        _layout("the accumulator", acc),
+        a.dims,
+        b.dims,
+        acc.dims,
+        (a.dtype.name, b.dtype.name),
+        acc.dtype.name,
+        product.threads,
+        variants,
+    )
+
+
+def _layout(name: str, type_: TileType) -> TileLayout:
+    if not isinstance(type_.placement, TileLayout):
+        raise FragmentError(f"expected a tile layout on {name}; tirx-pick-layouts chooses one")
+    return type_.placement

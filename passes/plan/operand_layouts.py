@@ -22,6 +22,7 @@ from tirx.dialects.tirx import (
     parts_in_use,
 )
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.smem.operand_tile import OperandTile
 from tirx.smem.pick import operand_candidates
@@ -120,8 +121,8 @@ def operand_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]
         for index in range(len(OPERANDS)):
             if TileType.of(tile := mma.operands[index]).placement is None:
                 try:
-                    shape = product_shape(mma)
-                except (LegalityError, LayoutError) as e:
+                    shape = product_shape(Product.of(mma))
+                except ILLEGAL as e:
                     raise LocatedError(mma, str(e)) from e
                 padded = is_padded(shape.kind, TileType.of(tile).dtype)
                 use = _Use(mma, index, shape.operand_k(index), padded, shape.k96)

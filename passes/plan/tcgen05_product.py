@@ -1,20 +1,30 @@
-"""How one `tirx.mma` on tensor memory becomes tcgen05 instructions: shared by the check and the lowering."""
+"""Products on tensor memory: which tcgen05.mma do them, and where these read and write."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import KernelOp, MmaOp, Scope, TileType
+from tirx.dialects.tirx import KernelOp, MmaOp, Scope, Tcgen05Plan, TileType
 from tirx.dialects.tirx.syntax import shape_text
+from tirx.hw.features import FEATURES, required_version
 from tirx.layout import TileLayout
-from tirx.passes.plan.tcgen05_scales import BlockScaling, block_scaling, check_scale_layouts, check_scale_shapes
+from tirx.passes.plan.product import Product
+from tirx.passes.plan.tcgen05_scales import (
+    SCALE_TYPES,
+    BlockScaling,
+    block_scaling,
+    check_scale_layouts,
+    check_scale_shapes,
+)
 from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.smem.swizzle_modes import Major
 from tirx.tcgen05 import (
+    SCALE_VECTORS,
     InstructionDescriptor,
     LegalityError,
     ZeroColumnMask,
@@ -26,6 +36,7 @@ from tirx.tcgen05 import (
 )
 from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS
 from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.shapes import K96_TARGETS, check_target
 from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA
 from tirx.tcgen05.stored_operand import is_padded, stored_slices
 from tirx.tcgen05.tmem import LANES, of_one_cta
@@ -45,7 +56,7 @@ class TensorOperand(StrEnum):
 @dataclass(frozen=True)
 class ProductShape:
     """
-    What a product asks of the instruction before any layout is known.
+    The instruction that the types and the shapes of a product ask for, before any layout is known.
 
     `k`: elements along K of one instruction, stored or not; `sparse`: whether A holds half of them; `k96`: whether that
     is the K of 96, whose operands may be read in absolute LBO mode. `m` and `n` are those of the instruction: of both
@@ -79,7 +90,7 @@ class ProductShape:
 
 
 @dataclass(frozen=True)
-class Product:
+class Instructions:
     """
     The instructions of one product: one for every `shape.k` elements along K, with its descriptor.
 
@@ -115,22 +126,29 @@ def product_kind(a: TileType, b: TileType) -> str:
     raise LegalityError(f"expected operand types of one kind of tcgen05.mma, found {' and '.join(names)}; {supported}")
 
 
-def product_shape(mma: MmaOp) -> ProductShape:
-    """The instruction for these types and shapes. LegalityError, saying what is legal, when there is none."""
-    a, b, acc = mma.a_type, mma.b_type, mma.accumulator_type
+@lru_cache(maxsize=256)
+def product_shape(product: Product) -> ProductShape:
+    """
+    The instruction for the types and shapes of a product.
+
+    Raises LegalityError, saying what is legal, when there is none, UnsupportedFeature when the target lacks it.
+    """
+    _require(product, "tcgen05")
+    a, acc = product.a, product.accumulator
     if len(acc.dims) != 2:
         raise LegalityError(f"expected tiles of rank 2 for tcgen05.mma, found rank {len(acc.dims)}")
     m, n = acc.dims
-    group = cta_group(mma)
-    if mma.pair is not None:
+    group = cta_group(product)
+    if product.pair:
         m *= group  # the tiles are those of one block
-    if group == 2 and mma.is_weight_stationary:
+    ws = product.is_weight_stationary
+    if group == 2 and ws:
         raise LegalityError(
             "expected a product of a pair of blocks without weight_stationary or zero_columns, which .cta_group::2 "
             "does not have"
         )
-    scaling = block_scaling(mma)
-    kind = product_kind(a, b) if scaling is None else scaling.vector.kind
+    scaling = block_scaling(product)
+    kind = product_kind(a, product.b) if scaling is None else scaling.vector.kind
     if a.memory is Scope.TENSOR and smem_packing(kind, a.dtype).container_bits != a.dtype.bits:
         raise LegalityError(
             f"expected A of 8 bits or more in tensor memory, or in shared memory, found {a.dtype.name}: in tensor "
@@ -141,41 +159,65 @@ def product_shape(mma: MmaOp) -> ProductShape:
         raise LegalityError(
             f"kind {kind}: expected an accumulator of {' or '.join(accumulators)}, found {acc.dtype.name}"
         )
-    k96 = mma.instruction is not None
+    k96 = product.instruction is not None
     if k96 and a.memory is Scope.TENSOR:
         raise LegalityError(
             "expected A in shared memory for K = 96, found it in tensor memory, for which no source has that K"
         )
-    _, _, k = check_shape(kind, m, n, group, mma.is_weight_stationary, mma.is_sparse, k96=k96)
-    if mma.k % k:
-        nearest = max(k, round(mma.k / k) * k)
-        raise LegalityError(f"kind {kind}: expected K in multiples of {k}, found {mma.k}; the nearest is {nearest}")
-    if scaling is not None:
-        # Where D has its columns in groups of lanes, so have the scale factors of B.
-        scaling = replace(scaling, halves=data_path(m, group, sparse=mma.is_sparse).column_groups)
-        check_scale_shapes(mma, scaling, m // group, n)
-    mask = None
-    if mma.zero_columns is not None:
-        mask = mma.zero_columns.data.mask(m, n)
-        mask.verify(m, n)
-    shape = ProductShape(kind, m, n, k, mask, mma.is_weight_stationary, mma.is_sparse, scaling, group, k96)
-    if mma.metadata is not None:
-        _check_metadata_type(shape, (a.dims[0], mma.k // k * shape.codes), TileType.of(mma.metadata))
+    _, _, k = check_shape(kind, m, n, group, ws, product.is_sparse, k96=k96)
+    if product.k % k:
+        nearest = max(k, round(product.k / k) * k)
+        raise LegalityError(f"kind {kind}: expected K in multiples of {k}, found {product.k}; the nearest is {nearest}")
+    shape = _shape(product, kind, (m, n, k), group, scaling)
+    if shape.scaling is not None:
+        check_scale_shapes(product, shape.scaling, m // group, n)
+    if shape.mask is not None:
+        shape.mask.verify(m, n)
+    if product.metadata is not None:
+        _check_metadata_type(shape, (a.dims[0], product.k // k * shape.codes), product.metadata)
+    _check_features(product, shape)
     return shape
 
 
-def cta_group(mma: MmaOp) -> int:
+def _shape(
+    product: Product, kind: str, mnk: tuple[int, int, int], group: int, scaling: BlockScaling | None
+) -> ProductShape:
+    """The instruction of this kind and shape, with the clauses of a product."""
+    m, n, k = mnk
+    if scaling is not None:
+        # Where D has its columns in groups of lanes, so have the scale factors of B.
+        scaling = replace(scaling, halves=data_path(m, group, sparse=product.is_sparse).column_groups)
+    mask = None if product.zero_columns is None else product.zero_columns.mask(m, n)
+    ws, k96 = product.is_weight_stationary, product.instruction is not None
+    return ProductShape(kind, m, n, k, mask, ws, product.is_sparse, scaling, group, k96)
+
+
+def _require(product: Product, feature: str) -> None:
+    if product.target is not None:
+        required_version(feature, product.target)
+
+
+def _check_features(product: Product, shape: ProductShape) -> None:
+    """Raises UnsupportedFeature, or LegalityError for K = 96, for an instruction that the target lacks."""
+    if shape.scaling is not None:
+        _require(product, shape.scaling.vector.feature)
+    if shape.k96 and product.target is not None:
+        # A bit of the descriptor, which no version of PTX knows of.
+        check_target("K = 96", K96_TARGETS, product.target)
+    if shape.sparse and KINDS[shape.kind].has_k96:
+        _require(product, "tcgen05.sparse_mxf4")
+    if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
+        _require(product, feature)
+
+
+def cta_group(product: Product) -> int:
     """How many blocks multiply together: 2 in a kernel of pairs. LegalityError for a product of the wrong kernel."""
-    around = mma.parent_op()
-    while around is not None and not isinstance(around, KernelOp):
-        around = around.parent_op()
-    per_cta = around is not None and around.per_cta is not None
-    if per_cta != (mma.pair is not None):
+    if product.per_cta != product.pair:
         raise LegalityError(
             "expected 'pair' on every product on tensor memory in a kernel with cluster(2) per_cta, and only there, "
-            f"found one {'without' if per_cta else 'with'} it: all of a kernel is of one cta_group"
+            f"found one {'without' if product.per_cta else 'with'} it: all of a kernel is of one cta_group"
         )
-    return 2 if around is not None and around.of_pairs else 1
+    return 2 if product.of_pairs else 1
 
 
 def _check_metadata_type(shape: ProductShape, dims: tuple[int, int], metadata: TileType) -> None:
@@ -237,17 +279,20 @@ def check_tensor_operand(operand: TensorOperand, type_: TileType, shape: Product
         )
 
 
-def check_operands(mma: MmaOp, shape: ProductShape) -> list[Major]:
+def check_operands(product: Product, shape: ProductShape) -> list[Major]:
     """
     Checks the layouts of the operands that have one; returns the major-ness of those of A and B that do.
 
     Raises LegalityError, saying what is legal, for one that the instructions do not read.
     """
-    for operand, tile in tensor_operands(mma):
-        if (type_ := TileType.of(tile)).placement is not None:
-            check_tensor_operand(operand, type_, shape)
+    in_tensor = [(TensorOperand.ACCUMULATOR, product.accumulator), (TensorOperand.METADATA, product.metadata)]
+    if product.a.memory is Scope.TENSOR:
+        in_tensor.insert(1, (TensorOperand.A, product.a))
+    for operand, tile in in_tensor:
+        if tile is not None and tile.placement is not None:
+            check_tensor_operand(operand, tile, shape)
     majors: list[Major] = []
-    for index, (name, type_) in enumerate((("A", mma.a_type), ("B", mma.b_type))):
+    for index, (name, type_) in enumerate((("A", product.a), ("B", product.b))):
         if type_.placement is None:
             continue
         if type_.memory is Scope.TENSOR:
@@ -266,40 +311,58 @@ def check_operands(mma: MmaOp, shape: ProductShape) -> list[Major]:
     return majors
 
 
-def plan_product(mma: MmaOp) -> Product:
+@lru_cache(maxsize=256)
+def match(product: Product) -> Tcgen05Plan:
     """
-    The instructions for `mma`, whose tiles all have layouts.
+    Chooses the instructions for a product on tensor memory whose tiles all have layouts.
 
-    Raises LegalityError, saying what is legal, when the hardware does not do this product.
+    Raises LegalityError, LayoutError or UnsupportedFeature, saying what is legal, when the hardware does not do it.
     """
-    shape = product_shape(mma)
-    tiles = ("A", mma.a), ("B", mma.b), ("the accumulator", mma.accumulator), ("the metadata", mma.metadata)
-    for name, tile in tiles:
-        if tile is not None and TileType.of(tile).placement is None:
+    shape = product_shape(product)
+    tiles = ("A", product.a), ("B", product.b), ("the accumulator", product.accumulator)
+    for name, tile in (*tiles, ("the metadata", product.metadata)):
+        if tile is not None and tile.placement is None:
             raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
-    a_major, b_major = check_operands(mma, shape)
+    a_major, b_major = check_operands(product, shape)
     if shape.scaling is not None:
-        check_scale_layouts(mma, shape.scaling, shape.m, shape.cta_group)
+        check_scale_layouts(product, shape.scaling, shape.m, shape.cta_group)
+    vector = None if shape.scaling is None else shape.scaling.vector.name
+    plan = Tcgen05Plan(shape.kind, shape.m, shape.n, shape.k, a_major, b_major, shape.cta_group, vector)
+    _descriptor(product, shape, plan).verify(shape.cta_group, shape.weight_stationary)
+    return plan
+
+
+def instructions(product: Product, plan: Tcgen05Plan) -> Instructions:
+    """The instructions of a product with this plan, which is taken to be legal."""
+    scaling = None
+    if plan.scale_vector is not None and product.scale_a is not None:
+        vector = next(row for row in SCALE_VECTORS if (row.kind, row.name) == (plan.kind, plan.scale_vector))
+        scaling = BlockScaling(vector, SCALE_TYPES[product.scale_a.dtype.name], product.instruction is not None)
+    shape = _shape(product, plan.kind, (plan.m, plan.n, plan.k), plan.cta_group, scaling)
+    descriptor = _descriptor(product, shape, plan)
+    return Instructions(shape, tuple(_of_step(descriptor, shape, step) for step in range(product.k // shape.k)))
+
+
+def _descriptor(product: Product, shape: ProductShape, plan: Tcgen05Plan) -> InstructionDescriptor:
+    """The descriptor that all instructions of a product have in common."""
     shift = 0 if shape.mask is None else shape.mask.shift
-    descriptor = InstructionDescriptor(
+    return InstructionDescriptor(
         kind=shape.kind,
-        a=mma.a_type.dtype.name,
-        b=mma.b_type.dtype.name,
-        d=mma.accumulator_type.dtype.name,
+        a=product.a.dtype.name,
+        b=product.b.dtype.name,
+        d=product.accumulator.dtype.name,
         m=shape.m,
         n=shape.n,
-        a_major=a_major,
-        b_major=b_major,
-        negate_a=mma.negate_a is not None,
-        negate_b=mma.negate_b is not None,
-        saturate=mma.saturate is not None,
+        a_major=plan.a_major,
+        b_major=plan.b_major,
+        negate_a=product.negate_a,
+        negate_b=product.negate_b,
+        saturate=product.saturate,
         sparse=shape.sparse,
         max_shift=next(s for s in MAX_SHIFTS if s >= shift),
         scale=None if shape.scaling is None else shape.scaling.type,
         k96=shape.k96,
     )
-    descriptor.verify(shape.cta_group, shape.weight_stationary)
-    return Product(shape, tuple(_of_step(descriptor, shape, step) for step in range(mma.k // shape.k)))
 
 
 def _of_step(descriptor: InstructionDescriptor, shape: ProductShape, step: int) -> InstructionDescriptor:

@@ -1,4 +1,4 @@
-"""Scale factors of a `tirx.mma`: which kind of product they make, and how they come to tensor memory."""
+"""Scale factors of a product: which kind of product they make, and where it reads them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 
-from xdsl.ir import SSAValue
-from xdsl.traits import is_side_effect_free
-
-from tirx.dialects.tirx import CopyOp, MmaOp, Scope, TileType, owner_root, parts_in_use
-from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.dialects.tirx import Tcgen05Plan
+from tirx.layout import LayoutError, TileLayout
+from tirx.passes.plan.product import Product
 from tirx.tcgen05 import (
     SCALE_VECTORS,
     LegalityError,
@@ -22,7 +20,6 @@ from tirx.tcgen05 import (
     scale_factor_smem_layout,
     scale_factor_tmem_layout,
 )
-from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
 from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN, scale_factor_k_step
 from tirx.tcgen05.tmem import of_one_cta
 
@@ -68,34 +65,41 @@ class BlockScaling:
         return step * self.factors % PER_COLUMN
 
 
-def block_scaling(mma: MmaOp) -> BlockScaling | None:
+def block_scaling(product: Product) -> BlockScaling | None:
     """
-    What the types and the block size of a product ask for, None for one without scale factors.
+    Returns what the types and the block size of a product ask for, None for one without scale factors.
 
-    Where several kinds multiply the types, the one with the largest K: 4-bit operands packed rather than padded; mxf4
-    for blocks of 32, of which mxf4nvf4 makes the same product.
+    Where several kinds multiply the types, the one of a written plan, or else the one with the largest K: 4-bit
+    operands packed rather than padded; mxf4 for blocks of 32, of which mxf4nvf4 makes the same product.
     Raises LegalityError, saying what there is, when no kind does.
     """
-    if mma.scale_a is None or mma.scale_b is None:
+    sfa, sfb = product.scale_a, product.scale_b
+    if sfa is None or sfb is None:
         return None
-    sfa, sfb = TileType.of(mma.scale_a), TileType.of(mma.scale_b)
     found = sfa.dtype.name, sfb.dtype.name
     if found[0] != found[1] or found[0] not in SCALE_TYPES:
         raise LegalityError(
             f"expected scale factors of one type, f8E8M0FNU or f8E4M3FN (as ue4m3), found {sfa.element_type} and "
             f"{sfb.element_type}"
         )
-    type_, block = SCALE_TYPES[found[0]], mma.k // sfa.dims[-1]
-    operands = mma.a_type.dtype.name, mma.b_type.dtype.name
+    type_, block = SCALE_TYPES[found[0]], product.k // sfa.dims[-1]
+    operands = product.a.dtype.name, product.b.dtype.name
     rows = [
         row
         for row in SCALE_VECTORS
         if row.name.startswith(PORTABLE) and set(operands) <= {name for name, _ in find_kind(row.kind).operands}
     ]
-    sparse = mma.is_sparse
+    sparse = product.is_sparse
     fitting = [row for row in rows if type_ in row.types and row.block(sparse) == block]
+    if isinstance(product.plan, Tcgen05Plan):
+        written = [row for row in fitting if row.kind == product.plan.kind]
+        if fitting and not written:
+            kinds = " or ".join(dict.fromkeys(row.kind for row in fitting))
+            raise LegalityError(f"expected a plan of kind {kinds}, found {product.plan.kind}")
+        fitting = written
     if fitting:
-        return BlockScaling(max(fitting, key=lambda row: find_kind(row.kind).k), type_, mma.instruction is not None)
+        vector = max(fitting, key=lambda row: find_kind(row.kind).k)
+        return BlockScaling(vector, type_, product.instruction is not None)
     if not rows:
         known = dict.fromkeys(name for row in SCALE_VECTORS for name, _ in find_kind(row.kind).operands)
         raise LegalityError(
@@ -105,16 +109,16 @@ def block_scaling(mma: MmaOp) -> BlockScaling | None:
     raise LegalityError(
         f"expected scale factors for blocks of as many elements of K as {' and '.join(operands)} can have"
         f"{' where A is sparse' if sparse else ''}, {choices}, "
-        f"found blocks of {block} of {type_} (K = {mma.k}, {sfa.dims[-1]} factors)"
+        f"found blocks of {block} of {type_} (K = {product.k}, {sfa.dims[-1]} factors)"
     )
 
 
-def check_scale_shapes(mma: MmaOp, scaling: BlockScaling, m: int, n: int) -> None:
+def check_scale_shapes(product: Product, scaling: BlockScaling, m: int, n: int) -> None:
     """LegalityError unless the scale factors are whole blocks, which tcgen05.cp copies; `m`: rows of A in each CTA."""
-    for index, (name, tile) in enumerate((("SFA", mma.scale_a), ("SFB", mma.scale_b))):
+    for index, (name, tile) in enumerate((("SFA", product.scale_a), ("SFB", product.scale_b))):
         if tile is None:
             continue
-        dims, halves = TileType.of(tile).dims, scaling.halves_of(index)
+        dims, halves = tile.dims, scaling.halves_of(index)
         if index == 1:
             _check_rows_of_b(dims[0], n, halves)
         step = scale_factor_k_step(m if index == 0 else dims[0], halves)
@@ -169,16 +173,15 @@ def _matrix(dims: tuple[int, ...]) -> tuple[int, int]:
     return dims[-2], dims[-1]
 
 
-def check_scale_layouts(mma: MmaOp, scaling: BlockScaling, m: int, cta_group: int) -> None:
+def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_group: int) -> None:
     """
     LegalityError unless every instruction of `m` rows finds its scale factors where the hardware reads them; of a pair
     every CTA has those of its rows of A, and all of B's.
     """
-    for index, (name, tile) in enumerate((("SFA", mma.scale_a), ("SFB", mma.scale_b))):
+    for index, (name, tile) in enumerate((("SFA", product.scale_a), ("SFB", product.scale_b))):
         if tile is None:
             continue
-        type_ = TileType.of(tile)
-        layout, (rows, blocks) = type_.placement, type_.dims
+        layout, (rows, blocks) = tile.placement, tile.dims
         if not isinstance(layout, TileLayout):
             raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
         # With K = 96 an instruction goes on in the next column of K, which is that behind all rows.
@@ -205,49 +208,3 @@ def _columns(layout: TileLayout, dims: tuple[int, int], first: int, count: int) 
         return layout.slice(dims, ((0, dims[0]), (first, first + count)))
     except LayoutError:
         return None
-
-
-def is_scale(tile: SSAValue) -> bool:
-    """Whether a product reads this tile, or a part of it, as scale factors."""
-    return any(isinstance(op, MmaOp) and part in op.scales for op, part in parts_in_use(owner_root(tile)))
-
-
-def is_scale_copy(copy: CopyOp) -> bool:
-    """Whether a copy brings scale factors to a product, as `tcgen05.cp` does."""
-    return copy.destination_type.memory is Scope.TENSOR and is_scale(copy.destination)
-
-
-def plan_scale_copy(copy: CopyOp) -> tuple[ScaleCopy, ...] | None:
-    """
-    The `tcgen05.cp` that a copy is: the one of a tile with layouts from shared memory to the scale factors of a
-    product. None for any other copy. Raises LegalityError when tcgen05.cp cannot do it.
-    """
-    if not is_scale_copy(copy):
-        return None
-    source, destination = copy.source_type, copy.destination_type
-    if source.memory is not Scope.SHARED:
-        raise LegalityError(
-            "expected scale factors from a shared tile, which tcgen05.cp copies to all four partitions of lanes, "
-            f"found one in {source.memory.place}"
-        )
-    if not isinstance(destination.placement, TileLayout) or not isinstance(
-        source.placement, TileLayout | ComposeLayout
-    ):
-        return None
-    return scale_copies(source.placement, destination.placement, source.dims)
-
-
-def copies_before(mma: MmaOp) -> list[CopyOp]:
-    """
-    The copies of scale factors directly before a product, in program order: nothing between them and the product does
-    anything, so that the thread which issues it may issue them with it, and their end is waited for with its own.
-    """
-    found: list[CopyOp] = []
-    op = mma.prev_op
-    while op is not None:
-        if isinstance(op, CopyOp) and plan_scale_copy(op) is not None:
-            found.append(op)
-        elif not is_side_effect_free(op):
-            break
-        op = op.prev_op
-    return found[::-1]

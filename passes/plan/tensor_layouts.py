@@ -13,6 +13,7 @@ from tirx.dialects.tirx import AllocOp, MmaOp, TileType, owner_root
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.passes.plan.operand_layouts import part_layout
+from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import (
     SELECTABLE_COLUMNS,
     ProductShape,
@@ -55,8 +56,8 @@ def tensor_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[TensorU
         for operand, tile in tensor_operands(mma):
             if TileType.of(tile).placement is None:
                 try:
-                    shape = product_shape(mma)
-                except (LegalityError, LayoutError) as e:
+                    shape = product_shape(Product.of(mma))
+                except ILLEGAL as e:
                     raise LocatedError(mma, str(e)) from e
                 uses.setdefault(owner_root(tile), []).append(TensorUse(mma, operand, tile, shape))
     yield from uses.items()

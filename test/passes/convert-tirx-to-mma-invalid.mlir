@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --convert-tirx-to-mma --split-input-file --verify-diagnostics
+// RUN: tirx-opt %s --tirx-select-instructions --convert-tirx-to-mma --split-input-file --verify-diagnostics
 
 // From sm_80 on the f16 instruction is there, but slow: once for every tirx.mma that asks for it.
 

@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --convert-tirx-to-mma | filecheck %s
+// RUN: tirx-opt %s --tirx-select-instructions --convert-tirx-to-mma | filecheck %s
 
 #a = #tirx.tile_layout<S[(2, 8, 4, 4) : (1, 4@laneid, 2, 1@laneid)]>
 #a1 = #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>

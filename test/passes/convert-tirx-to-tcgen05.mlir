@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --convert-tirx-to-tcgen05 | filecheck %s
+// RUN: tirx-opt %s --tirx-select-instructions --tirx-select-copies --convert-tirx-to-tcgen05 | filecheck %s
 
 #a = #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(128, 32) : (32, 1)]>>
 #b = #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(64, 32) : (32, 1)]>>

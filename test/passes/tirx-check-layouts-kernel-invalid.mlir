@@ -12,6 +12,19 @@ tirx.kernel @target() target("sm_80") threads(128) {
 
 // -----
 
+// A tensor tile that no product uses needs the instructions too.
+
+#t = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
+tirx.kernel @tensor_tile() target("sm_80") threads(128) {
+  %two = arith.constant 2.0 : f32
+  // expected-error@+1 {{'tcgen05' does not exist on sm_80; supported on sm_100a}}
+  %t = tirx.alloc : !tirx.tile<128x32xf32, tensor, #t>
+  tirx.fill %t, %two : f32, !tirx.tile<128x32xf32, tensor, #t>
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @large_index() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected an index from -2^63 to 2^63 - 1, found 18446744073709551680}}
   %c = arith.constant 18446744073709551680 : index

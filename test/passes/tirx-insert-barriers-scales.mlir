@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --tirx-insert-barriers --tirx-expand-copies | filecheck %s
+// RUN: tirx-opt %s --tirx-select-copies --tirx-insert-barriers --tirx-expand-copies | filecheck %s
 
 // A copy of scale factors to tensor memory stays one copy and synchronises by itself, like the products: neither the
 // stores before it nor those after it need a barrier. One that no product reads is not a copy of scale factors.
@@ -11,11 +11,11 @@
 !m = memref<128x4xf8E8M0FNU>
 
 // CHECK-LABEL: tirx.kernel @scale_factors
-// CHECK:         tirx.copy %{{.*}}, %s :
+// CHECK:         tirx.copy %{{.*}}, %s engine ld_st :
 // CHECK-NOT:     tirx.barrier
-// CHECK:         tirx.copy %s, %t :
+// CHECK:         tirx.copy %s, %t engine tcgen05_cp :
 // CHECK-NOT:     tirx.barrier
-// CHECK:         tirx.copy %{{.*}}, %s :
+// CHECK:         tirx.copy %{{.*}}, %s engine ld_st :
 // CHECK-NOT:     tirx.barrier
 // CHECK:         tirx.mma
 tirx.kernel @scale_factors(%m: !m) target("sm_100a") threads(128) {

@@ -1,0 +1,67 @@
+"""The text of an attribute that wraps a frozen dataclass: `name = value`, separated by commas."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from typing import Any, get_origin, get_type_hints
+
+from xdsl.parser import AttrParser
+
+
+@cache
+def _types(value_class: type) -> dict[str, Any]:
+    hints = get_type_hints(value_class)
+    return {field.name: hints[field.name] for field in dataclasses.fields(value_class)}
+
+
+def parse_fields(parser: AttrParser, value_class: type, required: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """
+    Parses the fields of `value_class` up to the end of the list, each at most once, in any order.
+
+    Integers, booleans and lists of strings are read by their annotated type, all others as string literals. Fields
+    without a default, and those in `required`, must be there.
+    """
+    types = _types(value_class)
+    required = required | {f.name for f in dataclasses.fields(value_class) if f.default is dataclasses.MISSING}
+    values: dict[str, Any] = {}
+    start = parser.pos
+    while True:
+        name_start = parser.pos
+        name = parser.parse_identifier()
+        if name not in types or name in values:
+            parser.raise_error(f"expected a new field out of {', '.join(types)}, found {name}", name_start, parser.pos)
+        parser.parse_punctuation("=")
+        if types[name] is bool:
+            values[name] = parser.parse_boolean()
+        elif types[name] is int:
+            values[name] = parser.parse_integer(allow_boolean=False)
+        elif get_origin(types[name]) is tuple:
+            values[name] = tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal))
+        else:
+            values[name] = parser.parse_str_literal()
+        if parser.parse_optional_punctuation(",") is None:
+            break
+    if missing := [name for name in types if name in required and name not in values]:
+        parser.raise_error(f"expected the fields {', '.join(missing)} too", start, parser.pos)
+    return values
+
+
+def fields_text(value: Any, required: frozenset[str] = frozenset()) -> str:
+    """Prints the fields of a dataclass instance, without those that have their default and are not in `required`."""
+    shown = [(f.name, getattr(value, f.name), f.default) for f in dataclasses.fields(value)]
+    return ", ".join(
+        f"{name} = {_literal(found)}" for name, found, default in shown if found != default or name in required
+    )
+
+
+def _literal(value: object) -> str:
+    match value:
+        case str():
+            return f'"{value}"'
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return f"[{', '.join(map(_literal, value))}]"  # pyright: ignore[reportUnknownArgumentType]
+        case _:
+            return str(value)

@@ -1,0 +1,88 @@
+"""A `tirx.mma` as a value that the families of tensor-core instructions match."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tirx.dialects.tirx import KernelOp, MmaOp, ProductPlan, TileType, ZeroColumns
+from tirx.dialects.tirx.kernel import thread_set
+from tirx.hw.errors import LegalityError
+from tirx.hw.features import UnsupportedFeature
+from tirx.hw.targets import Target
+from tirx.layout import LayoutError
+from tirx.mma import FragmentError
+
+ILLEGAL = (LegalityError, LayoutError, FragmentError, UnsupportedFeature)
+"""What the rules raise for something that the hardware does not do."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """
+    The types of a product's tiles, its clauses, and the facts about its kernel on which the instructions depend.
+
+    `threads`: those that run it together. `of_pairs`, `per_cta`: the clauses of the kernel. `plan`: the written one.
+    """
+
+    a: TileType
+    b: TileType
+    accumulator: TileType
+    scale_a: TileType | None
+    scale_b: TileType | None
+    metadata: TileType | None
+    zero_columns: ZeroColumns | None
+    is_weight_stationary: bool
+    pair: bool
+    negate_a: bool
+    negate_b: bool
+    saturate: bool
+    instruction: str | None
+    plan: ProductPlan | None
+    threads: int
+    target: Target | None
+    of_pairs: bool
+    per_cta: bool
+
+    @staticmethod
+    def of(mma: MmaOp) -> Product:
+        """The product that an operation in a kernel is."""
+        kernel = mma.parent_op()
+        while kernel is not None and not isinstance(kernel, KernelOp):
+            kernel = kernel.parent_op()
+        target = None if kernel is None or kernel.target is None else Target.parse(kernel.target.data)
+        return Product(
+            mma.a_type,
+            mma.b_type,
+            mma.accumulator_type,
+            None if mma.scale_a is None else TileType.of(mma.scale_a),
+            None if mma.scale_b is None else TileType.of(mma.scale_b),
+            None if mma.metadata is None else TileType.of(mma.metadata),
+            None if mma.zero_columns is None else mma.zero_columns.data,
+            mma.is_weight_stationary,
+            mma.pair is not None,
+            mma.negate_a is not None,
+            mma.negate_b is not None,
+            mma.saturate is not None,
+            None if mma.instruction is None else mma.instruction.data,
+            None if mma.plan is None else mma.plan.data,
+            thread_set(mma).count,
+            target,
+            kernel is not None and kernel.of_pairs,
+            kernel is not None and kernel.per_cta is not None,
+        )
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether A holds only the stored half of its elements."""
+        return self.metadata is not None
+
+    @property
+    def k(self) -> int:
+        """Elements along K, stored or not."""
+        return self.b.dims[-1]
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether all tiles but scale factors have layouts."""
+        tiles = (self.a, self.b, self.accumulator, *([] if self.metadata is None else [self.metadata]))
+        return all(tile.placement is not None for tile in tiles)

@@ -1,0 +1,32 @@
+"""`tirx-select-instructions`: the instructions of every product, decided once and stored on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tirx.dialects.tirx import KernelOp, MmaOp, PlanAttr
+from tirx.passes.plan.families import match
+
+
+@dataclass(frozen=True)
+class TirxSelectInstructionsPass(ModulePass):
+    """
+    Stores on every product of tiles with layouts how it is multiplied: the family, the kind and the shape of the
+    instruction.
+
+    Later passes read the plan. One that is written stays where the hardware multiplies in this way, and is an error
+    elsewhere.
+    """
+
+    name = "tirx-select-instructions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.walk():
+            if isinstance(kernel, KernelOp):
+                for mma in kernel.walk():
+                    if isinstance(mma, MmaOp):
+                        mma.plan = PlanAttr(match(mma))

@@ -1,0 +1,56 @@
+// RUN: tirx-opt %s --tirx-select-copies --split-input-file --verify-diagnostics
+
+#t = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
+#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
+
+tirx.kernel @wrong_engine(%x: memref<128x32xf32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global, #s>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // expected-error@+1 {{expected engine ld_st on a copy from global memory to shared memory, found tma}}
+  tirx.copy %g, %s engine tma : !tirx.tile<128x32xf32, global, #s>, !tirx.tile<128x32xf32, shared, #s>
+  tirx.return
+}
+
+// -----
+
+#r = #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>
+
+tirx.kernel @registers() target("sm_100a") threads(128) {
+  %r = tirx.alloc : !tirx.tile<128x32xf32, register, #r>
+  %q = tirx.alloc : !tirx.tile<128x32xf32, register, #r>
+  // expected-error@+1 {{expected no engine on a copy from registers to registers, found ld_st}}
+  tirx.copy %r, %q engine ld_st : !tirx.tile<128x32xf32, register, #r>, !tirx.tile<128x32xf32, register, #r>
+  tirx.return
+}
+
+// -----
+
+#t = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
+
+tirx.kernel @both_in_tensor_memory() target("sm_100a") threads(128) {
+  %t = tirx.alloc : !tirx.tile<128x32xf32, tensor, #t>
+  %u = tirx.alloc : !tirx.tile<128x32xf32, tensor, #t>
+  // expected-error@+1 {{expected at most one side of a copy in tensor memory, found both}}
+  tirx.copy %t, %u : !tirx.tile<128x32xf32, tensor, #t>, !tirx.tile<128x32xf32, tensor, #t>
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared, #tirx.tile_layout<S[(16, 8, 8, 16) : (128, 16, 2048, 1)]>>
+!d = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!t = !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
+!g = !tirx.tile<128x4xf8E8M0FNU, global, #tirx.tile_layout<S[(128, 4) : (4, 1)]>>
+
+tirx.kernel @scales(%m: memref<128x4xf8E8M0FNU>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %a = tirx.alloc : !a
+  %acc = tirx.alloc : !d
+  %t = tirx.alloc : !t
+  %g = tirx.view %m[%c0, %c0] : memref<128x4xf8E8M0FNU> -> !g
+  // expected-error@+1 {{expected scale factors from a shared tile, which tcgen05.cp copies to all four partitions of lanes, found one in global memory}}
+  tirx.copy %g, %t : !g, !t
+  tirx.mma %a, %a, %acc scales(%t, %t) : !a, !a, !d, !t, !t
+  tirx.return
+}

@@ -1,0 +1,44 @@
+// RUN: tirx-opt %s --tirx-pick-layouts --tirx-select-copies --tirx-select-copies | filecheck %s
+
+// Each pair of memories has its engine. A copy that goes through registers has that of its end in tensor memory.
+// Between registers nothing moves.
+
+// CHECK-LABEL: tirx.kernel @memories
+// CHECK:         tirx.copy %g, %s engine ld_st :
+// CHECK-NEXT:    tirx.copy %s, %t engine tcgen05_st :
+// CHECK-NEXT:    tirx.copy %t, %g engine tcgen05_ld :
+// CHECK-NEXT:    tirx.copy %t, %r engine tcgen05_ld :
+// CHECK-NEXT:    tirx.copy %r, %t engine tcgen05_st :
+// CHECK-NEXT:    tirx.copy %r, %r2 :
+// CHECK-NEXT:    tirx.copy %r2, %s engine ld_st :
+#t = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
+tirx.kernel @memories(%x: memref<128x32xf32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared>
+  %t = tirx.alloc : !tirx.tile<128x32xf32, tensor, #t>
+  %r = tirx.alloc : !tirx.tile<128x32xf32, register>
+  %r2 = tirx.alloc : !tirx.tile<128x32xf32, register>
+  tirx.copy %g, %s : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared>
+  tirx.copy %s, %t : !tirx.tile<128x32xf32, shared>, !tirx.tile<128x32xf32, tensor, #t>
+  tirx.copy %t, %g engine tcgen05_ld : !tirx.tile<128x32xf32, tensor, #t>, !tirx.tile<128x32xf32, global>
+  tirx.copy %t, %r : !tirx.tile<128x32xf32, tensor, #t>, !tirx.tile<128x32xf32, register>
+  tirx.copy %r, %t : !tirx.tile<128x32xf32, register>, !tirx.tile<128x32xf32, tensor, #t>
+  tirx.copy %r, %r2 : !tirx.tile<128x32xf32, register>, !tirx.tile<128x32xf32, register>
+  tirx.copy %r2, %s : !tirx.tile<128x32xf32, register>, !tirx.tile<128x32xf32, shared>
+  tirx.return
+}
+
+// Scale factors: one instruction takes them to all partitions of lanes.
+
+// CHECK-LABEL: tirx.kernel @scales
+// CHECK:         tirx.copy %s, %t engine tcgen05_cp :
+tirx.kernel @scales() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x128xf8E5M2, shared>
+  %s = tirx.alloc : !tirx.tile<128x4xf8E8M0FNU, shared>
+  %t = tirx.alloc : !tirx.tile<128x4xf8E8M0FNU, tensor>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  tirx.copy %s, %t : !tirx.tile<128x4xf8E8M0FNU, shared>, !tirx.tile<128x4xf8E8M0FNU, tensor>
+  tirx.mma %a, %a, %acc scales(%t, %t) : !tirx.tile<128x128xf8E5M2, shared>, !tirx.tile<128x128xf8E5M2, shared>, !tirx.tile<128x128xf32, tensor>, !tirx.tile<128x4xf8E8M0FNU, tensor>, !tirx.tile<128x4xf8E8M0FNU, tensor>
+  tirx.return
+}
