@@ -1,11 +1,10 @@
-"""What the commands of tirx share: the set-up of their process, and errors on the command line."""
+"""The process of a command: its set-up, and errors on the command line."""
 
 from __future__ import annotations
 
 import argparse
 import gc
 import os
-import sys
 from typing import NoReturn
 
 _THREAD_COUNTS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -32,19 +31,3 @@ def prepare_process() -> None:
     for name in _THREAD_COUNTS:
         os.environ.setdefault(name, "1")
     gc.set_threshold(70_000, 10, 10)
-
-
-def tirx_opt() -> int:
-    """The command `tirx-opt`."""
-    prepare_process()
-    from tirx.tools.tirx_opt import main
-
-    return main(sys.argv[1:])
-
-
-def tirx_sim() -> int:
-    """The command `tirx-sim`."""
-    prepare_process()
-    from tirx.tools.tirx_sim import main
-
-    return main(sys.argv[1:])

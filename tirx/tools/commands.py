@@ -1,0 +1,23 @@
+"""The entry points of the commands: each sets up the process before it imports the rest."""
+
+from __future__ import annotations
+
+import sys
+
+from tirx.tools.process import prepare_process
+
+
+def tirx_opt() -> int:
+    """The command `tirx-opt`."""
+    prepare_process()
+    from tirx.tools.tirx_opt import main
+
+    return main(sys.argv[1:])
+
+
+def tirx_sim() -> int:
+    """The command `tirx-sim`."""
+    prepare_process()
+    from tirx.tools.tirx_sim import main
+
+    return main(sys.argv[1:])
