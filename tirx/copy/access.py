@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.compose import ComposeLayout
-from tirx.layout.domain import Shape, check_shape
-from tirx.layout.holdings import AccessError, held_elements, thread_axes
 from tirx.layout.index_expr import IndexExpr, add, const, var
 from tirx.layout.iters import Iter
+from tirx.layout.ownership import AccessError, held_elements, thread_axes
+from tirx.layout.shape import Shape, check_shape
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
 

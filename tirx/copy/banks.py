@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.compose import ComposeLayout
-from tirx.layout.domain import Shape, check_shape, flatten_coordinate
 from tirx.layout.dtypes import element_type
 from tirx.layout.errors import LayoutError
-from tirx.layout.holdings import describe_element, held_elements, thread_axes
+from tirx.layout.ownership import describe_element, held_elements, thread_axes
+from tirx.layout.shape import Shape, check_shape, flatten_coordinate
 from tirx.layout.tile import TileLayout, check_all_on
 
 BANKS = 32

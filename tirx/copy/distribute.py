@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tirx.copy.banks import conflict_degree
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.compose import ComposeLayout
-from tirx.layout.domain import Shape, check_shape
-from tirx.layout.holdings import MAX_THREADS, AccessError
 from tirx.layout.iters import Iter
+from tirx.layout.ownership import MAX_THREADS, AccessError
+from tirx.layout.shape import Shape, check_shape
 from tirx.layout.tile import TileLayout
 
 IntArray = NDArray[np.int64]

@@ -4,13 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tirx.layout.axis import Axis, axis, known_axes, register_axis
-from tirx.layout.compose import ComposeLayout
+from tirx.layout.compose import ComposeLayout, SwizzledSlice
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter
 from tirx.layout.parse import Layout, concrete, parse_layout, resolve
 from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
-from tirx.layout.tile import TileLayout
+from tirx.layout.tile import DynamicSlice, TileLayout
 
 if TYPE_CHECKING:
     from tirx.layout.gf2 import BitMatrix
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tirx.layout.interop.linear import LinearLayout, from_linear, to_linear
     from tirx.layout.interop.mesh import Mesh, MeshError
     from tirx.layout.interop.tvm_notation import to_tvm
-    from tirx.layout.slicing import DynamicSlice
-    from tirx.layout.swizzled_slice import SwizzledSlice
     from tirx.layout.symbolic import SymbolicTileLayout
 
 __all__ = [
@@ -55,11 +53,9 @@ __all__ = [
 
 _ON_DEMAND = {
     "BitMatrix": "gf2",
-    "DynamicSlice": "slicing",
     "LinearLayout": "interop.linear",
     "Mesh": "interop.mesh",
     "MeshError": "interop.mesh",
-    "SwizzledSlice": "swizzled_slice",
     "SymbolicTileLayout": "symbolic",
     "cute_shape": "interop.cute",
     "from_linear": "interop.linear",

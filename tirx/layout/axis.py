@@ -119,6 +119,7 @@ _BUILTIN = (
 )
 
 _REGISTRY: dict[str, Axis] = {row.name: row for row in _BUILTIN}
+_CANONICAL: dict[str, str] = {row.name: row.alias_of or row.name for row in _BUILTIN}
 
 
 def known_axes() -> tuple[Axis, ...]:
@@ -143,7 +144,8 @@ def axis(name: str, position: int | None = None) -> Axis:
 
 def canonical_name(name: str) -> str:
     """The name that canonical forms use for an axis: the axis it is an alias of, or its own."""
-    return axis(name).alias_of or name
+    found = _CANONICAL.get(name)
+    return axis(name).name if found is None else found
 
 
 def register_axis(new: Axis) -> Axis:
@@ -163,6 +165,7 @@ def register_axis(new: Axis) -> Axis:
     if new.kind == "thread":
         _check_scopes(new)
     _REGISTRY[new.name] = new
+    _CANONICAL[new.name] = new.alias_of or new.name
     return new
 
 

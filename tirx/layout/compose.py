@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.layout.addresses import sums_between
 from tirx.layout.axis import canonical_name
-from tirx.layout.domain import Coordinate, Region, Shape, check_bound, check_coordinates, check_count
 from tirx.layout.errors import LayoutError
-from tirx.layout.notation import ComposeParts, SwizzleParts, read_compose
+from tirx.layout.iters import Iters, Table
+from tirx.layout.notation import ParsedCompose, ParsedSwizzle, read_compose
+from tirx.layout.shape import Coordinate, Region, Shape, check_bound, check_coordinates, check_shape
+from tirx.layout.strided import Strided, check_table
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on, check_tile
 
 if TYPE_CHECKING:
     from tirx.layout.interop.cute import CuteForm
-    from tirx.layout.swizzled_slice import SwizzledSlice
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,16 @@ class ComposeLayout:
     @classmethod
     def parse(cls, text: str) -> ComposeLayout:
         """Reads ComposeLayout(Swizzle(3, 3, 3), S[...]), the attribute, or `swizzle, tile`."""
-        return cls.from_parts(read_compose(text))
+        return cls.from_parsed(read_compose(text))
 
     @classmethod
-    def from_parts(cls, parts: ComposeParts) -> ComposeLayout:
+    def from_parsed(cls, parsed: ParsedCompose) -> ComposeLayout:
         """The composition that a text was read as."""
-        swizzle = SwizzleLayout.from_parts(parts.swizzle)
+        swizzle = SwizzleLayout.from_parsed(parsed.swizzle)
         try:
-            return cls(swizzle, TileLayout.from_parts(parts.tile))
+            return cls(swizzle, TileLayout.from_parsed(parsed.tile))
         except LayoutError as error:
-            raise LayoutError(str(error), parts.tile.position) from None
+            raise LayoutError(str(error), parsed.tile.position) from None
 
     @classmethod
     def from_cute(cls, text: str, element_bits: int | None = None) -> ComposeLayout:
@@ -60,8 +63,8 @@ class ComposeLayout:
         """
         from tirx.layout.interop import cute
 
-        parts = cute.read_composed(text, element_bits)
-        return cls(SwizzleLayout.from_parts(parts.swizzle), TileLayout(parts.iters, offset={"m": parts.offset}))
+        read = cute.read_composed(text, element_bits)
+        return cls(SwizzleLayout.from_parsed(read.swizzle), TileLayout(read.iters, offset={"m": read.offset}))
 
     def to_cute(self, shape: Shape, element_bits: int | None = None, form: CuteForm = "isa") -> str:
         """The inverse of `from_cute`, one top-level mode per dimension of `shape`.
@@ -71,8 +74,8 @@ class ComposeLayout:
         from tirx.layout.interop import cute
 
         s = self.swizzle
-        parts = SwizzleParts(s.per_element, s.swizzle_len, s.atom_len, 0, s.swizzle_inner)
-        return cute.print_composed(parts, self.tile, shape, element_bits, form)
+        swizzle = ParsedSwizzle(s.per_element, s.swizzle_len, s.atom_len, 0, s.swizzle_inner)
+        return cute.print_composed(swizzle, self.tile.strided, shape, element_bits, form)
 
     def __str__(self) -> str:
         return f"ComposeLayout({self.swizzle}, {self.tile})"
@@ -100,27 +103,29 @@ class ComposeLayout:
         found = {self.swizzle.apply(owner.get("m", 0)) for owner in self.tile.owners(coord, shape)}
         return [{"m": address} for address in sorted(found)]
 
-    def table(self, shape: Shape | None = None) -> dict[str, NDArray[np.int64]]:
+    def table(self, shape: Shape | None = None) -> Table:
         """Swizzled base addresses of all elements, {"m": int64 array of `shape`}."""
-        return {"m": self.swizzle.apply(self.tile.axis_table("m", shape))}
+        dims = check_shape(self.extents if shape is None else shape, self.size())
+        return {"m": _swizzled_sums(self.swizzle, self.tile.strided).reshape(dims)}
 
-    def flat_table(self) -> dict[str, NDArray[np.int64]]:
+    def flat_table(self) -> Table:
         """`table` by flat index."""
         return self.table((self.size(),))
 
     def axis_table(self, name: str, shape: Shape | None = None) -> NDArray[np.int64]:
         """Base coordinates on one axis, zeros for any axis but m."""
-        addresses = self.table(shape)["m"]
-        return addresses if canonical_name(name) == "m" else np.zeros_like(addresses)
+        if canonical_name(name) == "m":
+            return self.table(shape)["m"]
+        return np.zeros(check_shape(self.extents if shape is None else shape, self.size()), dtype=np.int64)
 
-    def owner_table(self) -> dict[str, NDArray[np.int64]]:
+    def owner_table(self) -> Table:
         """Addresses of all copies of all elements, {"m": int64 array of (size, copies)}, every row sorted."""
         return {"m": np.sort(self.swizzle.apply(self.tile_addresses()), axis=1)}
 
     def footprint(self) -> dict[str, tuple[int, int]]:
         """Smallest and largest swizzled address of any copy. Looks at the first and the last swizzle period only.
 
-        Raises LayoutError for addresses beyond 62 bits, and for more than 2**24 of them in a period.
+        Raises LayoutError for addresses beyond 62 bits, and for more than 2**21 of them in a period.
         """
         first, last = self.tile.footprint().get("m", (0, 0))
         if self.swizzle.is_identity:
@@ -132,22 +137,13 @@ class ComposeLayout:
     def _addresses_in_period_of(self, end: int) -> NDArray[np.int64]:
         """The addresses before the swizzle, copies included, that lie in one swizzle period with `end`.
 
-        The swizzle permutes every period in place. Partial sums that cannot come back to the period are dropped.
+        The swizzle permutes every period in place.
         """
         begin = end - end % self.swizzle.period
         last = begin + self.swizzle.period - 1
-        moving = [it for it in (*self.tile.shard, *self.tile.replica) if it.extent > 1 and it.stride]
-        steps = sorted([(abs(it.stride), it.extent) for it in moving], reverse=True)
-        sums = np.array([self.tile.footprint().get("m", (0, 0))[0]], dtype=np.int64)
-        left = sum(stride * (extent - 1) for stride, extent in steps)
-        for stride, extent in steps:
-            left -= stride * (extent - 1)
-            lowest = max(0, -((int(sums.max()) + left - begin) // stride))
-            count = min(extent - 1, (last - int(sums.min())) // stride) - lowest + 1
-            check_count(len(sums) * count, self)
-            sums = np.unique(sums[:, None] + np.arange(lowest, lowest + count, dtype=np.int64) * stride)
-            sums = sums[(sums + left >= begin) & (sums <= last)]
-        return sums
+        moving = [it for it in (*self.tile.shard, *self.tile.replica) if it.stride]
+        lowest = self.tile.footprint().get("m", (0, 0))[0]
+        return sums_between([(it.extent, abs(it.stride)) for it in moving], lowest, begin, last, self)
 
     def span(self, axis: str = "m") -> int:
         """Length of the footprint; 1 on any axis but m."""
@@ -255,9 +251,15 @@ class ComposeLayout:
         is so at every begin whose displacement before it commutes with the swizzle; otherwise LayoutError, with the
         first begin at which they do not, and the smallest multiples that work.
         """
-        from tirx.layout import swizzled_slice
+        box = self.tile.slice_dynamic(shape, sizes, multiples)
+        first = ComposeLayout(self.swizzle, box.layout)
+        moves = box.begin.axis_table("m", box.begin_shape)
+        if all(self.swizzle.commutes_with(int(move)) for move in np.unique(moves)):
+            return SwizzledSlice(first, box.begin, box.begin_shape)
+        from tirx.layout.swizzled_slice import swizzled_moves
 
-        return swizzled_slice.slice_dynamic(self, shape, sizes, multiples)
+        iters = swizzled_moves(self.swizzle, np.unique(first.tile_addresses()), moves, multiples)
+        return SwizzledSlice(first, TileLayout(iters).canonicalize(), box.begin_shape)
 
     def tile_by(self, outer: TileLayout, outer_shape: Shape, inner_shape: Shape) -> ComposeLayout:
         """This layout repeated by `outer`, see TileLayout.tile.
@@ -324,3 +326,61 @@ class ComposeLayout:
         """The addresses before the swizzle, copies included: int64 array of (size, number of replicas)."""
         found = self.tile.owner_table().get("m")
         return np.zeros((self.size(), 1), dtype=np.int64) if found is None else found
+
+
+@dataclass(frozen=True)
+class SwizzledSlice:
+    """Boxes of one size, at begins that are multiples of a step, in a swizzled tile.
+
+    layout:      of the box at the first begin.
+    begin:       what to add to every *swizzled* address of that box, by the number of the step in every dimension; a
+                 layout of shape `begin_shape` on axis m.
+    begin_shape: how many begins each dimension has.
+    """
+
+    layout: ComposeLayout
+    begin: TileLayout
+    begin_shape: tuple[int, ...]
+
+    def displacement(self, steps: Coordinate) -> int:
+        """What to add to the addresses of the first box; LayoutError when the box would leave the tensor."""
+        return self.begin.apply(steps, self.begin_shape).get("m", 0)
+
+
+def _swizzled_sums(swizzle: SwizzleLayout, tile: Strided) -> NDArray[np.int64]:
+    """The swizzled address of every flat index of a tile on axis m.
+
+    A displacement of whole periods commutes with the swizzle. So the swizzle acts on the sums of the other digits
+    only, and the displacements are added by broadcast.
+    """
+    check_table(tile)
+    digits = _split_at_periods(tile.shard, swizzle.period)
+    inside, whole = (_grid(digits, swizzle.period, periods) for periods in (False, True))
+    inside += dict(tile.offset).get("m", 0)
+    found = swizzle.apply(inside) if swizzle.swizzle_len else inside
+    return (found + whole).reshape(-1)
+
+
+def _split_at_periods(iters: Iters, period: int) -> list[tuple[int, int]]:
+    """(extent, stride) of the digits, outermost first, with iters that cross periods split where they do."""
+    digits: list[tuple[int, int]] = []
+    for it in iters:
+        if it.extent == 1:
+            continue
+        inner = period // gcd(period, it.stride)
+        if it.extent > inner > 1 and it.extent % inner == 0:
+            digits.append((it.extent // inner, it.stride * inner))
+            digits.append((inner, it.stride))
+        else:
+            digits.append((it.extent, it.stride))
+    return digits
+
+
+def _grid(digits: list[tuple[int, int]], period: int, periods: bool) -> NDArray[np.int64]:
+    """The sums of the digits that are whole periods, or of all others; a dimension for each digit, 1 for the rest."""
+    sums = np.zeros((1,) * len(digits), dtype=np.int64)
+    for d, (extent, stride) in reversed(list(enumerate(digits))):
+        if (stride % period == 0) == periods:
+            steps = np.arange(extent, dtype=np.int64) * stride
+            sums = sums + steps.reshape(-1, *(1,) * (len(digits) - d - 1))
+    return sums

@@ -29,20 +29,24 @@ class Iter:
     axis: str
 
     def __init__(self, extent: int, stride: int, axis: str = "m"):
-        extent = index(extent)
+        if extent.__class__ is not int:
+            extent = index(extent)
         if extent < 1:
             raise LayoutError(f"the extent of an iter must be positive, found {extent}")
         registered(axis)
-        set_field = object.__setattr__
-        set_field(self, "extent", extent)
-        set_field(self, "stride", index(stride))
-        set_field(self, "axis", axis)
+        # Thousands of iters are made: the dictionary is three times as fast as object.__setattr__.
+        fields = self.__dict__
+        fields["extent"] = extent
+        fields["stride"] = stride if stride.__class__ is int else index(stride)
+        fields["axis"] = axis
 
     def __str__(self) -> str:
         return f"{self.extent} : {scaled(self.stride, self.axis)}"
 
 
 Iters = tuple[Iter, ...]
+Table = dict[str, NDArray[np.int64]]
+"""Coordinates by axis."""
 
 
 def scaled(count: int, name: str) -> str:
@@ -72,32 +76,33 @@ def reach(iters: Iterable[Iter], name: str) -> tuple[int, int]:
     return sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
 
 
-def scale_iters(iters: Iterable[Iter], scale: Mapping[str, int]) -> Iters:
-    """The iters with the strides on some axes multiplied."""
-    return tuple([Iter(it.extent, it.stride * scale.get(it.axis, 1), it.axis) for it in iters])
-
-
-def canonical_shard(iters: Iterable[Iter]) -> Iters:
+def canonical_shard(iters: Iters) -> Iters:
     """The shortest shard of the same map: no unit iters, neighbours fused wherever they continue each other.
 
     This form is unique for a map: the innermost extent is the first index where the map stops being linear, and so
     on outwards. Only the axis of a zero stride is free; it stays what it is for the first of a run, so that the
-    caller has to choose it.
+    caller has to choose it. Returns `iters` itself if it is that form.
     """
     fused: list[Iter] = []
+    changed = False
+    outer_stride: int | None = None  # of the last iter in `fused`
+    outer_axis = ""
     for it in iters:
-        extent = it.extent
+        extent, stride, name = it.extent, it.stride, it.axis
         if extent == 1:
+            changed = True
             continue
-        stride = it.stride
-        name = canonical_name(it.axis)
-        if fused:
-            outer = fused[-1]
-            if outer.stride == extent * stride and (outer.axis == name or not stride):
-                fused[-1] = Iter(outer.extent * extent, stride, name)
-                continue
-        fused.append(it if it.axis == name else Iter(extent, stride, name))
-    return tuple(fused)
+        own = canonical_name(name)
+        if outer_stride == extent * stride and (outer_axis == own or not stride):
+            fused[-1] = Iter(fused[-1].extent * extent, stride, own)
+            changed = True
+        elif own is name or own == name:
+            fused.append(it)
+        else:
+            fused.append(Iter(extent, stride, own))
+            changed = True
+        outer_stride, outer_axis = stride, own
+    return tuple(fused) if changed else iters
 
 
 def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> tuple[Iters, tuple[int, ...]]:
@@ -186,22 +191,26 @@ def group_many_iters(
     return split, tuple([_separators(chain, shape) for shape in shapes])
 
 
-def accumulate(iters: Sequence[Iter]) -> dict[str, NDArray[np.int64]]:
-    """Per axis, the sum of the digits times their strides for every flat index."""
-    total = size_of(iters)
-    if any(sum((it.extent - 1) * abs(it.stride) for it in iters if it.axis == name) >> 62 for name in axes_of(iters)):
-        raise LayoutError("expected coordinates that fit 62 bits")
-    sums: dict[str, NDArray[np.int64]] = {}
-    inner = total
-    for it in iters:
-        inner //= it.extent
-        own = sums.setdefault(it.axis, np.zeros(total, dtype=np.int64))
-        if it.extent > 1:
-            term = np.arange(it.extent, dtype=np.int64) * it.stride
-            # (outer, extent, inner): adding by broadcast is cheaper than splitting a flat index by division.
-            view = own.reshape(-1, it.extent, inner)
-            view += term[None, :, None]
+def broadcast_sums(iters: Iterable[Iter], name: str, base: int = 0) -> NDArray[np.int64]:
+    """For every flat index, `base` plus the digits of the iters on axis `name` times their strides."""
+    sums = np.full(1, base, dtype=np.int64)
+    for it in reversed(tuple(iters)):
+        if it.extent == 1:
+            continue
+        # Growing from the inside out writes the whole array once, and little before that.
+        if it.axis == name and it.stride:
+            sums = (np.arange(0, it.extent * it.stride, it.stride, dtype=np.int64)[:, None] + sums).reshape(-1)
+        else:
+            sums = np.broadcast_to(sums, (it.extent, sums.size)).reshape(-1)
     return sums
+
+
+def accumulate(iters: Sequence[Iter]) -> Table:
+    """`broadcast_sums` for every axis of the iters. Raises LayoutError for sums beyond 62 bits."""
+    names = axes_of(iters)
+    if any(sum((it.extent - 1) * abs(it.stride) for it in iters if it.axis == name) >> 62 for name in names):
+        raise LayoutError("expected coordinates that fit 62 bits")
+    return {name: broadcast_sums(iters, name) for name in names}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Reading the layout notation: text to plain parts, every error with the character offset of the mistake.
+"""Reading the layout notation: text to plain data, every error with the character offset of the mistake.
 
     tile     S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid
     swizzle  Swizzle(3, 3, 3)          SwizzleLayout(per_element=3, swizzle_len=3, atom_len=3)
@@ -40,7 +40,7 @@ _SWIZZLE_ALIASES = {"M": "per_element", "B": "swizzle_len", "S": "atom_len"}
 _SWIZZLE_KEYWORDS = (*_SWIZZLE_FIELDS, "swizzle_inner", *_SWIZZLE_ALIASES)
 
 
-class TileParts(NamedTuple):
+class ParsedTile(NamedTuple):
     """What a tile text says."""
 
     shard: Iters
@@ -49,7 +49,7 @@ class TileParts(NamedTuple):
     position: int
 
 
-class SwizzleParts(NamedTuple):
+class ParsedSwizzle(NamedTuple):
     """What a swizzle text says, in the order of the notation."""
 
     per_element: int
@@ -59,11 +59,11 @@ class SwizzleParts(NamedTuple):
     swizzle_inner: bool = True
 
 
-class ComposeParts(NamedTuple):
+class ParsedCompose(NamedTuple):
     """What a compose text says."""
 
-    swizzle: SwizzleParts
-    tile: TileParts
+    swizzle: ParsedSwizzle
+    tile: ParsedTile
     position: int
 
 
@@ -182,7 +182,7 @@ def _sign(scan: Scanner) -> int:
     return 1 if scan.take("+") else -1 if scan.take("-") else 0
 
 
-def _tile_terms(scan: Scanner) -> TileParts:
+def _tile_terms(scan: Scanner) -> ParsedTile:
     """S[...] and what is added to it. Without S, as TVM prints replicas of a single element, R[...] comes first."""
     position = scan.skip()
     shard: Iters = ()
@@ -206,7 +206,7 @@ def _tile_terms(scan: Scanner) -> TileParts:
             scan.expect(")")
         else:
             _add_offset(scan, offset, sign, f"{what} or 'R['" if sign == 1 else what)
-    return TileParts(shard, tuple(replica), tuple(offset.items()), position)
+    return ParsedTile(shard, tuple(replica), tuple(offset.items()), position)
 
 
 def _iter(scan: Scanner) -> Iter:
@@ -260,7 +260,7 @@ def _offset_table(scan: Scanner) -> dict[str, int]:
     return offset
 
 
-def _from_iters(scan: Scanner, position: int) -> TileParts:
+def _from_iters(scan: Scanner, position: int) -> ParsedTile:
     """The arguments of `TileLayout.from_iters(shard=[...], replica=[...], offset={...})`; each may be left out."""
     scan.expect("(")
     iters: dict[str, Iters] = {"shard": (), "replica": ()}
@@ -277,19 +277,19 @@ def _from_iters(scan: Scanner, position: int) -> TileParts:
             offset.update(_offset_table(scan))
 
     scan.arguments(")", {"shard": shard, "replica": replica, "offset": offsets}, ())
-    return TileParts(iters["shard"], iters["replica"], tuple(offset.items()), position)
+    return ParsedTile(iters["shard"], iters["replica"], tuple(offset.items()), position)
 
 
-def _tile(scan: Scanner) -> TileParts:
+def _tile(scan: Scanner) -> ParsedTile:
     position = scan.skip()
     if scan.take_word(_ITERS_WORD):
         return _from_iters(scan, position)
     if scan.take_word(*_TILE_WORDS) is None:
         return _tile_terms(scan)
     closing = _open(scan, "(", "<")
-    parts = _tile_terms(scan)
+    found = _tile_terms(scan)
     scan.expect(closing)
-    return parts
+    return found
 
 
 class _SwizzleReader:
@@ -315,12 +315,12 @@ class _SwizzleReader:
     def swizzle_inner(self) -> None:
         self.inner = self.scan.boolean("swizzle_inner")
 
-    def parts(self, position: int) -> SwizzleParts:
+    def parsed(self, position: int) -> ParsedSwizzle:
         per_element, swizzle_len, atom_len = (self.numbers[name] for name in _SWIZZLE_FIELDS)
-        return SwizzleParts(per_element, swizzle_len, atom_len, position, self.inner)
+        return ParsedSwizzle(per_element, swizzle_len, atom_len, position, self.inner)
 
 
-def _swizzle_numbers(scan: Scanner, position: int, closing: str | None) -> SwizzleParts:
+def _swizzle_numbers(scan: Scanner, position: int, closing: str | None) -> ParsedSwizzle:
     """Three integers and perhaps the direction, by position or by keyword; no position after a keyword."""
     reader = _SwizzleReader(scan)
     fields = {
@@ -330,10 +330,10 @@ def _swizzle_numbers(scan: Scanner, position: int, closing: str | None) -> Swizz
         "swizzle_inner": reader.swizzle_inner,
     }
     scan.arguments(closing, fields, _SWIZZLE_FIELDS, _SWIZZLE_ALIASES)
-    return reader.parts(position)
+    return reader.parsed(position)
 
 
-def _swizzle(scan: Scanner) -> SwizzleParts:
+def _swizzle(scan: Scanner) -> ParsedSwizzle:
     position = scan.skip()
     word = scan.take_word(*_SWIZZLE_WORDS)
     if word is None:
@@ -348,17 +348,17 @@ def _swizzle(scan: Scanner) -> SwizzleParts:
     return _swizzle_numbers(scan, position, _open(scan, "(", "<"))
 
 
-def _pair(scan: Scanner, position: int) -> ComposeParts:
+def _pair(scan: Scanner, position: int) -> ParsedCompose:
     swizzle = _swizzle(scan)
     scan.expect(",")
-    return ComposeParts(swizzle, _tile(scan), position)
+    return ParsedCompose(swizzle, _tile(scan), position)
 
 
-def _compose_numbers(scan: Scanner, position: int, closing: str) -> ComposeParts:
+def _compose_numbers(scan: Scanner, position: int, closing: str) -> ParsedCompose:
     """The arguments of TVM's `ComposeLayout(per_element, swizzle_len, atom_len, tile_layout, swizzle_inner)`."""
     reader = _SwizzleReader(scan)
     at = scan.skip()
-    tiles: list[TileParts] = []
+    tiles: list[ParsedTile] = []
 
     def tile_layout() -> None:
         tiles.append(_tile(scan))
@@ -371,49 +371,49 @@ def _compose_numbers(scan: Scanner, position: int, closing: str) -> ComposeParts
         "swizzle_inner": reader.swizzle_inner,
     }
     scan.arguments(closing, fields, (*_SWIZZLE_FIELDS, "tile_layout"))
-    return ComposeParts(reader.parts(at), tiles[0], position)
+    return ParsedCompose(reader.parsed(at), tiles[0], position)
 
 
-def _compose(scan: Scanner) -> ComposeParts:
+def _compose(scan: Scanner) -> ParsedCompose:
     position = scan.skip()
     if scan.take_word(*_COMPOSE_WORDS) is None:
         return _pair(scan, position)
     closing = _open(scan, "(", "<")
     if scan.at_number() or scan.word() in ("tile_layout", "swizzle_inner", *_SWIZZLE_FIELDS):
         return _compose_numbers(scan, position, closing)
-    parts = _pair(scan, position)
+    found = _pair(scan, position)
     scan.expect(closing)
-    return parts
+    return found
 
 
-def read_tile(text: str) -> TileParts:
+def read_tile(text: str) -> ParsedTile:
     """Reads a tile layout, bare, as an attribute or as TVM writes it."""
     scan = Scanner(text)
-    parts = _tile(scan)
+    found = _tile(scan)
     scan.end()
-    return parts
+    return found
 
 
-def read_swizzle(text: str) -> SwizzleParts:
+def read_swizzle(text: str) -> ParsedSwizzle:
     """Reads a swizzle: named, as an attribute, or just its three numbers."""
     scan = Scanner(text)
     word = scan.word()
     if word is None or word in _SWIZZLE_KEYWORDS:
         return _swizzle_numbers(scan, scan.skip(), None)
-    parts = _swizzle(scan)
+    found = _swizzle(scan)
     scan.end()
-    return parts
+    return found
 
 
-def read_compose(text: str) -> ComposeParts:
+def read_compose(text: str) -> ParsedCompose:
     """Reads a composition: named, as an attribute, or just `swizzle, tile`."""
     scan = Scanner(text)
-    parts = _compose(scan)
+    found = _compose(scan)
     scan.end()
-    return parts
+    return found
 
 
-def read_layout(text: str) -> TileParts | SwizzleParts | ComposeParts:
+def read_layout(text: str) -> ParsedTile | ParsedSwizzle | ParsedCompose:
     """Reads any layout; the first word decides which."""
     scan = Scanner(text)
     word = scan.word()

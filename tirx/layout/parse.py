@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx.layout.compose import ComposeLayout
-from tirx.layout.domain import Shape
 from tirx.layout.errors import LayoutError
-from tirx.layout.notation import ComposeParts, TileParts, read_layout
+from tirx.layout.notation import ParsedCompose, ParsedTile, read_layout
+from tirx.layout.shape import Shape
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
 
@@ -23,7 +23,7 @@ def parse_layout(text: str) -> Layout | SymbolicTileLayout:
     LayoutError carries the character offset of the mistake.
     """
     try:
-        parts = read_layout(text)
+        parsed = read_layout(text)
     except LayoutError:
         # Only what is no other layout can be symbolic, so that reading the others does not load the module.
         from tirx.layout.symbolic import SymbolicTileLayout
@@ -31,11 +31,11 @@ def parse_layout(text: str) -> Layout | SymbolicTileLayout:
         if SymbolicTileLayout.is_symbolic(text):
             return SymbolicTileLayout.parse(text)
         raise
-    if isinstance(parts, TileParts):
-        return TileLayout.from_parts(parts)
-    if isinstance(parts, ComposeParts):
-        return ComposeLayout.from_parts(parts)
-    return SwizzleLayout.from_parts(parts)
+    if isinstance(parsed, ParsedTile):
+        return TileLayout.from_parsed(parsed)
+    if isinstance(parsed, ParsedCompose):
+        return ComposeLayout.from_parsed(parsed)
+    return SwizzleLayout.from_parsed(parsed)
 
 
 def concrete(layout: Layout | SymbolicTileLayout) -> Layout:

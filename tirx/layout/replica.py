@@ -22,7 +22,7 @@ from tirx.layout.axis import canonical_name
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters, size_of
 
-MOST_PLACES = 1 << 20
+MOST_COPIES = 1 << 20
 """Displacements on one axis that are listed one by one."""
 
 LARGEST_SEARCH = 1 << 16
@@ -52,15 +52,15 @@ def _by_axis(replica: Iterable[Iter]) -> dict[str, list[Iter]]:
 def replica_offsets(replica: Iterable[Iter]) -> dict[str, tuple[int, ...]]:
     """Per axis, the sorted set of distinct sums of the replica iters; the whole set is the product of these.
 
-    Raises LayoutError for more than `MOST_PLACES` sums on one axis.
+    Raises LayoutError for more than `MOST_COPIES` sums on one axis.
     """
     sets: dict[str, tuple[int, ...]] = {}
     for name, iters in _by_axis(replica).items():
         sums = {0}
         for it in iters:
-            if len(sums) * it.extent > MOST_PLACES:
+            if len(sums) * it.extent > MOST_COPIES:
                 raise LayoutError(
-                    f"expected at most {MOST_PLACES} replica displacements on axis '{name}', "
+                    f"expected at most {MOST_COPIES} replica displacements on axis '{name}', "
                     f"found iters of {size_of(iters)}"
                 )
             sums = {base + r * it.stride for base in sums for r in range(it.extent)}

@@ -8,7 +8,7 @@ from itertools import combinations
 from tirx.layout.axis import SCOPE_THREADS, Axis, axis, known_axes
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters
-from tirx.layout.tile import TileLayout
+from tirx.layout.strided import Strided, scale, sum_offsets
 
 
 def _chain(rows: Sequence[Axis]) -> list[Axis]:
@@ -40,18 +40,17 @@ def _unchained(inner: Axis, outer: Axis, relation: str) -> LayoutError:
     )
 
 
-def scope(layout: TileLayout) -> tuple[str, str] | None:
-    """See TileLayout.scope."""
-    used = [row for row in map(axis, layout.canonicalize().axes) if row.kind == "thread"]
+def scope(axes: Sequence[str]) -> tuple[str, str] | None:
+    """See TileLayout.scope, for the axes of a normal form."""
+    used = [row for row in map(axis, axes) if row.kind == "thread"]
     if not used:
         return None
     chain = _chain(used)
     return chain[0].unit or chain[0].name, chain[-1].parent or chain[-1].name
 
 
-def fuse_threads(layout: TileLayout) -> TileLayout:
-    """See TileLayout.fuse_threads."""
-    layout = layout.canonicalize()
+def fuse_threads(layout: Strided) -> Strided:
+    """See TileLayout.fuse_threads, for a normal form."""
     used = [row for row in map(axis, layout.axes) if row.weight is not None]
     if len(used) < 2:
         return layout
@@ -65,13 +64,11 @@ def fuse_threads(layout: TileLayout) -> TileLayout:
     if not candidates:
         raise LayoutError(f"no axis counts the {unit}s in a {parent}: one can be registered, with a weight")
     fused = candidates[0]
-    base = fused.weight or 1
-    factor = {row.name: (row.weight or 1) // base for row in used}
+    factor = {row.name: (row.weight or 1) // (fused.weight or 1) for row in used}
 
     def rename(iters: Iters) -> Iters:
-        return tuple(
-            Iter(it.extent, it.stride * factor[it.axis], fused.name) if it.axis in factor else it for it in iters
-        )
+        return tuple([Iter(it.extent, it.stride, fused.name) if it.axis in factor else it for it in iters])
 
-    offset = [(fused.name, n * factor[a]) if a in factor else (a, n) for a, n in layout.offset]
-    return TileLayout(rename(layout.shard), rename(layout.replica), offset).canonicalize()
+    scaled = scale(layout, factor)
+    offset = sum_offsets((fused.name if name in factor else name, count) for name, count in scaled.offset)
+    return Strided(rename(scaled.shard), rename(scaled.replica), offset)

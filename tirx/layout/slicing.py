@@ -1,39 +1,17 @@
-"""Boxes of a layout."""
+"""Boxes of a layout: one box, or all boxes of one size whose begin is some multiple of a step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout.domain import Coordinate, Region, Shape, check_count, check_region, check_shape
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, Iters, NotStrided, accumulate, group_iters, infer_iters
-from tirx.layout.tile import TileLayout
-
-Table = dict[str, NDArray[np.int64]]
-
-
-@dataclass(frozen=True)
-class DynamicSlice:
-    """Boxes of one size that begin at a multiple of a step in every dimension.
-
-    layout:      of the box at the first begin; the others differ only by a displacement.
-    begin:       the displacement by the number of the step in every dimension, a layout of shape `begin_shape`
-                 without replica and offset.
-    begin_shape: how many begins each dimension has.
-    """
-
-    layout: TileLayout
-    begin: TileLayout
-    begin_shape: tuple[int, ...]
-
-    def at(self, steps: Coordinate) -> TileLayout:
-        """The layout of the box at these steps; LayoutError when it would leave the tensor."""
-        return self.layout.with_offset(**self.begin.apply(steps, self.begin_shape))
+from tirx.layout.iters import Iter, Iters, NotStrided, Table, accumulate, group_iters, infer_iters
+from tirx.layout.shape import Region, Shape, check_count, check_region
+from tirx.layout.strided import Offset, Strided
 
 
 def _box(table: Table, dims: Shape, bounds: Region) -> Table:
@@ -60,26 +38,24 @@ def _aligned(iters: Iters, begin: int, size: int) -> Iters | None:
     return tuple(reversed(inner))
 
 
-def slice_region(layout: TileLayout, shape: Shape, region: Region) -> TileLayout:
-    """See TileLayout.slice.
+def slice_region(layout: Strided, dims: Shape, bounds: Region, base: Offset) -> Strided:
+    """See TileLayout.slice, for a normal form and a region inside of its shape.
 
-    When the shard splits by dimension, every dimension is decided on its own; otherwise the box is decided as a
-    whole, element by element.
+    base: the base coordinate of the first element of the region.
+
+    When the shard splits by dimension, every dimension is decided on its own; otherwise the box is decided as a whole,
+    element by element.
     """
-    layout = layout.canonicalize()
-    dims = check_shape(shape, layout.size())
-    bounds = check_region(region, dims)
-    base = layout.apply([begin for begin, _ in bounds], dims)
     try:
         shard, seps = group_iters(layout.shard, dims, "m")
     except LayoutError as error:
-        check_count(layout.size(), layout)
+        check_count(layout.size, layout)
         table = accumulate(layout.shard)
         count = prod(end - begin for begin, end in bounds)
         whole = infer_iters(_box(table, dims, bounds), count, "m")
         if isinstance(whole, NotStrided):
             raise LayoutError(f"region {bounds} of shape {dims} is no tile layout: {error}") from None
-        return TileLayout(whole, layout.replica, base).canonicalize()
+        return Strided(whole, layout.replica, base)
     parts: list[Iter] = []
     for d, (begin, end) in enumerate(bounds):
         iters = shard[seps[d] : seps[d + 1]]
@@ -95,7 +71,7 @@ def slice_region(layout: TileLayout, shape: Shape, region: Region) -> TileLayout
                 f"the longest part from {begin} that one does starts with [{begin}, {begin + found.prefix})"
             )
         parts += found
-    return TileLayout(parts, layout.replica, base).canonicalize()
+    return Strided(tuple(parts), layout.replica, base)
 
 
 _CHUNK = 1 << 20
@@ -155,14 +131,16 @@ def _why_not_movable(same: NDArray[np.bool_], counts: Shape, steps: Shape, what:
     return f"{text}; the begin may not be any multiple of {steps[0]}, {hint}"
 
 
-def slice_dynamic(layout: TileLayout, shape: Shape, sizes: Shape, multiples: Sequence[int | None]) -> DynamicSlice:
-    """See TileLayout.slice_dynamic.
+def slice_dynamic(
+    layout: Strided, dims: tuple[int, ...], sizes: Shape, multiples: Sequence[int | None]
+) -> tuple[Strided, Iters, tuple[int, ...]]:
+    """The first box, its displacement by the number of steps, and how many begins each dimension has.
+
+    See TileLayout.slice_dynamic; this is for a normal form.
 
     A box at begin b is the first box moved exactly when D(b + y) - D(b) = D(y) for every y in the box: row-major flat
     indices add up like coordinates.
     """
-    layout = layout.canonicalize()
-    dims = check_shape(shape, layout.size())
     check_region([(0, size) for size in sizes], dims)
     if len(multiples) != len(dims):
         raise LayoutError(f"expected one multiple per dimension of shape {dims}, found {tuple(multiples)}")
@@ -175,7 +153,7 @@ def slice_dynamic(layout: TileLayout, shape: Shape, sizes: Shape, multiples: Seq
     try:
         shard, seps = group_iters(layout.shard, dims, "m")
     except LayoutError:
-        check_count(layout.size(), layout)
+        check_count(layout.size, layout)
         strides = [prod(dims[d + 1 :]) for d in range(len(dims))]
         check_count(prod(counts) * prod(sizes), layout)
         box, moves = _moving_box(accumulate(layout.shard), counts, steps, sizes, strides, f"shape {dims}")
@@ -192,6 +170,4 @@ def slice_dynamic(layout: TileLayout, shape: Shape, sizes: Shape, multiples: Seq
                 what = f"dimension {d} of shape {dims}"
                 part, move = _moving_box(accumulate(iters), counts[own], steps[own], sizes[own], [1], what)
             box, moves = (*box, *part), (*moves, *move)
-    return DynamicSlice(
-        TileLayout(box, layout.replica, layout.offset).canonicalize(), TileLayout(moves).canonicalize(), counts
-    )
+    return layout._replace(shard=box), moves, counts

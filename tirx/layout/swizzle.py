@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout.axis import canonical_name
-from tirx.layout.domain import Shape, check_entries, check_shape
 from tirx.layout.dtypes import element_type
 from tirx.layout.errors import LayoutError
-from tirx.layout.notation import SwizzleParts, read_swizzle
+from tirx.layout.notation import ParsedSwizzle, read_swizzle
+from tirx.layout.shape import Shape, check_entries, check_shape
 
 if TYPE_CHECKING:
     from tirx.layout.gf2 import BitMatrix
@@ -108,10 +108,10 @@ class SwizzleLayout:
     @classmethod
     def parse(cls, text: str) -> SwizzleLayout:
         """Reads Swizzle(3, 3, 3), the attribute, or the bare numbers; LayoutError with the character offset."""
-        return cls.from_parts(read_swizzle(text))
+        return cls.from_parsed(read_swizzle(text))
 
     @classmethod
-    def from_parts(cls, parts: SwizzleParts) -> SwizzleLayout:
+    def from_parsed(cls, parts: ParsedSwizzle) -> SwizzleLayout:
         """The swizzle that a text was read as."""
         try:
             return cls(parts.per_element, parts.swizzle_len, parts.atom_len, parts.swizzle_inner)

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeAlias
 import numpy as np
 
 from tirx.layout.axis import axis, canonical_name
-from tirx.layout.domain import Coordinate, Shape, check_count, check_shape
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, accumulate, size_of
 from tirx.layout.replica import replica_offsets
+from tirx.layout.shape import Coordinate, Shape, check_count, check_shape
 from tirx.layout.tile import TileLayout, check_tile
 
 SymbolicShape: TypeAlias = tuple[int | None, ...]

@@ -6,7 +6,7 @@ R is what the replica iters reach and O the offset.
 An axis that a layout does not mention has coordinate 0: S[32 : 1@laneid] lies in warp 0 and nowhere else. Everything
 that compares places (`owners`, `inverse`, `equivalent`, `overlaps`, ...) takes it so. A layout that is meant for each
 warp says it: `replicate_over("warpid", 4)`. Register tiles of a kernel are the one exception. What the threads of a
-block hold of them is counted by `tirx.layout.holdings`, for which a thread axis that is not mentioned is free, because
+block hold of them is counted by `tirx.layout.ownership`, for which a thread axis that is not mentioned is free, because
 all threads of the block run the code: of a tile on laneid alone every warp has a copy.
 """
 
@@ -15,70 +15,48 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, product
-from math import prod
 from operator import index
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.layout import algebra
+from tirx.layout import algebra, slicing, strided
 from tirx.layout.axis import axis, canonical_name
-from tirx.layout.domain import (
-    Coordinate,
-    Region,
-    Shape,
-    check_coordinates,
-    check_count,
-    check_entries,
-    check_shape,
-    flatten_coordinate,
-)
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import (
-    Iter,
-    Iters,
-    accumulate,
-    canonical_shard,
-    group_iters,
-    group_many_iters,
-    reach,
-    row_major,
-    scaled,
-    size_of,
-)
-from tirx.layout.notation import TileParts, read_tile
-from tirx.layout.replica import MOST_PLACES, canonical_replica, replica_offsets
-
-if TYPE_CHECKING:
-    from tirx.layout.compose import ComposeLayout
-    from tirx.layout.slicing import DynamicSlice
+from tirx.layout.iters import Iter, Iters, Table, group_many_iters, reach, row_major, size_of
+from tirx.layout.notation import ParsedTile, read_tile
+from tirx.layout.replica import replica_offsets
+from tirx.layout.shape import Coordinate, Region, Shape, check_region, check_shape, flatten_coordinate
+from tirx.layout.strided import Offset, Strided, sum_offsets
 
 # Modules that few programs need are imported by the methods that use them, so that importing the algebra stays fast.
 
 
-def _bracket(letter: str, iters: Iters) -> str:
-    if not iters:
-        return f"{letter}[]"
-    if len(iters) == 1:
-        return f"{letter}[{iters[0]}]"
-    extents = ", ".join(str(it.extent) for it in iters)
-    strides = ", ".join(scaled(it.stride, it.axis) for it in iters)
-    return f"{letter}[({extents}) : ({strides})]"
-
-
-def _sorted_offset(offset: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    sums: dict[str, int] = {}
+def _checked_offset(offset: Mapping[str, int] | Iterable[tuple[str, int]]) -> Offset:
     # A mapping is also an iterable of its keys, which the type checker cannot rule out here.
     pairs = cast("Iterable[tuple[str, int]]", offset.items() if isinstance(offset, Mapping) else offset)
+    checked: list[tuple[str, int]] = []
     for pair in pairs:
         if len(pair) != 2:
             raise TypeError(f"expected pairs of axis name and integer as offset, found {pair!r}")
         name, count = pair
         axis(name)
-        sums[name] = sums.get(name, 0) + index(count)
-    return tuple(sorted((a, o) for a, o in sums.items() if o))
+        checked.append((name, index(count)))
+    return sum_offsets(checked)
+
+
+@runtime_checkable
+class Composed(Protocol):
+    """A layout that is more than a tile, `ComposeLayout`, as far as a tile can be compared with it."""
+
+    def overlaps(self, other: TileLayout) -> bool:
+        """Returns True if some address holds an element of both."""
+        ...
+
+    def equivalent(self, other: TileLayout) -> bool:
+        """Returns True if both give the same owner set for every flat index."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -88,6 +66,7 @@ class TileLayout:
     shard:   iters, outermost first; the row-major flat index of an element is split over their extents.
     replica: iters that repeat every element; independent of the element.
     offset:  added to every coordinate; a mapping or pairs of axis name and integer, kept sorted and without zeros.
+    strided: the three as plain data, for the modules of the algebra.
 
     Raises LayoutError for an unknown axis or an extent below 1. `str` prints the notation, which `parse` reads back to
     an equal layout; the layout without shard iters (a single element) prints `S[]`.
@@ -96,6 +75,7 @@ class TileLayout:
     shard: Iters = ()
     replica: Iters = ()
     offset: tuple[tuple[str, int], ...] = field(default=())
+    strided: Strided = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -103,26 +83,46 @@ class TileLayout:
         replica: Iterable[Iter] = (),
         offset: Mapping[str, int] | Iterable[tuple[str, int]] = (),
     ):
-        set_field = object.__setattr__
         shard, replica = tuple(shard), tuple(replica)
         for it in (*shard, *replica) if replica else shard:
             if it.__class__ is not Iter:
                 raise TypeError(f"expected iters in a layout, found {it!r}; TileLayout.parse reads texts")
-        set_field(self, "shard", shard)
-        set_field(self, "replica", replica)
-        set_field(self, "offset", _sorted_offset(offset) if offset else ())
+        self._set(Strided(shard, replica, _checked_offset(offset) if offset else ()))
+
+    def _set(self, plain: Strided) -> None:
+        fields = self.__dict__
+        fields["shard"], fields["replica"], fields["offset"] = plain
+        fields["strided"] = plain
+
+    @classmethod
+    def _of(cls, plain: Strided, canonical: bool = False) -> TileLayout:
+        """The layout of plain data that is known to be legal, or known to be a normal form."""
+        made = object.__new__(cls)
+        made._set(plain)
+        if canonical:
+            made.__dict__["_normal_form"] = made
+        return made
+
+    @classmethod
+    def _canonical(cls, plain: Strided) -> TileLayout:
+        """The layout of plain data that is known to be legal, in normal form."""
+        return cls._of(strided.normal_form(plain), canonical=True)
+
+    @classmethod
+    def _optional(cls, plain: Strided | None) -> TileLayout | None:
+        return None if plain is None else cls._canonical(plain)
 
     # Construction and text.
 
     @classmethod
     def parse(cls, text: str) -> TileLayout:
         """Reads the notation; LayoutError with the character offset of the mistake. See `tirx.layout.notation`."""
-        return cls.from_parts(read_tile(text))
+        return cls.from_parsed(read_tile(text))
 
     @classmethod
-    def from_parts(cls, parts: TileParts) -> TileLayout:
+    def from_parsed(cls, parsed: ParsedTile) -> TileLayout:
         """The layout that a text was read as."""
-        return cls(parts.shard, parts.replica, parts.offset)
+        return cls(parsed.shard, parsed.replica, parsed.offset)
 
     @classmethod
     def row_major(cls, shape: Shape, axis: str = "m") -> TileLayout:
@@ -140,17 +140,10 @@ class TileLayout:
         """CuTe text with one top-level mode per dimension of `shape`; LayoutError unless all is on axis m."""
         from tirx.layout.interop import cute
 
-        return cute.print_cute(self, shape)
+        return cute.print_cute(self.strided, shape)
 
     def __str__(self) -> str:
-        text = _bracket("S", self.shard)
-        if self.replica:
-            text += f" + {_bracket('R', self.replica)}"
-        for name, count in self.offset:
-            text += f" {'-' if count < 0 else '+'} {scaled(abs(count), name)}"
-        return text
-
-    # Simple facts.
+        return str(self.strided)
 
     @property
     def offsets(self) -> dict[str, int]:
@@ -163,8 +156,7 @@ class TileLayout:
     @cached_property
     def axes(self) -> tuple[str, ...]:
         """Every axis mentioned, in order of appearance in shard, replica, offset."""
-        names = [it.axis for it in (*self.shard, *self.replica)] + [name for name, _ in self.offset]
-        return tuple(dict.fromkeys(names))
+        return self.strided.axes
 
     @cached_property
     def extents(self) -> tuple[int, ...]:
@@ -197,13 +189,7 @@ class TileLayout:
 
     def footprint(self) -> dict[str, tuple[int, int]]:
         """Per axis the smallest and largest coordinate that any copy of any element has."""
-        ends: dict[str, tuple[int, int]] = {}
-        offsets = self.offsets
-        for name in self.axes:
-            low, high = reach((*self.shard, *self.replica), name)
-            base = offsets.get(name, 0)
-            ends[name] = (low + base, high + base)
-        return ends
+        return strided.footprint(self.strided)
 
     def span(self, axis: str = "m") -> int:
         """Length of the footprint on one axis, max - min + 1, holes included; the offset does not matter."""
@@ -241,10 +227,7 @@ class TileLayout:
 
         Raises LayoutError for more than 2**20 of them.
         """
-        sets = replica_offsets(self.replica)
-        if (count := prod(map(len, sets.values()))) > MOST_PLACES:
-            raise LayoutError(f"expected at most {MOST_PLACES} copies of an element, found {count} in {self}")
-        return [dict(zip(sets, steps, strict=True)) for steps in product(*sets.values())]
+        return strided.displacements(self.strided)
 
     def owners(self, coord: Coordinate, shape: Shape | None = None) -> list[dict[str, int]]:
         """The whole set L(x) of one element, each coordinate once, sorted by coordinate in the order of `axes`."""
@@ -252,57 +235,41 @@ class TileLayout:
         found = [{name: at + step.get(name, 0) for name, at in base.items()} for step in self.replicas()]
         return sorted(found, key=lambda owner: tuple(owner.values()))
 
-    def table(self, shape: Shape | None = None) -> dict[str, NDArray[np.int64]]:
+    def table(self, shape: Shape | None = None) -> Table:
         """Base coordinates of all elements: {axis: int64 array of `shape`}, replicas not applied.
 
         Raises LayoutError for more than 2**26 elements, and for coordinates beyond 62 bits.
         """
-        dims = check_shape(self.extents if shape is None else shape, self.size())
-        check_entries(self.size(), self)
-        check_coordinates(self, *chain.from_iterable(self.footprint().values()))
-        sums = accumulate(self.shard)
-        offsets = self.offsets
-        zero = np.zeros(self.size(), dtype=np.int64)
-        return {name: (sums.get(name, zero) + offsets.get(name, 0)).reshape(dims) for name in self.axes}
+        dims = check_shape(self.extents if shape is None else shape, self._size)
+        return {name: values.reshape(dims) for name, values in strided.table(self.strided).items()}
 
-    def flat_table(self) -> dict[str, NDArray[np.int64]]:
+    def flat_table(self) -> Table:
         """`table` by flat index: {axis: int64 array of length size()}."""
-        return self.table((self.size(),))
+        return strided.table(self.strided)
 
     def axis_table(self, name: str, shape: Shape | None = None) -> NDArray[np.int64]:
         """Base coordinates on one axis, under any of its names; zeros when the layout does not mention it."""
-        wanted = canonical_name(name)
-        found = [values for own, values in self.table(shape).items() if canonical_name(own) == wanted]
-        return (
-            sum(found[1:], found[0])
-            if found
-            else np.zeros(check_shape(self.extents if shape is None else shape, None), dtype=np.int64)
-        )
+        dims = check_shape(self.extents if shape is None else shape, self._size)
+        return strided.axis_table(self.strided, name).reshape(dims)
 
-    def owner_table(self) -> dict[str, NDArray[np.int64]]:
+    def owner_table(self) -> Table:
         """Coordinates of all copies of all elements: {axis: int64 array of (size, copies)}, copies as in `replicas`."""
-        steps = self.replicas()
-        check_count(self.size() * len(steps), self)
-        base = self.flat_table()
-        return {
-            name: base[name][:, None] + np.array([step.get(name, 0) for step in steps], dtype=np.int64)
-            for name in self.axes
-        }
+        return strided.owner_table(self.strided)
 
     def inverse(self, coord: Mapping[str, int]) -> list[int]:
         """Flat indices of the elements of which a copy lies at `coord`, sorted.
 
         Axes left out of `coord` are free: {"laneid": 5} asks for everything that lane 5 holds.
         """
-        from tirx.layout import places
+        from tirx.layout import addresses
 
-        return places.inverse(self, coord)
+        return addresses.inverse(self.strided, coord)
 
     def is_injective(self) -> bool:
         """Whether no physical place holds two different elements."""
-        from tirx.layout import places
+        from tirx.layout import addresses
 
-        return places.is_injective(self)
+        return addresses.is_injective(self.strided)
 
     def is_trivial(self) -> bool:
         """Whether element x is at coordinate x of one memory axis: a compact row-major tile, without copies."""
@@ -314,13 +281,13 @@ class TileLayout:
         """Whether every place of a box holds some copy of some element.
 
         The box gives an extent or (begin, end) per axis, end exclusive; other axes are free, as in `inverse`. Raises
-        LayoutError for an empty box, and when more than 2**24 places of one axis would have to be compared.
+        LayoutError for an empty box, and when more than 2**21 coordinates of one axis would have to be compared.
         """
-        from tirx.layout import places
+        from tirx.layout import addresses
 
-        return places.is_surjective(self, box)
+        return addresses.is_surjective(self.canonicalize().strided, box)
 
-    def overlaps(self, other: TileLayout | ComposeLayout) -> bool:
+    def overlaps(self, other: TileLayout | Composed) -> bool:
         """Whether some place holds an element of both layouts, copies included.
 
         An axis that only one of them mentions has coordinate 0 in the other. Raises LayoutError when both together
@@ -329,9 +296,9 @@ class TileLayout:
         """
         if not isinstance(other, TileLayout):
             return _composed(other).overlaps(self)
-        from tirx.layout import places
+        from tirx.layout import addresses
 
-        return places.overlaps(self, other)
+        return addresses.overlaps(self.canonicalize().strided, other.canonicalize().strided)
 
     # Normal form and comparison.
 
@@ -343,24 +310,16 @@ class TileLayout:
         `tirx.layout.replica`). Two layouts are the same map exactly when their normal forms are equal, unless a
         replica is too large to search for its normal form; `equivalent` is exact for those too.
         """
-        return self.fuse_threads() if fuse_threads else self._normal_form
+        if fuse_threads:
+            return self.fuse_threads()
+        fields = self.__dict__
+        if "_normal_form" not in fields:
+            plain = self.strided
+            normal = strided.normal_form(plain)
+            fields["_normal_form"] = self if normal is plain else TileLayout._of(normal, canonical=True)
+        return fields["_normal_form"]
 
-    @cached_property
-    def _normal_form(self) -> TileLayout:
-        replica, shift = canonical_replica(self.replica)
-        offset = self.offset
-        if shift or any(canonical_name(name) != name for name, _ in offset):
-            offset = _sorted_offset([*shift.items(), *((canonical_name(name), count) for name, count in offset)])
-        shard = canonical_shard(self.shard)
-        if any(it.stride == 0 for it in shard):
-            # A broadcast iter has no axis of its own; this choice depends on the map only and keeps a layout of one
-            # memory free of foreign axes.
-            moving = {it.axis for it in (*shard, *replica) if it.stride} | {name for name, _ in offset}
-            broadcast = min(moving, key=lambda name: (axis(name).kind != "memory", name), default="m")
-            shard = tuple([it if it.stride else Iter(it.extent, 0, broadcast) for it in shard])
-        return TileLayout(shard, replica, offset)
-
-    def equivalent(self, other: TileLayout | ComposeLayout) -> bool:
+    def equivalent(self, other: TileLayout | Composed) -> bool:
         """Whether both give the same owner set for every flat index. Exact."""
         if not isinstance(other, TileLayout):
             return _composed(other).equivalent(self)
@@ -377,7 +336,7 @@ class TileLayout:
         """
         from tirx.layout import scopes
 
-        return scopes.fuse_threads(self)
+        return TileLayout._canonical(scopes.fuse_threads(self.canonicalize().strided))
 
     def scope(self) -> tuple[str, str] | None:
         """The innermost scope that the thread axes count and the outermost one that they lie inside of.
@@ -387,7 +346,7 @@ class TileLayout:
         """
         from tirx.layout import scopes
 
-        return scopes.scope(self)
+        return scopes.scope(self.canonicalize().axes)
 
     # New layouts.
 
@@ -398,8 +357,8 @@ class TileLayout:
         cannot be cut.
         """
         dims = check_shape(shape, self.size())
-        iters, seps = group_iters(self.shard, dims, self.shard[0].axis if self.shard else "m")
-        return TileLayout(iters, self.replica, self.offset), seps
+        grouped, seps = strided.group(self.strided, dims)
+        return TileLayout._of(grouped), seps
 
     def group_many(self, shapes: Sequence[Shape]) -> tuple[TileLayout, tuple[tuple[int, ...], ...]]:
         """`group` by several shapes at once: the common refinement, and the separators of every shape.
@@ -407,15 +366,15 @@ class TileLayout:
         LayoutError when the boundaries of two shapes, or of a shape and an iter, do not nest.
         """
         dims = [check_shape(shape, self.size()) for shape in shapes]
-        iters, seps = group_many_iters(self.shard, dims, self.shard[0].axis if self.shard else "m")
-        return TileLayout(iters, self.replica, self.offset), seps
+        iters, seps = group_many_iters(self.shard, dims, strided.unit_axis(self.strided))
+        return TileLayout._of(self.strided._replace(shard=iters)), seps
 
     def permute(self, perm: Sequence[int], shape: Shape | None = None) -> TileLayout:
         """The layout of the transposed tensor: new dimension i is old dimension perm[i].
 
         Dimensions are those of `shape`, or the shard iters when no shape is given.
         """
-        return algebra.permute(self, perm, self.extents if shape is None else shape)
+        return TileLayout._of(algebra.permute(self.strided, perm, self.extents if shape is None else shape))
 
     def tile(self, outer: TileLayout, outer_shape: Shape, inner_shape: Shape) -> TileLayout:
         """This layout repeated by `outer`: element o_d * inner_shape[d] + n_d sits at L(n) + span * outer(o).
@@ -423,13 +382,13 @@ class TileLayout:
         `span` is this layout's span per axis, so copies never overlap; it scales the outer shard, replica and offset.
         Returns the normal form. LayoutError when ranks differ or a layout does not group by its shape.
         """
-        check_tile(outer)
-        return algebra.tile(self, outer, outer_shape, inner_shape)
+        inner, outer_form = self.canonicalize().strided, check_tile(outer).canonicalize().strided
+        return TileLayout._canonical(algebra.tile(inner, outer_form, outer_shape, inner_shape))
 
     def direct_sum(self, left: TileLayout, left_shape: Shape, right_shape: Shape) -> TileLayout:
         """Like `tile` with `left` outside, but strides are taken as they are: L(right) + left(o). Normal form."""
-        check_tile(left)
-        return algebra.direct_sum(self, left, left_shape, right_shape)
+        right, left_form = self.canonicalize().strided, check_tile(left).canonicalize().strided
+        return TileLayout._canonical(algebra.direct_sum(right, left_form, left_shape, right_shape))
 
     def is_tile_inner(self, tiled: TileLayout, tiled_shape: Shape, inner_shape: Shape) -> TileLayout | None:
         """The layout `outer` of which `self.tile(outer, tiled_shape / inner_shape, inner_shape)` is `tiled`.
@@ -437,20 +396,20 @@ class TileLayout:
         In normal form and unique, replica and offset included; None exactly when there is none. Raises LayoutError
         when a shape does not fit its layout or the ranks differ.
         """
-        from tirx.layout import recognise
+        from tirx.layout import quotient
 
-        check_tile(tiled)
-        return recognise.is_tile_inner(self, tiled, tiled_shape, inner_shape)
+        inner, whole = self.canonicalize().strided, check_tile(tiled).canonicalize().strided
+        return TileLayout._optional(quotient.is_tile_inner(inner, whole, tiled_shape, inner_shape))
 
     def is_tile_outer(self, tiled: TileLayout, tiled_shape: Shape, outer_shape: Shape) -> TileLayout | None:
         """The layout `inner` of which `inner.tile(self, outer_shape, tiled_shape / outer_shape)` is `tiled`.
 
         Like `is_tile_inner` in everything else.
         """
-        from tirx.layout import recognise
+        from tirx.layout import quotient
 
-        check_tile(tiled)
-        return recognise.is_tile_outer(self, tiled, tiled_shape, outer_shape)
+        outer, whole = self.canonicalize().strided, check_tile(tiled).canonicalize().strided
+        return TileLayout._optional(quotient.is_tile_outer(outer, whole, tiled_shape, outer_shape))
 
     def is_direct_sum_right(self, whole: TileLayout, interleaved_shape: Shape, right_shape: Shape) -> TileLayout | None:
         """The layout `left` of which `self.direct_sum(left, left_shape, right_shape)` is `whole`; None without one.
@@ -460,20 +419,22 @@ class TileLayout:
         some copies meet, it is the one with the lexicographically smallest ascending steps. LayoutError as for
         `is_tile_inner`.
         """
-        from tirx.layout import recognise
-
-        check_tile(whole)
-        return recognise.direct_sum_rest(self, whole, interleaved_shape, right_shape, 1)
+        return self._direct_sum_rest(whole, interleaved_shape, right_shape, 1)
 
     def is_direct_sum_left(self, whole: TileLayout, interleaved_shape: Shape, left_shape: Shape) -> TileLayout | None:
         """The layout `right` of which `right.direct_sum(self, left_shape, right_shape)` is `whole`; None without one.
 
         Like `is_direct_sum_right` in everything else.
         """
-        from tirx.layout import recognise
+        return self._direct_sum_rest(whole, interleaved_shape, left_shape, 0)
 
-        check_tile(whole)
-        return recognise.direct_sum_rest(self, whole, interleaved_shape, left_shape, 0)
+    def _direct_sum_rest(
+        self, whole: TileLayout, interleaved_shape: Shape, part_shape: Shape, place: int
+    ) -> TileLayout | None:
+        from tirx.layout import quotient
+
+        form, plain = self.canonicalize().strided, check_tile(whole).canonicalize().strided
+        return TileLayout._optional(quotient.direct_sum_rest(form, plain, interleaved_shape, part_shape, place))
 
     def slice(self, shape: Shape, region: Region) -> TileLayout:
         """The layout of a box: `region` has one (begin, end) per dimension of `shape`; end is exclusive.
@@ -481,9 +442,11 @@ class TileLayout:
         Complete: raises LayoutError only when the box is outside the shape or no TileLayout describes it, and then
         says up to where one does. Returns the normal form.
         """
-        from tirx.layout import slicing
-
-        return slicing.slice_region(self, shape, region)
+        normal = self.canonicalize()
+        dims = check_shape(shape, normal.size())
+        bounds = check_region(region, dims)
+        base = sum_offsets(normal.apply([begin for begin, _ in bounds], dims).items())
+        return TileLayout._canonical(slicing.slice_region(normal.strided, dims, bounds, base))
 
     def slice_dynamic(self, shape: Shape, sizes: Shape, multiples: Sequence[int | None]) -> DynamicSlice:
         """The layout of all boxes of `sizes` whose begin in dimension d is some multiple of multiples[d].
@@ -493,17 +456,17 @@ class TileLayout:
         which step would do; when no TileLayout describes the box, or its displacement by the steps; and when more
         than 2**24 elements would have to be compared.
         """
-        from tirx.layout import slicing
-
-        return slicing.slice_dynamic(self, shape, sizes, multiples)
+        dims = check_shape(shape, self._size)
+        box, moves, counts = slicing.slice_dynamic(self.canonicalize().strided, dims, sizes, multiples)
+        return DynamicSlice(TileLayout._canonical(box), TileLayout._canonical(Strided(moves)), counts)
 
     def unpack(self, factor: int, axis: str = "m") -> TileLayout:
         """View of every element as `factor` narrower ones, contiguous on the storage axis."""
-        return algebra.unpack(self, factor, axis)
+        return TileLayout._of(algebra.unpack(self.strided, factor, axis))
 
     def pack(self, factor: int, axis: str = "m") -> TileLayout:
         """View of every `factor` neighbours as one wider element; LayoutError when they are not contiguous."""
-        return algebra.pack(self, factor, axis)
+        return TileLayout._of(algebra.pack(self.canonicalize().strided, factor, axis))
 
     def broadcast(self, extent: int, position: int, axis: str | None = None, shape: Shape | None = None) -> TileLayout:
         """The layout with one more dimension, of `extent` elements that are all at one place (stride 0).
@@ -511,14 +474,15 @@ class TileLayout:
         The new dimension comes before dimension `position` of `shape` (default: of the shard iters), or last. The
         axis of its iter has no meaning; by default it is one of the layout, memory first.
         """
-        return algebra.broadcast(self, extent, position, axis, self.extents if shape is None else shape)
+        dims = self.extents if shape is None else shape
+        return TileLayout._of(algebra.broadcast(self.strided, extent, position, axis, dims))
 
     def storage(self) -> TileLayout:
         """What one thread sees: the iters and offsets on memory axes, those on thread and device axes left out.
 
         The elements of the result are the positions of the memory iters, so its size is usually smaller.
         """
-        return algebra.storage(self)
+        return TileLayout._of(algebra.storage(self.strided))
 
     def compose(self, inner: TileLayout) -> TileLayout:
         """The layout x -> self(inner(x)): `inner` gives, on axis m, flat indices of this layout. Normal form.
@@ -528,8 +492,9 @@ class TileLayout:
         """
         from tirx.layout import composition
 
-        check_tile(inner)
-        return composition.compose(self, inner)
+        form = check_tile(inner).canonicalize()
+        check_all_on(form, "m")
+        return TileLayout._canonical(composition.compose(self.canonicalize().strided, form.strided))
 
     def replicate_over(self, axis: str, extent: int | None = None) -> TileLayout:
         """The layout with a copy of everything at each of `extent` coordinates (default: all) of one more axis.
@@ -537,26 +502,44 @@ class TileLayout:
         `S[32 : 1@laneid]` is in lane x of warp 0; `replicate_over("warpid", 4)` of it in lane x of each of 4 warps.
         Raises LayoutError when the layout mentions the axis already, or has no extent and the axis no bound.
         """
-        return algebra.replicate_over(self, axis, extent)
+        return TileLayout._of(algebra.replicate_over(self.strided, axis, extent))
 
     def with_offset(self, **offset: int) -> TileLayout:
         """The layout moved by so much on each axis."""
         return TileLayout(self.shard, self.replica, (*self.offset, *offset.items()))
 
 
-def _composed(layout: object) -> ComposeLayout:
-    """The layout; TypeError unless it is a ComposeLayout."""
-    from tirx.layout.compose import ComposeLayout
+@dataclass(frozen=True)
+class DynamicSlice:
+    """Boxes of one size that begin at a multiple of a step in every dimension.
 
-    if not isinstance(layout, ComposeLayout):
+    layout:      of the box at the first begin; the others differ only by a displacement.
+    begin:       the displacement by the number of the step in every dimension, a layout of shape `begin_shape`
+                 without replica and offset.
+    begin_shape: how many begins each dimension has.
+    """
+
+    layout: TileLayout
+    begin: TileLayout
+    begin_shape: tuple[int, ...]
+
+    def at(self, steps: Coordinate) -> TileLayout:
+        """The layout of the box at these steps; LayoutError when it would leave the tensor."""
+        return self.layout.with_offset(**self.begin.apply(steps, self.begin_shape))
+
+
+def _composed(layout: object) -> Composed:
+    """The layout; TypeError unless it is a ComposeLayout."""
+    if not isinstance(layout, Composed):
         raise TypeError(f"expected a TileLayout or a ComposeLayout, found {layout!r}")
     return layout
 
 
-def check_tile(layout: object) -> None:
-    """Raises TypeError for anything but a TileLayout."""
+def check_tile(layout: object) -> TileLayout:
+    """The layout; TypeError for anything but a TileLayout."""
     if not isinstance(layout, TileLayout):
         raise TypeError(f"expected a TileLayout, found {layout!r}")
+    return layout
 
 
 def check_all_on(layout: TileLayout, name: str) -> None:

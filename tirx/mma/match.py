@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
-from tirx.layout.holdings import describe_element, held_elements
+from tirx.layout.ownership import describe_element, held_elements
 from tirx.mma.fragments import Fragment, FragmentError, MmaVariant, variants_for
 
 IntArray = NDArray[np.int64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tirx.copy.access import AccessPlan, Owners, plan_accesses
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
-from tirx.layout.holdings import AccessError, held_elements
+from tirx.layout.ownership import AccessError, held_elements
 
 Memory = TileLayout | ComposeLayout
 

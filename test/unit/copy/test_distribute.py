@@ -11,7 +11,7 @@ from tirx.copy import conflict_degree
 from tirx.copy.access import AccessPlan, plan_accesses
 from tirx.copy.distribute import copy_distribution
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
-from tirx.layout.holdings import held_elements
+from tirx.layout.ownership import held_elements
 
 Memory = TileLayout | ComposeLayout
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tirx.layout import Axis, LayoutError, TileLayout, axis, known_axes, register_axis
-from tirx.layout.holdings import held_elements
+from tirx.layout.ownership import held_elements
 
 
 def test_thread_axes_of_a_thread() -> None:

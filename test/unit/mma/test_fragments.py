@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tirx.layout import element_type
-from tirx.layout.holdings import held_elements
+from tirx.layout.ownership import held_elements
 from tirx.mma import VARIANTS, Fragment, FragmentError, MmaVariant, variants_for
 
 Formula = Callable[[int, int], tuple[int, int]]

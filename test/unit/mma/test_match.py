@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tirx.copy.access import plan_accesses
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout, element_type
-from tirx.layout.holdings import held_elements
+from tirx.layout.ownership import held_elements
 from tirx.mma import (
     VARIANTS,
     FragmentError,

@@ -22,23 +22,23 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, Iters
-from tirx.layout.notation import SwizzleParts
+from tirx.layout.iters import Iter, Iters, group_many_iters
+from tirx.layout.notation import ParsedSwizzle
 from tirx.layout.scanner import Scanner, check_integer
-
-if TYPE_CHECKING:
-    from tirx.layout.tile import TileLayout
+from tirx.layout.shape import check_shape
+from tirx.layout.strided import Strided
 
 _SWIZZLE = re.compile(r"(Swizzle|Sw|S)\s*<")
 _POINTER = re.compile(r"_?smem_ptr\[([0-9]{1,4})b\]\((unset|0x[0-9a-fA-F]{1,16})\)")
 
+CuteForm = Literal["isa", "layout", "pointer"]
+"""The three forms of the swizzle above: on byte addresses, on offsets in elements, on a pointer."""
+
 _ADDRESS_BITS = 63
 """The numbers of a swizzle are positions of bits; more than this no address has."""
-
-CuteForm = Literal["isa", "layout", "pointer"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class CuteComposed:
 
     iters: Iters
     shape: tuple[int, ...]
-    swizzle: SwizzleParts
+    swizzle: ParsedSwizzle
     offset: int
 
 
@@ -234,7 +234,7 @@ def read_composed(text: str, element_bits: int | None = None) -> CuteComposed:
     parts = read_cute(text, allow_swizzle=True)
     found = parts.swizzle
     if found is None:
-        return CuteComposed(parts.iters, parts.shape, SwizzleParts(0, 0, 0, 0), 0)
+        return CuteComposed(parts.iters, parts.shape, ParsedSwizzle(0, 0, 0, 0), 0)
     at = found.position
     base = found.base
     if found.unit == "byte":
@@ -251,7 +251,7 @@ def read_composed(text: str, element_bits: int | None = None) -> CuteComposed:
             base = element_base(base, width)
         except LayoutError as error:
             raise LayoutError(str(error), at) from None
-    swizzle = SwizzleParts(base, found.bits, abs(found.shift), at, found.shift >= 0)
+    swizzle = ParsedSwizzle(base, found.bits, abs(found.shift), at, found.shift >= 0)
     return CuteComposed(parts.iters, parts.shape, swizzle, found.offset)
 
 
@@ -264,12 +264,12 @@ def _mode(values: Sequence[int]) -> str:
     return str(values[0]) if len(values) == 1 else f"({','.join(map(str, values))})"
 
 
-def print_cute(layout: TileLayout, shape: Sequence[int]) -> str:
+def print_cute(layout: Strided, shape: Sequence[int]) -> str:
     """CuTe text of a layout on axis m, one top-level mode per dimension of `shape`."""
     if layout.replica or layout.offset or any(it.axis != "m" for it in layout.shard):
         raise LayoutError(f"CuTe text holds a shard on axis m only, found {layout}")
-    grouped, (seps,) = layout.group_many([shape])
-    modes = [grouped.shard[a:b][::-1] for a, b in zip(seps, seps[1:], strict=False)]
+    iters, (seps,) = group_many_iters(layout.shard, [check_shape(shape, layout.size)], "m")
+    modes = [iters[a:b][::-1] for a, b in zip(seps, seps[1:], strict=False)]
     extents = [_mode([it.extent for it in mode]) for mode in modes]
     strides = [_mode([it.stride for it in mode]) for mode in modes]
     if len(modes) == 1 and len(modes[0]) == 1:
@@ -278,7 +278,7 @@ def print_cute(layout: TileLayout, shape: Sequence[int]) -> str:
 
 
 def print_composed(
-    swizzle: SwizzleParts, tile: TileLayout, shape: Sequence[int], element_bits: int | None, form: CuteForm
+    swizzle: ParsedSwizzle, tile: Strided, shape: Sequence[int], element_bits: int | None, form: CuteForm
 ) -> str:
     """
     CuTe text of a swizzle after a tile, in one of the three forms that the head of this file shows.
@@ -291,7 +291,7 @@ def print_composed(
     shift = swizzle.atom_len if swizzle.swizzle_inner else -swizzle.atom_len
     if form == "layout":
         offsets = dict(tile.offset)
-        plain = type(tile)(tile.shard, tile.replica, {name: at for name, at in offsets.items() if name != "m"})
+        plain = tile._replace(offset=tuple([(name, at) for name, at in tile.offset if name != "m"]))
         name = f"Sw<{swizzle.swizzle_len},{swizzle.per_element},{shift}>"
         return f"{name} o {offsets.get('m', 0)} o {print_cute(plain, shape)}"
     if element_bits is None:

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.compose import ComposeLayout
-from tirx.layout.domain import Shape, check_count, check_shape
 from tirx.layout.errors import LayoutError
 from tirx.layout.gf2 import BitMatrix, reduce_by, reduced_basis, span_table
-from tirx.layout.holdings import describe_element
 from tirx.layout.interop.linear_text import Bases, OutDims, print_attribute, print_list, read_linear
 from tirx.layout.iters import Iter, size_of
+from tirx.layout.ownership import describe_element
 from tirx.layout.parse import Layout, resolve
+from tirx.layout.shape import Shape, check_count, check_shape
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
 

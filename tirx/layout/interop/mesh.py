@@ -25,10 +25,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tirx.layout.domain import Shape, check_shape
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, row_major
-from tirx.layout.replica import MOST_PLACES
+from tirx.layout.replica import MOST_COPIES
+from tirx.layout.shape import Shape, check_shape
 from tirx.layout.tile import TileLayout
 
 DEVICE_AXIS = "pid"
@@ -177,8 +177,8 @@ def _check_replicas(normal: TileLayout, mesh: Mesh, split: Sequence[Sequence[int
     """The copies must be on all devices along every mesh dimension that splits nothing, and nowhere else."""
     used = {i for over in split for i in over}
     free = [i for i, size in enumerate(mesh.shape) if i not in used and size > 1]
-    if (copies := prod(mesh.shape[i] for i in free)) > MOST_PLACES:
-        raise MeshError(f"expected at most {MOST_PLACES} copies of a shard, found {copies} on {mesh}")
+    if (copies := prod(mesh.shape[i] for i in free)) > MOST_COPIES:
+        raise MeshError(f"expected at most {MOST_COPIES} copies of a shard, found {copies} on {mesh}")
     steps = [range(0, mesh.shape[i] * mesh.strides[i], mesh.strides[i]) for i in free]
     wanted = {sum(step) for step in product(*steps)}
     # No more copies than devices, before they are counted one by one.

@@ -17,16 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tirx.layout.domain import Shape, check_shape
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, Iters, group_iters, reach, scale_iters
+from tirx.layout.iters import Iter, Iters, group_iters, reach
 from tirx.layout.replica import missing_replica
-from tirx.layout.tile import TileLayout
+from tirx.layout.shape import Shape, check_shape
+from tirx.layout.strided import Offset, Strided, normal_form, scale, span, sum_offsets
 
 Dims = tuple[int, ...]
 
 
-def _split(whole: TileLayout, outer_dims: Dims, inner_dims: Dims) -> tuple[Iters, Iters] | None:
+def _split(whole: Strided, outer_dims: Dims, inner_dims: Dims) -> tuple[Iters, Iters] | None:
     """The iters of the outer and of the inner dimensions of a layout in normal form; None when an iter is in both."""
     interleaved = [extent for pair in zip(outer_dims, inner_dims, strict=True) for extent in pair]
     try:
@@ -42,24 +42,25 @@ def _concatenated(groups: Sequence[Iters]) -> Iters:
 
 
 def _same_shard(a: Iters, b: Iters) -> bool:
-    return TileLayout(a).canonicalize() == TileLayout(b).canonicalize()
+    """Returns True if two shards are one map, broadcast iters under any axis."""
+    return normal_form(Strided(a)) == normal_form(Strided(b))
 
 
-def _divided(iters: Iters, scale: Mapping[str, int]) -> Iters | None:
+def _divided(iters: Iters, factors: Mapping[str, int]) -> Iters | None:
     """The iters with strides divided; None when one does not divide."""
-    if any(it.stride % scale[it.axis] for it in iters):
+    if any(it.stride % factors[it.axis] for it in iters):
         return None
-    return tuple([Iter(it.extent, it.stride // scale[it.axis], it.axis) for it in iters])
+    return tuple([Iter(it.extent, it.stride // factors[it.axis], it.axis) for it in iters])
 
 
-def _difference(whole: TileLayout, part: TileLayout, scale: Mapping[str, int]) -> list[tuple[str, int]]:
-    """The offset that is missing to that of the whole, when that of the part is scaled."""
-    return [*whole.offset, *((name, -count * scale.get(name, 1)) for name, count in part.offset)]
+def _difference(whole: Strided, part: Strided) -> Offset:
+    """The offset that is missing to that of the whole."""
+    return sum_offsets(whole.offset, ((name, -count) for name, count in part.offset))
 
 
-def _quotient(tiled: TileLayout, shape: Shape, part: Dims) -> Dims | None:
+def _quotient(tiled: Strided, shape: Shape, part: Dims) -> Dims | None:
     """The shape of the other part; None when the shape of this part does not divide that of the whole."""
-    dims = check_shape(shape, tiled.size())
+    dims = check_shape(shape, tiled.size)
     if len(dims) != len(part):
         raise LayoutError(f"expected shapes of one rank, found {dims} and {part}")
     if any(t % p for t, p in zip(dims, part, strict=True)):
@@ -67,57 +68,57 @@ def _quotient(tiled: TileLayout, shape: Shape, part: Dims) -> Dims | None:
     return tuple([t // p for t, p in zip(dims, part, strict=True)])
 
 
-def is_tile_inner(inner: TileLayout, tiled: TileLayout, tiled_shape: Shape, inner_shape: Shape) -> TileLayout | None:
-    """See TileLayout.is_tile_inner. The scale is known, so every part of the outer layout is unique."""
-    inner_dims = check_shape(inner_shape, inner.size())
+def is_tile_inner(inner: Strided, tiled: Strided, tiled_shape: Shape, inner_shape: Shape) -> Strided | None:
+    """See TileLayout.is_tile_inner, for normal forms.
+
+    The scale is known, the span of the inner layout, so everything of the outer layout is unique.
+    """
+    inner_dims = check_shape(inner_shape, inner.size)
     outer_dims = _quotient(tiled, tiled_shape, inner_dims)
-    inner, tiled = inner.canonicalize(), tiled.canonicalize()
     iters = None if outer_dims is None else _split(tiled, outer_dims, inner_dims)
     if iters is None or not _same_shard(iters[1], inner.shard):
         return None
-    scale = {name: inner.span(name) for name in (*tiled.axes, *inner.axes, *(it.axis for it in iters[0]))}
+    spans = {name: span(inner, name) for name in (*tiled.axes, *inner.axes, *(it.axis for it in iters[0]))}
     # Copies of the inner layout lie in disjoint blocks of its span: a missing replica that has other copies has a
     # stride that the span does not divide.
     copies = missing_replica(tiled.replica, inner.replica)
-    shard = _divided(iters[0], scale)
-    replica = None if copies is None else _divided(copies, scale)
-    offset = TileLayout((), (), _difference(tiled, inner, {})).offset
-    if shard is None or replica is None or any(count % scale[name] for name, count in offset):
+    shard = _divided(iters[0], spans)
+    replica = None if copies is None else _divided(copies, spans)
+    offset = _difference(tiled, inner)
+    if shard is None or replica is None or any(count % spans[name] for name, count in offset):
         return None
-    return TileLayout(shard, replica, [(name, count // scale[name]) for name, count in offset]).canonicalize()
+    return Strided(shard, replica, tuple([(name, count // spans[name]) for name, count in offset]))
 
 
-def is_tile_outer(outer: TileLayout, tiled: TileLayout, tiled_shape: Shape, outer_shape: Shape) -> TileLayout | None:
-    """See TileLayout.is_tile_outer.
+def is_tile_outer(outer: Strided, tiled: Strided, tiled_shape: Shape, outer_shape: Shape) -> Strided | None:
+    """See TileLayout.is_tile_outer, for normal forms.
 
     The scale is the span of the layout that is asked for, 1 + reach(shard) + reach(replica). On every axis the
     replica of the whole reaches as far as the inner replica and the scaled outer one together, so
     scale * (1 + reach(outer replica)) = 1 + reach(inner shard) + reach(replica of the whole), which gives it.
     """
-    outer_dims = check_shape(outer_shape, outer.size())
+    outer_dims = check_shape(outer_shape, outer.size)
     inner_dims = _quotient(tiled, tiled_shape, outer_dims)
-    outer, tiled = outer.canonicalize(), tiled.canonicalize()
     iters = None if inner_dims is None else _split(tiled, outer_dims, inner_dims)
     if iters is None:
         return None
-    scale: dict[str, int] = {}
+    spans: dict[str, int] = {}
     for name in (*tiled.axes, *outer.axes):
         low, high = reach(iters[1], name)
-        span = 1 + high - low + reach(tiled.replica, name)[1]
-        scale[name], rest = divmod(span, 1 + reach(outer.replica, name)[1])
+        whole = 1 + high - low + reach(tiled.replica, name)[1]
+        spans[name], rest = divmod(whole, 1 + reach(outer.replica, name)[1])
         if rest:
             return None
-    if not _same_shard(iters[0], scale_iters(outer.shard, scale)):
+    scaled = scale(outer, spans)
+    if not _same_shard(iters[0], scaled.shard):
         return None
-    replica = missing_replica(tiled.replica, TileLayout((), scale_iters(outer.replica, scale)).canonicalize().replica)
-    if replica is None:
-        return None
-    return TileLayout(iters[1], replica, _difference(tiled, outer, scale)).canonicalize()
+    replica = missing_replica(tiled.replica, normal_form(Strided((), scaled.replica)).replica)
+    return None if replica is None else Strided(iters[1], replica, _difference(tiled, scaled))
 
 
-def _interleaved(whole: TileLayout, shape: Shape, own: Dims, place: int) -> tuple[Dims, Dims]:
+def _interleaved(whole: Strided, shape: Shape, own: Dims, place: int) -> tuple[Dims, Dims]:
     """The left and right dimensions of an interleaved shape; `own` must be those at `place` (0 left, 1 right)."""
-    dims = check_shape(shape, whole.size())
+    dims = check_shape(shape, whole.size)
     if len(dims) != 2 * len(own) or dims[place::2] != own:
         side = ("left", "right")[place]
         raise LayoutError(
@@ -127,17 +128,11 @@ def _interleaved(whole: TileLayout, shape: Shape, own: Dims, place: int) -> tupl
     return dims[0::2], dims[1::2]
 
 
-def direct_sum_rest(
-    part: TileLayout, whole: TileLayout, shape: Shape, part_shape: Shape, place: int
-) -> TileLayout | None:
-    """See TileLayout.is_direct_sum_right (place 1) and is_direct_sum_left (place 0)."""
-    own = check_shape(part_shape, part.size())
-    left, right = _interleaved(whole, shape, own, place)
-    part, whole = part.canonicalize(), whole.canonicalize()
+def direct_sum_rest(part: Strided, whole: Strided, shape: Shape, part_shape: Shape, place: int) -> Strided | None:
+    """See TileLayout.is_direct_sum_right (place 1) and is_direct_sum_left (place 0), for normal forms."""
+    left, right = _interleaved(whole, shape, check_shape(part_shape, part.size), place)
     iters = _split(whole, left, right)
     if iters is None or not _same_shard(iters[place], part.shard):
         return None
     replica = missing_replica(whole.replica, part.replica)
-    if replica is None:
-        return None
-    return TileLayout(iters[1 - place], replica, _difference(whole, part, {})).canonicalize()
+    return None if replica is None else Strided(iters[1 - place], replica, _difference(whole, part))

@@ -14,8 +14,10 @@ Coordinate: TypeAlias = SupportsIndex | Sequence[int]
 Region: TypeAlias = Sequence[tuple[int, int]]
 
 MOST_ELEMENTS = 1 << 24
-"""Elements, copies or places that an operation lists one by one, where it has to."""
+"""Elements, copies or coordinates that an operation lists one by one, where it has to."""
 
+MOST_IN_WINDOW = 1 << 21
+"""Coordinates in a window that are listed and sorted, a second's work."""
 
 MOST_ENTRIES = 1 << 26
 """Entries of a table, which is only written down: 512 MiB."""
@@ -28,6 +30,12 @@ def check_count(count: int, layout: object) -> None:
     """Raises LayoutError when an operation on a layout would have to list more than `MOST_ELEMENTS` things."""
     if count > MOST_ELEMENTS:
         raise LayoutError(f"expected at most {MOST_ELEMENTS} elements or places to compare, found {count} in {layout}")
+
+
+def check_window(count: int, layout: object) -> None:
+    """Raises LayoutError when an operation on a layout would have to sort more than `MOST_IN_WINDOW` coordinates."""
+    if count > MOST_IN_WINDOW:
+        raise LayoutError(f"expected at most {MOST_IN_WINDOW} places to compare, found {count} in {layout}")
 
 
 def check_entries(count: int, layout: object) -> None:

@@ -1,4 +1,4 @@
-"""What every thread of a block holds of a register tile, as one table."""
+"""Register ownership: which element of a tile each register of each thread of a block holds, as one table."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout.axis import axis
-from tirx.layout.domain import Shape, check_entries, check_shape
 from tirx.layout.errors import LayoutError
+from tirx.layout.shape import Shape, check_entries, check_shape
 from tirx.layout.tile import TileLayout
 
 MAX_THREADS = 1024

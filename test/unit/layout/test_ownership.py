@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tirx.layout import TileLayout, axis
-from tirx.layout.holdings import AccessError, held_elements
+from tirx.layout.ownership import AccessError, held_elements
 
 
 @pytest.mark.parametrize(
