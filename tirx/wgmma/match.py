@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tirx.hw.errors import LegalityError
 from tirx.hw.rules import raise_first, unsupported
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
-from tirx.layout.holdings import describe_element, held_elements
+from tirx.layout.ownership import describe_element, held_elements
 from tirx.smem.canonical import operand_slices
 from tirx.smem.canonical_form import CanonicalLayout, OperandLayout, OperandSlice
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major

@@ -10,7 +10,7 @@ from unit.wgmma.hardware import a_place_8, a_place_16, a_place_32, d_place, meta
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
-from tirx.layout.holdings import held_elements
+from tirx.layout.ownership import held_elements
 from tirx.sim.isa.sparse import Metadata
 from tirx.wgmma.fragments import (
     SPARSE_METADATA,

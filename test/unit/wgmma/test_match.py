@@ -14,7 +14,7 @@ from unit.wgmma.hardware import a_place_8, a_place_16, a_place_32, d_place, hard
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
-from tirx.layout.holdings import held_elements
+from tirx.layout.ownership import held_elements
 from tirx.smem.atoms import smem_layout
 from tirx.smem.canonical_form import OperandLayout
 from tirx.smem.pick import pick_operand_layout
