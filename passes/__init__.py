@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tirx.passes.tirx_fold_zero_fill import TirxFoldZeroFillPass
     from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
     from tirx.passes.tirx_materialize_descriptors import TirxMaterializeDescriptorsPass
+    from tirx.passes.tirx_mem2reg import TirxMem2regPass
     from tirx.passes.tirx_pick_layouts import TirxPickLayoutsPass
-    from tirx.passes.tirx_promote_registers import TirxPromoteRegistersPass
     from tirx.passes.tirx_select_copies import TirxSelectCopiesPass
     from tirx.passes.tirx_select_instructions import TirxSelectInstructionsPass
     from tirx.passes.tirx_set_target import TirxSetTargetPass
@@ -51,7 +51,7 @@ __all__ = [
     "TirxInsertBarriersPass",
     "TirxMaterializeDescriptorsPass",
     "TirxPickLayoutsPass",
-    "TirxPromoteRegistersPass",
+    "TirxMem2regPass",
     "TirxSelectCopiesPass",
     "TirxSelectInstructionsPass",
     "TirxSetTargetPass",
@@ -72,7 +72,7 @@ PASS_SUMMARIES = {
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
     "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",
     "convert-tirx-to-tcgen05": "lower tensor memory and products on it to tcgen05, with all synchronisation",
-    "tirx-promote-registers": "turn register tiles and scalar variables into SSA values",
+    "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",
     "convert-tirx-to-mma": "lower products of register tiles to warp-level mma.sync",
     "tirx-materialize-descriptors": "replace symbolic descriptors by the constants the hardware reads",
     "convert-tcgen05-to-ptx": "lower tcgen05 operations to PTX instructions",

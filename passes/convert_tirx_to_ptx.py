@@ -61,6 +61,7 @@ from tirx.dialects.tirx import (
     TileType,
     ViewOp,
     WordsOp,
+    ZeroOp,
 )
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.layout.axis import WARP_SIZE
@@ -69,7 +70,7 @@ from tirx.passes.analysis.index_analysis import index_fact
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.memory_access import MemoryTile, TileAccess
-from tirx.passes.emit.register_values import register_format, registers_of, tile_of
+from tirx.passes.emit.register_values import register_format, registers_of, tile_of, zero_register
 from tirx.passes.plan.shared_memory import shared_tile_alignment, shared_tile_bytes
 
 POINTER_ALIGNMENT = 16
@@ -370,6 +371,21 @@ def _mma_sync(lowering: _KernelLowering, op: MmaSyncOp, emit: Emitter) -> Sequen
     first = op.accumulator_slot.value.data // register_format(op.result.type).packed
     registers[first : first + len(product)] = product
     return [tile_of(emit, registers, op.result.type)]
+
+
+@_lowering(ZeroOp)
+def _zero(lowering: _KernelLowering, op: ZeroOp, emit: Emitter) -> Sequence[SSAValue]:
+    format_ = register_format(op.result.type)
+    return [tile_of(emit, [zero_register(emit, format_.type)] * format_.count, op.result.type)]
+
+
+@_lowering(arith.SelectOp)
+def _select(lowering: _KernelLowering, op: arith.SelectOp, emit: Emitter) -> Sequence[SSAValue] | None:
+    """Tiles are chosen register by register."""
+    if not isinstance(type_ := op.result.type, TileType):
+        return None
+    pairs = zip(registers_of(emit, op.lhs), registers_of(emit, op.rhs), strict=True)
+    return [tile_of(emit, [emit(arith.SelectOp(op.cond, a, b)).result for a, b in pairs], type_)]
 
 
 def _fragment(emit: Emitter, tile: SSAValue, slot: int, elements: int) -> Sequence[SSAValue]:

@@ -29,13 +29,16 @@ from tirx.dialects.tirx import (
     EngineAttr,
     KernelOp,
     LeaderOp,
+    LoadOp,
     MmaOp,
     ReturnOp,
     Scope,
+    StoreOp,
     SubviewOp,
     Tcgen05Plan,
     TileType,
     owner_root,
+    transfer,
 )
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -81,18 +84,19 @@ class _KernelLowering:
         tiles = allocate_tensor_memory(self.kernel)
         columns = allocation_columns(columns_of(tiles))
         base, is_first_warp = self._prologue(tiles, columns)
-        copies = [op for op in self.kernel.walk() if isinstance(op, CopyOp)]
+        transfers = [op for op in self.kernel.walk() if isinstance(op, CopyOp | LoadOp | StoreOp)]
         with_product = {product: _copies_before(product) for product in self.products}
         issued_with_product = {copy for before in with_product.values() for copy in before}
         for product, before in with_product.items():
             self._product(product, before)
-        for copy in copies:
-            if copy in issued_with_product:
+        for op in transfers:
+            in_tensor_memory = any(TileType.of(end).memory is Scope.TENSOR for end in transfer(op) or ())
+            if op in issued_with_product or not in_tensor_memory:
                 continue
             try:
-                self._copy(copy)
+                self._transfer(op)
             except (LegalityError, LayoutError) as e:
-                raise LocatedError(copy, str(e)) from e
+                raise LocatedError(op, str(e)) from e
         self._epilogue(base, is_first_warp, columns)
 
     def _prologue(self, tiles: Sequence[PlacedTile], columns: int) -> tuple[SSAValue, SSAValue]:
@@ -244,57 +248,52 @@ class _KernelLowering:
         padded = is_padded(shape.kind, TileType.of(tile).dtype)
         return emit(tcgen05.SmemDescriptorOp(tile, step, k, padded=padded, absolute_lbo=shape.k96)).result
 
-    def _copy(self, copy: CopyOp) -> None:
-        source, destination = copy.source_type, copy.destination_type
-        emit = Emitter.before(copy)
-        match None if copy.engine is None else copy.engine.data:
-            case Engine.TCGEN05_CP:
-                # No product follows that it could be issued with.
-                self._publish(emit)
-                self._issue(emit, self._scale_copy(copy, emit))
-            case Engine.TCGEN05_LD if destination.memory is Scope.REGISTER:
-                shape = self._shape(copy, source, destination)
+    def _transfer(self, op: LoadOp | StoreOp | CopyOp) -> None:
+        emit = Emitter.before(op)
+        match op:
+            case LoadOp():
+                source = TileType.of(op.source)
+                shape = self._shape(op, source, op.result.type)
                 pack = TensorTile.of(source).own_columns
-                value = emit(tcgen05.LdOp(shape, copy.source, destination, pack=pack)).result
+                value = emit(tcgen05.LdOp(shape, op.source, op.result.type, pack=pack)).result
                 emit(tcgen05.WaitOp(WaitFor.LD))
-                emit(CopyOp(value, copy.destination))
-            case Engine.TCGEN05_ST if source.memory is Scope.REGISTER:
-                shape = self._shape(copy, destination, source)
+                op.result.replace_all_uses_with(value)
+            case StoreOp():
+                destination = TileType.of(op.destination)
+                shape = self._shape(op, destination, TileType.of(op.value))
                 unpack = TensorTile.of(destination).own_columns
                 store = [
-                    tcgen05.StOp(shape, copy.source, copy.destination, unpack=unpack),
+                    tcgen05.StOp(shape, op.value, op.destination, unpack=unpack),
                     tcgen05.WaitOp(WaitFor.ST),
                 ]
-                warps = self._storing_warps(copy, shape)
+                warps = self._storing_warps(op, shape)
                 if warps == ALL_WARPS:
-                    for op in store:
-                        emit(op)
+                    for instruction in store:
+                        emit(instruction)
                 else:
                     self._if(emit, self._is_one_of(emit, warps), store)
-            case None if Scope.TENSOR in (source.memory, destination.memory):
+            case CopyOp() if op.engine == EngineAttr(Engine.TCGEN05_CP):
+                # No product follows that it could be issued with.
+                self._publish(emit)
+                self._issue(emit, self._scale_copy(op, emit))
+            case CopyOp():
                 raise LocatedError(
-                    copy, "expected an engine on a copy with tensor memory; tirx-select-copies chooses it"
+                    op,
+                    f"expected one side of a copy with tensor memory in registers, found {op.source_type.memory} to "
+                    f"{op.destination_type.memory}; tirx-expand-copies goes through registers",
                 )
-            case Engine.TCGEN05_LD | Engine.TCGEN05_ST:
-                raise LocatedError(
-                    copy,
-                    f"expected one side of a copy with tensor memory in registers, found {source.memory} to "
-                    f"{destination.memory}; tirx-expand-copies goes through registers",
-                )
-            case _:
-                return
-        copy.detach()
-        copy.erase()
+        op.detach()
+        op.erase()
 
     @staticmethod
-    def _storing_warps(copy: CopyOp, shape: str) -> int:
+    def _storing_warps(store: StoreOp, shape: str) -> int:
         """
         The warps, as bits, that store a part of a tensor tile: a warp writes all its lanes, and those that hold nothing
         of the part must leave the rest of the tile alone.
         """
-        part = TensorTile.of(copy.destination_type)
+        part = TensorTile.of(TileType.of(store.destination))
         wanted = part.cells()
-        others = part.written(shape) & TensorTile.of(TileType.of(owner_root(copy.destination))).cells() & ~wanted
+        others = part.written(shape) & TensorTile.of(TileType.of(owner_root(store.destination))).cells() & ~wanted
         if not others.any():
             return ALL_WARPS
         active = np.any(wanted, axis=(1, 2, 3))
@@ -302,7 +301,7 @@ class _KernelLowering:
         if len(spoilt):
             warp, lane, column, _ = (int(x) for x in spoilt[0])
             raise LocatedError(
-                copy,
+                store,
                 f"expected a part of a tensor tile in whole warps of 32 lanes (16 where every warp holds 16) and in "
                 f"neighbouring columns, as tcgen05.st writes them; it would overwrite lane {32 * warp + lane}, column "
                 f"{column}, of the rest of the tile",
@@ -317,17 +316,17 @@ class _KernelLowering:
         return emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
 
     @staticmethod
-    def _shape(copy: CopyOp, tensor: TileType, register: TileType) -> str:
+    def _shape(op: Operation, tensor: TileType, register: TileType) -> str:
         """The data movement shape that takes the tensor tile to exactly this register layout."""
         tile = TensorTile.of(tensor)
         if not isinstance(register.placement, TileLayout):
-            raise LocatedError(copy, f"expected a layout on {register}; tirx-pick-layouts chooses one")
+            raise LocatedError(op, f"expected a layout on {register}; tirx-pick-layouts chooses one")
         for shape, image in tile.images():
             if same_registers(image, register.placement):
                 return shape
         expected = tile.image()
         raise LocatedError(
-            copy,
+            op,
             f"expected a register layout that tcgen05.ld and st can move, such as {expected}, "
             f"found {register.placement}",
         )

@@ -10,6 +10,7 @@ from tirx.hw.targets import Target
 
 _LOWER_TO_PTX = (
     "tirx-check-layouts",
+    "tirx-mem2reg",
     "tirx-split-pairs",
     "tirx-pick-layouts",
     # What was picked has to pass the same check as what was written.
@@ -20,7 +21,8 @@ _LOWER_TO_PTX = (
     "tirx-insert-barriers",
     "tirx-expand-copies",
     "convert-tirx-to-tcgen05",
-    "tirx-promote-registers",
+    # The parity of the mbarrier that products arrive at.
+    "tirx-mem2reg",
     "convert-tirx-to-mma",
     "tirx-materialize-descriptors",
     "convert-tcgen05-to-ptx",

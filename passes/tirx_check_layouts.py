@@ -25,6 +25,7 @@ from tirx.dialects.tirx import (
     WordsOp,
     owner_root,
     parts_in_use,
+    thread_set,
 )
 from tirx.dialects.tirx.parts import PACKED_BITS
 from tirx.hw.features import UnsupportedFeature, required_version
@@ -32,8 +33,9 @@ from tirx.hw.targets import Target, TargetError
 from tirx.layout import LayoutError, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
 from tirx.passes.analysis.index_analysis import ancestors, index_fact, never_runs
+from tirx.passes.analysis.register_classes import is_register_tile
 from tirx.passes.emit.emitter import constant_value
-from tirx.passes.plan.copies import check_scale_source, is_scale_copy, planned_scale_copies
+from tirx.passes.plan.copies import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies
 from tirx.passes.plan.families import match
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.shared_memory import RESERVED_BYTES, shared_tile_alignment, shared_tile_bytes
@@ -79,6 +81,9 @@ class _Checker:
             return
         for op in self.kernel.walk():
             self._packed(op)
+            for value in op.results:
+                if is_register_tile(value):
+                    self._register(op, TileType.of(value))
             match op:
                 case AllocOp():
                     self._alloc(op)
@@ -88,6 +93,8 @@ class _Checker:
                     self._mma(op)
                 case CopyOp():
                     self._copy(op)
+                case StoreOp():
+                    self._store(op)
                 case scf.ForOp():
                     self._loop(op)
                 case _:
@@ -151,7 +158,7 @@ class _Checker:
                 self.tensor_tiles.append(op)
                 self._tensor(op, type_)
             case _:
-                self._register(op, type_)
+                pass
 
     def _contents(self, alloc: AllocOp) -> None:
         """
@@ -216,7 +223,7 @@ class _Checker:
         except (LegalityError, LayoutError) as e:
             raise LocatedError(op, str(e)) from e
 
-    def _register(self, op: AllocOp, type_: TileType) -> None:
+    def _register(self, op: Operation, type_: TileType) -> None:
         layout = type_.placement
         if layout is None:
             return
@@ -226,10 +233,10 @@ class _Checker:
                 if row.weight is None:
                     raise LocatedError(op, f"expected axes that count threads of a block, found {name} in {layout}")
                 last += high * row.weight
-        if last >= self.kernel.num_threads:
+        if last >= (threads := thread_set(op).count):
             raise LocatedError(
                 op,
-                f"expected a register tile within the {self.kernel.num_threads} threads of the kernel, "
+                f"expected a register tile within the {threads} threads of the kernel, "
                 f"found one that reaches thread {last}: {layout}",
             )
 
@@ -266,10 +273,7 @@ class _Checker:
                     planned_scale_copies(op)
             except ILLEGAL as e:
                 raise LocatedError(op, str(e)) from e
-        if target.memory is Scope.GLOBAL and target.placement is not None and not target.placement.is_injective():
-            raise LocatedError(
-                op, f"expected a destination that has an address for every element, found {target.placement}"
-            )
+        self._destination(op, target)
         if memory is Scope.REGISTER or owner_root(op.source) is not owner_root(op.destination):
             return
         found = overlap(op.source, op.destination)
@@ -277,6 +281,21 @@ class _Checker:
             raise LocatedError(op, "expected two tiles that do not overlap, found two that share elements")
         if found is Overlap.MAYBE and memory is Scope.GLOBAL:
             warn(op, "the two views of one memref may overlap; what they share would be undefined")
+
+    def _store(self, op: StoreOp) -> None:
+        if holds_scales(op.destination):
+            try:
+                check_scale_source(TileType.of(op.value))
+            except ILLEGAL as e:
+                raise LocatedError(op, str(e)) from e
+        self._destination(op, TileType.of(op.destination))
+
+    @staticmethod
+    def _destination(op: Operation, target: TileType) -> None:
+        if target.memory is Scope.GLOBAL and target.placement is not None and not target.placement.is_injective():
+            raise LocatedError(
+                op, f"expected a destination that has an address for every element, found {target.placement}"
+            )
 
     def _mma(self, op: MmaOp) -> None:
         product = Product.of(op)

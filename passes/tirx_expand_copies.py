@@ -15,22 +15,24 @@ from xdsl.passes import ModulePass
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
-    AllocOp,
     CopyOp,
     Engine,
     EngineAttr,
     FillOp,
     KernelOp,
+    LoadOp,
     ReshapeOp,
     Scope,
+    SplatOp,
+    StoreOp,
     SubviewOp,
     TileType,
     WordsOp,
+    thread_set,
 )
 from tirx.dialects.tirx.parts import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.copies import engine_between
 from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.tcgen05 import LegalityError
 
@@ -187,7 +189,7 @@ class _Expander:
             ends[0],
             ends[1],
             source.dtype.storage_bits,
-            self.kernel.num_threads,
+            thread_set(op).count,
             _memory(source.memory),
             _memory(destination.memory),
         )
@@ -197,7 +199,8 @@ class _Expander:
         types = TileType.of(source), TileType.of(destination)
         dims, bits = types[0].dims, types[0].dtype.storage_bits
         layouts = [_layout(op, source), _layout(op, destination)]
-        limit = self.kernel.num_threads * REGISTER_BYTES * 8 // bits
+        threads = thread_set(op).count
+        limit = threads * REGISTER_BYTES * 8 // bits
         previous: Shape | None = None
         while True:
             pieces = list(_pieces(dims, limit, layouts))
@@ -212,7 +215,7 @@ class _Expander:
         if held > MAX_REGISTER_BYTES:
             raise LocatedError(
                 op,
-                f"expected a tile that {self.kernel.num_threads} threads can share out, found one of which a thread "
+                f"expected a tile that {threads} threads can share out, found one of which a thread "
                 f"has to move {held} bytes at once; extents with more divisors in common with the threads help",
             )
         return pieces
@@ -250,26 +253,26 @@ class _Expander:
 
     @staticmethod
     def _through_registers(emit: Emitter, source: SSAValue, destination: SSAValue, layout: TileLayout) -> None:
-        type_ = TileType.of(source)
-        registers = emit(AllocOp(TileType.get(type_.dims, type_.element_type, Scope.REGISTER, layout))).result
-        emit(CopyOp(source, registers, engine_between(type_.memory, Scope.REGISTER)))
-        emit(CopyOp(registers, destination, engine_between(Scope.REGISTER, TileType.of(destination).memory)))
+        emit(StoreOp(emit(LoadOp(source, _in_registers(source, layout))).result, destination))
 
     @staticmethod
     def _fill_through_registers(emit: Emitter, op: FillOp, tile: SSAValue, layout: TileLayout) -> None:
-        type_ = TileType.of(tile)
-        registers = emit(AllocOp(TileType.get(type_.dims, type_.element_type, Scope.REGISTER, layout))).result
-        emit(FillOp(registers, op.value))
-        emit(CopyOp(registers, tile, engine_between(Scope.REGISTER, type_.memory)))
+        emit(StoreOp(emit(SplatOp(op.value, _in_registers(tile, layout))).result, tile))
+
+
+def _in_registers(tile: SSAValue, layout: TileLayout) -> TileType:
+    """The type of a tile of the same elements in registers."""
+    type_ = TileType.of(tile)
+    return TileType.get(type_.dims, type_.element_type, Scope.REGISTER, layout)
 
 
 @dataclass(frozen=True)
 class TirxExpandCopiesPass(ModulePass):
     """
-    Cuts copies between two memories, and fills of a memory, into pieces and takes each through a register tile.
+    Cuts copies between two memories into pieces, a load and a store each, and fills of a memory into stores.
 
-    The register tile's layout says which thread moves which elements: vectors over consecutive threads between
-    global and shared memory, the image of `tcgen05.ld` for tensor memory.
+    The layout of the register tile in between says which thread moves which elements: vectors over consecutive threads
+    between global and shared memory, the image of `tcgen05.ld` for tensor memory.
     """
 
     name = "tirx-expand-copies"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -28,11 +28,18 @@ from tirx.dialects.tirx import (
     owner_root,
     parts_in_use,
     strided_layout,
+    thread_set,
 )
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import FragmentError, pick_fragments
+from tirx.passes.analysis.register_classes import (
+    RegisterClass,
+    is_register_tile,
+    register_classes,
+    same_layout,
+)
 from tirx.passes.plan.mma_product import product_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.plan.product import ILLEGAL, Product
@@ -60,19 +67,6 @@ def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
                 _place(op.result, layout)
             case _:
                 pass
-
-
-def _copies(tile: SSAValue) -> list[SSAValue]:
-    """The tiles at the other end of every copy to or from `tile`, in program order of the uses."""
-    others: list[SSAValue] = []
-    for use in tile.uses:
-        if isinstance(op := use.operation, CopyOp):
-            others.append(op.source if op.destination is tile else op.destination)
-    return others
-
-
-def _only_registers(tiles: Sequence[SSAValue]) -> bool:
-    return all(TileType.of(tile).memory is Scope.REGISTER for tile in tiles)
 
 
 def _contiguous_dimension(tile: SSAValue) -> int | None:
@@ -104,12 +98,12 @@ def _common_image(tensors: Sequence[TileType]) -> TileLayout:
     return first.image()
 
 
-def _operand_major(tile: SSAValue) -> Major:
+def _operand_major(registers: RegisterClass) -> Major:
     """
     K-major unless what is copied into the operand is contiguous along its rows: then a copy moves whole vectors
     only if the operand is MN-major too.
     """
-    majors = {_contiguous_dimension(other) for other in _copies(tile)}
+    majors = {_contiguous_dimension(tile) for tile in registers.memory}
     return "MN" if majors == {0} else "K"
 
 
@@ -118,13 +112,15 @@ class _Picker:
 
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
-        self.fragments: set[Operation | Block] = set()  # owners of tiles that got the fragments of a product
+        self.registers = register_classes(kernel)
+        self.fragments: set[RegisterClass] = set()  # those that got the fragments of a product
 
     def run(self) -> None:
-        for op in self.kernel.walk():
+        ops = list(self.kernel.walk())
+        for op in ops:
             if isinstance(op, ViewOp):
                 self._view(op)
-        mmas = [op for op in self.kernel.walk() if isinstance(op, MmaOp)]
+        mmas = [op for op in ops if isinstance(op, MmaOp)]
         products = [mma for mma in mmas if mma.on_tensor_memory]
         for root, uses in list(tensor_roots(products)):
             what = f"data path of a {shape_text(TileType.of(root))} {uses[0].operand}"
@@ -132,19 +128,19 @@ class _Picker:
         for mma in products:
             self._scales(mma)
         for root, uses in list(operand_roots(products)):
-            choice = choose_operand_layout(root, uses, self.kernel.num_threads)
+            choice = choose_operand_layout(root, uses, thread_set(uses[0].mma).count)
             self._picked(root, choice.layout, choice.reason)
+        for registers in self.registers:
+            self._written(registers)
         for mma in mmas:
             if not mma.on_tensor_memory:
                 self._mma_sync(mma)
-        allocs = [op for op in self.kernel.walk() if isinstance(op, AllocOp) and op.result.type.placement is None]
-        for alloc in allocs:
-            if alloc.result.type.memory is not Scope.REGISTER:
-                self._plain(alloc)
-        registers = [alloc for alloc in allocs if alloc.result.type.memory is Scope.REGISTER]
-        # A tile that is copied to or from memory decides for the register tiles that it is copied to or from.
-        for alloc in sorted(registers, key=lambda a: _only_registers(_copies(a.result))):
-            self._registers(alloc)
+        for op in ops:
+            if isinstance(op, AllocOp) and op.result.type.placement is None and not is_register_tile(op.result):
+                self._plain(op)
+        for registers in self.registers:
+            if registers.type.placement is None:
+                self._registers(registers)
 
     def _view(self, op: ViewOp) -> None:
         if op.result.type.placement is None:
@@ -188,20 +184,43 @@ class _Picker:
                 block = "x".join(map(str, block_shape(TileType.of(source).dims, halves)))
                 self._picked(source, layout, f"blocks of {block} scale factors for tcgen05.cp")
 
+    def _pick_registers(self, registers: RegisterClass, layout: TileLayout | ComposeLayout, why: str) -> None:
+        self.registers.retype(registers, lambda type_: type_.with_layout(layout))
+        remark(registers.first_op, f"picked {layout_attr(layout)}: {why}")
+
+    def _written(self, registers: RegisterClass) -> None:
+        """Values without a layout get that of another one in their class."""
+        placed = [value for value in registers.values if TileType.of(value).placement is not None]
+        layouts = [layout for value in placed if (layout := TileType.of(value).placement) is not None]
+        for value, other in zip(placed[1:], layouts[1:], strict=True):
+            if not same_layout(layouts[0], other):
+                raise LocatedError(
+                    value.owner if isinstance(value.owner, Operation) else registers.first_op,
+                    f"expected register tiles of one layout, found {layouts[0]} and {other}; "
+                    "copy through shared memory to change who holds what",
+                )
+        if layouts and len(placed) < len(registers.values):
+            self.registers.retype(
+                registers, lambda type_: type_ if type_.placement is not None else type_.with_layout(layouts[0])
+            )
+
     def _mma_sync(self, mma: MmaOp) -> None:
-        placed = [tile for tile in (mma.a, mma.b, mma.accumulator) if TileType.of(tile).placement is not None]
-        if len(placed) == 3:
+        tiles = mma.a, mma.b, mma.accumulator
+        classes = [self.registers.of(tile) for tile in tiles]
+        placed = [found for found in classes if found.type.placement is not None]
+        if len(placed) == len(tiles):
             return
-        if not all(tile.owner in self.fragments for tile in placed):
+        if not self.fragments.issuperset(placed):
             raise LocatedError(
                 mma,
                 "expected layouts on all of A, B and the accumulator or on none: the fragments depend on each other",
             )
         *batch, m, n = mma.accumulator_type.dims
         k = mma.a_type.dims[-1]
-        warps, rest = divmod(self.kernel.num_threads, WARP_SIZE)
+        threads = thread_set(mma).count
+        warps, rest = divmod(threads, WARP_SIZE)
         if rest:
-            raise LocatedError(mma, f"expected whole warps for mma.sync, found {self.kernel.num_threads} threads")
+            raise LocatedError(mma, f"expected whole warps for mma.sync, found {threads} threads")
         product = Product.of(mma)
         try:
             layouts = pick_fragments(
@@ -212,25 +231,26 @@ class _Picker:
                 mma.accumulator_type.dtype.name,
                 warps,
                 batch=tuple(batch),
-                a_major=_operand_major(mma.a),
-                b_major=_operand_major(mma.b),
+                a_major=_operand_major(classes[0]),
+                b_major=_operand_major(classes[1]),
                 variants=product_variants(product, product.target),
             )
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
-        for index, layout in enumerate(layouts):
-            tile = mma.operands[index]
-            if (found := TileType.of(tile).placement) is None:
-                self._picked(tile, layout, f"fragments of mma.sync over {warps} warp{'s' if warps > 1 else ''}")
-                self.fragments.add(tile.owner)
-            elif not found.equivalent(layout):
+        for index, (found, layout) in enumerate(zip(classes, layouts, strict=True)):
+            if (picked := found.type.placement) is None:
+                self._pick_registers(
+                    found, layout, f"fragments of mma.sync over {warps} warp{'s' if warps > 1 else ''}"
+                )
+                self.fragments.add(found)
+            elif not picked.equivalent(layout):
                 problem = (
                     f"expected A and B in two tiles, because {warps} warps hold different fragments of them"
-                    if mma.a is mma.b
+                    if classes[0] is classes[1]
                     else f"expected {('A', 'B', 'the accumulator')[index]} in the fragments of one product only, or "
                     "layouts on all tiles: another product asks for other fragments"
                 )
-                raise LocatedError(mma, f"{problem}: {found} and {layout}")
+                raise LocatedError(mma, f"{problem}: {picked} and {layout}")
 
     def _plain(self, alloc: AllocOp) -> None:
         type_ = alloc.result.type
@@ -238,28 +258,25 @@ class _Picker:
             raise LocatedError(alloc, "expected a tensor tile to be an operand of a product, or to have a layout")
         self._picked(alloc.result, TileLayout.row_major(type_.dims), "row-major")
 
-    def _registers(self, alloc: AllocOp) -> None:
-        type_ = alloc.result.type
-        others = [t for t in map(TileType.of, _copies(alloc.result)) if t.placement is not None]
-        ends = [(t.memory, t.placement) for t in others if t.placement is not None]
+    def _registers(self, registers: RegisterClass) -> None:
+        type_ = registers.type
+        threads = thread_set(registers.first_op).count
+        placed = [end for end in map(TileType.of, registers.memory) if end.placement is not None]
+        tensors = [end for end in placed if end.memory is Scope.TENSOR]
+        memories: list[tuple[Memory, TileLayout | ComposeLayout]] = [
+            ("global" if end.memory is Scope.GLOBAL else "shared", end.placement)
+            for end in placed
+            if end.placement is not None
+        ] or [("global", TileLayout.row_major(type_.dims))]
+        (first, source), (last, destination) = memories[0], memories[-1]
         try:
-            if tensors := [t for t in others if t.memory is Scope.TENSOR]:
-                self._picked(alloc.result, _common_image(tensors), "what tcgen05.ld and st move")
+            if tensors:
+                self._pick_registers(registers, _common_image(tensors), "what tcgen05.ld and st move")
                 return
-            if registers := [layout for scope, layout in ends if scope is Scope.REGISTER]:
-                self._picked(alloc.result, registers[0], "as in the register tile of a copy")
-                return
-            memories: list[tuple[Memory, TileLayout | ComposeLayout]] = [
-                ("global" if scope is Scope.GLOBAL else "shared", layout) for scope, layout in ends
-            ]
-            memories = memories or [("global", TileLayout.row_major(type_.dims))]
-            (first, source), (last, destination) = memories[0], memories[-1]
-            layout = copy_distribution(
-                type_.dims, source, destination, type_.dtype.storage_bits, self.kernel.num_threads, first, last
-            )
+            layout = copy_distribution(type_.dims, source, destination, type_.dtype.storage_bits, threads, first, last)
         except (LayoutError, LegalityError) as e:
-            raise LocatedError(alloc, str(e)) from e
-        self._picked(alloc.result, layout, f"vectors over {self.kernel.num_threads} threads")
+            raise LocatedError(registers.first_op, str(e)) from e
+        self._pick_registers(registers, layout, f"vectors over {threads} threads")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import ModuleOp, UnitAttr, UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -18,17 +19,21 @@ from tirx.dialects.tirx import (
     CtaRankOp,
     FillOp,
     KernelOp,
+    LoadOp,
     MmaOp,
     ReshapeOp,
     Scope,
+    StoreOp,
     SubviewOp,
     TileType,
     ViewOp,
     owner_root,
+    transfer,
 )
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.passes.analysis.register_classes import RegisterClass, is_register_tile, register_classes
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
@@ -36,13 +41,15 @@ from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
 _ROWS = 0
 """The dimension of operands and accumulators that is distributed."""
 
+_Owner = SSAValue | RegisterClass
+"""An allocation, or the register tiles that are one class."""
+
 _COPIES = Iter(PAIR, 1, CTA_AXIS)
 """The replica that says that each block of a pair holds all of a tile."""
 
 
-def _written_split(alloc: AllocOp) -> int | None:
-    """The dimension that a written layout distributes over the pair, None for a copy in each block."""
-    type_ = alloc.result.type
+def _written_split(op: Operation, type_: TileType) -> int | None:
+    """The dimension that the layout of this type, on `op`, distributes over the pair; None for a copy in each block."""
     layout = type_.placement
     if not isinstance(layout, TileLayout) or CTA_AXIS not in layout.axes:
         return None
@@ -52,7 +59,7 @@ def _written_split(alloc: AllocOp) -> int | None:
     try:
         grouped, starts = layout.group(type_.dims)
     except LayoutError as error:
-        raise LocatedError(alloc, str(error)) from error
+        raise LocatedError(op, str(error)) from error
     for dimension, start in enumerate(starts[:-1]):
         digits = grouped.shard[start : starts[dimension + 1]]
         if digits and (digits[0].axis, digits[0].extent, digits[0].stride) == (CTA_AXIS, PAIR, 1):
@@ -60,7 +67,7 @@ def _written_split(alloc: AllocOp) -> int | None:
             if all(it.axis != CTA_AXIS for it in others) and CTA_AXIS not in grouped.offsets:
                 return dimension
     raise LocatedError(
-        alloc,
+        op,
         f"expected axis {CTA_AXIS} once, as the outermost digit {PAIR} : 1@{CTA_AXIS} of one dimension, of which each "
         f"block of the pair holds one half, or as R[{PAIR} : 1@{CTA_AXIS}] where each holds all; found {layout}",
     )
@@ -70,6 +77,19 @@ def _half(dims: tuple[int, ...], dimension: int | None) -> tuple[int, ...]:
     if dimension is None:
         return dims
     return (*dims[:dimension], dims[dimension] // PAIR, *dims[dimension + 1 :])
+
+
+def _of_one_block(type_: TileType, dimension: int | None) -> TileType:
+    """The part of a tile that one block holds: half of `dimension`, or all for None."""
+    layout = of_one_cta(type_.placement) if isinstance(type_.placement, TileLayout) else type_.placement
+    return TileType.get(_half(type_.dims, dimension), type_.element_type, type_.memory, layout)
+
+
+def _ends(op: Operation) -> tuple[SSAValue, SSAValue]:
+    """The tile that a copy, load or store reads and the one that it writes."""
+    if (ends := transfer(op)) is None:
+        raise LocatedError(op, f"expected a copy, a load or a store, found '{op.name}'")
+    return ends
 
 
 def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int | None:
@@ -94,23 +114,30 @@ def _erase_unused(view: SSAValue) -> None:
 
 @dataclass
 class _Splitter:
-    """Splits one kernel. `splits`: allocation -> the dimension that is distributed, where there is one."""
+    """
+    Splits one kernel.
+
+    `splits`: allocation or class of register tiles -> the dimension that is distributed, where there is one. `fixed`
+    are those that have a layout, which says it.
+    """
 
     kernel: KernelOp
 
     def __post_init__(self) -> None:
-        self.splits: dict[SSAValue, int] = {}
-        self.fixed: set[SSAValue] = set()
+        self.registers = register_classes(self.kernel)
+        self.splits: dict[_Owner, int] = {}
+        self.fixed: set[_Owner] = set()
         self.rank: SSAValue | None = None
 
     def run(self) -> None:
-        allocs = [op for op in self.kernel.walk() if isinstance(op, AllocOp)]
+        ops = list(self.kernel.walk())
+        allocs = [op for op in ops if isinstance(op, AllocOp) and not is_register_tile(op.result)]
         for alloc in allocs:
-            if (dimension := _written_split(alloc)) is not None:
-                self.splits[alloc.result] = dimension
-            if alloc.result.type.placement is not None:
-                self.fixed.add(alloc.result)
-        products = [op for op in self.kernel.walk() if isinstance(op, MmaOp) and op.on_tensor_memory]
+            self._written(alloc.result, alloc, alloc.result.type)
+        for registers in self.registers:
+            for value in registers.values:
+                self._written(registers, registers.first_op, TileType.of(value))
+        products = [op for op in ops if isinstance(op, MmaOp) and op.on_tensor_memory]
         for mma in products:
             for name, tile in (
                 ("A", mma.a),
@@ -121,20 +148,34 @@ class _Splitter:
             ):
                 if tile is not None:
                     self._distribute(mma, name, tile, _ROWS)
-        copies = [op for op in self.kernel.walk() if isinstance(op, CopyOp)]
+        copies = [op for op in ops if transfer(op) is not None]
         while any(self._spread(copy) for copy in copies):
             pass  # until nothing more follows from it
-        for op in list(self.kernel.walk()):
+        for op in ops:
             self._check(op)
         for copy in copies:
             self._views(copy)
         for alloc in allocs:
             self._retype(alloc)
+        for registers in self.registers:
+            dimension = self.splits.get(registers)
+            self.registers.retype(registers, lambda type_, split=dimension: _of_one_block(type_, split))
         for mma in products:
             mma.pair = UnitAttr()
         self.kernel.per_cta = UnitAttr()
 
+    def _written(self, owner: _Owner, op: Operation, type_: TileType) -> None:
+        """Notes what a written layout says."""
+        if type_.placement is not None:
+            self.fixed.add(owner)
+            if (dimension := _written_split(op, type_)) is not None:
+                self.splits[owner] = dimension
+
     # Which tiles are distributed.
+
+    def _owner(self, tile: SSAValue) -> _Owner:
+        """The allocation or class that a tile is, or is a part of."""
+        return self.registers.of(tile) if is_register_tile(tile) else owner_root(tile)
 
     def _of(self, tile: SSAValue) -> int | None:
         """The distributed dimension of a tile or of a part of one."""
@@ -154,7 +195,7 @@ class _Splitter:
                     )
                 return found
             case _:
-                return self.splits.get(tile)
+                return self.splits.get(self._owner(tile))
 
     def _root_dimension(self, tile: SSAValue, dimension: int) -> int | None:
         """Which dimension of the allocation is this one of its part; None where there is none."""
@@ -168,7 +209,7 @@ class _Splitter:
                 return dimension
 
     def _distribute(self, mma: MmaOp, name: str, tile: SSAValue, dimension: int) -> None:
-        root = owner_root(tile)
+        root = owner_root(tile)  # in memory
         wanted = self._root_dimension(tile, dimension)
         if wanted is not None and root not in self.splits and root not in self.fixed:
             self.splits[root] = wanted
@@ -182,16 +223,17 @@ class _Splitter:
                 f"layout or without one, found {TileType.of(root)}{hint}",
             )
 
-    def _spread(self, copy: CopyOp) -> bool:
+    def _spread(self, copy: Operation) -> bool:
         """Tiles without a layout are distributed as those that they are copied to or from. Whether anything changed."""
-        for tile, other in ((copy.source, copy.destination), (copy.destination, copy.source)):
-            root = owner_root(tile)
-            if TileType.of(tile).memory is Scope.GLOBAL or root in self.splits or root in self.fixed:
+        source, destination = _ends(copy)
+        for tile, other in ((source, destination), (destination, source)):
+            if TileType.of(tile).memory is Scope.GLOBAL or TileType.of(other).memory is Scope.GLOBAL:
                 continue
-            if TileType.of(other).memory is Scope.GLOBAL or (dimension := self._of(other)) is None:
+            owner = self._owner(tile)
+            if owner in self.splits or owner in self.fixed or (dimension := self._of(other)) is None:
                 continue
             if (wanted := self._root_dimension(tile, dimension)) is not None:
-                self.splits[root] = wanted
+                self.splits[owner] = wanted
                 return True
         return False
 
@@ -206,13 +248,14 @@ class _Splitter:
                         f"expected a part with all of dimension {dimension}, which the blocks of the pair share out, "
                         f"found {shape_text(op.result.type)} of {shape_text(TileType.of(op.source))}",
                     )
-            case CopyOp():
-                ends = [tile for tile in (op.source, op.destination) if TileType.of(tile).memory is not Scope.GLOBAL]
+            case CopyOp() | LoadOp() | StoreOp():
+                source, destination = _ends(op)
+                ends = [tile for tile in (source, destination) if TileType.of(tile).memory is not Scope.GLOBAL]
                 if len({self._of(tile) for tile in ends}) > 1:
                     raise LocatedError(
                         op,
                         "expected two tiles that are distributed over the pair in the same way, found "
-                        f"{op.source_type} and {op.destination_type}: a block does not read what the other one holds",
+                        f"{source.type} and {destination.type}: a block does not read what the other one holds",
                     )
             case MmaOp() if used and not op.on_tensor_memory:
                 raise LocatedError(op, "expected a product of registers on tiles of one block, found distributed ones")
@@ -224,6 +267,8 @@ class _Splitter:
                 )
             case SubviewOp() | ReshapeOp() | FillOp() | MmaOp():
                 pass
+            case scf.ForOp() | scf.YieldOp() | arith.SelectOp() | UnrealizedConversionCastOp():
+                pass  # register tiles
             case _ if used:
                 raise LocatedError(op, f"expected no distributed tile on '{op.name}', found {used[0].type}")
             case _:
@@ -245,16 +290,17 @@ class _Splitter:
 
     # What a block does.
 
-    def _views(self, copy: CopyOp) -> None:
+    def _views(self, copy: Operation) -> None:
         """Views of global memory at the other end of a distributed tile become those of its half."""
-        for index, (tile, other) in enumerate(((copy.source, copy.destination), (copy.destination, copy.source))):
+        source, destination = _ends(copy)
+        for index, (tile, other) in enumerate(((source, destination), (destination, source))):
             if TileType.of(tile).memory is not Scope.GLOBAL or TileType.of(other).memory is Scope.GLOBAL:
                 continue
             if (dimension := self._of(other)) is not None:
                 copy.operands[index] = self._view_of_half(copy, tile, dimension)
                 _erase_unused(tile)
 
-    def _view_of_half(self, copy: CopyOp, tile: SSAValue, dimension: int) -> SSAValue:
+    def _view_of_half(self, copy: Operation, tile: SSAValue, dimension: int) -> SSAValue:
         view = tile.owner
         starts = [0] * len(TileType.of(tile).dims)
         while isinstance(view, SubviewOp):
@@ -280,13 +326,9 @@ class _Splitter:
         return self.rank
 
     def _retype(self, alloc: AllocOp) -> None:
-        type_ = alloc.result.type
-        layout = of_one_cta(type_.placement) if isinstance(type_.placement, TileLayout) else type_.placement
         dimension = self.splits.get(alloc.result)
-        if dimension is None and layout == type_.placement:
-            return
-        dims = _half(type_.dims, dimension)
-        self._replace(alloc.result, dimension, TileType.get(dims, type_.element_type, type_.memory, layout))
+        if (type_ := _of_one_block(alloc.result.type, dimension)) != alloc.result.type:
+            self._replace(alloc.result, dimension, type_)
 
     def _replace(self, tile: SSAValue, dimension: int | None, type_: TileType) -> None:
         """Gives a tile its new type, and its parts theirs."""

@@ -40,7 +40,17 @@ from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, WordsOp, owner_root, 
 from tirx.dialects.tirx.plans import MmaSyncPlan, PlanAttr, ProductPlan, Tcgen05Plan
 from tirx.dialects.tirx.product import MmaOp, ProductOp
 from tirx.dialects.tirx.queues import AsyncCopyOp, AsyncMmaOp, AsyncNextOp, AwaitOp, GlobalPostOp, GlobalWaitOp
-from tirx.dialects.tirx.registers import AddressOp, BarrierOp, LeaderOp, LoadOp, MmaSyncOp, SplatOp, StoreOp
+from tirx.dialects.tirx.registers import (
+    AddressOp,
+    BarrierOp,
+    LeaderOp,
+    LoadOp,
+    MmaSyncOp,
+    SplatOp,
+    StoreOp,
+    ZeroOp,
+    transfer,
+)
 from tirx.dialects.tirx.ring_types import PendingType, RingType, SlotViewAttr, TileIdType
 from tirx.dialects.tirx.rings import AcquireOp, Across, AcrossAttr, ReleaseOp, RingOp
 from tirx.dialects.tirx.roles import RoleOp, RolesOp, Unit, UnitAttr
@@ -82,6 +92,7 @@ TIRX = Dialect(
         RolesOp,
         TilesOp,
         YieldOp,
+        ZeroOp,
     ],
     [
         AcrossAttr,
@@ -177,9 +188,11 @@ __all__ = [
     "YieldOp",
     "ZeroColumns",
     "ZeroColumnsAttr",
+    "ZeroOp",
     "layout_attr",
     "owner_root",
     "parts_in_use",
     "strided_layout",
     "thread_set",
+    "transfer",
 ]

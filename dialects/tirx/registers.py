@@ -1,4 +1,4 @@
-"""Hardware-level operations of the `tirx` dialect: register tiles as SSA values, and the threads of a block."""
+"""Register tiles as SSA values, and operations of the threads of a block."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I1, I32, IntegerAttr, StringAttr, i1, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -23,12 +23,22 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.ops import CopyOp
 from tirx.mma import VARIANTS, Fragment
 
 
-def _require_placed_register(type_: TileType) -> None:
-    if type_.memory is not Scope.REGISTER or type_.placement is None:
-        raise VerifyException(f"expected a register tile with a layout, found {type_}")
+def _require_register(type_: TileType) -> None:
+    if type_.memory is not Scope.REGISTER:
+        raise VerifyException(f"expected a register tile, found {type_}")
+
+
+def _require_moved(register: TileType, memory: TileType, found: str) -> None:
+    """Raises VerifyException unless a load or store can move these tiles; `found` names both in order."""
+    _require_register(register)
+    if memory.memory is Scope.REGISTER:
+        raise VerifyException(f"expected a tile in global, shared or tensor memory, found {memory}")
+    if (register.dims, register.element_type) != (memory.dims, memory.element_type):
+        raise VerifyException(f"expected tiles of one shape and element type, found {found}")
 
 
 @irdl_op_definition
@@ -36,7 +46,7 @@ class LoadOp(IRDLOperation):
     """
     `%v = tirx.load %tile : !tirx.tile<..., shared, L> -> !tirx.tile<..., register, L2>`
 
-    Every thread loads the elements that the register layout gives it.
+    Every thread loads the elements that the register layout gives it from global, shared or tensor memory.
     """
 
     name = "tirx.load"
@@ -53,11 +63,7 @@ class LoadOp(IRDLOperation):
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
-        _require_placed_register(result)
-        if source.memory not in (Scope.GLOBAL, Scope.SHARED):
-            raise VerifyException(f"expected a global or shared tile, found a {source.memory} one")
-        if (source.dims, source.element_type) != (result.dims, result.element_type):
-            raise VerifyException(f"expected tiles of one shape and element type, found {source} and {result}")
+        _require_moved(result, source, f"{source} and {result}")
 
 
 @irdl_op_definition
@@ -82,11 +88,20 @@ class StoreOp(IRDLOperation):
 
     def verify_(self) -> None:
         value, destination = TileType.of(self.value), TileType.of(self.destination)
-        _require_placed_register(value)
-        if destination.memory not in (Scope.GLOBAL, Scope.SHARED):
-            raise VerifyException(f"expected a global or shared tile, found a {destination.memory} one")
-        if (value.dims, value.element_type) != (destination.dims, destination.element_type):
-            raise VerifyException(f"expected tiles of one shape and element type, found {value} and {destination}")
+        _require_moved(value, destination, f"{value} and {destination}")
+
+
+def transfer(op: Operation) -> tuple[SSAValue, SSAValue] | None:
+    """The tile that a copy, load or store reads and the one that it writes; None for any other operation."""
+    match op:
+        case CopyOp():
+            return op.source, op.destination
+        case LoadOp():
+            return op.source, op.result
+        case StoreOp():
+            return op.value, op.destination
+        case _:
+            return None
 
 
 @irdl_op_definition
@@ -106,9 +121,28 @@ class SplatOp(IRDLOperation):
         super().__init__(operands=[value], result_types=[type_])
 
     def verify_(self) -> None:
-        _require_placed_register(self.result.type)
+        _require_register(self.result.type)
         if self.value.type != self.result.type.element_type:
             raise VerifyException(f"expected a {self.result.type.element_type} value, found {self.value.type}")
+
+
+@irdl_op_definition
+class ZeroOp(IRDLOperation):
+    """`%v = tirx.zero : !tirx.tile<..., register, L>`: every bit of every element is 0; any element type has it."""
+
+    name = "tirx.zero"
+
+    result = result_def(TileType)
+
+    assembly_format = "attr-dict `:` type($result)"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, type_: TileType):
+        super().__init__(result_types=[type_])
+
+    def verify_(self) -> None:
+        _require_register(self.result.type)
 
 
 @irdl_op_definition
@@ -176,10 +210,11 @@ class MmaSyncOp(IRDLOperation):
 
 
 def _require_fragment(name: str, type_: TileType, slot: int, fragment: Fragment) -> None:
-    _require_placed_register(type_)
+    if type_.memory is not Scope.REGISTER or type_.placement is None:
+        raise VerifyException(f"expected a register tile with a layout, found {type_}")
     if type_.dtype.name != fragment.dtype:
         raise VerifyException(f"expected {name} of {fragment.dtype}, found {type_.element_type}")
-    slots = 1 if type_.placement is None else type_.placement.span("m")
+    slots = type_.placement.span("m")
     if not 0 <= slot <= slots - fragment.elements:
         raise VerifyException(
             f"expected {fragment.elements} slots of {name} within [0, {slots}), found them from slot {slot} on"

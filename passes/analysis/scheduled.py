@@ -42,6 +42,6 @@ def require_sequential(kernel: KernelOp) -> None:
         if isinstance(op, SCHEDULED):
             raise LocatedError(
                 op,
-                f"expected a sequential kernel, found '{op.name}': rings, roles, their loops and asynchronous operations "
-                f"are not lowered yet",
+                f"expected a sequential kernel, found '{op.name}': rings, roles, their loops and asynchronous "
+                "operations are not lowered yet",
             )

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, i16, i32, i64
+from xdsl.dialects.builtin import i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import PackOp, UnpackOp
-from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import Scope, TileType
@@ -23,7 +22,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.layout.index_expr import IndexExpr
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.index_emission import IndexEmission
-from tirx.passes.emit.register_values import REGISTER_BITS, RegisterFormat, register_format
+from tirx.passes.emit.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class TileAccess:
         with self._branch() as held:
             self.emit(scf.YieldOp(*self._load()))
         with self._branch() as other:
-            self.emit(scf.YieldOp(*(self._zero(t) for t in types)))
+            self.emit(scf.YieldOp(*(zero_register(self.emit, t) for t in types)))
         return self._on_owners(self.plan.owners, types, held, other)
 
     def store(self, registers: Sequence[SSAValue]) -> None:
@@ -166,20 +165,20 @@ class TileAccess:
             parts.setdefault(first, []).append((self._bit_of(access), part))
         for register, found in parts.items():
             registers[register] = self._joined(found)
-        return [self._zero(self.format.type) if r is None else r for r in registers]
+        return [zero_register(self.emit, self.format.type) if r is None else r for r in registers]
 
     def _joined(self, parts: Sequence[tuple[int, SSAValue]]) -> SSAValue:
         """One register of its parts, zero where there is none."""
         if all(part.type == i16 for _, part in parts):
             halves = {start // 16: part for start, part in parts}
-            low, high = (halves.get(k) or self._zero(i16) for k in (0, 1))
+            low, high = (halves.get(k) or zero_register(self.emit, i16) for k in (0, 1))
             return self.emit(PackOp(low, high)).result
         whole: SSAValue | None = None
         for start, part in parts:
             wide = self.emit(arith.ExtUIOp(part, i32)).result if part.type == i16 else part
             placed = self.emit.mul(wide, 1 << start)
             whole = placed if whole is None else self.emit(arith.OrIOp(whole, placed)).result
-        return self._zero(i32) if whole is None else whole
+        return zero_register(self.emit, i32) if whole is None else whole
 
     def _store(self, registers: Sequence[SSAValue]) -> None:
         halves: dict[int, tuple[SSAValue, SSAValue]] = {}
@@ -202,8 +201,3 @@ class TileAccess:
     def _bit_of(self, access: Access) -> int:
         """Where an access starts in its register, in bits."""
         return access.register * self.bits % REGISTER_BITS
-
-    def _zero(self, type_: Attribute) -> SSAValue:
-        if isinstance(type_, Float32Type | Float64Type):
-            return self.emit(ConstantOp(FloatAttr(0.0, type_))).result
-        return self.emit(ConstantOp.integer(0, type_)).result

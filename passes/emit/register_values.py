@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, UnrealizedConversionCastOp, f32, f64, i32, i64
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, UnrealizedConversionCastOp, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.tirx import TileType
 from tirx.layout import TileLayout
 from tirx.passes.emit.emitter import Emitter
@@ -62,3 +63,10 @@ def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
 def tile_of(emit: Emitter, registers: Sequence[SSAValue], type_: TileType) -> SSAValue:
     """The tile value that these registers hold."""
     return emit(UnrealizedConversionCastOp.get(registers, [type_])).results[0]
+
+
+def zero_register(emit: Emitter, type_: Attribute) -> SSAValue:
+    """A register of this type with all bits 0."""
+    if isinstance(type_, Float32Type | Float64Type):
+        return emit(ConstantOp(FloatAttr(0.0, type_))).result
+    return emit(ConstantOp.integer(0, type_)).result

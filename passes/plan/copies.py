@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
+from xdsl.ir import SSAValue
+
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import CopyOp, Engine, MmaOp, Scope, TileType, owner_root, parts_in_use
 from tirx.layout import TileLayout
@@ -57,10 +59,14 @@ def engine_between(source: Scope, destination: Scope) -> Engine | None:
 
 
 def is_scale_copy(copy: CopyOp) -> bool:
-    """Whether a copy is to a tile of which a product reads a part, or all, as scale factors."""
-    root = owner_root(copy.destination)
-    return copy.destination_type.memory is Scope.TENSOR and any(
-        isinstance(op, MmaOp) and part in op.scales for op, part in parts_in_use(root)
+    """Whether a copy is to a tile of scale factors."""
+    return holds_scales(copy.destination)
+
+
+def holds_scales(tile: SSAValue) -> bool:
+    """Whether a product reads a part of the tile's allocation, or all of it, as scale factors."""
+    return TileType.of(tile).memory is Scope.TENSOR and any(
+        isinstance(op, MmaOp) and part in op.scales for op, part in parts_in_use(owner_root(tile))
     )
 
 

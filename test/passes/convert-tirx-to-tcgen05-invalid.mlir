@@ -79,9 +79,8 @@ tirx.kernel @through_registers() target("sm_100a") threads(128) {
 #t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 tirx.kernel @no_register_layout() target("sm_100a") threads(128) {
   %t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #t>
-  %r = tirx.alloc : !tirx.tile<128x64xf32, register>
   // expected-error@+1 {{expected a layout on !tirx.tile<128x64xf32, register>; tirx-pick-layouts chooses one}}
-  tirx.copy %t, %r : !tirx.tile<128x64xf32, tensor, #t>, !tirx.tile<128x64xf32, register>
+  %r = tirx.load %t : !tirx.tile<128x64xf32, tensor, #t> -> !tirx.tile<128x64xf32, register>
   tirx.return
 }
 
@@ -91,9 +90,9 @@ tirx.kernel @no_register_layout() target("sm_100a") threads(128) {
 !r = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(32, 4, 64) : (1@laneid, 1@warpid, 1)]>>
 tirx.kernel @register_layout() target("sm_100a") threads(128) {
   %t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #t>
-  %r = tirx.alloc : !r
+  %r = tirx.zero : !r
   // expected-error@+1 {{expected a register layout that tcgen05.ld and st can move, such as S[(4, 32, 64) : (1@warpid, 1@laneid, 1)], found S[(32, 4, 64) : (1@laneid, 1@warpid, 1)]}}
-  tirx.copy %r, %t : !r, !tirx.tile<128x64xf32, tensor, #t>
+  tirx.store %r, %t : !r, !tirx.tile<128x64xf32, tensor, #t>
   tirx.return
 }
 
@@ -121,8 +120,8 @@ tirx.kernel @f16_accumulator() target("sm_100a") threads(128) {
 tirx.kernel @part_of_a_warp() target("sm_100a") threads(128) {
   %x = tirx.alloc : !tirx.tile<128x64xf32, tensor, #d>
   %part = tirx.subview %x[32, 0] : !tirx.tile<128x64xf32, tensor, #d> -> !part
-  %r = tirx.alloc : !r
+  %r = tirx.zero : !r
   // expected-error@+1 {{expected a part of a tensor tile in whole warps of 32 lanes (16 where every warp holds 16) and in neighbouring columns, as tcgen05.st writes them; it would overwrite lane 40, column 0, of the rest of the tile}}
-  tirx.copy %r, %part : !r, !part
+  tirx.store %r, %part : !r, !part
   tirx.return
 }

@@ -28,8 +28,8 @@ tirx.kernel @a_in_tensor_memory() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x32xf16, tensor, #a>
   %b = tirx.alloc : !tirx.tile<64x32xf16, shared, #b>
   %d = tirx.alloc : !tirx.tile<128x64xf32, tensor, #d>
-  %r = tirx.alloc : !tirx.tile<128x32xf16, register, #r2>
-  tirx.copy %r, %a : !tirx.tile<128x32xf16, register, #r2>, !tirx.tile<128x32xf16, tensor, #a>
+  %r = tirx.zero : !tirx.tile<128x32xf16, register, #r2>
+  tirx.store %r, %a : !tirx.tile<128x32xf16, register, #r2>, !tirx.tile<128x32xf16, tensor, #a>
   tirx.mma %a, %b, %d : !tirx.tile<128x32xf16, tensor, #a>, !tirx.tile<64x32xf16, shared, #b>, !tirx.tile<128x64xf32, tensor, #d>
   tirx.return
 }
@@ -40,14 +40,13 @@ tirx.kernel @a_in_tensor_memory() target("sm_100a") threads(128) {
 // CHECK:           tcgen05.alloc %{{.*}}, 32 : i32
 // CHECK:         %[[V:.*]] = tcgen05.ld "32x32b" %{{.*}} pack : !tirx.tile<128x32xf16, tensor
 // CHECK-NEXT:    tcgen05.wait ld
-// CHECK:         tcgen05.st "32x32b" %r, %{{.*}} unpack :
+// CHECK:         tcgen05.st "32x32b" %[[V]], %{{.*}} unpack :
 // CHECK-NEXT:    tcgen05.wait st
 #d16 = #tirx.tile_layout<S[(128, 32) : (1@TLane, 2@TCol)]>
 tirx.kernel @f16_accumulator() target("sm_100a") threads(128) {
   %d = tirx.alloc : !tirx.tile<128x32xf16, tensor, #d16>
-  %r = tirx.alloc : !tirx.tile<128x32xf16, register, #r2>
-  tirx.copy %d, %r : !tirx.tile<128x32xf16, tensor, #d16>, !tirx.tile<128x32xf16, register, #r2>
-  tirx.copy %r, %d : !tirx.tile<128x32xf16, register, #r2>, !tirx.tile<128x32xf16, tensor, #d16>
+  %v = tirx.load %d : !tirx.tile<128x32xf16, tensor, #d16> -> !tirx.tile<128x32xf16, register, #r2>
+  tirx.store %v, %d : !tirx.tile<128x32xf16, register, #r2>, !tirx.tile<128x32xf16, tensor, #d16>
   tirx.return
 }
 
@@ -76,9 +75,9 @@ tirx.kernel @sparse() target("sm_100a") threads(128) {
   %b = tirx.alloc : !tirx.tile<64x96xf16, shared, #bs>
   %e = tirx.alloc : !tirx.tile<128x24xi4, tensor, #e>
   %d = tirx.alloc : !tirx.tile<128x64xf32, tensor, #d>
-  %rx = tirx.alloc : !tirx.tile<128x5xf32, register, #tirx.tile_layout<S[(4, 32, 5) : (1@warpid, 1@laneid, 1)]>>
-  tirx.copy %rx, %x : !tirx.tile<128x5xf32, register, #tirx.tile_layout<S[(4, 32, 5) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x5xf32, tensor, #x>
+  %rx = tirx.zero : !tirx.tile<128x5xf32, register, #tirx.tile_layout<S[(4, 32, 5) : (1@warpid, 1@laneid, 1)]>>
+  tirx.store %rx, %x : !tirx.tile<128x5xf32, register, #tirx.tile_layout<S[(4, 32, 5) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x5xf32, tensor, #x>
   tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x48xf16, shared, #as>, !tirx.tile<64x96xf16, shared, #bs>, !tirx.tile<128x64xf32, tensor, #d>, !tirx.tile<128x24xi4, tensor, #e>
-  tirx.copy %x, %rx : !tirx.tile<128x5xf32, tensor, #x>, !tirx.tile<128x5xf32, register, #tirx.tile_layout<S[(4, 32, 5) : (1@warpid, 1@laneid, 1)]>>
+  %v = tirx.load %x : !tirx.tile<128x5xf32, tensor, #x> -> !tirx.tile<128x5xf32, register, #tirx.tile_layout<S[(4, 32, 5) : (1@warpid, 1@laneid, 1)]>>
   tirx.return
 }

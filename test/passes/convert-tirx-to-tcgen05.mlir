@@ -91,24 +91,22 @@ tirx.kernel @product() target("sm_100a") threads(128) {
 // CHECK-NEXT:    %[[Z:.*]] = tcgen05.tile %[[BASE]], 128 : i32
 // CHECK:         %[[V:.*]] = tcgen05.ld "32x32b" %[[X]]
 // CHECK-NEXT:    tcgen05.wait ld
-// CHECK-NEXT:    tirx.copy %[[V]], %r
-// CHECK-NEXT:    tcgen05.st "32x32b" %r, %[[Y]]
+// CHECK-NEXT:    tcgen05.st "32x32b" %[[V]], %[[Y]]
 // CHECK-NEXT:    tcgen05.wait st
-// CHECK-NEXT:    tcgen05.st "32x32b" %r, %[[Z]]
+// CHECK-NEXT:    tcgen05.st "32x32b" %[[V]], %[[Z]]
 // CHECK-NEXT:    tcgen05.wait st
-// CHECK-NEXT:    tcgen05.st "32x32b" %r, %[[X]]
+// CHECK-NEXT:    tcgen05.st "32x32b" %[[V]], %[[X]]
 // CHECK-NEXT:    tcgen05.wait st
-// CHECK-NEXT:    tcgen05.st "32x32b" %r, %[[Y]]
+// CHECK-NEXT:    tcgen05.st "32x32b" %[[V]], %[[Y]]
 tirx.kernel @transfers() target("sm_100a") threads(128) {
   %x = tirx.alloc : !d
   %y = tirx.alloc : !d
   %z = tirx.alloc : !d
-  %r = tirx.alloc : !registers
-  tirx.copy %x, %r : !d, !registers
-  tirx.copy %r, %y : !registers, !d
-  tirx.copy %r, %z : !registers, !d
-  tirx.copy %r, %x : !registers, !d
-  tirx.copy %r, %y : !registers, !d
+  %v = tirx.load %x : !d -> !registers
+  tirx.store %v, %y : !registers, !d
+  tirx.store %v, %z : !registers, !d
+  tirx.store %v, %x : !registers, !d
+  tirx.store %v, %y : !registers, !d
   tirx.return
 }
 
@@ -128,16 +126,16 @@ tirx.kernel @lifetimes() target("sm_100a") threads(128) {
   %x = tirx.alloc : !d
   %y = tirx.alloc : !d
   %z = tirx.alloc : !d
-  %r = tirx.alloc : !registers
-  tirx.copy %r, %x : !registers, !d
+  %r = tirx.zero : !registers
+  tirx.store %r, %x : !registers, !d
   scf.for %i = %c0 to %c4 step %c1 {
-    tirx.copy %z, %r : !d, !registers
+    %r_2 = tirx.load %z : !d -> !registers
     %whole = tirx.subview %x[0, 0] : !d -> !d
-    tirx.copy %whole, %r : !d, !registers
+    %r_3 = tirx.load %whole : !d -> !registers
   }
-  tirx.copy %r, %y : !registers, !d
-  tirx.copy %z, %r : !d, !registers
-  tirx.copy %y, %r : !d, !registers
+  tirx.store %r, %y : !registers, !d
+  %r_4 = tirx.load %z : !d -> !registers
+  %r_5 = tirx.load %y : !d -> !registers
   tirx.return
 }
 
@@ -162,8 +160,8 @@ tirx.kernel @lifetimes() target("sm_100a") threads(128) {
 tirx.kernel @part_of_the_lanes() target("sm_100a") threads(128) {
   %x = tirx.alloc : !d
   %part = tirx.subview %x[32, 0] : !d -> !tirx.tile<32x64xf32, tensor, #tirx.tile_layout<S[(32, 64) : (1@TLane, 1@TCol)] + 32@TLane>>
-  %r = tirx.alloc : !tirx.tile<32x64xf32, register, #tirx.tile_layout<S[(32, 64) : (1@laneid, 1)] + 1@warpid>>
-  tirx.copy %r, %part : !tirx.tile<32x64xf32, register, #tirx.tile_layout<S[(32, 64) : (1@laneid, 1)] + 1@warpid>>, !tirx.tile<32x64xf32, tensor, #tirx.tile_layout<S[(32, 64) : (1@TLane, 1@TCol)] + 32@TLane>>
+  %r = tirx.zero : !tirx.tile<32x64xf32, register, #tirx.tile_layout<S[(32, 64) : (1@laneid, 1)] + 1@warpid>>
+  tirx.store %r, %part : !tirx.tile<32x64xf32, register, #tirx.tile_layout<S[(32, 64) : (1@laneid, 1)] + 1@warpid>>, !tirx.tile<32x64xf32, tensor, #tirx.tile_layout<S[(32, 64) : (1@TLane, 1@TCol)] + 32@TLane>>
   tirx.return
 }
 

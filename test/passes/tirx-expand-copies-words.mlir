@@ -10,9 +10,8 @@
 // CHECK-LABEL: tirx.kernel @words
 // CHECK:         %[[FROM:.*]] = tirx.words %g : {{.*}} -> !tirx.tile<128x4x3xi32, global, #tirx.tile_layout<S[(128, 4, 3) : (48, 3, 1)]>>
 // CHECK-NEXT:    %[[TO:.*]] = tirx.words %s : {{.*}} -> !tirx.tile<128x4x3xi32, shared, #tirx.compose_layout<#tirx.swizzle_layout<2, 2, 3>, #tirx.tile_layout<S[(128, 4, 3) : (16, 4, 1)]>>>
-// CHECK-NEXT:    %[[REGISTERS:.*]] = tirx.alloc : !tirx.tile<128x4x3xi32, register,
-// CHECK-NEXT:    tirx.copy %[[FROM]], %[[REGISTERS]]
-// CHECK-NEXT:    tirx.copy %[[REGISTERS]], %[[TO]]
+// CHECK-NEXT:    %[[REGISTERS:.*]] = tirx.load %[[FROM]] : {{.*}} -> !tirx.tile<128x4x3xi32, register,
+// CHECK-NEXT:    tirx.store %[[REGISTERS]], %[[TO]]
 // CHECK-NEXT:    tirx.return
 tirx.kernel @words(%a: memref<128x256xf6E2M3FN>) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index

@@ -8,15 +8,12 @@
 !s = !tirx.tile<128x64xf16, shared, #swizzled>
 
 // CHECK-LABEL: tirx.kernel @memory
-// CHECK:         %0 = tirx.alloc : !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(8, 128, 8) : (8, 1@tx, 1)]>>
-// CHECK-NEXT:    tirx.copy %ga, %0
-// CHECK-NEXT:    tirx.copy %0, %s
-// CHECK-NEXT:    %1 = tirx.alloc : !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(8, 128, 8) : (8, 1@tx, 1)]>>
-// CHECK-NEXT:    tirx.copy %ga, %1
-// CHECK-NEXT:    tirx.copy %1, %gb
-// CHECK-NEXT:    %2 = tirx.alloc : !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(8, 128, 8) : (8, 1@tx, 1)]>>
-// CHECK-NEXT:    tirx.fill %2, %zero
-// CHECK-NEXT:    tirx.copy %2, %s
+// CHECK:         %0 = tirx.load %ga : {{.*}} -> !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(8, 128, 8) : (8, 1@tx, 1)]>>
+// CHECK-NEXT:    tirx.store %0, %s
+// CHECK-NEXT:    %1 = tirx.load %ga : {{.*}} -> !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(8, 128, 8) : (8, 1@tx, 1)]>>
+// CHECK-NEXT:    tirx.store %1, %gb
+// CHECK-NEXT:    %2 = tirx.splat %zero : {{.*}} -> !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(8, 128, 8) : (8, 1@tx, 1)]>>
+// CHECK-NEXT:    tirx.store %2, %s
 // CHECK-NEXT:    tirx.return
 tirx.kernel @memory(%a: memref<128x64xf16>, %b: memref<128x64xf16>) target("sm_80") threads(128) {
   %c0 = arith.constant 0 : index
@@ -39,14 +36,12 @@ tirx.kernel @memory(%a: memref<128x64xf16>, %b: memref<128x64xf16>) target("sm_8
 // CHECK-LABEL: tirx.kernel @pieces
 // CHECK:         %0 = tirx.subview %ga[0, 0] {{.*}} -> !tirx.tile<32x64xf32, global, #tirx.tile_layout<S[(32, 64) : (1, 64)]>>
 // CHECK-NEXT:    %1 = tirx.subview %s[0, 0] {{.*}} -> !tirx.tile<32x64xf32, shared, #tirx.tile_layout<S[(32, 64) : (1, 64)]>>
-// CHECK-NEXT:    %2 = tirx.alloc : !tirx.tile<32x64xf32, register,
-// CHECK-NEXT:    tirx.copy %0, %2
-// CHECK-NEXT:    tirx.copy %2, %1
+// CHECK-NEXT:    %2 = tirx.load %0 : {{.*}} -> !tirx.tile<32x64xf32, register,
+// CHECK-NEXT:    tirx.store %2, %1
 // CHECK-NEXT:    %3 = tirx.subview %ga[32, 0] {{.*}} -> !tirx.tile<32x64xf32, global, #tirx.tile_layout<S[(32, 64) : (1, 64)] + 32>>
 // CHECK-NEXT:    %4 = tirx.subview %s[32, 0] {{.*}} -> !tirx.tile<32x64xf32, shared, #tirx.tile_layout<S[(32, 64) : (1, 64)] + 32>>
-// CHECK-NEXT:    %5 = tirx.alloc
-// CHECK-NEXT:    tirx.copy %3, %5
-// CHECK-NEXT:    tirx.copy %5, %4
+// CHECK-NEXT:    %5 = tirx.load %3
+// CHECK-NEXT:    tirx.store %5, %4
 // CHECK-NEXT:    tirx.return
 tirx.kernel @pieces(%a: memref<64x64xf32, strided<[1, 64]>>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
@@ -64,9 +59,8 @@ tirx.kernel @pieces(%a: memref<64x64xf32, strided<[1, 64]>>) target("sm_80") thr
 // CHECK-LABEL: tirx.kernel @data_path_d
 // CHECK:         %0 = tirx.subview %gd[0, 0]
 // CHECK-NEXT:    %1 = tirx.subview %t[0, 0] {{.*}} -> !tirx.tile<128x40xf32, tensor, #tirx.tile_layout<S[(128, 40) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    %2 = tirx.alloc : !tirx.tile<128x40xf32, register, #tirx.tile_layout<S[(4, 32, 40) : (1@warpid, 1@laneid, 1)]>>
-// CHECK-NEXT:    tirx.copy %0, %2
-// CHECK-NEXT:    tirx.copy %2, %1
+// CHECK-NEXT:    %2 = tirx.load %0 : {{.*}} -> !tirx.tile<128x40xf32, register, #tirx.tile_layout<S[(4, 32, 40) : (1@warpid, 1@laneid, 1)]>>
+// CHECK-NEXT:    tirx.store %2, %1
 // CHECK-NEXT:    %3 = tirx.subview %gd[0, 40] {{.*}} #tirx.tile_layout<S[(128, 40) : (160, 1)] + 40>>
 // CHECK-NEXT:    %4 = tirx.subview %t[0, 40] {{.*}} #tirx.tile_layout<S[(128, 40) : (1@TLane, 1@TCol)] + 40@TCol>>
 // CHECK:         tirx.subview %gd[0, 80]
@@ -89,9 +83,8 @@ tirx.kernel @data_path_d(%d: memref<128x160xf32>) target("sm_100a") threads(128)
 // CHECK-LABEL: tirx.kernel @data_path_e
 // CHECK:         %0 = tirx.reshape %t {{.*}} -> !tirx.tile<64x2x32xf32, tensor,
 // CHECK-NEXT:    %1 = tirx.reshape %ge {{.*}} -> !tirx.tile<64x2x32xf32, global,
-// CHECK-NEXT:    %2 = tirx.alloc : !tirx.tile<64x2x32xf32, register, #tirx.tile_layout<S[(2, 32, 2, 32) : (1@warpid, 1@laneid, 2@warpid, 1)]>>
-// CHECK-NEXT:    tirx.copy %0, %2
-// CHECK-NEXT:    tirx.copy %2, %1
+// CHECK-NEXT:    %2 = tirx.load %0 : {{.*}} -> !tirx.tile<64x2x32xf32, register, #tirx.tile_layout<S[(2, 32, 2, 32) : (1@warpid, 1@laneid, 2@warpid, 1)]>>
+// CHECK-NEXT:    tirx.store %2, %1
 tirx.kernel @data_path_e(%e: memref<64x64xf32>) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
   %ge = tirx.view %e[%c0, %c0] : memref<64x64xf32> -> !tirx.tile<64x64xf32, global, #ge>
@@ -105,9 +98,8 @@ tirx.kernel @data_path_e(%e: memref<64x64xf32>) target("sm_100a") threads(128) {
 #f = #tirx.tile_layout<S[(4, 16, 32) : (32@TLane, 1@TLane, 1@TCol)]>
 
 // CHECK-LABEL: tirx.kernel @data_path_f
-// CHECK:         %0 = tirx.alloc : !tirx.tile<64x32xf32, register, #tirx.tile_layout<S[(4, 16, 2, 16) : (1@warpid, 1@laneid, 16@laneid, 1)]>>
-// CHECK-NEXT:    tirx.fill %0, %one
-// CHECK-NEXT:    tirx.copy %0, %t
+// CHECK:         %0 = tirx.splat %one : {{.*}} -> !tirx.tile<64x32xf32, register, #tirx.tile_layout<S[(4, 16, 2, 16) : (1@warpid, 1@laneid, 16@laneid, 1)]>>
+// CHECK-NEXT:    tirx.store %0, %t
 tirx.kernel @data_path_f() target("sm_100a") threads(128) {
   %one = arith.constant 1.0 : f32
   %t = tirx.alloc : !tirx.tile<64x32xf32, tensor, #f>
@@ -120,9 +112,8 @@ tirx.kernel @data_path_f() target("sm_100a") threads(128) {
 #third = #tirx.tile_layout<S[(4, 16) : (32@TLane, 1@TLane)] + 3@TCol>
 
 // CHECK-LABEL: tirx.kernel @one_column
-// CHECK:         %0 = tirx.alloc : !tirx.tile<64x1xf32, register, #tirx.tile_layout<S[(4, 16) : (1@warpid, 1@laneid)]>>
-// CHECK-NEXT:    tirx.copy %c, %0
-// CHECK-NEXT:    tirx.copy %0, %gx
+// CHECK:         %0 = tirx.load %c : {{.*}} -> !tirx.tile<64x1xf32, register, #tirx.tile_layout<S[(4, 16) : (1@warpid, 1@laneid)]>>
+// CHECK-NEXT:    tirx.store %0, %gx
 tirx.kernel @one_column(%x: memref<64x1xf32>) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
   %gx = tirx.view %x[%c0, %c0] : memref<64x1xf32> -> !tirx.tile<64x1xf32, global, #tirx.tile_layout<S[64 : 1]>>
@@ -155,25 +146,19 @@ tirx.kernel @stages(%s: memref<2x128x8xf32>) target("sm_100a") threads(128) {
 
 // CHECK-LABEL: tirx.kernel @registers
 // CHECK:         scf.for
-// CHECK-NEXT:      tirx.copy %g, %r
-// CHECK-NEXT:      tirx.fill %r, %zero
-// CHECK-NEXT:      tirx.copy %r, %r2
-// CHECK-NEXT:      %0 = tirx.alloc
-// CHECK-NEXT:      tirx.copy %g, %0
-// CHECK-NEXT:      tirx.copy %0, %h
+// CHECK-NEXT:      %r = tirx.load %g
+// CHECK-NEXT:      tirx.store %r, %h
+// CHECK-NEXT:      %0 = tirx.load %g
+// CHECK-NEXT:      tirx.store %0, %h
 // CHECK-NEXT:    }
 tirx.kernel @registers(%x: memref<8x4xf32>, %y: memref<8x4xf32>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
   %g = tirx.view %x[%c0, %c0] : memref<8x4xf32> -> !g32
   %h = tirx.view %y[%c0, %c0] : memref<8x4xf32> -> !g32
-  %r = tirx.alloc : !r
-  %r2 = tirx.alloc : !r
   scf.for %i = %c0 to %c1 step %c1 {
-    tirx.copy %g, %r : !g32, !r
-    tirx.fill %r, %zero : f32, !r
-    tirx.copy %r, %r2 : !r, !r
+    %r = tirx.load %g : !g32 -> !r
+    tirx.store %r, %h : !r, !g32
     tirx.copy %g, %h : !g32, !g32
   }
   tirx.return

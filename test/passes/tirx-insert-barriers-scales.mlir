@@ -11,11 +11,11 @@
 !m = memref<128x4xf8E8M0FNU>
 
 // CHECK-LABEL: tirx.kernel @scale_factors
-// CHECK:         tirx.copy %{{.*}}, %s engine ld_st :
+// CHECK:         tirx.store %{{.*}}, %s :
 // CHECK-NOT:     tirx.barrier
 // CHECK:         tirx.copy %s, %t engine tcgen05_cp :
 // CHECK-NOT:     tirx.barrier
-// CHECK:         tirx.copy %{{.*}}, %s engine ld_st :
+// CHECK:         tirx.store %{{.*}}, %s :
 // CHECK-NOT:     tirx.barrier
 // CHECK:         tirx.mma
 tirx.kernel @scale_factors(%m: !m) target("sm_100a") threads(128) {

@@ -186,7 +186,7 @@ tirx.kernel @written() target("sm_100a") threads(128) {
 }
 
 // Register tiles: what tcgen05.ld gives for a tensor tile, vectors over the threads for a tile in memory, and the
-// same again for a copy of either.
+// same for all copies of it.
 
 // CHECK-LABEL: tirx.kernel @registers
 tirx.kernel @registers(%d: memref<64x64xf32>) target("sm_100a") threads(128) {
@@ -198,9 +198,8 @@ tirx.kernel @registers(%d: memref<64x64xf32>) target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<64x32xf16, shared>
   // expected-remark@+1 {{data path}}
   %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
-  // expected-remark@+1 {{picked #tirx.tile_layout<S[(4, 16, 2, 32) : (1@warpid, 1@laneid, 16@laneid, 1)]>: as in the register tile of a copy}}
-  %again = tirx.alloc : !tirx.tile<64x64xf32, register>
   // expected-remark@+1 {{picked #tirx.tile_layout<S[(4, 16, 2, 32) : (1@warpid, 1@laneid, 16@laneid, 1)]>: what tcgen05.ld and st move}}
+  %again = tirx.alloc : !tirx.tile<64x64xf32, register>
   %r = tirx.alloc : !tirx.tile<64x64xf32, register>
   // expected-remark@+1 {{picked #tirx.tile_layout<S[(8, 128, 4) : (4, 1@tx, 1)]>: vectors over 128 threads}}
   %v = tirx.alloc : !tirx.tile<64x64xf32, register>

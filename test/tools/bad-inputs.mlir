@@ -140,14 +140,14 @@ tirx.kernel @k() target("sm_100a") threads(128) {
 // The same in registers.
 
 tirx.kernel @k_in_registers() target("sm_80") threads(32) {
-  %a = tirx.alloc : !tirx.tile<8x6xf64, register>
-  %b = tirx.alloc : !tirx.tile<8x6xf64, register>
-  %acc = tirx.alloc : !tirx.tile<8x8xf64, register>
-  tirx.mma %a, %b, %acc : !tirx.tile<8x6xf64, register>, !tirx.tile<8x6xf64, register>, !tirx.tile<8x8xf64, register>
+  %a = tirx.zero : !tirx.tile<8x6xf64, register>
+  %b = tirx.zero : !tirx.tile<8x6xf64, register>
+  %acc = tirx.zero : !tirx.tile<8x8xf64, register>
+  %d = tirx.mma %a, %b, %acc : !tirx.tile<8x6xf64, register>, !tirx.tile<8x6xf64, register>, !tirx.tile<8x8xf64, register> -> !tirx.tile<8x8xf64, register>
   tirx.return
 }
 
-// CHECK: bad-inputs.mlir:146:3: error: expected K to be a multiple of 4 for m8n8k4.row.col.f64, found 6; nearest: 4 and 8
+// CHECK: bad-inputs.mlir:146:8: error: expected K to be a multiple of 4 for m8n8k4.row.col.f64, found 6; nearest: 4 and 8
 
 // -----
 

@@ -272,32 +272,16 @@ func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
 
 // Register tiles.
 
-func.func @f(%t: !tirx.tile<8x4xf64, shared>) {
-  // expected-error@+1 {{expected a register tile with a layout, found !tirx.tile<8x4xf64, register>}}
-  %v = tirx.load %t : !tirx.tile<8x4xf64, shared> -> !tirx.tile<8x4xf64, register>
-  func.return
-}
-
-// -----
-
 func.func @f(%t: !tirx.tile<8x4xf64, global>) {
-  // expected-error@+1 {{expected a register tile with a layout, found !tirx.tile<8x4xf64, shared>}}
+  // expected-error@+1 {{expected a register tile, found !tirx.tile<8x4xf64, shared>}}
   %v = tirx.load %t : !tirx.tile<8x4xf64, global> -> !tirx.tile<8x4xf64, shared>
   func.return
 }
 
 // -----
 
-func.func @f(%t: !tirx.tile<8x4xf64, tensor>) {
-  // expected-error@+1 {{expected a global or shared tile, found a tensor one}}
-  %v = tirx.load %t : !tirx.tile<8x4xf64, tensor> -> !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>
-  func.return
-}
-
-// -----
-
 func.func @f(%t: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>) {
-  // expected-error@+1 {{expected a global or shared tile, found a register one}}
+  // expected-error@+1 {{expected a tile in global, shared or tensor memory, found !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>}}
   %v = tirx.load %t : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>> -> !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>
   func.return
 }
@@ -321,16 +305,8 @@ func.func @f(%t: !tirx.tile<8x4xi64, global>) {
 // -----
 
 func.func @f(%v: !tirx.tile<8x4xf64, shared>, %t: !tirx.tile<8x4xf64, shared>) {
-  // expected-error@+1 {{expected a register tile with a layout, found !tirx.tile<8x4xf64, shared>}}
+  // expected-error@+1 {{expected a register tile, found !tirx.tile<8x4xf64, shared>}}
   tirx.store %v, %t : !tirx.tile<8x4xf64, shared>, !tirx.tile<8x4xf64, shared>
-  func.return
-}
-
-// -----
-
-func.func @f(%v: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, %t: !tirx.tile<8x4xf64, tensor>) {
-  // expected-error@+1 {{expected a global or shared tile, found a tensor one}}
-  tirx.store %v, %t : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, tensor>
   func.return
 }
 
@@ -353,7 +329,7 @@ func.func @f(%x: f32) {
 // -----
 
 func.func @f(%x: f64) {
-  // expected-error@+1 {{expected a register tile with a layout, found !tirx.tile<8x4xf64, shared>}}
+  // expected-error@+1 {{expected a register tile, found !tirx.tile<8x4xf64, shared>}}
   %v = tirx.splat %x : f64 -> !tirx.tile<8x4xf64, shared>
   func.return
 }

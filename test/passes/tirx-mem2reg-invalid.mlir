@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --tirx-promote-registers --split-input-file --verify-diagnostics
+// RUN: tirx-opt %s --tirx-mem2reg --split-input-file --verify-diagnostics
 
 !r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
 !g = !tirx.tile<8x4xf32, global, #tirx.tile_layout<S[(8, 4) : (4, 1)]>>
@@ -119,6 +119,105 @@ tirx.kernel @while(%f: f32, %n: i32) target("sm_80") threads(32) {
   ^bb0(%i: i32):
     tirx.fill %r, %f : f32, !r
     scf.yield %i : i32
+  }
+  tirx.return
+}
+
+// -----
+
+!r = !tirx.tile<8x4xf32, register>
+!g = !tirx.tile<8x4xf32, global>
+
+tirx.kernel @engine(%x: memref<8x4xf32>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<8x4xf32> -> !g
+  %r = tirx.alloc : !r
+  // expected-error@+1 {{expected engine ld_st on a copy from global memory to registers, found tma}}
+  tirx.copy %g, %r engine tma : !g, !r
+  tirx.return
+}
+
+// -----
+
+// Values do not change.
+
+!r = !tirx.tile<8x4xf32, register>
+
+tirx.kernel @fill_of_a_value(%f: f32) target("sm_80") threads(32) {
+  %r = tirx.splat %f : f32 -> !r
+  // expected-error@+1 {{expected 'tirx.alloc' to write to in registers, found a value, which never changes: !tirx.tile<8x4xf32, register>}}
+  tirx.fill %r, %f : f32, !r
+  tirx.return
+}
+
+// -----
+
+!r = !tirx.tile<8x4xf32, register>
+
+tirx.kernel @copy_to_a_value(%f: f32) target("sm_80") threads(32) {
+  %r = tirx.splat %f : f32 -> !r
+  %s = tirx.splat %f : f32 -> !r
+  // expected-error@+1 {{expected 'tirx.alloc' to write to in registers, found a value}}
+  tirx.copy %r, %s : !r, !r
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<8x4xf64, register>
+!c = !tirx.tile<8x8xf64, register>
+
+tirx.kernel @product_on_a_value(%f: f64) target("sm_80") threads(32) {
+  %a = tirx.splat %f : f64 -> !a
+  %c = tirx.splat %f : f64 -> !c
+  // expected-error@+1 {{expected 'tirx.alloc' to write to in registers, found a value}}
+  tirx.mma %a, %a, %c : !a, !a, !c
+  tirx.return
+}
+
+// -----
+
+// Tiles in memory have one place; only values go through control flow.
+
+!s = !tirx.tile<8x8xf32, shared>
+
+tirx.kernel @select_of_shared(%n: index) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %t = tirx.alloc : !s
+  %p = arith.cmpi ult, %c0, %n : index
+  // expected-error@+1 {{expected arith.select on register tiles, which are values, found !tirx.tile<8x8xf32, shared>}}
+  %r = arith.select %p, %t, %t : !s
+  tirx.return
+}
+
+// -----
+
+!t = !tirx.tile<128x64xf32, tensor>
+
+tirx.kernel @loop_of_tensor() target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = tirx.alloc : !t
+  // expected-error@+1 {{expected scf.for on register tiles, which are values, found !tirx.tile<128x64xf32, tensor>}}
+  %r = scf.for %k = %c0 to %c1 step %c1 iter_args(%x = %t) -> (!t) {
+    scf.yield %x : !t
+  }
+  tirx.return
+}
+
+// -----
+
+!r = !tirx.tile<8x8xf32, register>
+
+tirx.kernel @while(%f: f32) target("sm_90a") threads(32) {
+  %r = tirx.splat %f : f32 -> !r
+  %p = arith.constant true
+  // expected-error@+1 {{expected tiles to go through scf.for, scf.if and arith.select only, found scf.while}}
+  %last = scf.while (%x = %r) : (!r) -> !r {
+    scf.condition(%p) %x : !r
+  } do {
+  ^bb0(%x: !r):
+    scf.yield %x : !r
   }
   tirx.return
 }

@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --tirx-promote-registers | filecheck %s
+// RUN: tirx-opt %s --tirx-mem2reg | filecheck %s
 
 !r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
 !same = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>
@@ -39,15 +39,14 @@ tirx.kernel @straight(%x: !m, %f: f32) target("sm_80") threads(32) {
 // CHECK-NEXT:    %g = tirx.view %x[%c0, %c0]
 // CHECK-NEXT:    %0 = tirx.load %g
 // CHECK-NEXT:    %1 = tirx.splat %f : f32
-// CHECK-NEXT:    %2 = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:    %3 = tirx.splat %2 : f32
-// CHECK-NEXT:    %4, %5, %6 = scf.for %i = %c0 to %n step %c1 iter_args(%7 = %0, %8 = %1, %9 = %3)
-// CHECK-NEXT:      %10 = tirx.load %g
-// CHECK-NEXT:      scf.yield %8, %7, %10
+// CHECK-NEXT:    %2 = tirx.zero
+// CHECK-NEXT:    %3, %4, %5 = scf.for %i = %c0 to %n step %c1 iter_args(%6 = %0, %7 = %1, %8 = %2)
+// CHECK-NEXT:      %9 = tirx.load %g
+// CHECK-NEXT:      scf.yield %7, %6, %9
 // CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.store %3, %g
 // CHECK-NEXT:    tirx.store %4, %g
 // CHECK-NEXT:    tirx.store %5, %g
-// CHECK-NEXT:    tirx.store %6, %g
 // CHECK-NEXT:    tirx.return
 tirx.kernel @loop(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
@@ -120,29 +119,30 @@ tirx.kernel @nested(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
   tirx.return
 }
 
-// A branch merges what it writes, if anybody reads it afterwards.
+// A branch merges what it writes, if anybody reads it afterwards. What a branch leaves unwritten is zero.
 
 // CHECK-LABEL: tirx.kernel @branches
 // CHECK:         %c0 = arith.constant 0 : index
 // CHECK-NEXT:    %g = tirx.view %x[%c0, %c0]
 // CHECK-NEXT:    %p = arith.cmpi eq, %n, %c0 : index
 // CHECK-NEXT:    %0 = tirx.splat %f : f32
-// CHECK-NEXT:    %1 = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:    %2 = tirx.splat %1 : f32
-// CHECK-NEXT:    %v, %3, %4 = scf.if %p
+// CHECK-NEXT:    %1 = tirx.zero
+// CHECK-NEXT:    %v, %2, %3, %4 = scf.if %p
 // CHECK-NEXT:      %5 = tirx.load %g
 // CHECK-NEXT:      %6 = tirx.load %g
 // CHECK-NEXT:      tirx.store %6, %g
-// CHECK-NEXT:      scf.yield %f, %5, %0
+// CHECK-NEXT:      %7 = tirx.load %g
+// CHECK-NEXT:      scf.yield %f, %5, %7, %0
 // CHECK-NEXT:    } else {
-// CHECK-NEXT:      %7 = tirx.splat %f : f32
-// CHECK-NEXT:      %8 = tirx.load %g
-// CHECK-NEXT:      scf.yield %f, %7, %8
+// CHECK-NEXT:      %8 = tirx.splat %f : f32
+// CHECK-NEXT:      %9 = tirx.load %g
+// CHECK-NEXT:      scf.yield %f, %8, %1, %9
 // CHECK-NEXT:    }
-// CHECK-NEXT:    tirx.store %3, %g
+// CHECK-NEXT:    tirx.store %2, %g
 // CHECK-NEXT:    tirx.store %4, %g
-// CHECK-NEXT:    %9 = tirx.splat %v : f32
-// CHECK-NEXT:    tirx.store %9, %g
+// CHECK-NEXT:    tirx.store %3, %g
+// CHECK-NEXT:    %10 = tirx.splat %v : f32
+// CHECK-NEXT:    tirx.store %10, %g
 // CHECK-NEXT:    tirx.return
 tirx.kernel @branches(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
@@ -151,11 +151,13 @@ tirx.kernel @branches(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
   %both = tirx.alloc : !r
   %one = tirx.alloc : !r
   %inside = tirx.alloc : !r
+  %maybe = tirx.alloc : !r
   tirx.fill %one, %f : f32, !r
   %v = scf.if %p -> (f32) {
     tirx.copy %g, %both : !g, !r
     tirx.copy %g, %inside : !g, !r
     tirx.copy %inside, %g : !r, !g
+    tirx.copy %g, %maybe : !g, !r
     scf.yield %f : f32
   } else {
     tirx.fill %both, %f : f32, !r
@@ -164,6 +166,7 @@ tirx.kernel @branches(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
   }
   tirx.copy %both, %g : !r, !g
   tirx.copy %one, %g : !r, !g
+  tirx.copy %maybe, %g : !r, !g
   tirx.fill %one, %v : f32, !r
   tirx.copy %one, %g : !r, !g
   tirx.return

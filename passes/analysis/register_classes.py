@@ -1,0 +1,142 @@
+"""Register tiles that must have one type, because loops carry them, branches merge them or products update them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tirx.dialects.tcgen05 import same_registers
+from tirx.dialects.tirx import CopyOp, KernelOp, MmaOp, Scope, TileType, transfer
+from tirx.layout import ComposeLayout, TileLayout
+
+_Group = Sequence[SSAValue]
+
+
+@dataclass(eq=False)
+class RegisterClass:
+    """
+    Register tiles that are the same registers, or copies of them: `values` in the order of the text.
+
+    `transfers` are the copies, loads and stores between them and tiles in memory.
+    """
+
+    values: list[SSAValue] = field(default_factory=list[SSAValue])
+    transfers: list[Operation] = field(default_factory=list[Operation])
+
+    @property
+    def memory(self) -> list[SSAValue]:
+        """The tiles in memory that the values come from or go to, in the order of the text."""
+        ends = (end for op in self.transfers for end in transfer(op) or ())
+        return [tile for tile in ends if not is_register_tile(tile)]
+
+    @property
+    def type(self) -> TileType:
+        """The type of the first value."""
+        return TileType.of(self.values[0])
+
+    @property
+    def first_op(self) -> Operation:
+        """The operation that the first value is a result of, or an argument of a block inside."""
+        owner = self.values[0].owner
+        if isinstance(owner, Operation):
+            return owner
+        around = owner.parent_op()
+        if around is None:
+            raise ValueError(f"expected a register tile inside an operation, found {self.type} in none")
+        return around
+
+
+class RegisterClasses:
+    """The classes of all register tiles of a kernel, in the order of their first values."""
+
+    def __init__(self, classes: Iterable[RegisterClass]):
+        self._classes = list(classes)
+        self._of = {value: class_ for class_ in self._classes for value in class_.values}
+
+    def __iter__(self) -> Iterator[RegisterClass]:
+        return iter(self._classes)
+
+    def of(self, value: SSAValue) -> RegisterClass:
+        """The class of a register tile."""
+        return self._of[value]
+
+    def retype(self, registers: RegisterClass, new_type: Callable[[TileType], TileType]) -> None:
+        """Gives every value of a class a new type."""
+        for i, value in enumerate(registers.values):
+            if (type_ := new_type(TileType.of(value))) != value.type:
+                del self._of[value]
+                registers.values[i] = value = Rewriter.replace_value_with_new_type(value, type_)
+                self._of[value] = registers
+
+
+def _yielded(region: Region) -> _Group:
+    """What a region of a loop or branch passes on; nothing if it has no block."""
+    last = region.blocks.last.last_op if region.blocks.last is not None else None
+    return last.operands if isinstance(last, scf.YieldOp) else ()
+
+
+def _for(op: scf.ForOp) -> Iterable[_Group]:
+    return zip(op.iter_args, op.body.block.args[1:], _yielded(op.body), op.results, strict=True)
+
+
+def _if(op: scf.IfOp) -> Iterable[_Group]:
+    return zip(op.results, _yielded(op.true_region), _yielded(op.false_region), strict=True) if op.results else ()
+
+
+_TIES: dict[type[Operation], Callable[[Any], Iterable[_Group]]] = {
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    arith.SelectOp: lambda op: [(op.lhs, op.rhs, op.result)],
+    CopyOp: lambda op: [(op.source, op.destination)],
+    MmaOp: lambda op: [(op.accumulator, *op.results)],
+    UnrealizedConversionCastOp: lambda op: [(*op.inputs, *op.outputs)],
+}
+"""Operation -> groups of values of one type, of which those that are register tiles are one class."""
+
+
+def same_layout(a: TileLayout | ComposeLayout, b: TileLayout | ComposeLayout) -> bool:
+    """Whether two layouts give every thread the same elements in the same registers."""
+    return isinstance(a, TileLayout) and isinstance(b, TileLayout) and same_registers(a, b)
+
+
+def is_register_tile(value: SSAValue) -> bool:
+    return isinstance(type_ := value.type, TileType) and type_.memory is Scope.REGISTER
+
+
+def register_classes(kernel: KernelOp) -> RegisterClasses:
+    """Finds the classes of all register tiles of a kernel."""
+    parents: dict[SSAValue, SSAValue] = {}
+
+    def root(value: SSAValue) -> SSAValue:
+        while (parent := parents.setdefault(value, value)) is not value:
+            parents[value] = value = parents[parent]
+        return value
+
+    order: list[SSAValue] = []
+    transfers: list[tuple[SSAValue, Operation]] = []
+    for op in kernel.walk():
+        order += filter(is_register_tile, op.results)
+        for region in op.regions:
+            for block in region.blocks:
+                order += filter(is_register_tile, block.args)
+        if (ties := _TIES.get(type(op))) is not None:
+            for group in ties(op):
+                tied = list(filter(is_register_tile, group))
+                for value in tied[1:]:
+                    parents[root(value)] = root(tied[0])
+        if (ends := transfer(op)) is not None:
+            registers = list(filter(is_register_tile, ends))
+            if len(registers) == 1:
+                transfers.append((registers[0], op))
+    classes: dict[SSAValue, RegisterClass] = {}
+    for value in order:
+        classes.setdefault(root(value), RegisterClass()).values.append(value)
+    for register, op in transfers:
+        classes[root(register)].transfers.append(op)
+    return RegisterClasses(classes.values())

@@ -1,0 +1,368 @@
+"""`tirx-mem2reg`: register tiles and scalar variables become SSA values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    UnrealizedConversionCastOp,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    FillOp,
+    KernelOp,
+    LoadOp,
+    MmaOp,
+    ReshapeOp,
+    Scope,
+    SplatOp,
+    StoreOp,
+    SubviewOp,
+    TileType,
+    ZeroOp,
+)
+from tirx.passes.analysis.register_classes import is_register_tile, same_layout
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.copies import match_engine
+
+_Values = dict[SSAValue, SSAValue]
+"""The current value of every variable that has one."""
+
+
+def _declares_variable(op: Operation) -> bool:
+    match op:
+        case AllocOp():
+            return op.result.type.memory is Scope.REGISTER
+        case memref.AllocaOp():
+            return op.memref.type.get_num_dims() == 0
+        case _:
+            return False
+
+
+def _written(op: Operation) -> SSAValue | None:
+    """What `op` overwrites, or updates in place, as a whole: maybe a variable."""
+    match op:
+        case memref.StoreOp():
+            return op.memref
+        case CopyOp():
+            return op.destination
+        case FillOp():
+            return op.tile
+        case MmaOp() if op.result is None:
+            return op.accumulator
+        case _:
+            return None
+
+
+def _check_tiles(op: Operation) -> None:
+    """Raises LocatedError if control flow other than loops and branches passes on tiles, or any but register tiles."""
+    if not op.name.startswith(("scf.", "arith.")) or isinstance(op, scf.YieldOp | scf.ConditionOp):
+        return
+    tiles = [type_ for value in (*op.operands, *op.results) if isinstance(type_ := value.type, TileType)]
+    if not tiles:
+        return
+    if not isinstance(op, scf.ForOp | scf.IfOp | arith.SelectOp):
+        raise LocatedError(op, f"expected tiles to go through scf.for, scf.if and arith.select only, found {op.name}")
+    for type_ in tiles:
+        if type_.memory is not Scope.REGISTER:
+            raise LocatedError(op, f"expected {op.name} on register tiles, which are values, found {type_}")
+
+
+@dataclass
+class _Effects:
+    """
+    What a region, with all regions inside it, does with variables.
+
+    `reads` counts the reads of each variable. `first_reads` has a reader for each variable that may be read before the
+    region writes it. `written` are the variables written on some path, in order; `surely_written` those on every path.
+    """
+
+    reads: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    first_reads: dict[SSAValue, Operation] = field(default_factory=dict[SSAValue, Operation])
+    written: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
+    surely_written: set[SSAValue] = field(default_factory=set[SSAValue])
+
+    def read(self, variable: SSAValue, reader: Operation, count: int = 1) -> None:
+        self.reads[variable] = self.reads.get(variable, 0) + count
+        if variable not in self.surely_written:
+            self.first_reads.setdefault(variable, reader)
+
+    def write(self, variable: SSAValue) -> None:
+        self.written[variable] = None
+        self.surely_written.add(variable)
+
+    def then(self, branches: Sequence[_Effects], one_runs: bool) -> None:
+        """Adds an operation that may run each of these regions, exactly one of them if `one_runs`."""
+        for branch in branches:
+            for variable, reader in branch.first_reads.items():
+                if variable not in self.surely_written:
+                    self.first_reads.setdefault(variable, reader)
+        for branch in branches:
+            for variable, count in branch.reads.items():
+                self.reads[variable] = self.reads.get(variable, 0) + count
+            self.written.update(branch.written)
+        if one_runs:
+            self.surely_written |= set[SSAValue].intersection(*(branch.surely_written for branch in branches))
+
+
+class _Promoter:
+    """Promotes the variables of one kernel: loops carry them, branches merge them."""
+
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+        self.declarations = [op for op in kernel.walk() if _declares_variable(op)]
+        self.variables = {op.results[0] for op in self.declarations}
+        self.effects: dict[Operation, _Effects] = {}  # of operations with regions
+        self.total = self._effects_of(kernel.body)
+
+    def run(self) -> None:
+        self._block(self.kernel.body.block, {})
+        for op in self.declarations:
+            op.detach()
+            op.erase()
+
+    def _effects_of(self, region: Region) -> _Effects:
+        found = _Effects()
+        for block in region.blocks:
+            for op in block.ops:
+                _check_tiles(op)
+                written = _written(op)
+                updates = isinstance(op, MmaOp)
+                for operand in op.operands:
+                    if operand in self.variables and (updates or operand is not written):
+                        found.read(operand, op)
+                if op.regions:
+                    branches = [self._effects_of(inner) for inner in op.regions]
+                    own = self.effects[op] = _Effects()
+                    both = isinstance(op, scf.IfOp) and bool(op.false_region.blocks)
+                    own.then(branches, one_runs=both)
+                    found.then([own], one_runs=True)
+                if written is not None and written in self.variables:
+                    found.write(written)
+        return found
+
+    def _carried(self, op: Operation) -> list[SSAValue]:
+        """The variables that `op` writes and that somebody reads who may see it: afterwards, or in its next round."""
+        effects, total = self.effects[op], self.total.reads
+        return [
+            variable
+            for variable in effects.written
+            if variable in effects.first_reads or total.get(variable, 0) > effects.reads.get(variable, 0)
+        ]
+
+    def _current(self, values: _Values, tile: SSAValue, reader: Operation) -> SSAValue:
+        if tile not in self.variables:
+            return tile
+        if tile not in values:
+            raise LocatedError(reader, "expected a register tile that was written before, found one without contents")
+        return values[tile]
+
+    def _block(self, block: Block, values: _Values) -> None:
+        for op in tuple(block.ops):
+            match op:
+                case scf.ForOp():
+                    self._for(op, values)
+                case scf.IfOp():
+                    self._if(op, values)
+                case _ if op.regions:
+                    if self.effects[op].written:
+                        raise LocatedError(
+                            op, f"expected scf.for or scf.if around what is kept in registers, found {op.name}"
+                        )
+                    self._read_operands(op, values)
+                    for region in op.regions:
+                        for inner in region.blocks:
+                            self._block(inner, values)
+                case _:
+                    self._operation(op, values)
+
+    def _operation(self, op: Operation, values: _Values) -> None:
+        match op:
+            case memref.LoadOp() if op.memref in self.variables:
+                op.res.replace_all_uses_with(self._current(values, op.memref, op))
+            case memref.StoreOp() if op.memref in self.variables:
+                values[op.memref] = self._current(values, op.value, op)
+            case CopyOp() if is_register_tile(op.source) or is_register_tile(op.destination):
+                self._copy(op, values)
+            case SubviewOp() | ReshapeOp() if is_register_tile(op.source):
+                raise LocatedError(op, "expected whole register tiles, found a part of one; allocate the parts instead")
+            case FillOp() if is_register_tile(op.tile):
+                self._require_variable(op, op.tile)
+                values[op.tile] = Emitter.before(op)(SplatOp(op.value, op.tile_type)).result
+            case MmaOp() if op.result is None and is_register_tile(op.accumulator):
+                self._require_variable(op, op.accumulator)
+                a, b, acc = (self._current(values, tile, op) for tile in (op.a, op.b, op.accumulator))
+                product = MmaOp.create(
+                    operands=[a, b, acc],
+                    result_types=[acc.type],
+                    properties=op.properties,
+                    attributes=op.attributes,
+                )
+                values[op.accumulator] = Emitter.before(op)(product).results[0]
+            case _:
+                self._read_operands(op, values)
+                return
+        op.detach()
+        op.erase()
+
+    def _read_operands(self, op: Operation, values: _Values) -> None:
+        for i, operand in enumerate(op.operands):
+            if operand in self.variables:
+                op.operands[i] = self._current(values, operand, op)
+
+    def _require_variable(self, op: Operation, tile: SSAValue) -> None:
+        if tile not in self.variables:
+            raise LocatedError(
+                op, f"expected 'tirx.alloc' to write to in registers, found a value, which never changes: {tile.type}"
+            )
+
+    def _copy(self, op: CopyOp, values: _Values) -> None:
+        if op.engine is not None:
+            match_engine(op)  # a written one has to be right, although loads and stores do not have it
+        emit = Emitter.before(op)
+        source, destination = op.source, op.destination
+        if not is_register_tile(destination):
+            emit(StoreOp(self._current(values, source, op), destination))
+            return
+        self._require_variable(op, destination)
+        if is_register_tile(source):
+            value = self._current(values, source, op)
+            values[destination] = _retyped(emit, op, value, op.destination_type)
+        else:
+            values[destination] = emit(LoadOp(source, op.destination_type)).result
+
+    def _for(self, op: scf.ForOp, values: _Values) -> None:
+        self._read_operands(op, values)
+        carried = self._carried(op)
+        first_reads = self.effects[op].first_reads
+        inside = dict(values)
+        if not carried:
+            self._block(op.body.block, inside)
+            return
+        emit = Emitter.before(op)
+        inits: list[SSAValue] = []
+        for variable in carried:
+            if variable in first_reads:
+                inits.append(self._current(values, variable, first_reads[variable]))
+            else:
+                inits.append(values[variable] if variable in values else _zero(emit, _contents(variable)))
+        body = op.detach_region(op.body)
+        block = body.block
+        for variable, init in zip(carried, inits, strict=True):
+            inside[variable] = block.insert_arg(init.type, len(block.args))
+        self._block(block, inside)
+        _extend_yield(block, [inside[v] for v in carried])
+        loop = emit(scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *inits], body))
+        _finish(op, loop, carried, values)
+
+    def _if(self, op: scf.IfOp, values: _Values) -> None:
+        carried = self._carried(op)
+        regions = [op.true_region, op.false_region]
+        branches: list[_Values] = []
+        for region in regions:
+            branches.append(branch := dict(values))
+            for block in region.blocks:
+                self._block(block, branch)
+        if not carried:
+            return
+        emit = Emitter.before(op)
+        missing = [v for v in carried if any(v not in branch for branch in branches)]
+        zeros = {v: _zero(emit, _contents(v)) for v in missing}
+        for region, branch in zip(regions, branches, strict=True):
+            if not region.blocks:
+                region.add_block(Block([scf.YieldOp()]))
+            _extend_yield(region.block, [branch.get(v) or zeros[v] for v in carried])
+        types = [*op.result_types, *map(_contents, carried)]
+        merged = emit(scf.IfOp(op.cond, types, op.detach_region(regions[0]), op.detach_region(regions[1])))
+        _finish(op, merged, carried, values)
+
+
+def _finish(old: Operation, new: Operation, carried: Sequence[SSAValue], values: _Values) -> None:
+    """Replaces `old` by `new`, whose results behind those of `old` are the carried variables."""
+    new.attributes.update(old.attributes)
+    own = len(old.results)
+    for result, replacement in zip(old.results, new.results[:own], strict=True):
+        replacement.name_hint = result.name_hint
+        result.replace_all_uses_with(replacement)
+    values.update(zip(carried, new.results[own:], strict=True))
+    old.detach()
+    old.erase()
+
+
+def _contents(variable: SSAValue) -> Attribute:
+    """The type of the values of a variable."""
+    match variable.owner:
+        case memref.AllocaOp() as op:
+            return op.memref.type.element_type
+        case _:
+            return variable.type
+
+
+def _zero(emit: Emitter, type_: Attribute) -> SSAValue:
+    match type_:
+        case TileType():
+            return emit(ZeroOp(type_)).result
+        case IntegerType(signedness=sign) if sign.data is Signedness.SIGNLESS:
+            return emit(arith.ConstantOp(IntegerAttr(0, type_))).result
+        case IndexType():
+            return emit(arith.ConstantOp(IntegerAttr(0, type_))).result
+        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
+            return emit(arith.ConstantOp(FloatAttr(0.0, type_))).result
+        case _:
+            raise LocatedError(emit.location, f"expected a scalar of a type that arith has constants of, found {type_}")
+
+
+def _retyped(emit: Emitter, op: CopyOp, value: SSAValue, type_: TileType) -> SSAValue:
+    """The same registers under another spelling of their layout, or with one where either has none yet."""
+    if value.type == type_:
+        return value
+    source, destination = TileType.of(value).placement, type_.placement
+    if source is not None and destination is not None:
+        if not same_layout(source, destination):
+            raise LocatedError(
+                op,
+                f"expected register tiles of one layout, found {source} and {destination}; "
+                "copy through shared memory to change who holds what",
+            )
+    return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
+
+
+def _extend_yield(block: Block, values: Sequence[SSAValue]) -> None:
+    if isinstance(last := block.last_op, scf.YieldOp):
+        last.operands = [*last.operands, *values]
+
+
+@dataclass(frozen=True)
+class TirxMem2regPass(ModulePass):
+    """
+    Register tiles (`tirx.alloc` in `register`) and scalars (`memref.alloca() : memref<i32>`) become SSA values that
+    loops carry and branches merge.
+
+    Copies to and from them become `tirx.load` and `tirx.store`, fills `tirx.splat`, products `tirx.mma` with a result.
+    What a loop or a branch may leave unwritten is zero. Layouts are not needed: `tirx-pick-layouts` picks them later.
+    """
+
+    name = "tirx-mem2reg"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.walk():
+            if isinstance(kernel, KernelOp):
+                _Promoter(kernel).run()
