@@ -1,0 +1,375 @@
+"""
+How fast the compiler is: `python benchmarks/compiler.py [warm] [process] [scaling] [--plot FILE.png]`.
+
+- warm: CPU time to compile `examples/tcgen05_gemm.mlir` again in the same process, beside that of building and verifying
+  1,000 `arith.addi` with xDSL, and of Triton and CuTe DSL compiling the same product (down to a cubin, where tirx stops
+  at PTX), if they are installed: `pip install -e '.[benchmarks]'`. None of them needs a GPU.
+- process: a whole `tirx-opt` on a kernel of three lines beside the stock `xdsl-opt -p canonicalize`.
+- scaling: time and memory of 10 to 10,000 tile operations in programs of five shapes. The exponent is the slope of a
+  line through the sizes from 100 on, in logarithms: 1 is linear. Each point is measured in a process of its own.
+
+Times are CPU times, the best of several repeats where the task is short; look at the ratios, which come from one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from math import log
+from pathlib import Path
+from time import process_time
+
+ROOT = Path(__file__).resolve().parents[1]
+GEMM = ROOT / "examples" / "tcgen05_gemm.mlir"
+SIZES = (10, 30, 100, 300, 1000, 3000, 10_000)
+FITTED_FROM = 100
+LIMIT_SECONDS = 180
+"""A shape whose point takes longer is not measured at larger sizes."""
+GOAL = {"addi": 1.3, "CuTe DSL": 0.25, "process": 2.0, "exponent": 1.15}
+
+
+# Programs of `size` tile operations.
+
+HEAD = """
+tirx.kernel @k{name}(%a: memref<32xf32>, %b: memref<32xf32>) target("sm_90") threads(32) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %x = tirx.view %a[%c0] : memref<32xf32> -> !tirx.tile<32xf32, global>
+  %y = tirx.view %b[%c0] : memref<32xf32> -> !tirx.tile<32xf32, global>
+  %s = tirx.alloc : !tirx.tile<32xf32, shared>
+"""
+LOAD = "tirx.copy %x, %s : !tirx.tile<32xf32, global>, !tirx.tile<32xf32, shared>\n"
+STORE = "tirx.copy %s, %y : !tirx.tile<32xf32, shared>, !tirx.tile<32xf32, global>\n"
+TAIL = "tirx.return\n}\n"
+LOOP = "scf.for %i{name} = %c0 to %c4 step %c1 {{\n"
+
+
+def kernels(size: int) -> str:
+    """Kernels of two copies each."""
+    return "".join(HEAD.format(name=i) + LOAD + STORE + TAIL for i in range(size // 2))
+
+
+def straight_line(size: int) -> str:
+    """Copies one after the other."""
+    return HEAD.format(name=0) + (LOAD + STORE) * (size // 2) + TAIL
+
+
+def sibling_loops(size: int) -> str:
+    """Loops of two copies one after the other."""
+    loops = (LOOP.format(name=i) + LOAD + STORE + "}\n" for i in range(size // 2))
+    return HEAD.format(name=0) + "".join(loops) + TAIL
+
+
+def nested_loops(size: int) -> str:
+    """Loops inside of loops, at most 100 deep, with one copy at each level; as many nests as it takes."""
+    depth = min(size, 100)
+    nest = "".join(LOOP.format(name=i) + (LOAD if i % 2 == 0 else STORE) for i in range(depth)) + "}\n" * depth
+    return HEAD.format(name=0) + nest * (size // depth) + TAIL
+
+
+PRODUCTS = """
+!operand = !tirx.tile<128x16xf16, shared>
+!column = !tirx.tile<16x16xf16, shared>
+!sum = !tirx.tile<128x16xf32, tensor>
+tirx.kernel @products(%a: memref<128x16xf16>, %b: memref<16x16xf16>, %d: memref<128x16xf32>)
+    target("sm_100a") threads(128) {{
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !operand
+  %sb = tirx.alloc : !column
+  %acc = tirx.alloc : !sum
+  %ga = tirx.view %a[%c0, %c0] : memref<128x16xf16> -> !tirx.tile<128x16xf16, global>
+  %gb = tirx.view %b[%c0, %c0] : memref<16x16xf16> -> !tirx.tile<16x16xf16, global>
+  %gd = tirx.view %d[%c0, %c0] : memref<128x16xf32> -> !tirx.tile<128x16xf32, global>
+  tirx.copy %ga, %sa : !tirx.tile<128x16xf16, global>, !operand
+  tirx.copy %gb, %sb : !tirx.tile<16x16xf16, global>, !column
+  tirx.fill %acc, %zero : f32, !sum
+  {body}
+  tirx.copy %acc, %gd : !sum, !tirx.tile<128x16xf32, global>
+  tirx.return
+}}
+"""
+
+
+def products(size: int) -> str:
+    """Products into one accumulator, one after the other."""
+    return PRODUCTS.format(body="tirx.mma %sa, %sb, %acc : !operand, !column, !sum\n" * size)
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    "kernels": kernels,
+    "straight line": straight_line,
+    "sibling loops": sibling_loops,
+    "nested loops": nested_loops,
+    "products": products,
+}
+
+
+# One point of the scaling, in a process of its own.
+
+
+def compile_steps(text: str) -> dict[str, float]:
+    """Compiles to PTX; the CPU time of every step in seconds, those of the same name added up."""
+    from tirx.passes import lower_to_ptx_passes
+    from tirx.ptx.printer import PtxTarget
+    from tirx.text.parsing import parse_located
+    from tirx.text.verification import verify_located
+    from tirx.universe import new_context
+
+    times: dict[str, float] = {}
+
+    def timed(name: str, step: Callable[[], object]) -> None:
+        start = process_time()
+        step()
+        times[name] = times.get(name, 0.0) + process_time() - start
+
+    context = new_context()
+    start = process_time()
+    module = parse_located(context, text)
+    times["parse"] = process_time() - start
+    timed("verify", lambda: verify_located(module))
+    for module_pass in lower_to_ptx_passes().passes:
+        timed(module_pass.name, lambda module_pass=module_pass: module_pass.apply(context, module))
+    timed("verify", lambda: verify_located(module))
+    timed("print", lambda: PtxTarget().emit(context, module, StringIO()))
+    return times
+
+
+@dataclass(frozen=True)
+class Point:
+    """CPU seconds of every step, and peak memory in MiB beyond that of a tiny program."""
+
+    size: int
+    steps: dict[str, float]
+    memory: float
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.steps.values())
+
+
+def peak_memory() -> float:
+    """The largest resident size of this process so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure_point(shape: str, size: int) -> None:
+    """Prints one point as JSON."""
+    text = SHAPES[shape](size)
+    compile_steps(SHAPES[shape](10))
+    before = peak_memory()
+    steps = compile_steps(text)
+    print(json.dumps({"size": size, "steps": steps, "memory": peak_memory() - before}))
+
+
+def run_point(shape: str, size: int) -> Point | str:
+    """The point, or why there is none."""
+    command = [sys.executable, __file__, "--point", shape, str(size)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, env=child_environment())
+    except subprocess.TimeoutExpired:
+        return f"more than {LIMIT_SECONDS} s"
+    if done.returncode != 0:
+        return done.stderr.strip().rpartition("\n")[2][:100] or f"exit code {done.returncode}"
+    return Point(**json.loads(done.stdout))
+
+
+def exponent(points: Sequence[Point], of: Callable[[Point], float]) -> float | None:
+    """The slope of a line through log(size), log(of(point)); None if there are not two points with a positive value."""
+    pairs = [(log(p.size), log(of(p))) for p in points if p.size >= FITTED_FROM and of(p) > 0]
+    if len(pairs) < 2:
+        return None
+    x, y = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
+    return sum((a - x) * (b - y) for a, b in pairs) / sum((a - x) ** 2 for a, _ in pairs)
+
+
+def worst_step(points: Sequence[Point]) -> str:
+    """The step with the largest exponent among those that take 5 % of the largest program's time."""
+    last = points[-1]
+    steps = [name for name, seconds in last.steps.items() if seconds >= 0.05 * last.seconds]
+    slopes = {name: exponent(points, lambda p, name=name: p.steps.get(name, 0.0)) or 0.0 for name in steps}
+    worst = max(slopes, key=lambda name: slopes[name])
+    return f"{worst} ({slopes[worst]:.2f}, {last.steps[worst] / last.seconds:.0%} of the time)"
+
+
+def scaling(plot: str | None) -> None:
+    """A table with one row a shape, and a plot of all points if `plot` names a file."""
+    print(f"\n| shape | largest size | time | exponent | memory | exponent | steepest step | goal {GOAL['exponent']} |")
+    print("|---|---:|---:|---:|---:|---:|---|---|")
+    curves: dict[str, list[Point]] = {}
+    for shape in SHAPES:
+        points: list[Point] = []
+        why = ""
+        for size in SIZES:
+            point = run_point(shape, size)
+            if isinstance(point, str):
+                why = f"; {size}: {point}"
+                break
+            points.append(point)
+        curves[shape] = points
+        if not points:
+            print(f"| {shape} | {why} |", flush=True)
+            continue
+        last = points[-1]
+        time, memory = exponent(points, lambda p: p.seconds), exponent(points, lambda p: p.memory)
+        met = time is not None and time <= GOAL["exponent"] and (memory or 0.0) <= GOAL["exponent"] and not why
+        slopes = ["-" if value is None else f"{value:.2f}" for value in (time, memory)]
+        print(
+            f"| {shape} | {last.size}{why} | {last.seconds:.2f} s | {slopes[0]} | {last.memory:.0f} MiB | {slopes[1]} "
+            f"| {worst_step(points)} | {'met' if met else 'missed'} |",
+            flush=True,
+        )
+    if plot is not None:
+        draw(curves, plot)
+
+
+def draw(curves: dict[str, list[Point]], path: str) -> None:
+    """Writes a PNG of time and memory over the size, both axes logarithmic."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    for axis, title, of in (
+        (axes[0], "CPU time (s)", lambda p: p.seconds),
+        (axes[1], "memory (MiB)", lambda p: p.memory),
+    ):
+        for shape, points in curves.items():
+            axis.loglog([p.size for p in points], [max(of(p), 1e-3) for p in points], "o-", label=shape)
+        axis.set(title=title, xlabel="tile operations")
+        axis.grid(which="both", alpha=0.3)
+    axes[0].legend()
+    figure.savefig(path, dpi=120)
+
+
+# Warm compilations.
+
+
+def best(task: Callable[[], object], repeats: int = 7) -> float:
+    """The least CPU time of one call, after one that does not count."""
+    task()
+    times: list[float] = []
+    for _ in range(repeats):
+        start = process_time()
+        task()
+        times.append(process_time() - start)
+    return min(times)
+
+
+def build_and_verify_addi() -> None:
+    """1,000 `arith.addi` with xDSL, as everybody writes it."""
+    from xdsl.dialects.arith import AddiOp, ConstantOp
+    from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+
+    ops = [ConstantOp(IntegerAttr(1, i32))]
+    for _ in range(1000):
+        ops.append(AddiOp(ops[-1], ops[-1]))
+    ModuleOp(ops).verify()
+
+
+def other_compilers() -> dict[str, float | str]:
+    """The CPU times of Triton and CuTe DSL, or why there is none."""
+    times: dict[str, float | str] = {}
+    for name, package, file in (("Triton", "triton", "gemm_triton"), ("CuTe DSL", "cutlass", "gemm_cute")):
+        if importlib.util.find_spec(package) is None:
+            times[name] = "not installed"
+            continue
+        sys.path.insert(0, str(Path(__file__).parent))
+        times[name] = best(importlib.import_module(file).compile_gemm, repeats=5)
+    return times
+
+
+def warm() -> None:
+    """A table with one row a rival."""
+    import tirx
+
+    text = GEMM.read_text()
+    tirx_time, addi_time = best(lambda: tirx.compile(text)), best(build_and_verify_addi)
+    print("\n| warm, CPU time | | tirx / it | goal |")
+    print("|---|---:|---:|---|")
+    print(f"| tirx: {GEMM.name} to PTX | {tirx_time * 1e3:.1f} ms | | |")
+    rows = {"xDSL: 1,000 arith.addi built and verified": (addi_time, GOAL["addi"])}
+    rows |= {f"{name}: the same product": (time, GOAL.get(name)) for name, time in other_compilers().items()}
+    for name, (time, goal) in rows.items():
+        if isinstance(time, str):
+            print(f"| {name} | {time} | | |")
+        else:
+            ratio = tirx_time / time
+            verdict = "" if goal is None else f"at most {goal}: {'met' if ratio <= goal else 'missed'}"
+            print(f"| {name} | {time * 1e3:.1f} ms | {ratio:.2f} | {verdict} |")
+
+
+# Whole processes.
+
+
+def child_environment() -> dict[str, str]:
+    """The environment of this process, in which Python keeps bytecode, as installed programs do, and finds tirx."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    prefix = str(Path(tempfile.gettempdir()) / "tirx-benchmark-bytecode")
+    return environment | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": prefix}
+
+
+def process_seconds(command: Sequence[str]) -> float:
+    """The least CPU time of a process."""
+
+    def run() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=child_environment())
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    run()
+    return min(run() for _ in range(7))
+
+
+def process() -> None:
+    """A table with one row a command."""
+    python = [sys.executable, "-m"]
+    with tempfile.TemporaryDirectory() as directory:
+        function, kernel = Path(directory, "function.mlir"), Path(directory, "kernel.mlir")
+        function.write_text("func.func @f() {\n  func.return\n}\n")
+        kernel.write_text('tirx.kernel @f() target("sm_90") threads(32) {\n  tirx.return\n}\n')
+        stock = process_seconds([*python, "xdsl.tools.xdsl_opt", "-p", "canonicalize", str(function)])
+        print("\n| whole process, CPU time | | / xdsl-opt | goal |")
+        print("|---|---:|---:|---|")
+        print(f"| xdsl-opt -p canonicalize, a function of three lines | {stock * 1e3:.0f} ms | 1.00 | |")
+        for name, arguments in {
+            "tirx-opt -p canonicalize, the same": ["-p", "canonicalize", str(function)],
+            "tirx-opt --lower-to-ptx, a kernel of three lines": ["--lower-to-ptx", str(kernel)],
+        }.items():
+            time = process_seconds([*python, "tirx.tools.tirx_opt", *arguments])
+            verdict = "met" if time <= GOAL["process"] * stock else "missed"
+            print(f"| {name} | {time * 1e3:.0f} ms | {time / stock:.2f} | at most {GOAL['process']}: {verdict} |")
+
+
+def main() -> None:
+    """Runs the parts that are named, all by default."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="warm, process, scaling (default: all)")
+    parser.add_argument("--plot", metavar="FILE.png", help="draw the scaling (needs matplotlib)")
+    parser.add_argument("--point", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.point is not None:
+        measure_point(arguments.point[0], int(arguments.point[1]))
+        return
+    parts: dict[str, Callable[[], None]] = {
+        "warm": warm,
+        "process": process,
+        "scaling": lambda: scaling(arguments.plot),
+    }
+    if unknown := set(arguments.parts) - parts.keys():
+        parser.error(f"expected parts out of {', '.join(parts)}, found {', '.join(sorted(unknown))}")
+    for name in arguments.parts or parts:
+        parts[name]()
+
+
+if __name__ == "__main__":
+    main()
