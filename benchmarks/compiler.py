@@ -1,9 +1,10 @@
 """
 How fast the compiler is: `python benchmarks/compiler.py [warm] [process] [scaling] [--plot FILE.png]`.
 
-- warm: CPU time to compile `examples/tcgen05_gemm.mlir` again in the same process, beside that of building and verifying
-  1,000 `arith.addi` with xDSL, and of Triton and CuTe DSL compiling the same product (down to a cubin, where tirx stops
-  at PTX), if they are installed: `pip install -e '.[benchmarks]'`. None of them needs a GPU.
+- warm: CPU time to compile `examples/tcgen05_gemm.mlir` again in the same process, beside that of building and
+  verifying 1,000 `arith.addi` with xDSL, and of Triton and CuTe DSL compiling the same product, if they are installed:
+  `pip install -e '.[benchmarks]'`. None of them needs a GPU. CuTe DSL goes on to a cubin where tirx stops at PTX;
+  Triton runs `ptxas` as a process of its own, whose time is not counted.
 - process: a whole `tirx-opt` on a kernel of three lines beside the stock `xdsl-opt -p canonicalize`.
 - scaling: time and memory of 10 to 10,000 tile operations in programs of five shapes. The exponent is the slope of a
   line through the sizes from 100 on, in logarithms: 1 is linear. Each point is measured in a process of its own.
@@ -268,8 +269,9 @@ def build_and_verify_addi() -> None:
     """1,000 `arith.addi` with xDSL, as everybody writes it."""
     from xdsl.dialects.arith import AddiOp, ConstantOp
     from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+    from xdsl.ir import Operation
 
-    ops = [ConstantOp(IntegerAttr(1, i32))]
+    ops: list[Operation] = [ConstantOp(IntegerAttr(1, i32))]
     for _ in range(1000):
         ops.append(AddiOp(ops[-1], ops[-1]))
     ModuleOp(ops).verify()
