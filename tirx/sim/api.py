@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tirx.sim.core.arguments import Argument, bind_arguments
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.launch import Dimensions, Launch
+from tirx.sim.core.launch import Arithmetic, Dimensions, Launch
 from tirx.sim.core.observer import Observer
 from tirx.sim.core.schedule import Scheduler
 from tirx.sim.core.traffic import Traffic
@@ -48,6 +48,7 @@ def run(
     variables: Mapping[str, npt.NDArray[Any]] | None = None,
     seed: int | None = None,
     check: bool = True,
+    arithmetic: Arithmetic = "hardware",
     observer: Callable[[ThreadGroup, Op], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
     max_instructions: int | None = None,
@@ -63,12 +64,13 @@ def run(
     arrays, which are updated in place too.
 
     `seed`: None is a fixed order; an int chooses a random but reproducible interleaving of the warps, so that races
-    show. `check`: report data races, missing fences and uses of what was never written. `observer` is called before
-    every instruction; an `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of CTAs
-    that have ended, and of all, whenever some end. `max_instructions` ends a run that does not end. `max_resident`: how
-    many clusters may be on the GPU at once, if they wait for each other.
+    show. `check`: report data races, missing fences and uses of what was never written. `arithmetic`: sums of tensor
+    cores are those of the hardware (`tirx.sim.numerics.tensor_cores`), or exact and rounded once. `observer` is called
+    before every instruction; an `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of
+    CTAs that have ended, and of all, whenever some end. `max_instructions` ends a run that does not end.
+    `max_resident`: how many clusters may be on the GPU at once, if they wait for each other.
     """
-    program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, variables, check=check)
+    program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, variables, check=check, arithmetic=arithmetic)
     grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
     cluster = _required_cluster(program.directives, cluster)
     _check_block(program.directives, block)

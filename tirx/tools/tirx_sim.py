@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,7 @@ class SimFlags:
     dynamic_shared: int
     seed: int | None
     check: bool
+    arithmetic: Literal["hardware", "exact"]
     trace: bool
     profile: bool
 
@@ -117,6 +118,12 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         default=True,
         help="report data races, missing fences and reads of what was never written (default: yes)",
     )
+    parser.add_argument(
+        "--arithmetic",
+        choices=("hardware", "exact"),
+        default="hardware",
+        help="sums of tensor cores: as the hardware computes them, or exact and rounded once (default: hardware)",
+    )
     parser.add_argument("--trace", action="store_true", help="print every instruction that a warp executes")
     parser.add_argument("--profile", action="store_true", help="print counts of instructions, bytes and conflicts")
     found = parser.parse_args(argv)
@@ -130,6 +137,7 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         found.dynamic_shared,
         found.seed,
         found.check,
+        found.arithmetic,
         found.trace,
         found.profile,
     )
@@ -243,6 +251,7 @@ def _run(flags: SimFlags) -> None:
             flags.cluster,
             seed=flags.seed,
             check=flags.check,
+            arithmetic=flags.arithmetic,
             observer=Observers(*watching) if watching else None,
             progress=_progress_line(),
         )

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from tirx.sim.memory.segment import Segment
 from tirx.sim.reader.syntax import Variable
 
 Dimensions: TypeAlias = tuple[int, int, int]
+# Sums of tensor cores: as the hardware computes them, or exact and rounded once.
+Arithmetic: TypeAlias = Literal["hardware", "exact"]
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class Resources:
     shared: tuple[tuple[int, int], ...]
     shared_end: int
     local_bytes: int
+    arithmetic: Arithmetic
     stack: int  # where the stack of alloca starts in each thread's memory
     directives: dict[str, tuple[int, ...]]
 

@@ -15,8 +15,8 @@ from tirx.sim.isa.mma_forms import Form
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.program.code import Source
 
-# A and B (warps, 1, rows, K) to those times their factors.
-Scale: TypeAlias = Callable[[ThreadGroup, Mask, Array, Array], tuple[Array, Array]]
+# The factors of A and of B: (warps, 1, rows, factors).
+Scale: TypeAlias = Callable[[ThreadGroup, Mask], tuple[Array, Array]]
 
 _THREADS = {"A": 2, "B": 4}  # values of the thread id: pairs of the four threads of a row of A, threads of those of B
 
@@ -26,13 +26,12 @@ def read_scales(decoder: Decoder, first: int, form: Form) -> Scale:
     registers = [decoder.source(first + index, B32) for index in (0, 2)]
     choices = [[decoder.source(item, U16) for item in decoder.vector(first + index, 2)] for index in (1, 3)]
 
-    def scale(group: ThreadGroup, mask: Mask, a: Array, b: Array) -> tuple[Array, Array]:
-        factors = [
-            _factors(group, mask, register, choice, form, which)
+    def scale(group: ThreadGroup, mask: Mask) -> tuple[Array, Array]:
+        a, b = (
+            _factors(group, mask, register, choice, form, which)[:, None]
             for register, choice, which in zip(registers, choices, "AB", strict=True)
-        ]
-        wide = [np.repeat(each, form.k // form.factors, axis=2)[:, None] for each in factors]
-        return a * wide[0], b * wide[1]
+        )
+        return a, b
 
     return scale
 

@@ -18,6 +18,8 @@ from tirx.sim.isa.sparse import read_selector
 from tirx.sim.numerics.formats import TABLES, decode_elements
 from tirx.sim.numerics.products import product
 from tirx.sim.numerics.rounding import canonical, fused_f64, odd_sum, round_to
+from tirx.sim.numerics.tensor_cores import Multiply, Rule, find_rule, multiplier, multiply_scaled, operand
+from tirx.sim.numerics.tensor_cores import multiply as multiply_by_rule
 from tirx.sim.program.code import Destination, Source, Step
 
 # Bits of an element in the registers of A and B. Six- and four-bit floats are in bytes of their own (e2m1x2: packed).
@@ -69,32 +71,47 @@ def _mma(decoder: Decoder) -> Step:
     write = writer(decoder, d.elements, form.types[0])
     count = 4 if form.is_quads else 1
     chained = form.is_quads or form.types[1] == "f64"
-    multiply = _CHAINED[form.types[1]] if chained else multiply_and_add(binary)
+    multiply = _CHAINED[form.types[1]] if chained else multiply_and_add(decoder, form.types, binary)
+    rule = mma_rule(decoder, form.types)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         group.cta.require_converged(group, mask, "mma.sync")
         left = to_matrices(a, read_a(group, mask), count, form.m, stored)
         right = to_matrices(b, read_b(group, mask), count, 8, form.k)
         old = to_matrices(c, read_c(group, mask), count, form.m, 8)
+        kept: Mask | None = None
         if metadata is not None and words is not None:
-            left = metadata.expand(left[:, 0], words(group, mask).reshape(-1, WARP))[:, None]
-        if scale is not None:
-            left, right = scale(group, mask, left, right)
+            codes = words(group, mask).reshape(-1, WARP)
+            kept = metadata.expand(np.ones_like(left[:, 0]), codes)[:, None] != 0
+            left = metadata.expand(left[:, 0], codes)[:, None]
         group.cta.launch.observed.multiplied(left, right)
-        total = multiply(left, right, old)
+        if scale is not None:
+            factors = scale(group, mask)
+            total = multiply_scaled(rule, (left, right), factors, old, form.operand_types, form.factor_type, kept)
+        elif rule is not None and kept is not None:
+            operands = operand(left, types[1]), operand(right, types[2])
+            total = multiply_by_rule(rule, *operands, old, form.types[0], kept)
+        else:
+            total = multiply(left, right, old)
         write(group, mask, from_matrices(d, total), saturate)
 
     return step
 
 
-# A (warps, count, M, K), B (warps, count, N, K) and C (warps, count, M, N) to D.
-Multiply: TypeAlias = Callable[[Array, Array, Array], Array]
+def mma_rule(decoder: Decoder, types: tuple[str, ...]) -> Rule | None:
+    """How products of types (D, A, B, C) are added on the target; None: exactly."""
+    symbols = decoder.symbols
+    return find_rule("mma.sync", symbols.target, types[1]) if symbols.arithmetic == "hardware" else None
 
 
-def multiply_and_add(binary: str | None) -> Multiply:
-    """a times the transpose of b, plus c; `binary`: the operation that is the product of single bits."""
+def multiply_and_add(decoder: Decoder, types: tuple[str, ...], binary: str | None) -> Multiply:
+    """
+    The function that computes a times the transpose of b, plus c, of types (D, A, B, C).
+
+    `binary` is the operation that is the product of single bits.
+    """
     if binary != "xor":
-        return lambda a, b, c: product(a, b) + c
+        return multiplier(mma_rule(decoder, types), (types[1], types[2]), types[0])
     # The number of positions where the bits differ: ones of both, less twice the common ones.
 
     def differing(a: Array, b: Array, c: Array) -> Array:

@@ -24,6 +24,7 @@ from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.sparse import read_selector
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.products import product
+from tirx.sim.numerics.tensor_cores import find_rule, multiply, operand
 from tirx.sim.program.code import Register, Step
 from tirx.sim.reader.syntax import Vector
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
@@ -198,6 +199,8 @@ def _mma(decoder: Decoder) -> Step:
         supplied = [decoder.fragment(item) for item in decoder.vector(1, count)]
     metadata = read_selector(decoder, 4, form.types[0], form.depth, True) if form.sparse else None
     words_of = decoder.source(3, B32) if form.sparse else None
+    exact = decoder.symbols.arithmetic == "exact"
+    rule = None if exact else find_rule("wgmma", decoder.symbols.target, form.types[0])
     fragments = [each.register for each in (*accumulators, *supplied)]
     a_source = None if in_registers else decoder.source(1, B64)
     b_source = decoder.source(2, B64)
@@ -212,6 +215,7 @@ def _mma(decoder: Decoder) -> Step:
         ):
             raise SimError("wgmma needs warpgroups of 128 threads; the last of the block is smaller")
         _check_fenced(group, mask, fragments)
+        kept: Mask | None = None
         first = group.warp % _WARPGROUP * _ROWS
         rows = first + np.arange(group.warps * _ROWS)
         if a_source is not None:
@@ -224,19 +228,27 @@ def _mma(decoder: Decoder) -> Step:
             left = to_matrices(fragment_a, own, 1, _ROWS, kind.depth).reshape(-1, kind.depth)
         if metadata is not None and words_of is not None:
             codes = words_of(group, mask).reshape(-1, WARP)
-            left = metadata.expand(left.reshape(group.warps, _ROWS, -1), codes).reshape(-1, form.depth)
+            stored = left.reshape(group.warps, _ROWS, -1)
+            left = metadata.expand(stored, codes).reshape(-1, form.depth)
+            kept = metadata.expand(np.ones_like(stored), codes).reshape(-1, form.depth) != 0
         b_bits = uniform(b_source(group, mask), mask, "the descriptor of B")
         # B is read once for all four warps.
         bytes_of_b = form.n * form.depth * kind.bits // 8
         cta.launch.observed.moved("shared", "read", bytes_of_b * group.warps // _WARPGROUP)
         right = _operand(group, b_bits, np.arange(form.n), form.depth, kind.bits, form.types[1], transpose_b, "wgmma B")
         cta.launch.observed.multiplied(left, right)
-        # Sums start at +0: they are never -0.
-        total = (product(sign * left, right) + 0.0).reshape(group.warps, 1, _ROWS, form.n)
+        total = np.zeros((len(rows), form.n))
         if uniform(scale(group, mask), mask, "scale-d"):
             words = np.stack([each.read(group, mask) for each in accumulators])
             old = elements_of(words, form.result).reshape(form.elements, -1, WARP)
-            total = total + to_matrices(fragment_d, old, 1, _ROWS, form.n)
+            total = to_matrices(fragment_d, old, 1, _ROWS, form.n).reshape(total.shape)
+        if rule is None:
+            # Sums start at +0: they are never -0.
+            total = product(sign * left, right) + 0.0 + total
+        else:
+            operands = operand(sign * left, form.types[0]), operand(right, form.types[1])
+            total = multiply(rule, *operands, total, form.result, kept)
+        total = total.reshape(group.warps, 1, _ROWS, form.n)
         values = from_matrices(fragment_d, total).reshape(form.elements, -1)
         for each in supplied:
             each.supplies(group, mask)

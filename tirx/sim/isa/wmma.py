@@ -236,7 +236,7 @@ def _multiply(decoder: Decoder) -> Step:
         reader(decoder, index, matrices[index].slots, types[index], matrices[index].registers) for index in (1, 2, 3)
     ]
     write: Writer = writer(decoder, matrices[0].slots, types[0])
-    multiply = multiply_and_add(binary)
+    multiply = multiply_and_add(decoder, types, binary)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         group.cta.require_converged(group, mask, "wmma.mma")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tirx.sim.core.launch import Arithmetic
 from tirx.sim.core.types import B64, PRED, U32, U64, Array
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
@@ -29,6 +30,7 @@ def link(
     variables: Mapping[str, Array] | None = None,
     *,
     check: bool = True,
+    arithmetic: Arithmetic = "hardware",
 ) -> tuple[Program, Symbols]:
     """
     The entry `entry_name` and all functions that it may call, decoded.
@@ -46,6 +48,7 @@ def link(
     functions, recursive = called_functions(module, entry)
     check_recursion(functions, recursive)
     symbols = Symbols(module, functions, dynamic_shared, variables or {})
+    symbols.arithmetic = arithmetic
     linker = _Linker(symbols, functions, recursive)
     watched = linker.watched(check)
     if watched:
@@ -64,6 +67,7 @@ def link(
         shared_end=symbols.shared_end,
         local_bytes=symbols.local_bytes,
         stack=symbols.stack,
+        arithmetic=arithmetic,
         directives=entry.directives,
     )
 

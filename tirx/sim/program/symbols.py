@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tirx.sim.core.launch import Arithmetic
 from tirx.sim.core.types import TYPES, Array
 from tirx.sim.errors import SimError
 from tirx.sim.memory.addresses import (
@@ -80,6 +81,7 @@ class Symbols:
         self.module = module
         self.cta_group: int | None = None  # of the tcgen05 instructions, once there is one
         self.target = module.target.split(",")[0].strip()
+        self.arithmetic: Arithmetic = "hardware"
         self.functions = functions
         self.global_memory = FlatMemory("global", GLOBAL_BASE)
         self.const_memory = FlatMemory("const", CONST_BASE)

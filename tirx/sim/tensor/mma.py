@@ -9,7 +9,8 @@ import numpy as np
 from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
-from tirx.sim.numerics.products import product
+from tirx.sim.numerics.rounding import canonical
+from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply, multiply_scaled, operand
 from tirx.sim.tensor.collectors import Collected
 from tirx.sim.tensor.copies import SHIFTED_LANES, shift_rows
 from tirx.sim.tensor.data_path import LANES, DataPath, data_path
@@ -70,7 +71,7 @@ class MmaOperands:
 
 def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> None:
     """
-    D = A * B^T (+ D): the product in float64, rounded once to D's type.
+    Computes D = A * B^T (+ D) and writes it.
 
     `thread` is the issuing one (index in the cluster).
     """
@@ -84,22 +85,25 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     path = data_path(fields.m, weight_stationary=form.weight_stationary, pair=form.pair, sparse=form.sparse)
     base_lane = operands.d >> 16
     path.check_lane(base_lane)
-    a = np.concatenate([_a(each, thread, operands, fields, path, what) for each in ctas])
+    parts, selected = zip(*(_a(each, thread, operands, fields, path, what) for each in ctas), strict=True)
+    a = np.concatenate(parts)
+    kept = None if operands.metadata is None else np.concatenate(selected)
     b, zero, shift = _b(ctas, thread, operands, fields, what)
     collected = _collected(form, operands, fields, a, b, zero, shift)
     ctas[0].collectors.apply(form.collector, form.usage, collected, what)
+    factors = None
     if operands.scale_factors is not None:
-        _scale(ctas, thread, form, operands, fields, path, a, b)
+        factors = _scale_factors(ctas, thread, form, operands, fields, path)
     b[zero] = 0.0
     a = -a if fields.negate_a else a
     b = -b if fields.negate_b else b
 
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
     cta.launch.observed.multiplied(a, b)
-    fresh = np.split(product(a, b), len(ctas))
     words = operands.disabled_lanes or (0,) * (4 * len(ctas))
     lanes, columns = path.cells(fields.n, base_lane)
     columns = columns + (operands.d & 0xFFFF)
+    places: list[tuple[Array, Array, Mask]] = []
     for number, each in enumerate(ctas):
         each.tensor.check_cells(lanes, columns, f"{what} D")
         written = _written(words[4 * number : 4 * number + 4], lanes)
@@ -108,9 +112,14 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
             if operands.accumulate:
                 cta.monitor.tensor_async_read(each.rank, out_lanes, out_columns, thread, f"{what} D", shape)
             cta.monitor.tensor_async_write(each.rank, out_lanes, out_columns, thread, "mma", f"{what} D", shape)
-        old = each.tensor.read(lanes, columns) if operands.accumulate else None
-        result = _accumulate(fresh[number], old, fields, operands.scale)
-        each.tensor.write(out_lanes, out_columns, result[written])
+        places.append((out_lanes, out_columns, written))
+    old = np.concatenate([each.tensor.read(lanes, columns) for each in ctas]) if operands.accumulate else None
+    exact = cta.launch.program.arithmetic == "exact"
+    total = _product(fields, a, b, factors, kept, _old_values(old, fields, operands.scale, a, b), cta, exact)
+    for each, (out_lanes, out_columns, written), own in zip(
+        ctas, places, np.split(_words(total, fields), len(ctas)), strict=True
+    ):
+        each.tensor.write(out_lanes, out_columns, own[written])
         if form.ashift:
             _shift_a(each, thread, operands, fields, what)
     cta.launch.made_progress()
@@ -140,8 +149,10 @@ def _shift_a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDe
         shift_rows(cta, thread, first, operands.a & 0xFFFF, fields.kind.bytes_of(fields.depth) // 4, "mma", what)
 
 
-def _a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescriptor, path: DataPath, what: str) -> Array:
-    """The rows of A that a CTA brings, with the zeros of a sparse one: (rows, K)."""
+def _a(
+    cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescriptor, path: DataPath, what: str
+) -> tuple[Array, Mask]:
+    """The rows of A that a CTA brings, with the zeros of a sparse one, and which places its metadata selects."""
     base_lane = operands.d >> 16
     if operands.a_in_tensor_memory:
         stored = tensor_operand(cta, thread, operands.a, fields, path, base_lane, what)
@@ -151,7 +162,7 @@ def _a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescript
             cta, thread, operands.a, rows, None, fields, fields.depth, fields.a, fields.transpose_a, f"{what} A"
         )
     if operands.metadata is None:
-        return stored
+        return stored, np.ones(0, np.bool_)
     name = f"the sparsity metadata of {what}"
     return expand_sparse(cta, thread, stored, operands.metadata, fields, path, base_lane, name)
 
@@ -176,17 +187,15 @@ def _b(
     return np.concatenate(parts), zero, shift
 
 
-def _scale(
+def _scale_factors(
     ctas: tuple[Cta, ...],
     thread: int,
     form: MmaForm,
     operands: MmaOperands,
     fields: InstructionDescriptor,
     path: DataPath,
-    a: Array,
-    b: Array,
-) -> None:
-    """Multiplies A and B, in place, by their factors: of A each CTA has those of its rows, of B all of them."""
+) -> tuple[Array, Array]:
+    """The factors of A and of B (rows, count): of A each CTA has those of its rows, of B all of them."""
     assert fields.scale is not None, "the descriptor is of a block-scaled kind"
     assert operands.scale_factors is not None, "the instruction is block-scaled"
     what = form.name
@@ -203,8 +212,7 @@ def _scale(
         found.append([place.read(each, thread, rows, f"{what} SF{name}") for each in ctas])
     if not all(np.array_equal(found[1][0], other, equal_nan=True) for other in found[1]):
         raise SimError(f"{what} SFB: expected the same factors in both CTAs")
-    a *= np.repeat(np.concatenate(found[0]), fields.b_depth // count, axis=1)
-    b *= np.repeat(found[1][0], fields.b_depth // count, axis=1)
+    return np.concatenate(found[0]), found[1][0]
 
 
 def _written(disabled: tuple[int, ...], lanes: Array) -> Mask:
@@ -214,19 +222,45 @@ def _written(disabled: tuple[int, ...], lanes: Array) -> Mask:
     return ~off[lanes]
 
 
-def _accumulate(fresh: Array, old: Array | None, fields: InstructionDescriptor, scale: int | None) -> Array:
+def _old_values(old: Array | None, fields: InstructionDescriptor, scale: int | None, a: Array, b: Array) -> Array:
+    """The numbers of D before the product."""
+    if old is None:
+        return np.zeros((len(a), len(b)))
+    if fields.d == "s32":
+        return old.view(np.int32).astype(np.float64)
+    values = old.view(np.float32) if fields.d == "f32" else (old & 0xFFFF).astype(np.uint16).view(np.float16)
+    return values.astype(np.float64) * 2.0 ** -(scale or 0)
+
+
+def _product(
+    fields: InstructionDescriptor,
+    a: Array,
+    b: Array,
+    factors: tuple[Array, Array] | None,
+    kept: Mask | None,
+    c: Array,
+    cta: Cta,
+    exact: bool,
+) -> Array:
+    """A times the transpose of B, each times its scale factors, plus C."""
+    rule = None if exact else find_rule("tcgen05", cta.launch.program.target, fields.a)
+    types = "f32", fields.a, fields.b, "f32"
+    if factors is not None:
+        assert fields.scale is not None, "the descriptor is of a block-scaled kind"
+        grouped = "e2m1x2" if fields.kind.element == 0 else fields.a
+        return multiply_scaled(rule, (a, b), factors, c, (types[0], grouped, fields.b, types[3]), fields.scale, kept)
+    if rule is None:
+        return ideal(a, b, c)
+    return multiply(rule, operand(a, fields.a), operand(b, fields.b), c, fields.d, kept)
+
+
+def _words(total: Array, fields: InstructionDescriptor) -> Array:
     """The new cells (uint32) of D."""
     if fields.d == "s32":
-        total = fresh.astype(np.int64)
-        if old is not None:
-            total = total + old.view(np.int32)
+        whole = total.astype(np.int64)
         if fields.saturate:
-            total = np.clip(total, -(2**31), 2**31 - 1)
-        return (total & 0xFFFFFFFF).astype(np.uint32)
-    total = fresh
-    if old is not None:
-        values = old.view(np.float32) if fields.d == "f32" else (old & 0xFFFF).astype(np.uint16).view(np.float16)
-        total = total + values.astype(np.float64) * 2.0 ** -(scale or 0)
+            whole = np.clip(whole, -(2**31), 2**31 - 1)
+        return (whole & 0xFFFFFFFF).astype(np.uint32)
     if fields.d == "f32":
-        return total.astype(np.float32).view(np.uint32)
-    return total.astype(np.float16).view(np.uint16).astype(np.uint32)
+        return canonical(total.astype(np.float32)).view(np.uint32)
+    return canonical(total.astype(np.float16)).view(np.uint16).astype(np.uint32)

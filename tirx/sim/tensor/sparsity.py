@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tirx.sim.core.cta import Cta
-from tirx.sim.core.types import Array
+from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.tensor.data_path import DataPath
 from tirx.sim.tensor.instruction_descriptor import InstructionDescriptor
@@ -41,8 +41,12 @@ def expand_sparse(
     path: DataPath,
     base_lane: int,
     what: str,
-) -> Array:
-    """A CTA's rows of A (rows, 2 K) with their zeros, of which `stored` (rows, K) are the elements that are kept."""
+) -> tuple[Array, Mask]:
+    """
+    A CTA's rows of A (rows, 2 K) with their zeros, and which places the metadata selects.
+
+    `stored` (rows, K) are the elements at these places.
+    """
     places = _ONE_OF_TWO if fields.a == "tf32" else _TWO_OF_FOUR
     kept = len(next(iter(places.values())))
     together = 2 if fields.kind.element == 0 else 1
@@ -57,16 +61,18 @@ def expand_sparse(
     codes = words >> (_CODE_BITS * number).astype(np.uint32) & np.uint32(0xF)
     elements = stored.reshape(path.rows, chunks, kept, together)
     result = np.zeros((path.rows, chunks, 2 * kept, together))
+    kept_places = np.zeros(result.shape, np.bool_)
     matched = np.zeros(codes.shape, np.bool_)
     for code, positions in places.items():
         rows, at = np.nonzero(codes == code)
         matched[rows, at] = True
         for index, position in enumerate(positions):
             result[rows, at, position] = elements[rows, at, index]
+            kept_places[rows, at, position] = True
     if not matched.all():
         row, chunk = np.argwhere(~matched)[0]
         raise SimError(
             f"{what}: code {int(codes[row, chunk]):#06b} of row {row}, chunk {chunk}: expected one of "
             f"{', '.join(f'{code:#06b}' for code in places)}"
         )
-    return result.reshape(path.rows, -1)
+    return result.reshape(path.rows, -1), kept_places.reshape(path.rows, -1)

@@ -1,0 +1,353 @@
+"""
+Sums of products as tensor cores compute them, bit for bit.
+
+A tensor core does not round every product: it shifts all of them and C to the largest exponent, cuts off what lies
+below a number of bits, adds the rest exactly and rounds once. `RULES` is the table of how many bits, in which order and
+with which rounding; the functions below take its rows.
+
+Sources. [B200]: bit model and recorded words of sf-tensor/tcgen05 (tcgen05_model/MODEL.md), B200. [MMA-Sim]: arXiv
+2511.10909 and the package mmasim 2.1.1 (nv_ptx/sim.py). [H200]: own recordings of 32,768 words for each row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from tirx.sim.core.types import Array, Mask
+from tirx.sim.numerics.products import product
+from tirx.sim.numerics.rounding import odd_sum, round_to
+
+Family: TypeAlias = Literal["tcgen05", "wgmma", "mma.sync"]
+# The order of the sum: all of K at once, or in pieces of some bytes of K, each added to the sum before; `halves`: first
+# the products of the places 0 and 1 of every four along K, then the others, then C.
+Order: TypeAlias = Literal["whole", "pieces", "halves"]
+
+_WIDE = ("f16", "bf16", "tf32")
+_FP8 = ("e4m3", "e5m2")
+_NARROW = (*_FP8, "e3m2", "e2m3", "e2m1", "e2m1x2")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """
+    How products of some element types are added.
+
+    Products and C are cut off, toward zero, at multiples of 2^(e - bits), e being their largest raw exponent; zeros
+    count as 2^zero, for which there is one number for f32 results and one for f16. An f32 result keeps `fraction` bits
+    behind the leading one, cut off toward zero; an f16 result is rounded to nearest even.
+    """
+
+    family: Family
+    capabilities: range  # compute capabilities (10 * major + minor)
+    elements: tuple[str, ...]
+    bits: int
+    order: Order
+    piece: int  # bytes of K that are one sum, with the order "pieces"
+    fraction: int
+    zero: tuple[int, int]
+    source: str
+
+
+_ANY = range(1000)
+RULES: tuple[Rule, ...] = (
+    Rule("tcgen05", _ANY, (*_WIDE, *_NARROW), 25, "whole", 0, 23, (-133, -21), "[B200], [MMA-Sim]"),
+    Rule("wgmma", _ANY, _WIDE, 25, "whole", 0, 23, (-133, -21), "[H200] for bf16; [MMA-Sim]"),
+    Rule("wgmma", _ANY, _FP8, 13, "whole", 0, 13, (-133, -21), "[H200] for f32 results; [MMA-Sim]"),
+    Rule("mma.sync", range(80), _WIDE, 24, "pieces", 16, 23, (-132, -20), "[MMA-Sim], sm_75"),
+    Rule("mma.sync", range(80, 90), _WIDE, 24, "pieces", 16, 23, (-132, -20), "[MMA-Sim]"),
+    Rule("mma.sync", range(80, 90), _FP8, 13, "pieces", 16, 13, (-132, -20), "[MMA-Sim], sm_89"),
+    Rule("mma.sync", range(90, 100), _WIDE, 25, "whole", 0, 23, (-133, -21), "[H200], [MMA-Sim]"),
+    Rule("mma.sync", range(90, 100), _FP8, 25, "halves", 0, 23, (-133, -21), "[H200] for f32; f16 results: no source"),
+    Rule("mma.sync", range(100, 120), _WIDE, 25, "whole", 0, 23, (-133, -21), "[MMA-Sim]"),
+    Rule("mma.sync", range(100, 120), _FP8, 25, "halves", 0, 23, (-133, -21), "no source: as on sm_90"),
+    Rule("mma.sync", range(120, 1000), (*_WIDE, *_NARROW), 25, "whole", 0, 23, (-133, -21), "[MMA-Sim], sm_120"),
+)
+# mxf4 and mxf4nvf4: products of 16 stored elements along K are added exactly and multiplied with their scale factors;
+# the exponents are those of the factors ([B200], [MMA-Sim]).
+GROUP = 16
+_GROUP_BITS, _GROUP_ZERO = 35, -139
+
+# The smallest exponent of a normal number, and the bits of a significand.
+_LOWEST = {
+    "f32": -126, "tf32": -126, "bf16": -126, "f16": -14, "e5m2": -14, "e4m3": -6, "e3m2": -2, "e2m3": 0, "e2m1": 0,
+    "e2m1x2": 0, "ue8m0": -127, "ue4m3": -6,
+}  # fmt: skip
+_F32, _F16 = np.dtype(np.float32), np.dtype(np.float16)
+_NO_EXPONENT = np.int16(-10_000)  # of a zero
+# Exponents of elements within which products and their scaled values are exact in f32.
+_SAFE = 20
+_LARGEST_SHIFT = 25 + 2 * _SAFE
+# Products of so many elements of K, each below 2^27, do not overflow 32 bits.
+_TERMS = 15
+_ROWS = 64  # worked on at once, so that intermediate results stay in a cache
+
+
+def find_rule(family: Family, target: str, element: str) -> Rule | None:
+    """The row of `RULES` for elements of A on a target; None where products are exact integers or f64."""
+    found = re.match(r"sm_(\d+)", target)
+    capability = int(found[1]) if found else 90
+    return next(
+        (
+            rule
+            for rule in RULES
+            if rule.family == family and capability in rule.capabilities and element in rule.elements
+        ),
+        None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """Finite numbers and others (float64), and their raw exponents: subnormal numbers have the smallest one."""
+
+    values: Array
+    exponents: Array  # int16
+    element: str
+
+    def scaled(self, factors: Array, element: str) -> Operand:
+        """Each number times a factor, which is a power of two; the exponents are added."""
+        other = raw_exponents(factors, element)
+        return Operand(self.values * factors, self.exponents + other, self.element)
+
+    def part(self, chosen: Array | slice) -> Operand:
+        """Some places along K."""
+        return Operand(self.values[..., chosen], self.exponents[..., chosen], self.element)
+
+
+def raw_exponents(values: Array, element: str) -> Array:
+    """Exponents (int16) as the bits of a format say them; `_NO_EXPONENT` for zeros."""
+    found = np.maximum(np.frexp(values)[1] - 1, _LOWEST[element]).astype(np.int16)
+    found[values == 0] = _NO_EXPONENT
+    return found
+
+
+def operand(values: Array, element: str) -> Operand:
+    """Numbers of type `element` (float64)."""
+    return Operand(values, raw_exponents(values, element), element)
+
+
+def multiply(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Mask | None = None) -> Array:
+    """
+    A (..., M, K) times the transpose of B (..., N, K), plus C (..., M, N): float64 numbers of type `result`.
+
+    `kept`: the places of a sparse A that its metadata selects, which alone take part.
+    """
+    special = _special(a.values, b.values, c, kept)
+    if special is not None:
+        a, b, c = _finite(a), _finite(b), np.where(np.isfinite(c), c, 0.0)
+    depth = a.values.shape[-1]
+    if rule.order == "halves":
+        first: Mask = np.arange(depth) % 4 < 2
+        total = _sum(rule, a.part(first), b.part(first), np.zeros(c.shape), "f32")
+        total = _sum(rule, a.part(~first), b.part(~first), total, "f32")
+        total = round_to(odd_sum(total, c), _F32 if result == "f32" else _F16).astype(np.float64)
+    elif rule.order == "pieces":
+        step = rule.piece * 8 // _element_bits(a.element) * (1 if kept is None else 2)
+        total = c
+        for start in range(0, depth, step):
+            places = slice(start, start + step)
+            total = _sum(rule, a.part(places), b.part(places), total, result)
+    else:
+        total = _sum(rule, a, b, c, result)
+    return total if special is None else np.where(np.isfinite(special), total, special)
+
+
+def multiply_scaled(
+    rule: Rule | None,
+    operands: tuple[Array, Array],
+    factors: tuple[Array, Array],
+    c: Array,
+    types: tuple[str, str, str, str],
+    factor_type: str,
+    kept: Mask | None,
+) -> Array:
+    """
+    A (..., M, K) times the transpose of B (..., N, K), each times its scale factors, plus C, of types (D, A, B, C).
+
+    `factors` are (..., M, blocks) and (..., N, blocks), each for an equal part of K. Without a rule the sum is exact.
+    The grouped kinds are those of packed elements (`e2m1x2`).
+    """
+    if rule is not None and types[1] == "e2m1x2":
+        return multiply_groups(*operands, factors, factor_type, c, kept)
+    a, b = operands
+    wide_a, wide_b = (np.repeat(each, a.shape[-1] // each.shape[-1], axis=-1) for each in factors)
+    if rule is None:
+        return ideal(a * wide_a, b * wide_b, c)
+    scaled = operand(a, types[1]).scaled(wide_a, factor_type), operand(b, types[2]).scaled(wide_b, factor_type)
+    return multiply(rule, *scaled, c, types[0], kept)
+
+
+def multiply_groups(
+    a: Array, b: Array, factors: tuple[Array, Array], factor_type: str, c: Array, kept: Mask | None = None
+) -> Array:
+    """
+    mxf4 and mxf4nvf4: A (..., M, K) times the transpose of B (..., N, K), scaled, plus C: float64 numbers of type f32.
+
+    `factors` are (..., M, blocks) and (..., N, blocks), each for an equal part of K.
+    """
+    size = GROUP * (1 if kept is None else 2)
+    groups = a.shape[-1] // size
+    sa, sb = (np.repeat(each, groups // each.shape[-1], axis=-1) for each in factors)
+    special = _special(sa, sb, c, None)
+    if special is not None:
+        sa, sb, c = (np.where(np.isfinite(each), each, 0.0) for each in (sa, sb, c))
+    ea, eb = raw_exponents(sa, factor_type), raw_exponents(sb, factor_type)
+    largest = np.maximum(raw_exponents(c, "f32"), np.int16(_GROUP_ZERO))
+    sums: list[Array] = []
+    for group in range(groups):
+        own = slice(group * size, (group + 1) * size)
+        left, right = a[..., own], b[..., own]
+        sums.append(product(left, right) * (sa[..., :, None, group] * sb[..., None, :, group]))
+        # A group of zeros alone has no exponent; one whose products cancel has.
+        used = product((left != 0).astype(np.float64), (right != 0).astype(np.float64)) != 0
+        exponents = ea[..., :, None, group] + eb[..., None, :, group]
+        np.maximum(largest, np.where(used, exponents, _NO_EXPONENT), out=largest)
+    shift = (_GROUP_BITS - largest).astype(np.int32)
+    total = np.trunc(np.ldexp(c, shift))
+    for each in sums:
+        total += np.trunc(np.ldexp(each, shift))
+    total = _rounded(np.ldexp(total, -shift), "f32", 23)
+    return total if special is None else np.where(np.isfinite(special), total, special)
+
+
+def _element_bits(element: str) -> int:
+    return {"tf32": 32, "f16": 16, "bf16": 16}.get(element, 8)
+
+
+def _special(a: Array, b: Array, c: Array, kept: Mask | None) -> Array | None:
+    """Infinite and NaN results, where there are any: the others are finite there. None if all numbers are finite."""
+    if np.isfinite(a).all() and np.isfinite(b).all() and np.isfinite(c).all():
+        return None
+    if kept is None:
+        return product(a, b) + c
+    found = c.copy()
+    for k in range(a.shape[-1]):
+        terms = a[..., :, None, k] * b[..., None, :, k]
+        found += np.where(kept[..., :, None, k], terms, 0.0)
+    return found
+
+
+def _finite(each: Operand) -> Operand:
+    bad = ~np.isfinite(each.values)
+    return Operand(np.where(bad, 0.0, each.values), np.where(bad, _NO_EXPONENT, each.exponents), each.element)
+
+
+def _sum(rule: Rule, a: Operand, b: Operand, c: Array, result: str) -> Array:
+    """One sum of finite numbers."""
+    zero = rule.zero[result == "f16"]
+    exponents_of_c = raw_exponents(c, result)
+    if _is_exact(rule, a, b, c, exponents_of_c, zero):
+        return _rounded(product(a.values, b.values) + c, result, rule.fraction)
+    leading = np.broadcast_shapes(a.values.shape[:-2], b.values.shape[:-2])
+    rows, columns = a.values.shape[-2], b.values.shape[-2]
+    total = np.empty((*leading, rows, columns))
+    single = max(_span(a), _span(b)) <= _SAFE
+    term = _terms_f32 if single else _terms_f64
+    for start in range(0, rows, _ROWS):
+        own = np.s_[..., start : start + _ROWS, :]
+        left = Operand(a.values[own], a.exponents[own], a.element)
+        largest = np.maximum(exponents_of_c[own], np.int16(zero))
+        pairs = np.empty(largest.shape, np.int16)
+        for k in range(left.values.shape[-1]):
+            np.add(left.exponents[..., :, None, k], b.exponents[..., None, :, k], out=pairs)
+            np.maximum(largest, pairs, out=largest)
+        shift = (rule.bits - largest).astype(np.int32)
+        kept = term(left, b, shift) + np.trunc(np.ldexp(c[own], shift))
+        total[own] = np.ldexp(kept, -shift)
+    return _rounded(total, result, rule.fraction)
+
+
+def _span(each: Operand) -> int:
+    """How far the exponents of the numbers are from zero; 0 if all numbers are zero."""
+    used = each.exponents[each.exponents != _NO_EXPONENT]
+    return int(max(abs(int(used.max())), abs(int(used.min())))) if used.size else 0
+
+
+def _terms_f64(a: Operand, b: Operand, shift: Array) -> Array:
+    """The sum of the products in units of 2^-shift, each cut off."""
+    scale = np.ldexp(1.0, shift)
+    total, terms = np.zeros(shift.shape), np.empty(shift.shape)
+    for k in range(a.values.shape[-1]):
+        np.multiply(a.values[..., :, None, k], b.values[..., None, :, k], out=terms)
+        np.multiply(terms, scale, out=terms)
+        np.trunc(terms, out=terms)
+        np.add(total, terms, out=total)
+    return total
+
+
+def _terms_f32(a: Operand, b: Operand, shift: Array) -> Array:
+    """`_terms_f64` where products are exact in f32 and all numbers are of moderate size."""
+    left, right = a.values.astype(np.float32), b.values.astype(np.float32)
+    # Where the exponent is smaller than that of any product, all products are zero.
+    scale = np.ldexp(np.float32(1.0), np.minimum(shift, _LARGEST_SHIFT))
+    total, terms = np.zeros(shift.shape), np.empty(shift.shape, np.float32)
+    part, whole = np.zeros(shift.shape, np.int32), np.empty(shift.shape, np.int32)
+    for k in range(left.shape[-1]):
+        np.multiply(left[..., :, None, k], right[..., None, :, k], out=terms)
+        np.multiply(terms, scale, out=terms)
+        np.copyto(whole, terms, casting="unsafe")
+        np.add(part, whole, out=part)
+        if k % _TERMS == _TERMS - 1:
+            total += part
+            part[...] = 0
+    return total + part
+
+
+def _is_exact(rule: Rule, a: Operand, b: Operand, c: Array, exponents_of_c: Array, zero: int) -> bool:
+    """Whether nothing can be cut off, so that a plain product gives the sum."""
+    granules = [_granule(each) for each in (a.values, b.values, c)]
+    if any(granule is None for granule in granules):
+        return False
+    largest = max(int(a.exponents.max()) + int(b.exponents.max()), int(exponents_of_c.max()), zero)
+    of_a, of_b, of_c = (granule or 0 for granule in granules)
+    return min(of_a + of_b, of_c) >= largest - rule.bits
+
+
+# Numbers beyond are not looked at more closely by `_granule`.
+_MOST = 2.0**40
+_FINEST = 20
+
+
+def _granule(values: Array) -> int | None:
+    """The largest g such that all numbers are multiples of 2^g, up to 40; None if they are not integers times 2^-20."""
+    scaled = values * 2.0**_FINEST
+    if np.abs(scaled).max() > _MOST:
+        return None
+    whole = scaled.astype(np.int64)
+    if not np.array_equal(whole, scaled):
+        return None
+    bits = int(np.bitwise_or.reduce(whole, axis=None))
+    return 40 if bits == 0 else (bits & -bits).bit_length() - 1 - _FINEST
+
+
+def _rounded(values: Array, result: str, fraction: int) -> Array:
+    """Exact sums to the type of the result; -0 becomes +0."""
+    if result == "f16":
+        return round_to(values, _F16).astype(np.float64) + 0.0
+    limit = 2.0**128
+    found = round_to(values, _F32, "rz")
+    if fraction < 23:
+        found = (found.view(np.uint32) & np.uint32(0xFFFFFFFF << (23 - fraction) & 0xFFFFFFFF)).view(np.float32)
+    total = found.astype(np.float64) + 0.0
+    return np.where(np.abs(values) >= limit, np.copysign(np.inf, values), total)
+
+
+# A (..., M, K), B (..., N, K) and C (..., M, N) to D, all float64.
+Multiply: TypeAlias = Callable[[Array, Array, Array], Array]
+
+
+def ideal(a: Array, b: Array, c: Array) -> Array:
+    """The exact sum, as far as float64 has it."""
+    return product(a, b) + c
+
+
+def multiplier(rule: Rule | None, types: tuple[str, str], result: str) -> Multiply:
+    """The function that multiplies elements of two types by a rule; without one the sum is exact."""
+    if rule is None:
+        return ideal
+    return lambda a, b, c: multiply(rule, operand(a, types[0]), operand(b, types[1]), c, result)
