@@ -17,7 +17,7 @@ class TirxCheckSynchronizationPass(ModulePass):
     """
     Checks kernels of the ptx dialect for what `ptxas` lets through: a fence, wait, commit or barrier that is missing.
 
-    On every way through a kernel,
+    On every path through a kernel,
 
     - registers of tcgen05.ld are used, and what tcgen05.ld and st access is accessed otherwise, after tcgen05.wait;
     - what tcgen05.mma, cp and shift access is, but by what is in a pipeline with them, after a tcgen05.commit and a
@@ -30,10 +30,11 @@ class TirxCheckSynchronizationPass(ModulePass):
     - bulk copies announce their bytes and are waited for, mbarriers are initialised before they are used;
     - shared and global memory goes from one thread of the block to another with a barrier.
 
-    An error is for sure. Let through is what cannot be known here: addresses that are loaded or depend on loops (the
-    stages of a ring), threads that loaded values choose, what all threads synchronise in some turns of a loop only,
-    blocks of more than one dimension, memory of other blocks, and what bulk copies touch behind their first 16 bytes.
-    Two accesses are only compared where a way through the kernel leads from one to the other: not those of warps with
+    Errors are certain: every reported kernel is wrong. Let through is what cannot be known here: addresses that are
+    loaded or depend on loops (the stages of a ring), threads that loaded values choose, what all threads synchronise in
+    some turns of a loop only, blocks of more than one dimension, memory of other blocks, and what bulk copies touch
+    behind their first 16 bytes.
+    Two accesses are only compared where a path through the kernel leads from one to the other: not those of warps with
     parts of their own, between their meetings.
     """
 

@@ -21,15 +21,13 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
-    traits_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.ptx.base import (
     Names,
-    PTXInstruction,
+    PureInstruction,
     Register,
     bits_type,
     is_float,
@@ -49,7 +47,7 @@ def _unit(flag: bool) -> UnitAttr | None:
     return UnitAttr() if flag else None
 
 
-class _SameTypeOp(PTXInstruction, abc.ABC):
+class _SameTypeOp(PureInstruction, abc.ABC):
     """An instruction whose result has the type of its first operand, which `ACCEPTS` lists."""
 
     ACCEPTS: ClassVar[tuple[Attribute, ...]]
@@ -59,12 +57,10 @@ class _SameTypeOp(PTXInstruction, abc.ABC):
 
     result = result_def(T)
 
-    traits = traits_def(Pure())
-
     def verify_(self) -> None:
         if self.result.type not in self.ACCEPTS:
             accepted = ", ".join(map(str, self.ACCEPTS))
-            raise VerifyException(f"{self.name}: expected type to be one of {accepted}, got {self.result.type}")
+            raise VerifyException(f"{self.name}: expected type to be one of {accepted}, found {self.result.type}")
 
     def features(self) -> tuple[str, ...]:
         feature = self.FEATURES.get(self.result.type)
@@ -108,7 +104,7 @@ class _SignedBinaryOp(_SameTypeOp, abc.ABC):
     def verify_(self) -> None:
         super().verify_()
         if self.unsigned is not None and is_float(self.result.type):
-            raise VerifyException(f"{self.name}: expected 'unsigned' on integers only, got {self.result.type}")
+            raise VerifyException(f"{self.name}: expected 'unsigned' on integers only, found {self.result.type}")
 
     def mnemonic(self) -> str:
         name, type_ = self.name.removeprefix("ptx."), self.result.type
@@ -198,7 +194,7 @@ class _MinMaxOp(_SignedBinaryOp, abc.ABC):
     def verify_(self) -> None:
         super().verify_()
         if self.nan is not None and self.result.type not in (f16, bf16, f32):
-            raise VerifyException(f"{self.name}: expected 'nan' on f16, bf16 or f32, got {self.result.type}")
+            raise VerifyException(f"{self.name}: expected 'nan' on f16, bf16 or f32, found {self.result.type}")
 
     def features(self) -> tuple[str, ...]:
         return super().features() + (() if self.nan is None else ("minmax.NaN",))
@@ -320,7 +316,7 @@ _WIDER: dict[Attribute, Attribute] = {i16: i32, i32: i64}
 
 
 @irdl_op_definition
-class MulWideOp(PTXInstruction):
+class MulWideOp(PureInstruction):
     """`mul.wide.s32`: i32 times i32 (or i16 times i16) with a product of twice the width."""
 
     name = "ptx.mul.wide"
@@ -331,7 +327,6 @@ class MulWideOp(PTXInstruction):
     unsigned = opt_prop_def(UnitAttr)
     result = result_def(Register)
 
-    traits = traits_def(Pure())
     assembly_format = "(`unsigned` $unsigned^)? $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def __init__(self, lhs: Value, rhs: Value, *, unsigned: bool = False):
@@ -343,7 +338,7 @@ class MulWideOp(PTXInstruction):
 
     def verify_(self) -> None:
         if _WIDER.get(self.lhs.type) != self.result.type:
-            raise VerifyException(f"expected i16 -> i32 or i32 -> i64, got {self.lhs.type} -> {self.result.type}")
+            raise VerifyException(f"expected i16 -> i32 or i32 -> i64, found {self.lhs.type} -> {self.result.type}")
 
     def emit(self, reg: Names) -> str:
         type_ = typed(self.lhs.type, unsigned=self.unsigned is not None)
@@ -413,7 +408,7 @@ class ComparisonAttr(EnumAttribute[Comparison], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class SetpOp(PTXInstruction):
+class SetpOp(PureInstruction):
     """`setp.lt.s32 %p, a, b`. See PTX ISA, "Comparison and Selection Instructions: setp"."""
 
     name = "ptx.setp"
@@ -425,7 +420,6 @@ class SetpOp(PTXInstruction):
     rhs = operand_def(T)
     result = result_def(i1)
 
-    traits = traits_def(Pure())
     assembly_format = "$comparison (`unsigned` $unsigned^)? $lhs `,` $rhs attr-dict `:` type($lhs)"
 
     def __init__(self, comparison: Comparison | str, lhs: Value, rhs: Value, *, unsigned: bool = False):
@@ -438,12 +432,12 @@ class SetpOp(PTXInstruction):
     def verify_(self) -> None:
         type_ = self.lhs.type
         if type_ not in (*_INTS, *_FLOATS):
-            raise VerifyException(f"expected integer or float registers, got {type_}")
+            raise VerifyException(f"expected integer or float registers, found {type_}")
         if not is_float(type_) and self.comparison.data not in _INTEGER_COMPARISONS:
             choices = ", ".join(_INTEGER_COMPARISONS)
-            raise VerifyException(f"expected a comparison of integers ({choices}), got {self.comparison.data}")
+            raise VerifyException(f"expected a comparison of integers ({choices}), found {self.comparison.data}")
         if is_float(type_) and self.unsigned is not None:
-            raise VerifyException(f"expected 'unsigned' on integers only, got {type_}")
+            raise VerifyException(f"expected 'unsigned' on integers only, found {type_}")
 
     def features(self) -> tuple[str, ...]:
         return ("bf16.setp",) if self.lhs.type == bf16 else ()
@@ -455,7 +449,7 @@ class SetpOp(PTXInstruction):
 
 
 @irdl_op_definition
-class SelpOp(PTXInstruction):
+class SelpOp(PureInstruction):
     """`selp.b32 d, a, b, %p`: a if the predicate holds, b otherwise."""
 
     name = "ptx.selp"
@@ -466,7 +460,6 @@ class SelpOp(PTXInstruction):
     on_false = operand_def(T)
     result = result_def(T)
 
-    traits = traits_def(Pure())
     assembly_format = "$condition `,` $on_true `,` $on_false attr-dict `:` type($result)"
 
     def __init__(self, condition: Value, on_true: Value, on_false: Value):
@@ -474,7 +467,7 @@ class SelpOp(PTXInstruction):
 
     def verify_(self) -> None:
         if self.result.type == i1:
-            raise VerifyException("expected integer or float registers, got i1: PTX selects no predicates")
+            raise VerifyException("expected integer or float registers, found i1: PTX selects no predicates")
 
     def emit(self, reg: Names) -> str:
         on_true, on_false = source(reg, self.on_true), source(reg, self.on_false)

@@ -1,4 +1,4 @@
-"""What all instructions of the `ptx` dialect share: register types, operands, the printing contract."""
+"""What all instructions of the `ptx` dialect share: register types, operands, effects, the printing contract."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import abc
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import (
@@ -29,8 +29,11 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import AttrConstraint, IntConstraint, IRDLOperation, VerificationContext
+from xdsl.irdl import AttrConstraint, IntConstraint, IRDLOperation, VerificationContext, traits_def
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.ptx.effects import NO_EFFECTS, Effects, Issue
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class RegisterConstraint(AttrConstraint[Attribute]):
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if attr not in REGISTER_CLASSES:
-            raise VerifyException(f"expected a register type ({', '.join(map(str, REGISTER_CLASSES))}), got {attr}")
+            raise VerifyException(f"expected a register type ({', '.join(map(str, REGISTER_CLASSES))}), found {attr}")
 
     def mapping_type_vars(self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]) -> Self:
         return self
@@ -123,6 +126,9 @@ class Names(Protocol):
 class PTXInstruction(IRDLOperation, abc.ABC):
     """One PTX instruction over virtual registers."""
 
+    ISSUE: ClassVar[Issue]
+    """`issue`, where it is the same for every form of the instruction."""
+
     def __init__(
         self,
         *,
@@ -142,6 +148,16 @@ class PTXInstruction(IRDLOperation, abc.ABC):
         present = {name: value for name, value in (properties or {}).items() if value is not None}
         Operation.__init__(self, operands=values, result_types=types, properties=present)
 
+    @property
+    def issue(self) -> Issue:
+        """The threads that execute this instruction together."""
+        return self.ISSUE
+
+    @abc.abstractmethod
+    def effects(self) -> Effects:
+        """The memory that the instruction touches, and what it synchronises; `NO_EFFECTS` if neither."""
+        raise NotImplementedError
+
     def features(self) -> tuple[str, ...]:
         """Rows of `tirx.hw.features.FEATURES` that this instruction, as it stands, needs."""
         return ()
@@ -150,6 +166,17 @@ class PTXInstruction(IRDLOperation, abc.ABC):
     def emit(self, reg: Names) -> str:
         """The instruction without its semicolon; several lines where the op stands for an idiom, labels end in `:`."""
         raise NotImplementedError
+
+
+class PureInstruction(PTXInstruction, abc.ABC):
+    """An instruction whose results depend on nothing but its operands and properties, in each thread by itself."""
+
+    ISSUE: ClassVar = Issue.THREAD
+
+    traits = traits_def(Pure())
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
 
 class PTXTerminator(IRDLOperation, abc.ABC):
@@ -213,13 +240,13 @@ def expect_type(name: str, value: SSAValue | Attribute, expected: Attribute) -> 
     """Raises VerifyException unless `value` (or a type) is of type `expected`."""
     found = value.type if isinstance(value, SSAValue) else value
     if found != expected:
-        raise VerifyException(f"expected {name} of type {expected}, got {found}")
+        raise VerifyException(f"expected {name} of type {expected}, found {found}")
 
 
 def expect_choice(name: str, found: int | str, choices: Sequence[int | str]) -> None:
     """Raises VerifyException unless `found` is one of `choices`."""
     if found not in choices:
-        raise VerifyException(f"expected {name} to be one of {', '.join(map(str, choices))}, got {found}")
+        raise VerifyException(f"expected {name} to be one of {', '.join(map(str, choices))}, found {found}")
 
 
 def int32(value: int | None) -> IntegerAttr[I32] | None:
@@ -247,6 +274,7 @@ __all__ = [
     "Names",
     "PTXInstruction",
     "PTXTerminator",
+    "PureInstruction",
     "Register",
     "RegisterClass",
     "RegisterConstraint",

@@ -6,13 +6,12 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, bf16, f32, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.base import (
     Names,
-    PTXInstruction,
+    PureInstruction,
     Register,
     bits_type,
     is_float,
@@ -25,7 +24,7 @@ Value = SSAValue | Operation
 
 
 @irdl_op_definition
-class CvtOp(PTXInstruction):
+class CvtOp(PureInstruction):
     """Numeric conversion: `cvt.s64.s32`, `cvt.rn.f32.s32`, `cvt.rzi.s32.f32`, `cvt.rn.f16.f32`, `cvt.f64.f32`.
 
     Integers are read as signed unless `unsigned` is given. See PTX ISA, "Data Movement and Conversion: cvt".
@@ -37,7 +36,6 @@ class CvtOp(PTXInstruction):
     unsigned = opt_prop_def(UnitAttr)
     result = result_def(Register)
 
-    traits = traits_def(Pure())
     assembly_format = "(`unsigned` $unsigned^)? $operand attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(self, operand: Value, result_type: Attribute, *, unsigned: bool = False):
@@ -48,9 +46,9 @@ class CvtOp(PTXInstruction):
     def verify_(self) -> None:
         types = (self.operand.type, self.result.type)
         if i1 in types or types[0] == types[1]:
-            raise VerifyException(f"expected two different integer or float types, got {types[0]} -> {types[1]}")
+            raise VerifyException(f"expected two different integer or float types, found {types[0]} -> {types[1]}")
         if bf16 in types and f32 not in types:
-            raise VerifyException(f"expected bf16 to convert from or to f32, got {types[0]} -> {types[1]}")
+            raise VerifyException(f"expected bf16 to convert from or to f32, found {types[0]} -> {types[1]}")
 
     def features(self) -> tuple[str, ...]:
         if self.result.type == bf16:
@@ -73,7 +71,7 @@ class CvtOp(PTXInstruction):
 
 
 @irdl_op_definition
-class MovOp(PTXInstruction):
+class MovOp(PureInstruction):
     """Reads the bits of a register as another type of the same width: `mov.b32 %f0, %r0`."""
 
     name = "ptx.mov"
@@ -81,7 +79,6 @@ class MovOp(PTXInstruction):
     operand = operand_def(Register)
     result = result_def(Register)
 
-    traits = traits_def(Pure())
     assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(self, operand: Value, result_type: Attribute):
@@ -90,14 +87,14 @@ class MovOp(PTXInstruction):
     def verify_(self) -> None:
         found, expected = width(self.operand.type), width(self.result.type)
         if found != expected:
-            raise VerifyException(f"expected an operand of {expected} bits, got {self.operand.type}")
+            raise VerifyException(f"expected an operand of {expected} bits, found {self.operand.type}")
 
     def emit(self, reg: Names) -> str:
         return f"mov.{bits_type(self.result.type)} {reg(self.result)}, {reg(self.operand)}"
 
 
 @irdl_op_definition
-class PackOp(PTXInstruction):
+class PackOp(PureInstruction):
     """Joins two registers, low half first: `mov.b32 %r0, {%h0, %h1}`, `mov.b64 %rd0, {%r0, %r1}`."""
 
     name = "ptx.pack"
@@ -107,7 +104,6 @@ class PackOp(PTXInstruction):
     high = operand_def(T)
     result = result_def(Register)
 
-    traits = traits_def(Pure())
     assembly_format = "$low `,` $high attr-dict `:` type($low) `->` type($result)"
 
     def __init__(self, low: Value, high: Value):
@@ -122,7 +118,7 @@ class PackOp(PTXInstruction):
 
 
 @irdl_op_definition
-class UnpackOp(PTXInstruction):
+class UnpackOp(PureInstruction):
     """Splits a register, low half first: `mov.b32 {%h0, %h1}, %r0`."""
 
     name = "ptx.unpack"
@@ -132,7 +128,6 @@ class UnpackOp(PTXInstruction):
     low = result_def(T)
     high = result_def(T)
 
-    traits = traits_def(Pure())
     assembly_format = "$operand attr-dict `:` type($operand) `->` type($low)"
 
     def __init__(self, operand: Value, half_type: Attribute):
@@ -148,4 +143,6 @@ class UnpackOp(PTXInstruction):
 
 def _check_halves(half: Attribute, whole: Attribute) -> None:
     if whole not in (i32, i64) or 2 * width(half) != width(whole):
-        raise VerifyException(f"expected two 16-bit halves of i32 or two 32-bit halves of i64, got {half} and {whole}")
+        raise VerifyException(
+            f"expected two 16-bit halves of i32 or two 32-bit halves of i64, found {half} and {whole}"
+        )

@@ -38,14 +38,14 @@ from xdsl.irdl import (
 from xdsl.irdl.operations import IRDLOperation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.ptx.base import (
     Names,
-    PTXInstruction,
     PTXTerminator,
+    PureInstruction,
     Register,
     literal,
     memory_type,
@@ -74,9 +74,9 @@ CLUSTER_LIMIT = 16
 def check_identifier(what: str, name: str) -> None:
     """Raises VerifyException unless `name` can be printed as a PTX identifier as it stands."""
     if name in RESERVED_NAMES:
-        raise VerifyException(f"expected {what} to be a name that PTX does not reserve, got '{name}'")
+        raise VerifyException(f"expected {what} to be a name that PTX does not reserve, found '{name}'")
     if _IDENTIFIER.fullmatch(name) is None:
-        raise VerifyException(f"expected {what} to be a PTX identifier ({_IDENTIFIER.pattern}), got '{name}'")
+        raise VerifyException(f"expected {what} to be a PTX identifier ({_IDENTIFIER.pattern}), found '{name}'")
 
 
 @dataclass(frozen=True)
@@ -108,17 +108,17 @@ class EntryParam:
         check_identifier("parameter name", self.name)
         if self.type not in PARAM_TYPES:
             raise VerifyException(
-                f"expected type of parameter '{self.name}' to be one of {', '.join(PARAM_TYPES)}, got {self.type}"
+                f"expected type of parameter '{self.name}' to be one of {', '.join(PARAM_TYPES)}, found {self.type}"
             )
         if self.pointer and self.type != "u64":
-            raise VerifyException(f"expected pointer parameter '{self.name}' to be u64, got {self.type}")
+            raise VerifyException(f"expected pointer parameter '{self.name}' to be u64, found {self.type}")
         if (self.type == "b8") != (self.count is not None):
             raise VerifyException(f"expected a length for b8 parameters and for no others, parameter '{self.name}'")
         if self.count is not None and self.count < 1:
-            raise VerifyException(f"expected length of parameter '{self.name}' to be positive, got {self.count}")
+            raise VerifyException(f"expected length of parameter '{self.name}' to be positive, found {self.count}")
         if self.align is not None and (self.align < 1 or self.align & self.align - 1):
             raise VerifyException(
-                f"expected alignment of parameter '{self.name}' to be a power of two, got {self.align}"
+                f"expected alignment of parameter '{self.name}' to be a power of two, found {self.align}"
             )
         if self.align is not None and not self.pointer and self.count is None:
             raise VerifyException(f"expected an alignment only on pointers and arrays, parameter '{self.name}'")
@@ -245,15 +245,15 @@ class EntryOp(IRDLOperation):
         names = [p.data.name for p in self.params]
         for name in names:
             if names.count(name) > 1:
-                raise VerifyException(f"expected parameter names to differ, got '{name}' twice")
+                raise VerifyException(f"expected parameter names to differ, found '{name}' twice")
         if (size := sum(p.data.size for p in self.params)) > PARAM_LIMIT:
-            raise VerifyException(f"expected at most {PARAM_LIMIT} bytes of parameters, got {size}")
+            raise VerifyException(f"expected at most {PARAM_LIMIT} bytes of parameters, found {size}")
         for what, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
             if extents is not None and not (1 <= len(extents) <= 3 and all(n.data > 0 for n in extents)):
                 found = ", ".join(str(n.data) for n in extents)
-                raise VerifyException(f"expected {what} to be one to three positive extents, got ({found})")
+                raise VerifyException(f"expected {what} to be one to three positive extents, found ({found})")
         if self.cluster_size > CLUSTER_LIMIT:
-            raise VerifyException(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, got {self.cluster_size}")
+            raise VerifyException(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
 
     @classmethod
     def parse(cls, parser: Parser) -> EntryOp:
@@ -297,7 +297,7 @@ def _check_edge(op: Operation, successor: Block, arguments: Sequence[SSAValue]) 
     if expected != found:
         raise VerifyException(
             f"{op.name}: expected block arguments of types ({', '.join(map(str, expected))}), "
-            f"got ({', '.join(map(str, found))})"
+            f"found ({', '.join(map(str, found))})"
         )
 
 
@@ -382,7 +382,7 @@ def _integer(value: int, type_: Attribute) -> IntegerAttr:
 
 
 @irdl_op_definition
-class ConstantOp(PTXInstruction):
+class ConstantOp(PureInstruction):
     """A literal: printed in place where the using instruction takes one, by a `mov` otherwise.
 
     ```mlir
@@ -395,8 +395,6 @@ class ConstantOp(PTXInstruction):
     value = prop_def(IntegerAttr | FloatAttr)
     result = result_def(Register)
 
-    traits = traits_def(Pure())
-
     def __init__(self, value: IntegerAttr | FloatAttr):
         super().__init__(properties={"value": value}, result_types=[value.type])
 
@@ -407,7 +405,7 @@ class ConstantOp(PTXInstruction):
 
     def verify_(self) -> None:
         if self.value.type != self.result.type:
-            raise VerifyException(f"expected a value of type {self.result.type}, got {self.value.type}")
+            raise VerifyException(f"expected a value of type {self.result.type}, found {self.value.type}")
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
@@ -459,7 +457,7 @@ class SpecialRegisterAttr(EnumAttribute[SpecialRegister], SpacedOpaqueSyntaxAttr
 
 
 @irdl_op_definition
-class ReadSpecialOp(PTXInstruction):
+class ReadSpecialOp(PureInstruction):
     """`%t = ptx.read_special tid.x` is `mov.u32 %r0, %tid.x;`. See PTX ISA, "Special Registers"."""
 
     name = "ptx.read_special"
@@ -467,7 +465,6 @@ class ReadSpecialOp(PTXInstruction):
     register = prop_def(SpecialRegisterAttr)
     result = result_def(i32)
 
-    traits = traits_def(Pure())
     assembly_format = "$register attr-dict"
 
     def __init__(self, register: SpecialRegister | str):
@@ -481,7 +478,7 @@ class ReadSpecialOp(PTXInstruction):
 
 
 @irdl_op_definition
-class SharedAllocOp(PTXInstruction):
+class SharedAllocOp(PureInstruction):
     """Declares `bytes` of static shared memory, aligned to `align` bytes, and gives its shared-window address.
 
     ```mlir
@@ -497,8 +494,6 @@ class SharedAllocOp(PTXInstruction):
     align = prop_def(IntAttr)
     result = result_def(i32)
 
-    traits = traits_def(Pure())
-
     def __init__(self, symbol: str, bytes: int, align: int):
         super().__init__(
             properties={"symbol": StringAttr(symbol), "bytes": IntAttr(bytes), "align": IntAttr(align)},
@@ -508,9 +503,9 @@ class SharedAllocOp(PTXInstruction):
     def verify_(self) -> None:
         check_identifier("shared memory name", self.symbol.data)
         if self.bytes.data < 1:
-            raise VerifyException(f"expected a positive number of bytes, got {self.bytes.data}")
+            raise VerifyException(f"expected a positive number of bytes, found {self.bytes.data}")
         if self.align.data < 1 or self.align.data & self.align.data - 1:
-            raise VerifyException(f"expected alignment to be a power of two, got {self.align.data}")
+            raise VerifyException(f"expected alignment to be a power of two, found {self.align.data}")
 
     @classmethod
     def parse(cls, parser: Parser) -> SharedAllocOp:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr, i32
 from xdsl.ir import Operation, SSAValue
@@ -24,6 +25,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, unit, values, vector
+from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MatrixRows, MemoryAccess
 
 Value = SSAValue | Operation
 
@@ -58,12 +60,17 @@ def _check(shapes: Mapping[str, MatrixShape], shape: str, registers: int, trans:
     row = shapes[shape]
     expect_choice(f"number of registers for {shape}", registers, [n * row.registers for n in row.counts])
     if row.transposed and trans is None:
-        raise VerifyException(f"expected 'trans' for shape {shape}, got none")
+        raise VerifyException(f"expected 'trans' for shape {shape}, found none")
 
 
 def _form(shapes: Mapping[str, MatrixShape], shape: str, registers: int, trans: UnitAttr | None) -> str:
     row = shapes[shape]
     return f"{shape}.x{registers // row.registers}{'' if trans is None else '.trans'}.shared.{row.element}"
+
+
+def _rows(op: LdMatrixOp | StMatrixOp, registers: int) -> tuple[MatrixRows, ...]:
+    """The rows that an instruction touches; not followed for shapes other than m8n8."""
+    return (MatrixRows(op.address, registers),) if op.shape.data == "m8n8" else ()
 
 
 @irdl_op_definition
@@ -76,6 +83,7 @@ class LdMatrixOp(PTXInstruction):
     """
 
     name = "ptx.ldmatrix"
+    ISSUE: ClassVar = Issue.WARP
 
     shape = prop_def(StringAttr)
     trans = opt_prop_def(UnitAttr)
@@ -95,6 +103,9 @@ class LdMatrixOp(PTXInstruction):
     def verify_(self) -> None:
         _check(LOAD_SHAPES, self.shape.data, len(self.res), self.trans)
 
+    def effects(self) -> Effects:
+        return Effects(MemoryAccess(AccessKind.GENERIC, reads=_rows(self, len(self.res)), warp_wide=True))
+
     def features(self) -> tuple[str, ...]:
         return (LOAD_SHAPES[self.shape.data].feature,)
 
@@ -113,6 +124,7 @@ class StMatrixOp(PTXInstruction):
     """
 
     name = "ptx.stmatrix"
+    ISSUE: ClassVar = Issue.WARP
 
     shape = prop_def(StringAttr)
     trans = opt_prop_def(UnitAttr)
@@ -129,6 +141,9 @@ class StMatrixOp(PTXInstruction):
 
     def verify_(self) -> None:
         _check(STORE_SHAPES, self.shape.data, len(self.data), self.trans)
+
+    def effects(self) -> Effects:
+        return Effects(MemoryAccess(AccessKind.GENERIC, writes=_rows(self, len(self.data))))
 
     def features(self) -> tuple[str, ...]:
         return (STORE_SHAPES[self.shape.data].feature,)

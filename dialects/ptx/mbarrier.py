@@ -8,6 +8,7 @@ every pass from moving, merging or removing them.
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, i1, i32
 from xdsl.ir import Operation, SSAValue
@@ -15,8 +16,22 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, int32, unit
+from tirx.dialects.ptx.effects import (
+    AccessKind,
+    Bytes,
+    Effects,
+    Issue,
+    MbarrierArrive,
+    MbarrierInvalidate,
+    MbarrierTransaction,
+    MbarrierWait,
+    MemoryAccess,
+)
 
 Value = SSAValue | Operation
+
+MBARRIER_BYTES = 8
+"""Size of an mbarrier."""
 
 _COUNT_LIMIT = 1 << 20
 """Pending arrivals and bytes have 20 bits (PTX ISA, "Contents of the mbarrier object")."""
@@ -24,12 +39,12 @@ _COUNT_LIMIT = 1 << 20
 
 def _check_count(count: int) -> None:
     if not 1 <= count < _COUNT_LIMIT:
-        raise VerifyException(f"expected an arrival count from 1 to 2^20 - 1, got {count}")
+        raise VerifyException(f"expected an arrival count from 1 to 2^20 - 1, found {count}")
 
 
 def _check_bytes(count: int) -> None:
     if not 0 <= count < _COUNT_LIMIT:
-        raise VerifyException(f"expected a transaction count from 0 to 2^20 - 1 bytes, got {count}")
+        raise VerifyException(f"expected a transaction count from 0 to 2^20 - 1 bytes, found {count}")
 
 
 def _space(cluster: UnitAttr | None) -> str:
@@ -44,6 +59,7 @@ class MbarrierInitOp(PTXInstruction):
     """
 
     name = "ptx.mbarrier.init"
+    ISSUE: ClassVar = Issue.THREAD
 
     barrier = operand_def(i32)
     count = prop_def(IntegerAttr[I32])
@@ -55,6 +71,11 @@ class MbarrierInitOp(PTXInstruction):
 
     def verify_(self) -> None:
         _check_count(self.count.value.data)
+
+    def effects(self) -> Effects:
+        return Effects(
+            MemoryAccess(AccessKind.INIT, writes=(Bytes(self.barrier, MBARRIER_BYTES),), barrier=self.barrier)
+        )
 
     def features(self) -> tuple[str, ...]:
         return ("mbarrier",)
@@ -68,6 +89,7 @@ class MbarrierInvalOp(PTXInstruction):
     """Ends the use of a shared address as mbarrier. See PTX ISA, "mbarrier.inval"."""
 
     name = "ptx.mbarrier.inval"
+    ISSUE: ClassVar = Issue.THREAD
 
     barrier = operand_def(i32)
 
@@ -75,6 +97,9 @@ class MbarrierInvalOp(PTXInstruction):
 
     def __init__(self, barrier: Value):
         super().__init__(operands=[barrier])
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=MbarrierInvalidate(self.barrier))
 
     def features(self) -> tuple[str, ...]:
         return ("mbarrier",)
@@ -98,6 +123,7 @@ class MbarrierArriveOp(PTXInstruction):
     """
 
     name = "ptx.mbarrier.arrive"
+    ISSUE: ClassVar = Issue.THREAD
 
     barrier = operand_def(i32)
     count = opt_prop_def(IntegerAttr[I32])
@@ -115,6 +141,9 @@ class MbarrierArriveOp(PTXInstruction):
     def verify_(self) -> None:
         if self.count is not None:
             _check_count(self.count.value.data)
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=MbarrierArrive(self.barrier, relaxed=self.relaxed is not None))
 
     def features(self) -> tuple[str, ...]:
         return (
@@ -141,6 +170,7 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
     """Announces `bytes` of asynchronous copies and counts one arrival. See PTX ISA, "mbarrier.arrive.expect_tx"."""
 
     name = "ptx.mbarrier.arrive.expect_tx"
+    ISSUE: ClassVar = Issue.THREAD
 
     barrier = operand_def(i32)
     bytes = prop_def(IntegerAttr[I32])
@@ -154,6 +184,9 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
     def verify_(self) -> None:
         _check_bytes(self.bytes.value.data)
 
+    def effects(self) -> Effects:
+        return Effects(synchronization=MbarrierArrive(self.barrier, announces=True))
+
     def features(self) -> tuple[str, ...]:
         return ("mbarrier.expect_tx",)
 
@@ -165,6 +198,8 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
 
 class _TxOp(PTXInstruction, abc.ABC):
     """Changes the pending bytes of an mbarrier, without an arrival."""
+
+    ISSUE: ClassVar = Issue.THREAD
 
     barrier = operand_def(i32)
     bytes = prop_def(IntegerAttr[I32])
@@ -193,12 +228,18 @@ class MbarrierExpectTxOp(_TxOp):
 
     name = "ptx.mbarrier.expect_tx"
 
+    def effects(self) -> Effects:
+        return Effects(synchronization=MbarrierTransaction(self.barrier, announces=True))
+
 
 @irdl_op_definition
 class MbarrierCompleteTxOp(_TxOp):
     """Counts `bytes` as copied, as an asynchronous copy does. See PTX ISA, "mbarrier.complete_tx"."""
 
     name = "ptx.mbarrier.complete_tx"
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=MbarrierTransaction(self.barrier, announces=False))
 
 
 def _wait_features(cluster: UnitAttr | None, relaxed: UnitAttr | None, instruction: str) -> tuple[str, ...]:
@@ -217,6 +258,7 @@ class MbarrierTestWaitParityOp(PTXInstruction):
     """
 
     name = "ptx.mbarrier.test_wait_parity"
+    ISSUE: ClassVar = Issue.THREAD
 
     barrier = operand_def(i32)
     parity = operand_def(i32)
@@ -232,6 +274,9 @@ class MbarrierTestWaitParityOp(PTXInstruction):
             properties={"cluster": unit(cluster), "relaxed": unit(relaxed)},
             result_types=[i1],
         )
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=MbarrierWait(self.barrier))
 
     def features(self) -> tuple[str, ...]:
         return _wait_features(self.cluster, self.relaxed, "mbarrier")
@@ -258,6 +303,7 @@ class MbarrierWaitParityOp(PTXInstruction):
     """
 
     name = "ptx.mbarrier.wait_parity"
+    ISSUE: ClassVar = Issue.THREAD
 
     barrier = operand_def(i32)
     parity = operand_def(i32)
@@ -277,7 +323,10 @@ class MbarrierWaitParityOp(PTXInstruction):
 
     def verify_(self) -> None:
         if self.hint is not None and self.hint.value.data < 0:
-            raise VerifyException(f"expected a hint of 0 nanoseconds or more, got {self.hint.value.data}")
+            raise VerifyException(f"expected a hint of 0 nanoseconds or more, found {self.hint.value.data}")
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=MbarrierWait(self.barrier))
 
     def features(self) -> tuple[str, ...]:
         return _wait_features(self.cluster, self.relaxed, "mbarrier.try_wait")

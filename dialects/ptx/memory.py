@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, SymbolNameConstraint, i1, i32, i64
 from xdsl.dialects.utils import EnumAttribute
@@ -17,13 +18,14 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.ptx.base import (
     Names,
     PTXInstruction,
+    PureInstruction,
     Register,
     address,
     expect_choice,
@@ -34,6 +36,7 @@ from tirx.dialects.ptx.base import (
     width,
 )
 from tirx.dialects.ptx.core import PARAM_TYPES, EntryOp, EntryParam
+from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
 
 Value = SSAValue | Operation
 
@@ -49,12 +52,12 @@ def _declared(entry: EntryOp, name: str) -> EntryParam:
     declared = entry.param(name)
     if declared is None:
         known = ", ".join(p.data.name for p in entry.params)
-        raise VerifyException(f"expected one of the entry's parameters ({known}), got '{name}'")
+        raise VerifyException(f"expected one of the entry's parameters ({known}), found '{name}'")
     return declared
 
 
 @irdl_op_definition
-class LdParamOp(PTXInstruction):
+class LdParamOp(PureInstruction):
     """Reads a parameter of the enclosing `ptx.entry` by name: `ld.param.u64 %rd0, [a]`.
 
     ```mlir
@@ -67,7 +70,6 @@ class LdParamOp(PTXInstruction):
     param = prop_def(SymbolNameConstraint())
     result = result_def(Register)
 
-    traits = traits_def(Pure())
     assembly_format = "$param attr-dict `:` type($result)"
 
     def __init__(self, param: str, result_type: Attribute):
@@ -85,12 +87,12 @@ class LdParamOp(PTXInstruction):
         name = self.param.data
         declared = _declared(entry, name)
         if declared.count is not None:
-            raise VerifyException(f"expected a scalar parameter, got array '{name}'")
+            raise VerifyException(f"expected a scalar parameter, found array '{name}'")
         bits = 8 * PARAM_TYPES[declared.type]
         if width(self.result.type) != bits:
-            raise VerifyException(f"expected a result of {bits} bits for parameter '{name}', got {self.result.type}")
+            raise VerifyException(f"expected a result of {bits} bits for parameter '{name}', found {self.result.type}")
         if declared.type.startswith("f") and str(self.result.type) != declared.type:
-            raise VerifyException(f"expected {declared.type} for parameter '{name}', got {self.result.type}")
+            raise VerifyException(f"expected {declared.type} for parameter '{name}', found {self.result.type}")
 
     def emit(self, reg: Names) -> str:
         declared = self.declared()
@@ -99,7 +101,7 @@ class LdParamOp(PTXInstruction):
 
 
 @irdl_op_definition
-class CvtaToGlobalOp(PTXInstruction):
+class CvtaToGlobalOp(PureInstruction):
     """Generic address to global address: `cvta.to.global.u64`. See PTX ISA, "cvta"."""
 
     name = "ptx.cvta.to.global"
@@ -107,7 +109,6 @@ class CvtaToGlobalOp(PTXInstruction):
     operand = operand_def(i64)
     result = result_def(i64)
 
-    traits = traits_def(Pure())
     assembly_format = "$operand attr-dict"
 
     def __init__(self, operand: Value):
@@ -118,7 +119,7 @@ class CvtaToGlobalOp(PTXInstruction):
 
 
 @irdl_op_definition
-class ParamAddressOp(PTXInstruction):
+class ParamAddressOp(PureInstruction):
     """The generic address of a parameter of the enclosing `ptx.entry`, such as a tensor map.
 
     ```mlir
@@ -132,7 +133,6 @@ class ParamAddressOp(PTXInstruction):
     param = prop_def(SymbolNameConstraint())
     result = result_def(i64)
 
-    traits = traits_def(Pure())
     assembly_format = "$param attr-dict"
 
     def __init__(self, param: str):
@@ -151,7 +151,7 @@ class ParamAddressOp(PTXInstruction):
 
 
 @irdl_op_definition
-class MapaOp(PTXInstruction):
+class MapaOp(PureInstruction):
     """The `shared::cluster` address, in the CTA of this rank, of what is at a shared address of this CTA.
 
     See PTX ISA, "mapa".
@@ -163,7 +163,6 @@ class MapaOp(PTXInstruction):
     rank = operand_def(i32)
     result = result_def(i32)
 
-    traits = traits_def(Pure())
     assembly_format = "$address `,` $rank attr-dict"
 
     def __init__(self, address: Value, rank: Value):
@@ -208,11 +207,26 @@ def _check_vector(space: Space, base: SSAValue, types: Sequence[Attribute]) -> N
     expect_type(f"{space} address", base, ADDRESS_TYPES[space])
     expect_choice("number of registers", len(types), (1, 2, 4))
     if i1 in types:
-        raise VerifyException("expected integer or float registers, got i1: PTX loads and stores no predicates")
+        raise VerifyException("expected integer or float registers, found i1: PTX loads and stores no predicates")
     if any(t != types[0] for t in types):
-        raise VerifyException(f"expected registers of one type, got {', '.join(map(str, types))}")
+        raise VerifyException(f"expected registers of one type, found {', '.join(map(str, types))}")
     if (bits := len(types) * width(types[0])) > 128:
-        raise VerifyException(f"expected at most 128 bits in one access, got {bits}")
+        raise VerifyException(f"expected at most 128 bits in one access, found {bits}")
+
+
+_KINDS: dict[Space, AccessKind] = {Space.GLOBAL: AccessKind.GLOBAL, Space.SHARED: AccessKind.GENERIC}
+"""Spaces whose accesses are checked: the memory of other CTAs is not among them."""
+
+
+def _effects(space: Space, region: Bytes, *, write: bool) -> Effects:
+    if (kind := _KINDS.get(space)) is None:
+        return NO_EFFECTS
+    return Effects(MemoryAccess(kind, writes=(region,)) if write else MemoryAccess(kind, reads=(region,)))
+
+
+def _size(types: Sequence[Attribute]) -> int:
+    """Bytes of registers of `types`."""
+    return sum(width(type_) for type_ in types) // 8
 
 
 def _suffix(types: Sequence[Attribute]) -> str:
@@ -231,6 +245,7 @@ class LdOp(PTXInstruction):
     """
 
     name = "ptx.ld"
+    ISSUE: ClassVar = Issue.THREAD
 
     space = prop_def(SpaceAttr)
     address = operand_def(Register)
@@ -249,6 +264,11 @@ class LdOp(PTXInstruction):
 
     def verify_(self) -> None:
         _check_vector(self.space.data, self.address, self.res.types)
+
+    def effects(self) -> Effects:
+        return _effects(
+            self.space.data, Bytes(self.address, _size(self.res.types), self.offset.value.data), write=False
+        )
 
     def features(self) -> tuple[str, ...]:
         return _space_features(self.space.data)
@@ -271,6 +291,7 @@ class StOp(PTXInstruction):
     """
 
     name = "ptx.st"
+    ISSUE: ClassVar = Issue.THREAD
 
     space = prop_def(SpaceAttr)
     address = operand_def(Register)
@@ -288,6 +309,11 @@ class StOp(PTXInstruction):
 
     def verify_(self) -> None:
         _check_vector(self.space.data, self.address, self.data.types)
+
+    def effects(self) -> Effects:
+        return _effects(
+            self.space.data, Bytes(self.address, _size(self.data.types), self.offset.value.data), write=True
+        )
 
     def features(self) -> tuple[str, ...]:
         return _space_features(self.space.data)
@@ -311,6 +337,7 @@ class LdU8Op(PTXInstruction):
     """
 
     name = "ptx.ld.u8"
+    ISSUE: ClassVar = Issue.THREAD
 
     space = prop_def(SpaceAttr)
     address = operand_def(Register)
@@ -329,6 +356,9 @@ class LdU8Op(PTXInstruction):
 
     def verify_(self) -> None:
         expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
+
+    def effects(self) -> Effects:
+        return _effects(self.space.data, Bytes(self.address, 1, self.offset.value.data), write=False)
 
     def features(self) -> tuple[str, ...]:
         return _space_features(self.space.data)
@@ -349,6 +379,7 @@ class StU8Op(PTXInstruction):
     """
 
     name = "ptx.st.u8"
+    ISSUE: ClassVar = Issue.THREAD
 
     space = prop_def(SpaceAttr)
     address = operand_def(Register)
@@ -366,6 +397,9 @@ class StU8Op(PTXInstruction):
 
     def verify_(self) -> None:
         expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
+
+    def effects(self) -> Effects:
+        return _effects(self.space.data, Bytes(self.address, 1, self.offset.value.data), write=True)
 
     def features(self) -> tuple[str, ...]:
         return _space_features(self.space.data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, f32, f64, i32
 from xdsl.dialects.utils import EnumAttribute
@@ -23,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, values, vector
+from tirx.dialects.ptx.effects import NO_EFFECTS, Effects, Issue
 from tirx.mma import VARIANTS, Fragment
 
 Value = SSAValue | Operation
@@ -50,7 +52,7 @@ def _accumulator(name: str, types: Sequence[Attribute]) -> str:
     element = ACCUMULATORS.get((types[0], len(types))) if types and all(t == types[0] for t in types) else None
     if element is None:
         raise VerifyException(
-            f"expected {name} to be 4 registers i32 (f16) or 8 registers f32, got ({', '.join(map(str, types))})"
+            f"expected {name} to be 4 registers i32 (f16) or 8 registers f32, found ({', '.join(map(str, types))})"
         )
     return element
 
@@ -68,6 +70,7 @@ class MmaM8N8K4F16Op(PTXInstruction):
     """
 
     name = "ptx.mma.m8n8k4.f16"
+    ISSUE: ClassVar = Issue.WARP
 
     a_major = prop_def(MajorAttr)
     b_major = prop_def(MajorAttr)
@@ -105,10 +108,13 @@ class MmaM8N8K4F16Op(PTXInstruction):
     def verify_(self) -> None:
         for name, registers in (("a", self.a), ("b", self.b)):
             if len(registers) != 2:
-                raise VerifyException(f"expected {name} to be 2 registers i32, got {len(registers)}")
+                raise VerifyException(f"expected {name} to be 2 registers i32, found {len(registers)}")
         if _accumulator("c", self.c.types) == "f32" and _accumulator("d", self.d.types) == "f16":
-            raise VerifyException("expected d to be f32 since c is, got f16")
+            raise VerifyException("expected d to be f32 since c is, found f16")
         _accumulator("d", self.d.types)
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return ("mma.m8n8k4.f16",)
@@ -128,6 +134,7 @@ class MmaM8N8K4F64Op(PTXInstruction):
     """
 
     name = "ptx.mma.m8n8k4.f64"
+    ISSUE: ClassVar = Issue.WARP
 
     a = operand_def(f64)
     b = operand_def(f64)
@@ -142,6 +149,9 @@ class MmaM8N8K4F64Op(PTXInstruction):
     def __init__(self, a: Value, b: Value, c: Sequence[Value]):
         c0, c1 = c
         super().__init__(operands=[a, b, c0, c1], result_types=[f64, f64])
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return ("mma.m8n8k4.f64",)
@@ -164,7 +174,7 @@ def _expect_fragment(name: str, types: Sequence[Attribute], fragment: Fragment) 
     expected = [_REGISTERS[fragment.register_type]] * fragment.registers
     if list(types) != expected:
         raise VerifyException(
-            f"expected {name} to be {len(expected)} registers {expected[0]}, got ({', '.join(map(str, types))})"
+            f"expected {name} to be {len(expected)} registers {expected[0]}, found ({', '.join(map(str, types))})"
         )
 
 
@@ -182,6 +192,7 @@ class MmaM16N8Op(PTXInstruction):
     """
 
     name = "ptx.mma.m16n8"
+    ISSUE: ClassVar = Issue.WARP
 
     variant = prop_def(StringAttr)
     a = var_operand_def(Register)
@@ -211,6 +222,9 @@ class MmaM16N8Op(PTXInstruction):
         _expect_fragment("b", self.b.types, variant.b)
         _expect_fragment("c", self.c.types, variant.c)
         _expect_fragment("d", self.d.types, variant.c)
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return (VARIANTS[self.variant.data].feature,)

@@ -6,6 +6,7 @@ None of these ops has a memory-effect trait: unknown effects keep every pass fro
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i1
 from xdsl.dialects.utils import EnumAttribute
@@ -15,6 +16,17 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.ptx.base import Names, PTXInstruction, expect_choice, unit
+from tirx.dialects.ptx.effects import (
+    NO_EFFECTS,
+    AccessKind,
+    BlockBarrier,
+    ClusterArrive,
+    ClusterWait,
+    Effects,
+    Issue,
+    ProxyFence,
+    WarpBarrier,
+)
 
 FULL_WARP = 0xFFFFFFFF
 """The member mask of all 32 lanes."""
@@ -22,9 +34,18 @@ FULL_WARP = 0xFFFFFFFF
 _FENCE_SPACES = ("shared::cta", "global")
 
 
-def _check_mask(mask: int) -> None:
-    if not 0 < mask <= FULL_WARP:
-        raise VerifyException(f"expected a non-zero mask of 32 lanes, got {mask:#x}")
+class _MaskedOp(PTXInstruction, abc.ABC):
+    """The lanes of `mask` execute it together."""
+
+    mask = prop_def(IntegerAttr[I64], default_value=IntegerAttr(FULL_WARP, 64))
+
+    @property
+    def issue(self) -> Issue:
+        return Issue.WARP if self.mask.value.data == FULL_WARP else Issue.THREAD
+
+    def verify_(self) -> None:
+        if not 0 < (mask := self.mask.value.data) <= FULL_WARP:
+            raise VerifyException(f"expected a non-zero mask of 32 lanes, found {mask:#x}")
 
 
 @irdl_op_definition
@@ -32,6 +53,7 @@ class BarSyncOp(PTXInstruction):
     """`bar.sync 0` for all threads of the block, `bar.sync 1, 64` for some. See PTX ISA, "bar"."""
 
     name = "ptx.bar.sync"
+    ISSUE: ClassVar = Issue.WARP
 
     barrier = prop_def(IntegerAttr[I32])
     threads = opt_prop_def(IntegerAttr[I32])
@@ -48,9 +70,12 @@ class BarSyncOp(PTXInstruction):
 
     def verify_(self) -> None:
         if not 0 <= (barrier := self.barrier.value.data) < 16:
-            raise VerifyException(f"expected a barrier from 0 to 15, got {barrier}")
+            raise VerifyException(f"expected a barrier from 0 to 15, found {barrier}")
         if self.threads is not None and (n := self.threads.value.data) % 32 | (n <= 0):
-            raise VerifyException(f"expected a positive multiple of 32 threads, got {n}")
+            raise VerifyException(f"expected a positive multiple of 32 threads, found {n}")
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=BlockBarrier())
 
     def emit(self, reg: Names) -> str:
         threads = "" if self.threads is None else f", {self.threads.value.data}"
@@ -58,20 +83,18 @@ class BarSyncOp(PTXInstruction):
 
 
 @irdl_op_definition
-class BarWarpSyncOp(PTXInstruction):
+class BarWarpSyncOp(_MaskedOp):
     """`bar.warp.sync 0xffffffff`: the lanes of `mask` wait for each other. See PTX ISA, "bar.warp.sync"."""
 
     name = "ptx.bar.warp.sync"
-
-    mask = prop_def(IntegerAttr[I64], default_value=IntegerAttr(FULL_WARP, 64))
 
     assembly_format = "(`mask` $mask^)? attr-dict"
 
     def __init__(self, mask: int = FULL_WARP):
         super().__init__(properties={"mask": IntegerAttr(mask, 64)})
 
-    def verify_(self) -> None:
-        _check_mask(self.mask.value.data)
+    def effects(self) -> Effects:
+        return Effects(synchronization=WarpBarrier())
 
     def features(self) -> tuple[str, ...]:
         return ("bar.warp.sync",)
@@ -88,6 +111,7 @@ class FenceProxyAsyncOp(PTXInstruction):
     """
 
     name = "ptx.fence.proxy.async"
+    ISSUE: ClassVar = Issue.THREAD
 
     space = opt_prop_def(StringAttr)
 
@@ -101,6 +125,11 @@ class FenceProxyAsyncOp(PTXInstruction):
         if self.space is not None:
             expect_choice("space", self.space.data, _FENCE_SPACES)
 
+    def effects(self) -> Effects:
+        if self.space is not None and self.space.data != "shared::cta":
+            return NO_EFFECTS
+        return Effects(synchronization=ProxyFence((AccessKind.GENERIC, AccessKind.INIT)))
+
     def features(self) -> tuple[str, ...]:
         return ("fence.proxy.async",)
 
@@ -113,11 +142,15 @@ class FenceMbarrierInitOp(PTXInstruction):
     """Makes `mbarrier.init` visible to the cluster and the async proxy: `fence.mbarrier_init.release.cluster`."""
 
     name = "ptx.fence.mbarrier_init"
+    ISSUE: ClassVar = Issue.THREAD
 
     assembly_format = "attr-dict"
 
     def __init__(self):
         super().__init__()
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=ProxyFence((AccessKind.INIT,)))
 
     def features(self) -> tuple[str, ...]:
         return ("fence.mbarrier_init",)
@@ -127,12 +160,11 @@ class FenceMbarrierInitOp(PTXInstruction):
 
 
 @irdl_op_definition
-class ElectSyncOp(PTXInstruction):
+class ElectSyncOp(_MaskedOp):
     """True in exactly one of the lanes of `mask`, always the same one. See PTX ISA, "elect.sync"."""
 
     name = "ptx.elect.sync"
 
-    mask = prop_def(IntegerAttr[I64], default_value=IntegerAttr(FULL_WARP, 64))
     result = result_def(i1)
 
     assembly_format = "(`mask` $mask^)? attr-dict"
@@ -140,8 +172,8 @@ class ElectSyncOp(PTXInstruction):
     def __init__(self, mask: int = FULL_WARP):
         super().__init__(properties={"mask": IntegerAttr(mask, 64)}, result_types=[i1])
 
-    def verify_(self) -> None:
-        _check_mask(self.mask.value.data)
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return ("elect.sync",)
@@ -150,8 +182,19 @@ class ElectSyncOp(PTXInstruction):
         return f"elect.sync _|{reg(self.result)}, {self.mask.value.data:#x}"
 
 
+class _ClusterBarrierOp(PTXInstruction, abc.ABC):
+    aligned = opt_prop_def(UnitAttr)
+
+    @property
+    def issue(self) -> Issue:
+        return Issue.THREAD if self.aligned is None else Issue.WARP
+
+    def features(self) -> tuple[str, ...]:
+        return ("barrier.cluster",)
+
+
 @irdl_op_definition
-class BarrierClusterArriveOp(PTXInstruction):
+class BarrierClusterArriveOp(_ClusterBarrierOp):
     """Counts this thread as arrived at the barrier of all threads of the cluster; `ptx.barrier.cluster.wait` follows.
 
     `relaxed`: orders nothing, otherwise what the thread did before is visible to those that wait. `aligned`: all
@@ -167,15 +210,14 @@ class BarrierClusterArriveOp(PTXInstruction):
     name = "ptx.barrier.cluster.arrive"
 
     relaxed = opt_prop_def(UnitAttr)
-    aligned = opt_prop_def(UnitAttr)
 
     assembly_format = "(`relaxed` $relaxed^)? (`aligned` $aligned^)? attr-dict"
 
     def __init__(self, *, relaxed: bool = False, aligned: bool = False):
         super().__init__(properties={"relaxed": unit(relaxed), "aligned": unit(aligned)})
 
-    def features(self) -> tuple[str, ...]:
-        return ("barrier.cluster",)
+    def effects(self) -> Effects:
+        return Effects(synchronization=ClusterArrive(self.relaxed is not None))
 
     def emit(self, reg: Names) -> str:
         order = "release" if self.relaxed is None else "relaxed"
@@ -183,20 +225,18 @@ class BarrierClusterArriveOp(PTXInstruction):
 
 
 @irdl_op_definition
-class BarrierClusterWaitOp(PTXInstruction):
+class BarrierClusterWaitOp(_ClusterBarrierOp):
     """Waits until all threads of the cluster have arrived; `aligned` as there. See PTX ISA, "barrier.cluster"."""
 
     name = "ptx.barrier.cluster.wait"
-
-    aligned = opt_prop_def(UnitAttr)
 
     assembly_format = "(`aligned` $aligned^)? attr-dict"
 
     def __init__(self, *, aligned: bool = False):
         super().__init__(properties={"aligned": unit(aligned)})
 
-    def features(self) -> tuple[str, ...]:
-        return ("barrier.cluster",)
+    def effects(self) -> Effects:
+        return Effects(synchronization=ClusterWait())
 
     def emit(self, reg: Names) -> str:
         return f"barrier.cluster.wait.acquire{'' if self.aligned is None else '.aligned'}"
@@ -227,6 +267,7 @@ class SetMaxNRegOp(PTXInstruction):
     """
 
     name = "ptx.setmaxnreg"
+    ISSUE: ClassVar = Issue.WARPGROUP
 
     change = prop_def(RegisterChangeAttr)
     count = prop_def(IntegerAttr[I32])
@@ -240,7 +281,10 @@ class SetMaxNRegOp(PTXInstruction):
 
     def verify_(self) -> None:
         if not 24 <= (count := self.count.value.data) <= 256 or count % 8:
-            raise VerifyException(f"expected a multiple of 8 registers from 24 to 256, got {count}")
+            raise VerifyException(f"expected a multiple of 8 registers from 24 to 256, found {count}")
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return ("setmaxnreg",)
@@ -252,10 +296,15 @@ class SetMaxNRegOp(PTXInstruction):
 class _GridDependencyOp(PTXInstruction, abc.ABC):
     """Programmatic dependent launch: a grid that starts before the one it depends on ends."""
 
+    ISSUE: ClassVar = Issue.THREAD
+
     assembly_format = "attr-dict"
 
     def __init__(self):
         super().__init__()
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return ("griddepcontrol",)

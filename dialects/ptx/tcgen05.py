@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -17,15 +18,41 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.arith import AddOp
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string
+from tirx.dialects.ptx.effects import (
+    NO_EFFECTS,
+    AccessKind,
+    Bytes,
+    Effects,
+    Issue,
+    MemoryAccess,
+    SharedMatrix,
+    TensorCells,
+    TensorCommit,
+    TensorFence,
+    WaitAll,
+)
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.memory import LdOp, Space, StOp
 from tirx.hw.known_bits import KnownBits
 from tirx.tcgen05 import LegalityError, TmemOperand
 from tirx.tcgen05.check import Instruction, check_instruction
-from tirx.tcgen05.check_memory import Alloc, Cp, Shift
+from tirx.tcgen05.check_memory import CP_SHAPES, Alloc, Cp, Shift
 from tirx.tcgen05.tmem import CTA_GROUPS
 
 Value = SSAValue | Operation
+
+
+_SLOT_BYTES = 4
+"""What tcgen05.alloc stores: an address in tensor memory."""
+
+TOUCHED_LANES = 16
+"""Lanes of every 32 that all data paths put rows in."""
+
+_COPIED_LANES = 1
+"""Lanes of every 32 that every tcgen05.cp writes."""
+
+_SHIFTED_COLUMNS = 8
+"""32 bytes (PTX ISA, "tcgen05.shift")."""
 
 
 def immediate(value: SSAValue | None, depth: int = IMMEDIATE) -> int | None:
@@ -124,7 +151,7 @@ class CtaGroupOp(Tcgen05Op, abc.ABC):
 def _check_columns(op: CtaGroupOp, columns: IntegerAttr[I32] | None, register: SSAValue | None) -> None:
     if (columns is None) == (register is None):
         found = "none" if columns is None else "both"
-        raise VerifyException(f"{op.name}: expected one of columns and columns_in, got {found}")
+        raise VerifyException(f"{op.name}: expected one of columns and columns_in, found {found}")
 
 
 def _allocation(op: Tcgen05AllocOp | Tcgen05DeallocOp, depth: int) -> Alloc:
@@ -150,6 +177,7 @@ class Tcgen05AllocOp(CtaGroupOp):
     """
 
     name = "ptx.tcgen05.alloc"
+    ISSUE: ClassVar = Issue.ONE_WARP
 
     dst = operand_def(i32)
     columns_register = opt_operand_def(i32)
@@ -170,6 +198,10 @@ class Tcgen05AllocOp(CtaGroupOp):
         _check_columns(self, self.columns, self.columns_register)
         super().verify_()
 
+    def effects(self) -> Effects:
+        slot = Bytes(self.dst, _SLOT_BYTES)
+        return Effects(MemoryAccess(AccessKind.GENERIC, writes=(slot,), warp_wide=True))
+
     def emit(self, reg: Names) -> str:
         columns = _columns(reg, self.columns, self.columns_register)
         where = address(reg, self.dst)
@@ -181,6 +213,7 @@ class Tcgen05DeallocOp(CtaGroupOp):
     """Frees what `tcgen05.alloc` gave; executed by one warp, before the kernel ends. See PTX ISA, "tcgen05.dealloc"."""
 
     name = "ptx.tcgen05.dealloc"
+    ISSUE: ClassVar = Issue.ONE_WARP
 
     taddr = operand_def(i32)
     columns_register = opt_operand_def(i32)
@@ -205,6 +238,9 @@ class Tcgen05DeallocOp(CtaGroupOp):
         _check_columns(self, self.columns, self.columns_register)
         super().verify_()
 
+    def effects(self) -> Effects:
+        return NO_EFFECTS
+
     def emit(self, reg: Names) -> str:
         columns = _columns(reg, self.columns, self.columns_register)
         return f"tcgen05.dealloc.{self.group}.sync.aligned.b32 {reg(self.taddr)}, {columns}"
@@ -215,11 +251,15 @@ class Tcgen05RelinquishAllocPermitOp(CtaGroupOp):
     """Promises that this CTA allocates no more tensor memory; executed by one warp."""
 
     name = "ptx.tcgen05.relinquish_alloc_permit"
+    ISSUE: ClassVar = Issue.ONE_WARP
 
     assembly_format = "`cta_group` $cta_group attr-dict"
 
     def __init__(self, cta_group: int = 1):
         super().__init__(properties={"cta_group": int32(cta_group)})
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def emit(self, reg: Names) -> str:
         return f"tcgen05.relinquish_alloc_permit.{self.group}.sync.aligned"
@@ -233,6 +273,7 @@ class Tcgen05CommitOp(CtaGroupOp):
     """
 
     name = "ptx.tcgen05.commit"
+    ISSUE: ClassVar = Issue.ONE_THREAD
 
     barrier = operand_def(i32)
     multicast = opt_operand_def(i16)
@@ -241,6 +282,9 @@ class Tcgen05CommitOp(CtaGroupOp):
 
     def __init__(self, barrier: Value, cta_group: int = 1, multicast: Value | None = None):
         super().__init__(operands=[barrier, multicast], properties={"cta_group": int32(cta_group)})
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=TensorCommit(self.barrier))
 
     def emit(self, reg: Names) -> str:
         multicast = "" if self.multicast is None else ".multicast::cluster"
@@ -264,6 +308,7 @@ class Tcgen05CpOp(CtaGroupOp):
     """
 
     name = "ptx.tcgen05.cp"
+    ISSUE: ClassVar = Issue.ONE_THREAD
 
     taddr = operand_def(i32)
     source = operand_def(i64)
@@ -308,6 +353,12 @@ class Tcgen05CpOp(CtaGroupOp):
             descriptor=known_bits(self.source, depth),
         )
 
+    def effects(self) -> Effects:
+        shape = CP_SHAPES[self.shape.data]
+        source = SharedMatrix(self.source, "K", (shape.rows, shape.row_bytes), 8)
+        written = TensorCells(self.taddr, _COPIED_LANES, shape.columns, all_warps=True)
+        return Effects(MemoryAccess(AccessKind.TENSOR_CORE, reads=(source,), writes=(written,)))
+
     def emit(self, reg: Names) -> str:
         multicast = "" if self.multicast is None else f".{self.multicast.data}"
         formats = "" if self.decompress is None else f".b8x16.{self.decompress.data}"
@@ -323,6 +374,7 @@ class Tcgen05ShiftOp(CtaGroupOp):
     """
 
     name = "ptx.tcgen05.shift"
+    ISSUE: ClassVar = Issue.ONE_THREAD
 
     taddr = operand_def(i32)
 
@@ -330,6 +382,10 @@ class Tcgen05ShiftOp(CtaGroupOp):
 
     def __init__(self, taddr: Value, cta_group: int = 1):
         super().__init__(operands=[taddr], properties={"cta_group": int32(cta_group)})
+
+    def effects(self) -> Effects:
+        cells = TensorCells(self.taddr, TOUCHED_LANES, _SHIFTED_COLUMNS, all_warps=True)
+        return Effects(MemoryAccess(AccessKind.TENSOR_CORE, reads=(cells,), writes=(cells,)))
 
     def features(self) -> tuple[str, ...]:
         return ("tcgen05", "tcgen05.shift")
@@ -359,6 +415,10 @@ class Tcgen05WaitLdOp(_PlainOp):
     """Waits for all `tcgen05.ld` of this thread."""
 
     name = "ptx.tcgen05.wait.ld"
+    ISSUE: ClassVar = Issue.WARP
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=WaitAll(AccessKind.TENSOR_LOAD))
 
     def emit(self, reg: Names) -> str:
         return "tcgen05.wait::ld.sync.aligned"
@@ -369,6 +429,10 @@ class Tcgen05WaitStOp(_PlainOp):
     """Waits for all `tcgen05.st` of this thread."""
 
     name = "ptx.tcgen05.wait.st"
+    ISSUE: ClassVar = Issue.WARP
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=WaitAll(AccessKind.TENSOR_STORE))
 
     def emit(self, reg: Names) -> str:
         return "tcgen05.wait::st.sync.aligned"
@@ -379,6 +443,10 @@ class Tcgen05FenceBeforeThreadSyncOp(_PlainOp):
     """Orders this thread's earlier asynchronous tcgen05 work before a barrier that follows."""
 
     name = "ptx.tcgen05.fence.before_thread_sync"
+    ISSUE: ClassVar = Issue.THREAD
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=TensorFence(after=False))
 
     def emit(self, reg: Names) -> str:
         return "tcgen05.fence::before_thread_sync"
@@ -389,6 +457,10 @@ class Tcgen05FenceAfterThreadSyncOp(_PlainOp):
     """Orders this thread's later asynchronous tcgen05 work after a barrier that precedes."""
 
     name = "ptx.tcgen05.fence.after_thread_sync"
+    ISSUE: ClassVar = Issue.THREAD
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=TensorFence(after=True))
 
     def emit(self, reg: Names) -> str:
         return "tcgen05.fence::after_thread_sync"

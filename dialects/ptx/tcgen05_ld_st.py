@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, f32, i32
 from xdsl.dialects.utils import EnumAttribute
@@ -34,6 +35,7 @@ from tirx.dialects.ptx.base import (
     values,
     vector,
 )
+from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, TensorCells
 from tirx.dialects.ptx.tcgen05 import Tcgen05Op, tmem_operand
 from tirx.tcgen05 import LD_SHAPES
 from tirx.tcgen05.check_memory import LdSt
@@ -44,7 +46,7 @@ Value = SSAValue | Operation
 def _check_registers(op: PTXInstruction, types: Sequence[Attribute]) -> None:
     for type_ in types:
         if type_ not in (i32, f32):
-            raise VerifyException(f"{op.name}: expected registers of type i32 or f32, got {type_}")
+            raise VerifyException(f"{op.name}: expected registers of type i32 or f32, found {type_}")
 
 
 def _access(op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, depth: int, registers: int) -> LdSt:
@@ -61,9 +63,19 @@ def _access(op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, depth: int, register
     )
 
 
+def _cells(op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, *, packed: bool = False) -> TensorCells:
+    """The lanes and columns that a warp loads or stores."""
+    row = _SHAPES[op.shape.data]
+    columns = row.columns * op.num.value.data * (2 if packed else 1)
+    return TensorCells(op.taddr, row.lanes, columns, op.offset.value.data)
+
+
+_SHAPES = {str(name): row for name, row in LD_SHAPES.items()}
+
+
 def _registers(shape: str, num: int) -> int:
     """Registers of an access; as many as repeats for a shape that does not exist, which the verifier reports."""
-    row = {str(name): row for name, row in LD_SHAPES.items()}.get(shape)
+    row = _SHAPES.get(shape)
     return num if row is None else num * row.registers_per_repeat
 
 
@@ -75,6 +87,7 @@ class Tcgen05LdOp(Tcgen05Op):
     """
 
     name = "ptx.tcgen05.ld"
+    ISSUE: ClassVar = Issue.WARP
 
     taddr = operand_def(i32)
     shape = prop_def(StringAttr)
@@ -120,6 +133,9 @@ class Tcgen05LdOp(Tcgen05Op):
         super().verify_()
         _check_registers(self, self.res.types)
 
+    def effects(self) -> Effects:
+        return Effects(MemoryAccess(AccessKind.TENSOR_LOAD, reads=(_cells(self, packed=self.pack is not None),)))
+
     def emit(self, reg: Names) -> str:
         pack = "" if self.pack is None else ".pack::16b"
         split = "" if self.half_split_offset is None else f", {self.half_split_offset.value.data}"
@@ -159,6 +175,7 @@ class Tcgen05LdRedOp(Tcgen05Op):
     """
 
     name = "ptx.tcgen05.ld.red"
+    ISSUE: ClassVar = Issue.WARP
 
     taddr = operand_def(i32)
     reduction = prop_def(ReductionAttr)
@@ -219,8 +236,11 @@ class Tcgen05LdRedOp(Tcgen05Op):
         _check_registers(self, self.res.types)
         if (expected := REDUCTION_TYPES[self.type.data]) != self.reduced.type:
             raise VerifyException(
-                f"expected the reduction of {self.type.data} in a register {expected}, got {self.reduced.type}"
+                f"expected the reduction of {self.type.data} in a register {expected}, found {self.reduced.type}"
             )
+
+    def effects(self) -> Effects:
+        return Effects(MemoryAccess(AccessKind.TENSOR_LOAD, reads=(_cells(self),)))
 
     def features(self) -> tuple[str, ...]:
         return ("tcgen05", "tcgen05.ld.red")
@@ -241,6 +261,7 @@ class Tcgen05StOp(Tcgen05Op):
     """
 
     name = "ptx.tcgen05.st"
+    ISSUE: ClassVar = Issue.WARP
 
     taddr = operand_def(i32)
     data = var_operand_def(Register)
@@ -284,6 +305,9 @@ class Tcgen05StOp(Tcgen05Op):
     def verify_(self) -> None:
         super().verify_()
         _check_registers(self, self.data.types)
+
+    def effects(self) -> Effects:
+        return Effects(MemoryAccess(AccessKind.TENSOR_STORE, writes=(_cells(self, packed=self.unpack is not None),)))
 
     def emit(self, reg: Names) -> str:
         unpack = "" if self.unpack is None else ".unpack::16b"

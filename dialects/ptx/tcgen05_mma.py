@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
 from xdsl.dialects.utils import EnumAttribute
@@ -36,8 +37,9 @@ from tirx.dialects.ptx.base import (
     values,
     vector,
 )
+from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, Region, SharedMatrix, TensorCells
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
-from tirx.dialects.ptx.tcgen05 import CtaGroupOp, Tcgen05Op, immediate, tmem_operand
+from tirx.dialects.ptx.tcgen05 import TOUCHED_LANES, CtaGroupOp, Tcgen05Op, immediate, tmem_operand
 from tirx.tcgen05 import KINDS, Mma, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_facts import MmaFacts
 
@@ -92,7 +94,7 @@ def _collector(collector: Collector | str | None) -> CollectorAttr | None:
 
 def _check_a(op: PTXInstruction, a: SSAValue) -> None:
     if a.type not in (i32, i64):
-        raise VerifyException(f"{op.name}: expected a to be a descriptor (i64) or a TMEM address (i32), got {a.type}")
+        raise VerifyException(f"{op.name}: expected a to be a descriptor (i64) or a TMEM address (i32), found {a.type}")
 
 
 def _a_text(reg: Names, a: SSAValue) -> str:
@@ -106,10 +108,40 @@ def _operand(a: SSAValue, depth: int) -> SmemOperand | TmemOperand:
 def _check_kind(op: PTXInstruction, kind: MmaKind, choices: Sequence[MmaKind]) -> None:
     if kind not in choices:
         names = ", ".join(k.value for k in choices)
-        raise VerifyException(f"{op.name}: expected kind to be one of {names}, got {kind.value}")
+        raise VerifyException(f"{op.name}: expected kind to be one of {names}, found {kind.value}")
+
+
+_METADATA_LANES = 8
+"""Lanes of every 32 that hold scale factors of B, or the metadata of 16-bit types."""
+
+
+def _cells(address: SSAValue, lanes: int, columns: int | None) -> TensorCells:
+    """`lanes` of every 32; one column where it is not known how many."""
+    return TensorCells(address, lanes, columns or 1, all_warps=True)
+
+
+def _effects(op: Tcgen05MmaOp | Tcgen05MmaBlockScaleOp | Tcgen05MmaWsOp) -> Effects:
+    """The operands in shared and tensor memory, as far as the instruction descriptor is known."""
+    facts = MmaFacts(op.description)
+    idesc, group, bits = facts.idesc, facts.mma.cta_group, 256 // facts.kind.k
+    a, b = SharedMatrix(op.a), SharedMatrix(op.b)
+    if idesc is not None:
+        stored = idesc.k // 2 if idesc.sparse else idesc.k
+        a = SharedMatrix(op.a, idesc.a_major, (idesc.m // group, stored), bits)
+        b = SharedMatrix(op.b, idesc.b_major, (idesc.n // group, idesc.k), bits)
+    reads: list[Region] = [b, _cells(op.a, TOUCHED_LANES, facts.a_columns) if op.a.type == i32 else a]
+    if op.sparse_metadata is not None:
+        reads.append(_cells(op.sparse_metadata, _METADATA_LANES, 1))
+    if isinstance(op, Tcgen05MmaBlockScaleOp):
+        reads.append(_cells(op.scale_a, TOUCHED_LANES, facts.sfa_columns))
+        reads.append(_cells(op.scale_b, _METADATA_LANES, 1))
+    written = _cells(op.d, TOUCHED_LANES, facts.d_columns)
+    return Effects(MemoryAccess(AccessKind.TENSOR_CORE, tuple(reads), (written,), shape=(facts.m, facts.n)))
 
 
 class _ProductOp(Tcgen05Op, abc.ABC):
+    ISSUE: ClassVar = Issue.ONE_THREAD
+
     @abc.abstractmethod
     def describe(self, depth: int) -> Mma:
         raise NotImplementedError
@@ -183,6 +215,9 @@ class Tcgen05MmaOp(_ProductOp, CtaGroupOp):
         _check_a(self, self.a)
         _check_kind(self, self.kind.data, PLAIN_KINDS)
         super().verify_()
+
+    def effects(self) -> Effects:
+        return _effects(self)
 
     def describe(self, depth: int) -> Mma:
         return Mma(
@@ -279,6 +314,9 @@ class Tcgen05MmaBlockScaleOp(_ProductOp, CtaGroupOp):
         _check_kind(self, self.kind.data, SCALED_KINDS)
         super().verify_()
 
+    def effects(self) -> Effects:
+        return _effects(self)
+
     def describe(self, depth: int) -> Mma:
         return Mma(
             self.kind.data.value,
@@ -369,8 +407,11 @@ class Tcgen05MmaWsOp(_ProductOp):
         _check_a(self, self.a)
         _check_kind(self, self.kind.data, PLAIN_KINDS)
         if (self.buffer is None) != (self.collector is None):
-            raise VerifyException("expected both or neither of buffer and collector, got one")
+            raise VerifyException("expected both or neither of buffer and collector, found one")
         super().verify_()
+
+    def effects(self) -> Effects:
+        return _effects(self)
 
     def describe(self, depth: int) -> Mma:
         mask = self.zero_column_mask

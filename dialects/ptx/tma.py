@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -24,12 +25,25 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string, unit, values, vector
+from tirx.dialects.ptx.effects import (
+    NO_EFFECTS,
+    AccessKind,
+    Bytes,
+    CommitGroup,
+    Effects,
+    Issue,
+    MemoryAccess,
+    WaitGroup,
+)
 from tirx.tcgen05.tmem import CTA_GROUPS
 
 Value = SSAValue | Operation
 
 MAX_RANK = 5
 """Dimensions that a tensor map may have."""
+
+LEAST_BYTES = 16
+"""The least that a bulk copy moves; the box of a tensor is not known further."""
 
 ROWS = 4
 """Rows that a gather or a scatter names one by one."""
@@ -47,10 +61,10 @@ REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 def _check_coordinates(coordinates: Sequence[SSAValue], rows: UnitAttr | None, what: str) -> None:
     if rows is not None and len(coordinates) != 1 + ROWS:
         raise VerifyException(
-            f"expected {1 + ROWS} coordinates for a {what} (the column and {ROWS} rows), got {len(coordinates)}"
+            f"expected {1 + ROWS} coordinates for a {what} (the column and {ROWS} rows), found {len(coordinates)}"
         )
     if not 1 <= len(coordinates) <= MAX_RANK:
-        raise VerifyException(f"expected 1 to {MAX_RANK} coordinates, got {len(coordinates)}")
+        raise VerifyException(f"expected 1 to {MAX_RANK} coordinates, found {len(coordinates)}")
 
 
 def _tensor(reg: Names, map_: SSAValue, coordinates: Sequence[SSAValue]) -> str:
@@ -77,6 +91,7 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
     """
 
     name = "ptx.cp.async.bulk.tensor.load"
+    ISSUE: ClassVar = Issue.THREAD
 
     dst = operand_def(i32)
     map = operand_def(i64)
@@ -118,7 +133,10 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
         if self.cta_group is not None:
             expect_choice("cta_group", self.cta_group.value.data, CTA_GROUPS)
         if self.multicast is not None and self.space.data != "shared::cluster":
-            raise VerifyException(f"expected space to be shared::cluster with multicast, got {self.space.data}")
+            raise VerifyException(f"expected space to be shared::cluster with multicast, found {self.space.data}")
+
+    def effects(self) -> Effects:
+        return Effects(MemoryAccess(AccessKind.BULK_LOAD, writes=(Bytes(self.dst, LEAST_BYTES),), barrier=self.barrier))
 
     def features(self) -> tuple[str, ...]:
         features = DESTINATIONS[self.space.data]
@@ -163,6 +181,7 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
     """
 
     name = "ptx.cp.async.bulk.tensor.store"
+    ISSUE: ClassVar = Issue.THREAD
 
     map = operand_def(i64)
     coordinates = var_operand_def(i32)
@@ -196,7 +215,10 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
         if self.reduce is not None:
             expect_choice("reduce", self.reduce.data, REDUCTIONS)
             if self.scatter4 is not None:
-                raise VerifyException(f"expected reduce or scatter4, got both ({self.reduce.data})")
+                raise VerifyException(f"expected reduce or scatter4, found both ({self.reduce.data})")
+
+    def effects(self) -> Effects:
+        return Effects(MemoryAccess(AccessKind.BULK_STORE, reads=(Bytes(self.src, LEAST_BYTES),)))
 
     def features(self) -> tuple[str, ...]:
         return ("cp.async.bulk.tensor" if self.scatter4 is None else "cp.async.bulk.tensor.scatter4",)
@@ -217,6 +239,7 @@ class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
     """Starts to bring a box of a tensor into the L2 cache. See PTX ISA, "cp.async.bulk.prefetch.tensor"."""
 
     name = "ptx.cp.async.bulk.prefetch.tensor"
+    ISSUE: ClassVar = Issue.THREAD
 
     map = operand_def(i64)
     coordinates = var_operand_def(i32)
@@ -228,6 +251,9 @@ class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
 
     def verify_(self) -> None:
         _check_coordinates(self.coordinates, None, "prefetch")
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return ("cp.async.bulk.tensor",)
@@ -242,11 +268,15 @@ class CpAsyncBulkCommitGroupOp(PTXInstruction):
     """Makes a group of the stores that this thread has started. See PTX ISA, "cp.async.bulk.commit_group"."""
 
     name = "ptx.cp.async.bulk.commit_group"
+    ISSUE: ClassVar = Issue.THREAD
 
     assembly_format = "attr-dict"
 
     def __init__(self):
         super().__init__()
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=CommitGroup(AccessKind.BULK_STORE))
 
     def features(self) -> tuple[str, ...]:
         return ("cp.async.bulk.tensor",)
@@ -263,6 +293,7 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
     """
 
     name = "ptx.cp.async.bulk.wait_group"
+    ISSUE: ClassVar = Issue.THREAD
 
     pending = prop_def(IntegerAttr[I32])
     read = opt_prop_def(UnitAttr)
@@ -274,7 +305,10 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
 
     def verify_(self) -> None:
         if self.pending.value.data < 0:
-            raise VerifyException(f"expected 0 or more pending groups, got {self.pending.value.data}")
+            raise VerifyException(f"expected 0 or more pending groups, found {self.pending.value.data}")
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=WaitGroup(AccessKind.BULK_STORE))
 
     def features(self) -> tuple[str, ...]:
         return ("cp.async.bulk.tensor",)
@@ -288,6 +322,7 @@ class PrefetchTensormapOp(PTXInstruction):
     """Brings a tensor map into the cache. See PTX ISA, "prefetch"."""
 
     name = "ptx.prefetch.tensormap"
+    ISSUE: ClassVar = Issue.THREAD
 
     map = operand_def(i64)
 
@@ -295,6 +330,9 @@ class PrefetchTensormapOp(PTXInstruction):
 
     def __init__(self, map: Value):
         super().__init__(operands=[map])
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return ("prefetch.tensormap",)
@@ -305,6 +343,11 @@ class PrefetchTensormapOp(PTXInstruction):
 
 class _TensormapFenceOp(PTXInstruction, abc.ABC):
     """Orders writes to a tensor map through the generic proxy with its use by the tensor memory accelerator."""
+
+    ISSUE: ClassVar = Issue.THREAD
+
+    def effects(self) -> Effects:
+        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return ("fence.proxy.tensormap",)

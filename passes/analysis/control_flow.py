@@ -1,63 +1,215 @@
-"""Which operations of an entry are executed before, after and besides others."""
+"""The control flow graph of an entry: order, dominance, post-dominance, loops. Conditions are not looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 from xdsl.ir import Block, Operation
 
 from tirx.dialects.ptx.core import EntryOp
 
+_Follow: TypeAlias = Callable[[Block], Sequence[Block]]
+
 
 class ControlFlow:
-    """The blocks of an entry and the jumps between them; conditions are not looked at."""
+    """The blocks of an entry that its first block leads to, and the jumps between them. Built in linear time."""
 
     def __init__(self, entry: EntryOp):
-        self._blocks = tuple(entry.body.blocks)
-        self._position = {op: i for i, op in enumerate(entry.body.walk())}
-        self._successors = {block: _successors(block) for block in self._blocks}
+        self.entry = entry
+        first = entry.body.blocks[0]
+        self.blocks: tuple[Block, ...] = _reverse_postorder([first], successors)
+        """In reverse post-order: each before its successors, but for those that close a loop."""
+        self.position = {block: i for i, block in enumerate(self.blocks)}
+        self._predecessors: dict[Block, list[Block]] = {block: [] for block in self.blocks}
+        for block in self.blocks:
+            for successor in dict.fromkeys(successors(block)):
+                self._predecessors[successor].append(block)
+
+    def predecessors(self, block: Block) -> Sequence[Block]:
+        """The blocks that jump to `block`."""
+        return self._predecessors.get(block, ())
+
+    @cached_property
+    def dominators(self) -> Dominators:
+        """Blocks that lie on every path from the start."""
+        return Dominators(self.blocks, self.blocks[:1], self._predecessors)
+
+    @cached_property
+    def post_dominators(self) -> Dominators:
+        """Blocks that lie on every path to an end."""
+        ends = [block for block in self.blocks if not successors(block)]
+        order = _reverse_postorder(ends, self.predecessors)
+        return Dominators(order, ends, {block: successors(block) for block in order})
+
+    def is_passed_by_all(self, target: Block, block: Block) -> bool:
+        """Returns True if every path from the end of `block` to an end of the entry goes through `target`."""
+        post = self.post_dominators
+        return block not in post or (target is not block and post.dominates(target, block))
+
+    def is_executed_by_all(self, op: Operation) -> bool:
+        """Returns True if no path from the start to an end misses `op`."""
+        first, block = self.blocks[0], op.parent
+        if block is None or block not in self.position:
+            return False
+        return first not in self.post_dominators or self.post_dominators.dominates(block, first)
 
     def may_follow(self, later: Operation, earlier: Operation) -> bool:
-        """Whether a thread that executed `earlier` may come to `later`."""
+        """Returns True if some path executes `later` behind `earlier`."""
+        first, second = earlier.parent, later.parent
+        if first is None or second is None or first not in self.position:
+            return False
+        if first is second and self._index[earlier] < self._index[later]:
+            return True
+        if first is not second and self.dominators.dominates(first, second):
+            return True
+        return second in self.reachable(first)
+
+    def always_before(self, earlier: Operation, later: Operation) -> bool:
+        """Returns True if every path to `later` executes `earlier` before."""
         first, second = earlier.parent, later.parent
         if first is None or second is None:
             return False
-        if first is second and self._position[earlier] < self._position[later]:
-            return True
-        return second in self._reached(self._successors[first])
-
-    def always_before(self, earlier: Operation, later: Operation) -> bool:
-        """Whether every thread that executes `later` has executed `earlier`."""
-        first, second = earlier.parent, later.parent
         if first is second:
-            return self._position[earlier] < self._position[later]
-        return second not in self._reached(self._blocks[:1], without=first)
-
-    def by_every_thread(self, op: Operation) -> bool:
-        """Whether no thread gets to its end without executing the operation."""
-        return op.parent in self._by_every_thread
+            return self._index[earlier] < self._index[later]
+        return self.dominators.dominates(first, second)
 
     @cached_property
-    def _by_every_thread(self) -> set[Block]:
-        ways = {block: self._reached(self._blocks[:1], without=block) for block in self._blocks}
-        return {block for block, others in ways.items() if all(self._successors[other] for other in others)}
+    def _index(self) -> dict[Operation, int]:
+        return {op: i for i, op in enumerate(self.entry.body.walk())}
 
-    def predecessors(self, block: Block) -> list[Block]:
-        """The blocks that jump to a block."""
-        return [other for other in self._blocks if block in self._successors[other]]
+    @cached_property
+    def cyclic(self) -> frozenset[Block]:
+        """The blocks that control may come back to (Tarjan's strongly connected components)."""
+        number: dict[Block, int] = {}
+        low: dict[Block, int] = {}
+        open_: dict[Block, None] = {}
+        found = {block for block in self.blocks if block in successors(block)}
+        walk: list[tuple[Block, Iterator[Block]]] = []
+        for root in self.blocks:
+            if root in number:
+                continue
+            pending = [root]
+            while pending or walk:
+                if pending:
+                    block = pending.pop()
+                    number[block] = low[block] = len(number)
+                    open_[block] = None
+                    walk.append((block, iter(successors(block))))
+                block, rest = walk[-1]
+                for successor in rest:
+                    if successor not in number:
+                        pending.append(successor)
+                        break
+                    if successor in open_:
+                        low[block] = min(low[block], number[successor])
+                else:
+                    walk.pop()
+                    if walk:
+                        parent = walk[-1][0]
+                        low[parent] = min(low[parent], low[block])
+                    if low[block] == number[block]:
+                        component = [open_.popitem()[0]]
+                        while component[-1] is not block:
+                            component.append(open_.popitem()[0])
+                        if len(component) > 1:
+                            found.update(component)
+        return frozenset(found)
 
-    def _reached(self, starts: Sequence[Block], without: Block | None = None) -> set[Block]:
-        """The blocks on the ways from some blocks that do not pass a certain one."""
-        reached: set[Block] = set()
-        waiting = list(starts)
-        while waiting:
-            block = waiting.pop()
-            if block is not without and block not in reached:
-                reached.add(block)
-                waiting += self._successors[block]
-        return reached
+    def reachable(self, start: Block, *stops: Block | None) -> set[Block]:
+        """The blocks that a path from the end of `start` leads to; paths end at `stops`, which are not counted."""
+        pending, seen = [start], set[Block]()
+        while pending:
+            for successor in successors(pending.pop()):
+                if successor not in seen and successor not in stops:
+                    seen.add(successor)
+                    pending.append(successor)
+        return seen
 
 
-def _successors(block: Block) -> Sequence[Block]:
+class Dominators:
+    """The dominator tree of a graph (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm").
+
+    `order` is a reverse post-order from `roots`, `predecessors` the edges against that direction.
+    """
+
+    def __init__(self, order: Sequence[Block], roots: Sequence[Block], predecessors: Mapping[Block, Sequence[Block]]):
+        position = {block: i + 1 for i, block in enumerate(order)}  # 0 is above all roots
+        is_root = set(roots)
+        parents = [0] + [-1] * len(order)
+        edges = [
+            [0] * (block in is_root) + [position[p] for p in predecessors[block] if p in position] for block in order
+        ]
+        changed = True
+        while changed:
+            changed = False
+            for i, before in enumerate(edges, 1):
+                known = [p for p in before if p < i or parents[p] >= 0]
+                parent = known[0]
+                for other in known[1:]:
+                    while parent != other:
+                        if parent > other:
+                            parent = parents[parent]
+                        else:
+                            other = parents[other]
+                if parents[i] != parent:
+                    parents[i], changed = parent, True
+        self._order, self._position, self._parents = order, position, parents
+        self._enter, self._leave = _intervals(parents)
+
+    def __contains__(self, block: Block) -> bool:
+        """Returns True if a root leads to `block`."""
+        return block in self._position
+
+    def immediate(self, block: Block) -> Block | None:
+        """The nearest block that dominates `block` and is another one."""
+        i = self._position.get(block)
+        return None if i is None or not (parent := self._parents[i]) else self._order[parent - 1]
+
+    def dominates(self, block: Block, other: Block) -> bool:
+        """Returns True if every path from a root to `other` goes through `block`, or they are the same."""
+        i, j = self._position.get(block), self._position.get(other)
+        if i is None or j is None:
+            return block is other
+        return self._enter[i] <= self._enter[j] < self._leave[i]
+
+
+def _intervals(parents: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The range of preorder numbers below each node of a tree, in which parents have smaller numbers."""
+    sizes = [1] * len(parents)
+    for node in range(len(parents) - 1, 0, -1):
+        sizes[parents[node]] += sizes[node]
+    enter, following = [0] * len(parents), [1] * len(parents)
+    for node in range(1, len(parents)):
+        parent = parents[node]
+        enter[node] = following[parent]
+        following[parent] += sizes[node]
+        following[node] = enter[node] + 1
+    return enter, [e + n for e, n in zip(enter, sizes, strict=True)]
+
+
+def successors(block: Block) -> Sequence[Block]:
+    """The blocks that `block` jumps to."""
     return () if block.last_op is None else block.last_op.successors
+
+
+def _reverse_postorder(roots: Sequence[Block], following: _Follow) -> tuple[Block, ...]:
+    order: list[Block] = []
+    seen: set[Block] = set()
+    for root in roots:
+        if root in seen:
+            continue
+        seen.add(root)
+        stack: list[tuple[Block, Iterator[Block]]] = [(root, iter(following(root)))]
+        while stack:
+            block, rest = stack[-1]
+            for successor in rest:
+                if successor not in seen:
+                    seen.add(successor)
+                    stack.append((successor, iter(following(successor))))
+                    break
+            else:
+                order.append(block)
+                stack.pop()
+    return tuple(reversed(order))

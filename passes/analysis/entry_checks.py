@@ -10,25 +10,22 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.arith import AndOp
+from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
+from tirx.dialects.ptx.effects import Issue
 from tirx.dialects.ptx.known_bits import EVERYTHING
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.ptx.tcgen05 import (
     CtaGroupOp,
     Tcgen05AllocOp,
-    Tcgen05CommitOp,
-    Tcgen05CpOp,
     Tcgen05DeallocOp,
     Tcgen05Op,
     Tcgen05RelinquishAllocPermitOp,
-    Tcgen05ShiftOp,
-    Tcgen05WaitLdOp,
-    Tcgen05WaitStOp,
     allocation_of,
     tmem_operand,
 )
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
-from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
+from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaWsOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
@@ -47,8 +44,8 @@ def check_entry(entry: EntryOp, target: Target) -> None:
             continue
         _located(op, lambda description=description: check_instruction(description, target.name))
     flow = ControlFlow(entry)
+    _check_issue(entry, flow)
     _check_cta_groups(entry, instructions)
-    _check_issue(entry, instructions, flow)
     _check_lanes(entry, instructions, flow)
     _check_allocations(instructions, flow)
     _check_collectors(instructions, flow)
@@ -75,13 +72,13 @@ def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op]) -> None:
             first = op
         elif op.group != first.group:
             raise LocatedError(
-                op, f"expected {first.group} as in '{first.name}', got {op.group}: a kernel uses one cta_group"
+                op, f"expected {first.group} as in '{first.name}', found {op.group}: a kernel uses one cta_group"
             )
     pair = first if first is not None and first.group == "cta_group::2" else _load_of_a_pair(entry)
     if pair is not None and entry.cluster is not None and entry.cluster_size % 2:
         raise LocatedError(
             pair,
-            f"expected a cluster of pairs of CTAs for cta_group::2, got {entry.cluster_size} "
+            f"expected a cluster of pairs of CTAs for cta_group::2, found {entry.cluster_size} "
             f"{'CTA' if entry.cluster_size == 1 else 'CTAs'} in a cluster of @{entry.sym_name.data}",
         )
 
@@ -93,28 +90,31 @@ def _load_of_a_pair(entry: EntryOp) -> CpAsyncBulkTensorLoadOp | None:
     return next((op for op in loads if op.cta_group is not None and op.cta_group.value.data == 2), None)
 
 
-_ONE_THREAD = (Tcgen05MmaOp, Tcgen05MmaBlockScaleOp, Tcgen05MmaWsOp, Tcgen05CpOp, Tcgen05ShiftOp, Tcgen05CommitOp)
-_ONE_WARP = (Tcgen05AllocOp, Tcgen05DeallocOp, Tcgen05RelinquishAllocPermitOp)
-_WHOLE_WARPS = (*_ONE_WARP, Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp, Tcgen05WaitLdOp, Tcgen05WaitStOp)
-
-
-def _check_issue(entry: EntryOp, instructions: list[Tcgen05Op], flow: ControlFlow) -> None:
+def _check_issue(entry: EntryOp, flow: ControlFlow) -> None:
     """Who executes what (PTX ISA, "Issue Granularity"): what one thread starts is started once for each that does."""
-    for op in instructions:
-        threads = _threads(entry) if flow.by_every_thread(op) else None
-        if threads is not None and isinstance(op, _ONE_THREAD) and threads > 1:
-            raise LocatedError(
-                op, f"expected one thread to execute '{op.name}', got all {threads} of the CTA; elect one of a warp"
-            )
-        if threads is not None and isinstance(op, _ONE_WARP) and threads > WARP_SIZE:
-            raise LocatedError(
-                op, f"expected one warp to execute '{op.name}', got all {threads // WARP_SIZE} of the CTA; choose one"
-            )
-        if isinstance(op, _WHOLE_WARPS) and _is_elected(op, flow):
+    threads = _threads(entry)
+    elected = _elected_blocks(flow)
+    for op in (op for block in flow.blocks for op in block.ops if isinstance(op, PTXInstruction)):
+        issue = op.issue
+        if issue is Issue.THREAD:
+            continue
+        if threads is not None and issue in (Issue.ONE_THREAD, Issue.ONE_WARP) and flow.is_executed_by_all(op):
+            if issue is Issue.ONE_THREAD and threads > 1:
+                raise LocatedError(
+                    op,
+                    f"expected one thread to execute '{op.name}', found all {threads} of the CTA; elect one of a warp",
+                )
+            if issue is Issue.ONE_WARP and threads > WARP_SIZE:
+                raise LocatedError(
+                    op,
+                    f"expected one warp to execute '{op.name}', found all {threads // WARP_SIZE} of the CTA; choose "
+                    "one",
+                )
+        if issue.is_converged and op.parent in elected:
             raise LocatedError(
                 op,
-                f"expected all threads of a warp to execute '{op.name}', got the one that elect.sync chose; leave its "
-                "branch first",
+                f"expected all threads of a warp to execute '{op.name}', found the one that elect.sync chose; leave "
+                "its branch first",
             )
 
 
@@ -123,21 +123,20 @@ def _threads(entry: EntryOp) -> int | None:
     return None if entry.reqntid is None else math.prod(n.data for n in entry.reqntid)
 
 
-def _is_elected(op: Operation, flow: ControlFlow) -> bool:
-    """Whether only a thread that `elect.sync` chose comes to the block of an operation."""
-    block = op.parent
-    seen: set[Block] = set()
-    while block is not None and block not in seen and len(before := flow.predecessors(block)) == 1:
-        seen.add(block)
+def _elected_blocks(flow: ControlFlow) -> set[Block]:
+    """The blocks that only a thread comes to that `elect.sync` chose, by a branch that leads nowhere else."""
+    elected: set[Block] = set()
+    for block in flow.blocks:
+        if len(before := flow.predecessors(block)) != 1:
+            continue
         branch = before[0].last_op
-        if (
+        if before[0] in elected or (
             isinstance(branch, CondBraOp)
             and branch.then_dest is block is not branch.else_dest
             and _implies_elected(branch.condition)
         ):
-            return True
-        block = before[0]
-    return False
+            elected.add(block)
+    return elected
 
 
 def _implies_elected(condition: SSAValue) -> bool:
@@ -153,7 +152,7 @@ def _check_lanes(entry: EntryOp, instructions: list[Tcgen05Op], flow: ControlFlo
     if threads is None or threads <= WARP_SIZE:
         return
     for op in instructions:
-        if not isinstance(op, Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp) or not flow.by_every_thread(op):
+        if not isinstance(op, Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp) or not flow.is_executed_by_all(op):
             continue
         access = op.describe(EVERYTHING)
         if access.lane is not None:
@@ -171,7 +170,7 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
         if place.allocated is not None and place.column:
             raise LocatedError(
                 op,
-                f"expected the address that tcgen05.alloc wrote, got column {place.column} of the {place.allocated} "
+                f"expected the address that tcgen05.alloc wrote, found column {place.column} of the {place.allocated} "
                 "allocated there; give back all of them",
             )
     origins = [allocation_of(op.taddr) for op in freed]
@@ -179,12 +178,12 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
         for permit in instructions:
             if isinstance(permit, Tcgen05RelinquishAllocPermitOp) and flow.may_follow(op, permit):
                 raise LocatedError(
-                    op, "expected no allocation after tcgen05.relinquish_alloc_permit, got one; allocate first"
+                    op, "expected no allocation after tcgen05.relinquish_alloc_permit, found one; allocate first"
                 )
         if op not in origins and None not in origins:
             raise LocatedError(
                 op,
-                "expected a tcgen05.dealloc of what is allocated before the kernel ends, got none; the columns would "
+                "expected a tcgen05.dealloc of what is allocated before the kernel ends, found none; the columns would "
                 "stay taken on the multiprocessor",
             )
         for other in allocated:
@@ -192,7 +191,7 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
             if found is not None and most is not None and found > most and flow.always_before(other, op):
                 raise LocatedError(
                     op,
-                    f"expected at most the {most} columns of the allocation before, got {found}; allocate more first",
+                    f"expected at most the {most} columns of the allocation before, found {found}; allocate more first",
                 )
     for op, origin in zip(freed, origins, strict=True):
         if origin is None:
@@ -200,7 +199,7 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
         found, expected = op.describe(EVERYTHING).columns, origin.describe(EVERYTHING).columns
         if found is not None and expected is not None and found != expected:
             raise LocatedError(
-                op, f"expected the {expected} columns that were allocated there, got {found}; give back all of them"
+                op, f"expected the {expected} columns that were allocated there, found {found}; give back all of them"
             )
     _check_capacity(instructions)
 
@@ -219,7 +218,7 @@ def _check_capacity(instructions: list[Tcgen05Op]) -> None:
             live += columns or 0
         if live > COLUMNS:
             raise LocatedError(
-                op, f"expected at most {COLUMNS} columns to be allocated at a time, got {live}; give some back first"
+                op, f"expected at most {COLUMNS} columns to be allocated at a time, found {live}; give some back first"
             )
 
 
@@ -239,6 +238,6 @@ def _check_collectors(instructions: list[Tcgen05Op], flow: ControlFlow) -> None:
         ):
             raise LocatedError(
                 op,
-                f"expected .collector::{buffer}::fill before .collector::{buffer}::{usage}, got none; fill the buffer "
-                "with the first product",
+                f"expected .collector::{buffer}::fill before .collector::{buffer}::{usage}, found none; fill the "
+                "buffer with the first product",
             )

@@ -5,47 +5,41 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import EntryOp
-from tirx.dialects.ptx.matrix import LdMatrixOp
-from tirx.dialects.ptx.mbarrier import (
-    MbarrierArriveExpectTxOp,
-    MbarrierArriveOp,
-    MbarrierInitOp,
-    MbarrierInvalOp,
-    MbarrierTestWaitParityOp,
-    MbarrierWaitParityOp,
+from tirx.dialects.ptx.effects import (
+    AccessKind,
+    BlockBarrier,
+    ClusterArrive,
+    ClusterWait,
+    CommitGroup,
+    MbarrierArrive,
+    MbarrierInvalidate,
+    MbarrierTransaction,
+    MbarrierWait,
+    ProxyFence,
+    Synchronization,
+    TensorCommit,
+    TensorFence,
+    WaitAll,
+    WaitGroup,
+    WarpBarrier,
 )
-from tirx.dialects.ptx.sync import (
-    BarrierClusterArriveOp,
-    BarrierClusterWaitOp,
-    BarSyncOp,
-    BarWarpSyncOp,
-    FenceMbarrierInitOp,
-    FenceProxyAsyncOp,
-)
-from tirx.dialects.ptx.tcgen05 import (
-    Tcgen05AllocOp,
-    Tcgen05CommitOp,
-    Tcgen05FenceAfterThreadSyncOp,
-    Tcgen05FenceBeforeThreadSyncOp,
-    Tcgen05WaitLdOp,
-    Tcgen05WaitStOp,
-)
-from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
-from tirx.passes.analysis.memory_effects import Effect, Means, effect_of
-from tirx.passes.analysis.thread_flow import Edge, ThreadFlow, Visitors, edges
+from tirx.dialects.ptx.mbarrier import MbarrierInitOp
+from tirx.passes.analysis.memory_accesses import Access, AccessTable, access_of
+from tirx.passes.analysis.thread_flow import ActiveThreads, Edge, ThreadFlow, Worklist, edges
 from tirx.passes.analysis.thread_values import Symbol, threads_of_warps, warp_numbers
 
 
-class Mark(enum.Enum):
-    """What has happened to an access since, on every way to a point of the kernel."""
+class Ordering(enum.Enum):
+    """What has happened to an access since, on every path to a point of the kernel."""
 
     COMPLETE = enum.auto()
-    """A wait of the sort that its means ask for."""
+    """A wait of the sort that its kind asks for."""
     GROUPED = enum.auto()
     """cp.async.bulk.commit_group."""
     SYNCED = enum.auto()
@@ -97,150 +91,189 @@ class Committed:
 
 
 @dataclass(frozen=True)
-class _Arrived:
-    """Its threads have arrived at `barrier`; who waits for them there gets `marks`."""
+class Arrived:
+    """Its threads have arrived at `barrier`; who waits for them there learns `gained`."""
 
     barrier: Barrier
-    marks: frozenset[Mark]
+    gained: frozenset[Ordering]
 
 
-Note: TypeAlias = Mark | Committed | _Arrived
-Notes: TypeAlias = frozenset[Note]
+OrderingState: TypeAlias = "frozenset[Ordering] | frozenset[Ordering | Committed | Arrived]"
+"""All that has happened to an access since."""
 
-_NOTHING: Notes = frozenset()
+_NOTHING: OrderingState = frozenset()
+_OF_WARPS: OrderingState = frozenset((Ordering.WARP_SYNCED,))
+_COMPLETE = frozenset((Ordering.COMPLETE,))
+_HEARD = frozenset((Ordering.HEARD,))
+_OF_WHOLE_WARPS = (AccessKind.TENSOR_LOAD, AccessKind.TENSOR_STORE)
 
 
-def _arrivals_in(notes: Notes) -> Notes:
-    """A phase waits for all arrivals: who waits knows that they happened, even if others took a way without."""
-    return frozenset(note for note in notes if isinstance(note, _Arrived))
+def _is_awaited(ordering: OrderingState) -> bool:
+    """Returns True if an mbarrier tracks the access, and nobody has waited for anything since."""
+    if Ordering.COMPLETE in ordering or Ordering.HEARD in ordering:
+        return False
+    return any(isinstance(one, Committed) for one in ordering)
+
+
+def _arrivals_in(ordering: OrderingState) -> OrderingState:
+    """A phase waits for all arrivals: who waits knows that they happened, even if others took a path without."""
+    return frozenset(one for one in ordering if isinstance(one, Arrived))
 
 
 @dataclass
 class State:
     """
-    The accesses that a later one may have to be ordered behind, and what has been done about each on every way here.
+    The accesses that a later one may have to be ordered behind, each with its ordering on every path here.
 
-    `waited` are mbarriers that some thread of a warp has waited for since all last met: at their next meeting all know
-    of it, and at that of the warp its lanes do.
+    `loading` are instructions whose results may not be in their registers yet. `waited` are mbarriers that some thread
+    of a warp has waited for since all last met: at their next meeting all know of it, and at that of the warp its lanes
+    do.
     """
 
-    pending: dict[Effect, Notes] = field(default_factory=dict[Effect, Notes])
+    pending: dict[Access, OrderingState] = field(default_factory=dict[Access, "OrderingState"])
+    loading: set[Operation] = field(default_factory=set[Operation])
     waited: frozenset[tuple[Barrier, int]] = frozenset()
 
     def copy(self) -> State:
-        return State(dict(self.pending), self.waited)
+        return State(dict(self.pending), set(self.loading), self.waited)
 
     def join(self, other: State) -> bool:
-        """Adds what is pending on another way; whether anything is new."""
+        """Adds what is pending on another path. Returns True if anything is new."""
         changed = False
-        for effect, notes in other.pending.items():
-            before = self.pending.get(effect)
-            after = notes if before is None else before & notes | _arrivals_in(before | notes)
+        for access, ordering in other.pending.items():
+            before = self.pending.get(access)
+            if before == ordering:
+                continue
+            after = ordering if before is None else before & ordering | _arrivals_in(before | ordering)
             if after != before:
-                self.pending[effect] = after
+                self.pending[access] = after
                 changed = True
-        if not other.waited <= self.waited:
+        if not (other.loading <= self.loading and other.waited <= self.waited):
+            self.loading |= other.loading
             self.waited |= other.waited
             changed = True
         return changed
 
-    def along(self, visitors: Visitors) -> State:
+    def along(self, active: ActiveThreads) -> State:
         """
-        What of it those know that take a branch. Accesses of threads that do not take it are known only where the
-        threads have met since.
+        The state for the threads `active`, which take a branch. Accesses of threads that do not take it are known only
+        where the threads have met since.
         """
         kept = {
-            effect: notes
-            for effect, notes in self.pending.items()
-            if Mark.MET in notes or not _is_elsewhere(effect.visitors, visitors)
+            access: ordering
+            for access, ordering in self.pending.items()
+            if Ordering.MET in ordering or not _is_elsewhere(access.active, active)
         }
-        return State(kept, self.waited)
+        return State(kept, set(self.loading), self.waited)
 
 
-def _is_elsewhere(who: Visitors, here: Visitors) -> bool:
+def _is_elsewhere(who: ActiveThreads, here: ActiveThreads) -> bool:
+    if who is here:
+        return False
     if any((condition, not value) in here.decisions for condition, value in who.decisions):
         return True
     return who.exact and bool(who.threads.any()) and not (who.threads & here.threads).any()
 
 
-_COMPLETES_AT_BARRIER = (Means.TENSOR_CORE, Means.BULK_LOAD)
-_WAITED_FOR = (Means.TENSOR_LOAD, Means.TENSOR_STORE)
-_ACCESSED_BY_LANES = (Means.GENERIC, Means.GLOBAL, Means.INIT)
+def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingState) -> bool:
+    """Returns True if nothing that follows can be wrong any more."""
+    match kind:
+        case AccessKind.GLOBAL:
+            return Ordering.SYNCED in ordering
+        case AccessKind.GENERIC | AccessKind.INIT:
+            return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_proxies)
+        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
+            return Ordering.COMPLETE in ordering and Ordering.AFTER in ordering and Ordering.SYNCED in ordering
+        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE:
+            return Ordering.COMPLETE in ordering
 
 
-def _settled(means: Means, notes: Notes) -> bool:
-    """Whether nothing can be wrong any more."""
-    match means:
-        case Means.GLOBAL:
-            return Mark.SYNCED in notes
-        case Means.GENERIC | Means.INIT:
-            return Mark.SYNCED in notes and Mark.FENCED in notes
-        case Means.TENSOR_CORE | Means.TENSOR_LOAD | Means.TENSOR_STORE:
-            return Mark.COMPLETE in notes and Mark.AFTER in notes and Mark.SYNCED in notes
-        case Means.BULK_LOAD | Means.BULK_STORE:
-            return Mark.COMPLETE in notes
-
-
-def _gained(means: Means, notes: Notes, relaxed: bool = False) -> frozenset[Mark]:
+def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) -> frozenset[Ordering]:
     """What those who meet the threads of an access learn of it."""
-    match means:
-        case Means.INIT if Mark.FENCED in notes:
+    match kind:
+        case AccessKind.INIT if Ordering.FENCED in ordering:
             # fence.mbarrier_init releases, so that a relaxed arrival is enough.
-            return frozenset((Mark.MET, Mark.SYNCED))
-        case Means.GENERIC | Means.GLOBAL | Means.INIT:
-            return frozenset() if relaxed else frozenset((Mark.MET, Mark.SYNCED))
-        case Means.TENSOR_CORE | Means.TENSOR_LOAD | Means.TENSOR_STORE:
-            gained = {Mark.MET}
-            complete = Mark.COMPLETE in notes
+            return frozenset((Ordering.MET, Ordering.SYNCED))
+        case AccessKind.GENERIC | AccessKind.GLOBAL | AccessKind.INIT:
+            return frozenset() if relaxed else frozenset((Ordering.MET, Ordering.SYNCED))
+        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
+            gained = {Ordering.MET}
+            complete = Ordering.COMPLETE in ordering
             if complete:
-                gained.add(Mark.SYNCED)
-            if Mark.BEFORE in notes and (complete or means is Means.TENSOR_CORE):
-                gained.add(Mark.SENT)
+                gained.add(Ordering.SYNCED)
+            if Ordering.BEFORE in ordering and (complete or kind is AccessKind.TENSOR_CORE):
+                gained.add(Ordering.SENT)
             return frozenset(gained)
-        case Means.BULK_LOAD | Means.BULK_STORE:
-            return frozenset((Mark.MET,))
+        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE:
+            return frozenset((Ordering.MET,))
 
 
-_Transfer: TypeAlias = "Callable[[Synchronization, Operation, Visitors, State], None]"
-
-Check: TypeAlias = Callable[[Operation, Effect | None, Visitors, State], None]
-"""Called with every instruction, its effect, who executes it, and the state before it."""
+Check: TypeAlias = Callable[[Operation, "Access | None", "Synchronization | None", ActiveThreads, State], None]
+"""Called with every instruction, its access, its synchronisation, who executes it, and the state before it."""
 
 
-class Synchronization:
+class OrderingAnalysis:
     """The dataflow over an entry: forward, to a fixed point."""
 
     def __init__(self, entry: EntryOp):
         self.entry = entry
         self.flow = ThreadFlow(entry)
-        self._effects: dict[Operation, Effect] = {}
+        self.accesses = AccessTable()
+        self._accesses: dict[Operation, Access] = {}
+        self._synchronizations: dict[Operation, Synchronization] = {}
+        self.latest: dict[Access, Operation] = {}
+        """The last instruction that `visit` came to with each access."""
+        self.has_proxies = False
+        """Whether anything gets at shared memory through the async proxy."""
+        self.mbarriers: dict[Operation, SSAValue] = {}
+        """Instructions that use an mbarrier, or start what does -> its address."""
+        self.announced: list[Barrier] = []
+        """Mbarriers that bytes of asynchronous copies are announced on."""
+        self.phases: dict[Barrier, int] = {}
+        """Mbarriers whose address is known -> arrivals that complete a phase."""
+        self._interesting: dict[Block, list[Operation]] = {}
         for block in self.flow.blocks:
-            visitors = self.flow.visitors[block]
-            for op in block.ops:
-                if (effect := effect_of(op, self.flow.values, visitors)) is not None:
-                    self._effects[op] = effect
-        self._interesting = {
-            block: [op for op in block.ops if op in self._effects or type(op) in _TRANSFER]
-            for block in self.flow.blocks
-        }
-        self._waits = [
-            (self.barrier(op.barrier), self.flow.visitors[block])
+            self._interesting[block] = [op for op in block.ops if self._read(op, self.flow.active[block])]
+        self._waits = {
+            (self.barrier(found.barrier), self.flow.active[block])
             for block, ops in self._interesting.items()
             for op in ops
-            if isinstance(op, MbarrierTestWaitParityOp | MbarrierWaitParityOp)
-        ]
-        self.phases = {
-            self.barrier(op.barrier): op.count.value.data
-            for ops in self._interesting.values()
-            for op in ops
-            if isinstance(op, MbarrierInitOp)
+            if isinstance(found := self._synchronizations.get(op), MbarrierWait)
         }
-        """Mbarriers whose address is known -> arrivals that complete a phase."""
-        self.loaded: Mapping[SSAValue, Effect] = {
-            register: effect for op, effect in self._effects.items() for register in op.results
-        }
-        """What instructions with an effect give, among it the registers of tcgen05.ld."""
+        self._waited_by_others: dict[ActiveThreads, frozenset[Barrier]] = {}
+        self._bypassing: dict[tuple[Block, Edge], bool] = {}
         self._states = self._solve()
+
+    def _read(self, op: Operation, active: ActiveThreads) -> bool:
+        """Notes what an instruction states. Returns True if it is more than nothing."""
+        if not isinstance(op, PTXInstruction):
+            return False
+        effects = op.effects()
+        if (synchronization := effects.synchronization) is not None:
+            self._synchronizations[op] = synchronization
+            self.has_proxies |= isinstance(synchronization, TensorCommit)
+            match synchronization:
+                case MbarrierArrive(address) | MbarrierTransaction(address):
+                    self.mbarriers[op] = address
+                    if synchronization.announces:
+                        self.announced.append(self.barrier(address))
+                case MbarrierWait(address) | TensorCommit(address):
+                    self.mbarriers[op] = address
+                case _:
+                    pass
+        if effects.access is not None:
+            if effects.access.barrier is not None and not effects.access.kind.is_in_order:
+                self.mbarriers[op] = effects.access.barrier
+            self.has_proxies |= not effects.access.kind.is_in_order
+            if (access := access_of(op, effects.access, self.flow.values, active)) is not None:
+                self._accesses[op] = self.accesses.add(access)
+        if isinstance(op, MbarrierInitOp):
+            self.phases[self.barrier(op.barrier)] = op.count.value.data
+        return synchronization is not None or op in self._accesses
+
+    def uses_async_proxy(self, op: Operation) -> bool:
+        """Returns True if `op` starts something asynchronous that arrives at its mbarrier."""
+        return op in self._accesses or isinstance(self._synchronizations.get(op), TensorCommit)
 
     def barrier(self, address: SSAValue) -> Barrier:
         """The mbarrier at an address."""
@@ -249,263 +282,284 @@ class Synchronization:
             return Barrier(None)
         return Barrier(value.symbols, int(value.numbers[0]))
 
-    def waited_by_others(self, visitors: Visitors) -> frozenset[Barrier]:
-        """The mbarriers that threads other than `visitors` wait for, somewhere."""
-        return frozenset(
-            barrier
-            for barrier, others in self._waits
-            if others.unknown or visitors.unknown or (others.threads & ~visitors.threads).any()
-        )
+    def waited_by_others(self, active: ActiveThreads) -> frozenset[Barrier]:
+        """The mbarriers that threads other than `active` wait for, somewhere."""
+        if active not in self._waited_by_others:
+            self._waited_by_others[active] = frozenset(
+                barrier
+                for barrier, others in self._waits
+                if others.unknown or active.unknown or (others.threads & ~active.threads).any()
+            )
+        return self._waited_by_others[active]
 
     def visit(self, check: Check) -> None:
         """Calls `check` for every instruction that can be reached."""
         for block in self.flow.blocks:
             state = self._states[block].copy()
-            visitors = self.flow.visitors[block]
+            active = self.flow.active[block]
             for op in block.ops:
-                check(op, self._effects.get(op), visitors, state)
-                self._step(op, visitors, state)
+                access = self._accesses.get(op)
+                check(op, access, self._synchronizations.get(op), active, state)
+                self._step(op, active, state)
+                if access is not None:
+                    self.latest[access] = op
 
     def _solve(self) -> Mapping[Block, State]:
-        states = {self.flow.blocks[0]: State()}
-        waiting = dict.fromkeys(self.flow.blocks)
-        while waiting:
-            block = next(b for b in self.flow.blocks if b in waiting)
-            del waiting[block]
-            if block not in states:
-                continue
+        first = self.flow.blocks[0]
+        states = {first: State()}
+        waiting = Worklist(self.flow.control.position)
+        waiting.add(first)
+        while (block := waiting.pop()) is not None:
+            active = self.flow.active[block]
             state = states[block].copy()
             for op in self._interesting[block]:
-                self._step(op, self.flow.visitors[block], state)
+                self._step(op, active, state)
             for edge in edges(block):
-                taking = self.flow.along(edge, self.flow.visitors[block])
+                taking = self.flow.along(edge, active)
                 arriving = state.along(taking) if edge.decision is not None else state
-                if self._passes_synchronization(block, edge):
-                    arriving = State(waited=state.waited)
+                if self._bypasses_synchronization(block, edge):
+                    arriving = State(loading=state.loading, waited=state.waited)
                 if edge.successor not in states:
                     states[edge.successor] = arriving.copy()
                 elif not states[edge.successor].join(arriving):
                     continue
-                waiting[edge.successor] = None
+                waiting.add(edge.successor)
         return states
 
-    def _passes_synchronization(self, block: Block, edge: Edge) -> bool:
+    def _bypasses_synchronization(self, block: Block, edge: Edge) -> bool:
         """
-        Whether all threads go past instructions that synchronise, for a reason that is not known: there may be nothing
-        to wait for, as in the first turn of a loop.
+        Returns True if all threads miss instructions that synchronise, for a reason that is not known: there may be
+        nothing to wait for, as in the first turn of a loop.
         """
-        return any(type(op) in _TRANSFER for other in self.flow.passed(block, edge) for op in self._interesting[other])
+        if (block, edge) not in self._bypassing:
+            self._bypassing[block, edge] = any(
+                op in self._synchronizations
+                for other in self.flow.bypassed(block, edge)
+                for op in self._interesting[other]
+            )
+        return self._bypassing[block, edge]
 
-    def _step(self, op: Operation, visitors: Visitors, state: State) -> None:
+    def _step(self, op: Operation, active: ActiveThreads, state: State) -> None:
         """What an instruction does to the state."""
-        if (transfer := _TRANSFER.get(type(op))) is not None:
-            transfer(self, op, visitors, state)
-        if (effect := self._effects.get(op)) is not None:
-            if effect.means in _COMPLETES_AT_BARRIER:
+        if (synchronization := self._synchronizations.get(op)) is not None:
+            transfer = _TRANSFER.get(type(synchronization))
+            if transfer is not None:
+                transfer(self, synchronization, active, state)
+        if (access := self._accesses.get(op)) is not None:
+            if access.kind.completes_at_mbarrier:
                 # What was waited for before cannot be this.
                 state.waited = frozenset()
-            state.pending[effect] = self._from_the_start(effect)
+            if access.kind is AccessKind.TENSOR_LOAD:
+                state.loading.add(op)
+            # What is pending of the same access is ordered no less than this, but for a phase that is waited for.
+            before = state.pending.pop(access, _NOTHING)
+            if _is_awaited(before):
+                state.pending[self.accesses.earlier(access)] = before
+            state.pending[access] = self._from_the_start(access)
 
-    def _from_the_start(self, effect: Effect) -> Notes:
-        if effect.means is Means.BULK_LOAD and effect.barrier is not None:
-            return frozenset((Committed(self.barrier(effect.barrier)),))
-        if isinstance(effect.op, Tcgen05AllocOp | LdMatrixOp):
-            # Of a whole warp, and done for all of it.
-            return frozenset((Mark.WARP_SYNCED,))
-        return _NOTHING
+    def _from_the_start(self, access: Access) -> OrderingState:
+        if access.kind is AccessKind.BULK_LOAD:
+            barrier = Barrier(None) if access.barrier is None else Barrier(*access.barrier)
+            return frozenset((Committed(barrier),))
+        return _OF_WARPS if access.warp_wide else _NOTHING
 
 
 # What synchronising instructions do to what is pending
 
 
-def _note(
-    state: State, note: Callable[[Effect, Notes], frozenset[Mark] | frozenset[Note]], means: tuple[Means, ...] = ()
+_Transfer: TypeAlias = Callable[["OrderingAnalysis", Any, ActiveThreads, State], None]
+
+
+def _advance(
+    analysis: OrderingAnalysis,
+    state: State,
+    gained: Callable[[Access, OrderingState], frozenset[Ordering] | OrderingState],
+    kinds: tuple[AccessKind, ...] = (),
 ) -> None:
-    """Adds notes to what is pending by some means (by all where none is said), and drops what is settled."""
-    for effect, notes in tuple(state.pending.items()):
-        if means and effect.means not in means:
+    """Adds to the ordering of what is pending, of some kinds or of all, and drops what is settled.
+
+    `gained` sees no more of an access than its kind and its threads.
+    """
+    known: dict[tuple[AccessKind, ActiveThreads, OrderingState], OrderingState | None] = {}
+    for access, ordering in tuple(state.pending.items()):
+        if kinds and access.kind not in kinds:
             continue
-        added = note(effect, notes)
-        if not added <= notes:
-            notes |= added
-            if _settled(effect.means, notes):
-                del state.pending[effect]
-            else:
-                state.pending[effect] = notes
+        key = access.kind, access.active, ordering
+        if key not in known:
+            after = ordering | gained(access, ordering)
+            known[key] = None if after != ordering and _settled(analysis, access.kind, after) else after
+        after = known[key]
+        if after is None:
+            del state.pending[access]
+        elif after is not ordering:
+            state.pending[access] = after
 
 
-def _mark(*marks: Mark, means: tuple[Means, ...]) -> _Transfer:
-    """The transfer of an instruction that does the same to all that is pending by some means."""
-    added = frozenset(marks)
-
-    def transfer(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-        _note(state, lambda effect, notes: added, means)
-
-    return transfer
+_KNOWN_COMPLETE = frozenset((Ordering.COMPLETE, Ordering.SENT, Ordering.MET, Ordering.SYNCED))
 
 
-_KNOWN_COMPLETE = frozenset((Mark.COMPLETE, Mark.SENT, Mark.MET, Mark.SYNCED))
-
-
-def _completed(notes: Notes, waited: frozenset[Barrier]) -> frozenset[Mark]:
+def _completed(ordering: OrderingState, waited: frozenset[Barrier]) -> frozenset[Ordering]:
     """What those know of an access who know that `waited` have completed their phases."""
-    committed = [note.barrier for note in notes if isinstance(note, Committed)]
+    committed = [one.barrier for one in ordering if isinstance(one, Committed)]
     return _KNOWN_COMPLETE if any(one.may_be(other) for one in committed for other in waited) else frozenset()
 
 
 def _meet(
-    analysis: Synchronization,
-    visitors: Visitors,
+    analysis: OrderingAnalysis,
+    active: ActiveThreads,
     state: State,
-    gained: Callable[[Effect, Notes], frozenset[Mark]],
+    gained: Callable[[Access, OrderingState], frozenset[Ordering]],
 ) -> None:
     """
     Threads meet: each learns what the others know, and that includes completions that others waited for. Those that
     come to the barrier elsewhere may have waited for anything.
     """
-    everyone = not visitors.unknown and bool(visitors.threads.all())
+    everyone = not active.unknown and bool(active.threads.all())
     waited = frozenset(barrier for barrier, _ in state.waited)
     if not everyone:
-        waited |= analysis.waited_by_others(visitors)
-    heard = frozenset[Mark]() if everyone else frozenset((Mark.HEARD,))
+        waited |= analysis.waited_by_others(active)
+    heard = frozenset[Ordering]() if everyone else _HEARD
 
-    def learned(effect: Effect, notes: Notes) -> frozenset[Mark]:
-        marks = _completed(notes, waited) | heard
-        return marks | gained(effect, notes | marks)
+    def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        known = _completed(ordering, waited) | heard
+        return known | gained(access, ordering | known)
 
-    _note(state, learned)
+    _advance(analysis, state, learned)
     state.waited = frozenset()
 
 
-def _bar_sync(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    _meet(analysis, visitors, state, lambda effect, notes: _gained(effect.means, notes))
+def _block_barrier(analysis: OrderingAnalysis, op: BlockBarrier, active: ActiveThreads, state: State) -> None:
+    _meet(analysis, active, state, lambda access, ordering: _gained(access.kind, ordering))
 
 
-def _cluster_wait(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    _meet(analysis, visitors, state, lambda effect, notes: _arrivals(notes, CLUSTER) | {Mark.HEARD})
+def _cluster_wait(analysis: OrderingAnalysis, op: ClusterWait, active: ActiveThreads, state: State) -> None:
+    _meet(analysis, active, state, lambda access, ordering: _arrivals(ordering, CLUSTER) | _HEARD)
 
 
-def _warp_sync(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    """The lanes of each warp meet: what one has waited for, all know of."""
-    warps = warp_numbers(visitors.threads)
+def _warp_barrier(analysis: OrderingAnalysis, op: WarpBarrier, active: ActiveThreads, state: State) -> None:
+    """The lanes of each warp meet: all learn which mbarriers one has waited for."""
+    warps = warp_numbers(active.threads)
     known = frozenset(barrier for barrier, _ in state.waited if all((barrier, warp) in state.waited for warp in warps))
 
-    def learned(effect: Effect, notes: Notes) -> frozenset[Mark]:
-        marks = _completed(notes, known).union(*(_arrivals(notes, barrier) for barrier in known))
+    def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        found = _completed(ordering, known).union(*(_arrivals(ordering, barrier) for barrier in known))
         if known:
-            marks |= {Mark.HEARD}
-        return marks | {Mark.WARP_SYNCED} if effect.means in _ACCESSED_BY_LANES else marks
+            found |= _HEARD
+        return found | {Ordering.WARP_SYNCED} if access.kind.is_in_order else found
 
-    _note(state, learned)
-
-
-def _arrivals(notes: Notes, barrier: Barrier) -> frozenset[Mark]:
-    found = [note.marks for note in notes if isinstance(note, _Arrived) and note.barrier.may_be(barrier)]
-    return frozenset[Mark]().union(*found)
+    _advance(analysis, state, learned)
 
 
-def _arrive(state: State, visitors: Visitors, barrier: Barrier, relaxed: bool) -> None:
+def _arrivals(ordering: OrderingState, barrier: Barrier) -> frozenset[Ordering]:
+    found = [one.gained for one in ordering if isinstance(one, Arrived) and one.barrier.may_be(barrier)]
+    return frozenset[Ordering]().union(*found)
+
+
+def _arrive(analysis: OrderingAnalysis, state: State, active: ActiveThreads, barrier: Barrier, relaxed: bool) -> None:
     """Who waits at `barrier` learns of what the arriving threads did: not of what others did, whom they never met."""
 
-    def arrived(effect: Effect, notes: Notes) -> frozenset[Note]:
+    def arrived(access: Access, ordering: OrderingState) -> OrderingState:
         # A lane arrives for its warp, if that has met since.
-        of_warps = Mark.WARP_SYNCED in notes or effect.means in _WAITED_FOR
-        arriving = threads_of_warps(visitors.threads) if of_warps else visitors.threads
-        if Mark.MET not in notes and (effect.threads & ~arriving).any():
-            return frozenset()
-        return frozenset((_Arrived(barrier, _gained(effect.means, notes, relaxed)),))
+        of_warps = Ordering.WARP_SYNCED in ordering or access.kind in _OF_WHOLE_WARPS
+        arriving = threads_of_warps(active.threads) if of_warps else active.threads
+        if Ordering.MET not in ordering and (access.threads & ~arriving).any():
+            return _NOTHING
+        return frozenset((Arrived(barrier, _gained(access.kind, ordering, relaxed)),))
 
-    _note(state, arrived)
-
-
-def _cluster_arrive(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    assert isinstance(op, BarrierClusterArriveOp)
-    _arrive(state, visitors, CLUSTER, op.relaxed is not None)
+    _advance(analysis, state, arrived)
 
 
-def _mbarrier_arrive(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    assert isinstance(op, MbarrierArriveOp | MbarrierArriveExpectTxOp)
-    relaxed = isinstance(op, MbarrierArriveOp) and op.relaxed is not None
-    _arrive(state, visitors, analysis.barrier(op.barrier), relaxed)
+def _cluster_arrive(analysis: OrderingAnalysis, op: ClusterArrive, active: ActiveThreads, state: State) -> None:
+    _arrive(analysis, state, active, CLUSTER, op.relaxed)
 
 
-def _commit(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
+def _mbarrier_arrive(analysis: OrderingAnalysis, op: MbarrierArrive, active: ActiveThreads, state: State) -> None:
+    _arrive(analysis, state, active, analysis.barrier(op.barrier), op.relaxed)
+
+
+def _tensor_commit(analysis: OrderingAnalysis, op: TensorCommit, active: ActiveThreads, state: State) -> None:
     """A commit tracks what its own thread has issued, implies fence::before_thread_sync, and arrives (PTX ISA,
     "tcgen05.commit")."""
-    assert isinstance(op, Tcgen05CommitOp)
     barrier = analysis.barrier(op.barrier)
+    committed: OrderingState = frozenset((Ordering.BEFORE, Committed(barrier)))
 
-    def committed(effect: Effect, notes: Notes) -> frozenset[Note]:
-        if _is_elsewhere(effect.visitors, visitors):
-            return frozenset()
-        return frozenset((Mark.BEFORE, Committed(barrier)))
+    def gained(access: Access, ordering: OrderingState) -> OrderingState:
+        return _NOTHING if _is_elsewhere(access.active, active) else committed
 
-    _note(state, committed, (Means.TENSOR_CORE,))
-    _arrive(state, visitors, barrier, False)
+    _advance(analysis, state, gained, (AccessKind.TENSOR_CORE,))
+    _arrive(analysis, state, active, barrier, False)
 
 
-def _mbarrier_wait(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    assert isinstance(op, MbarrierWaitParityOp | MbarrierTestWaitParityOp)
+def _mbarrier_wait(analysis: OrderingAnalysis, op: MbarrierWait, active: ActiveThreads, state: State) -> None:
     barrier = analysis.barrier(op.barrier)
 
     # Whoever completes this phase may know of other mbarriers, and so of what they track.
-    waited = analysis.waited_by_others(visitors) | {barrier}
+    waited = analysis.waited_by_others(active) | {barrier}
 
-    def learned(effect: Effect, notes: Notes) -> frozenset[Mark]:
-        return _arrivals(notes, barrier) | _completed(notes, waited) | {Mark.HEARD}
+    def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        return _arrivals(ordering, barrier) | _completed(ordering, waited) | _HEARD
 
-    _note(state, learned)
-    state.waited |= {(barrier, warp) for warp in warp_numbers(visitors.threads)}
+    _advance(analysis, state, learned)
+    state.waited |= {(barrier, warp) for warp in warp_numbers(active.threads)}
 
 
-def _mbarrier_inval(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    assert isinstance(op, MbarrierInvalOp)
+def _mbarrier_inval(analysis: OrderingAnalysis, op: MbarrierInvalidate, active: ActiveThreads, state: State) -> None:
     barrier = analysis.barrier(op.barrier)
-    for effect in tuple(state.pending):
-        if effect.means is Means.INIT and effect.barrier and analysis.barrier(effect.barrier).may_be(barrier):
-            del state.pending[effect]
+    for access in tuple(state.pending):
+        if access.kind is AccessKind.INIT and access.barrier and Barrier(*access.barrier).may_be(barrier):
+            del state.pending[access]
 
 
-def _proxy_fence(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    assert isinstance(op, FenceProxyAsyncOp)
-    if op.space is None or op.space.data == "shared::cta":
-        _note(state, lambda effect, notes: frozenset((Mark.FENCED,)), (Means.GENERIC, Means.INIT))
+def _always(ordering: Ordering) -> Callable[[Access, OrderingState], frozenset[Ordering]]:
+    found = frozenset((ordering,))
+    return lambda access, before: found
 
 
-def _bulk_wait(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
+def _proxy_fence(analysis: OrderingAnalysis, op: ProxyFence, active: ActiveThreads, state: State) -> None:
+    _advance(analysis, state, _always(Ordering.FENCED), op.kinds)
+
+
+def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, active: ActiveThreads, state: State) -> None:
+    _advance(analysis, state, _always(Ordering.GROUPED), (op.kind,))
+
+
+def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, active: ActiveThreads, state: State) -> None:
     # Which groups may still be open is counted while the kernel runs: any wait may be the one.
-    def waited(effect: Effect, notes: Notes) -> frozenset[Mark]:
-        return frozenset((Mark.COMPLETE,)) if Mark.GROUPED in notes else frozenset()
+    def waited(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        return _COMPLETE if Ordering.GROUPED in ordering else frozenset()
 
-    _note(state, waited, (Means.BULK_STORE,))
-
-
-def _fence_after(analysis: Synchronization, op: Operation, visitors: Visitors, state: State) -> None:
-    def ordered(effect: Effect, notes: Notes) -> frozenset[Mark]:
-        return frozenset((Mark.AFTER,)) if Mark.SENT in notes else frozenset()
-
-    _note(state, ordered)
+    _advance(analysis, state, waited, (op.kind,))
 
 
-_TENSOR = (Means.TENSOR_CORE, *_WAITED_FOR)
+def _wait_all(analysis: OrderingAnalysis, op: WaitAll, active: ActiveThreads, state: State) -> None:
+    _advance(analysis, state, _always(Ordering.COMPLETE), (op.kind,))
+    if op.kind is AccessKind.TENSOR_LOAD:
+        state.loading.clear()
 
-_TRANSFER: Mapping[type[Operation], _Transfer] = {
-    BarSyncOp: _bar_sync,
-    BarWarpSyncOp: _warp_sync,
-    BarrierClusterArriveOp: _cluster_arrive,
-    BarrierClusterWaitOp: _cluster_wait,
-    MbarrierArriveOp: _mbarrier_arrive,
-    MbarrierArriveExpectTxOp: _mbarrier_arrive,
-    MbarrierWaitParityOp: _mbarrier_wait,
-    MbarrierTestWaitParityOp: _mbarrier_wait,
-    MbarrierInvalOp: _mbarrier_inval,
-    FenceMbarrierInitOp: _mark(Mark.FENCED, means=(Means.INIT,)),
-    FenceProxyAsyncOp: _proxy_fence,
-    CpAsyncBulkCommitGroupOp: _mark(Mark.GROUPED, means=(Means.BULK_STORE,)),
-    CpAsyncBulkWaitGroupOp: _bulk_wait,
-    Tcgen05CommitOp: _commit,
-    Tcgen05WaitLdOp: _mark(Mark.COMPLETE, means=(Means.TENSOR_LOAD,)),
-    Tcgen05WaitStOp: _mark(Mark.COMPLETE, means=(Means.TENSOR_STORE,)),
-    Tcgen05FenceBeforeThreadSyncOp: _mark(Mark.BEFORE, means=_TENSOR),
-    Tcgen05FenceAfterThreadSyncOp: _fence_after,
+
+def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, active: ActiveThreads, state: State) -> None:
+    def ordered(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        return frozenset((Ordering.AFTER,)) if Ordering.SENT in ordering else frozenset()
+
+    if op.after:
+        _advance(analysis, state, ordered)
+    else:
+        _advance(analysis, state, _always(Ordering.BEFORE), (AccessKind.TENSOR_CORE, *_OF_WHOLE_WARPS))
+
+
+_TRANSFER: Mapping[type[Synchronization], _Transfer] = {
+    BlockBarrier: _block_barrier,
+    WarpBarrier: _warp_barrier,
+    ClusterArrive: _cluster_arrive,
+    ClusterWait: _cluster_wait,
+    MbarrierArrive: _mbarrier_arrive,
+    MbarrierWait: _mbarrier_wait,
+    MbarrierInvalidate: _mbarrier_inval,
+    ProxyFence: _proxy_fence,
+    CommitGroup: _commit_group,
+    WaitGroup: _wait_group,
+    TensorCommit: _tensor_commit,
+    WaitAll: _wait_all,
+    TensorFence: _tensor_fence,
 }
+"""What each synchronisation does to what is pending. The bytes of an mbarrier order nothing."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from heapq import heappop, heappush
 
 import numpy as np
 from xdsl.ir import Block, SSAValue
 
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
+from tirx.passes.analysis.control_flow import ControlFlow, successors
 from tirx.passes.analysis.thread_values import Threads, ThreadValues
 
 Decision = tuple[SSAValue, bool]
@@ -16,12 +20,12 @@ Decision = tuple[SSAValue, bool]
 
 
 @dataclass(frozen=True, eq=False)
-class Visitors:
+class ActiveThreads:
     """
     The threads that may come to a block.
 
-    Where `exact`, all of them do whenever one does; otherwise a predicate that nothing is known of chooses among them.
-    `decisions` have been taken, once and for all, by whoever is here.
+    Where `exact`, all of them do whenever one does; otherwise the predicates `unknown`, whose values are not known,
+    choose among them. `decisions` have been taken, once and for all, by whoever is here.
     """
 
     threads: Threads
@@ -32,14 +36,16 @@ class Visitors:
     def exact(self) -> bool:
         return not self.unknown
 
-    def __or__(self, other: Visitors) -> Visitors:
-        return Visitors(self.threads | other.threads, self.unknown & other.unknown, self.decisions & other.decisions)
+    @cached_property
+    def key(self) -> tuple[bytes, frozenset[Decision], frozenset[Decision]]:
+        """Equal for the same threads."""
+        return self.threads.tobytes(), self.unknown, self.decisions
 
-    def is_same(self, other: Visitors) -> bool:
-        return (
-            self.unknown == other.unknown
-            and self.decisions == other.decisions
-            and bool((self.threads == other.threads).all())
+    def __or__(self, other: ActiveThreads) -> ActiveThreads:
+        if self is other:
+            return self
+        return ActiveThreads(
+            self.threads | other.threads, self.unknown & other.unknown, self.decisions & other.decisions
         )
 
 
@@ -63,115 +69,123 @@ def edges(block: Block) -> tuple[Edge, ...]:
 
 
 class ThreadFlow:
-    """The control flow graph of an entry and who takes which way through it."""
+    """The control flow graph of an entry and the threads that take each path through it."""
 
     def __init__(self, entry: EntryOp):
         self.entry = entry
-        self.blocks = _reverse_postorder(entry.body.blocks[0])
-        self.values = ThreadValues(entry, self.blocks)
-        self._on_every_way: dict[tuple[Block, Block], bool] = {}
+        self.control = ControlFlow(entry)
+        self.blocks = self.control.blocks
+        self.values = ThreadValues(self.control)
         self._fixed = self._fixed_predicates()
-        self.visitors = self._visitors()
+        self._interned: dict[object, ActiveThreads] = {}
+        self._taking: dict[tuple[Edge, ActiveThreads], ActiveThreads] = {}
+        self.active = self._active_threads()
+        """The threads that come to each block. The same threads are the same object."""
 
     def is_split(self, condition: SSAValue) -> bool:
-        """Whether threads may go different ways at a branch."""
+        """Returns True if threads may take different edges of a branch on `condition`."""
         return self.values.is_varying(condition)
 
-    def along(self, edge: Edge, visitors: Visitors) -> Visitors:
-        """Those of `visitors` that take `edge`."""
+    def along(self, edge: Edge, active: ActiveThreads) -> ActiveThreads:
+        """Those of `active` that take `edge`."""
+        if (edge, active) not in self._taking:
+            self._taking[edge, active] = self._intern(self._along(edge, active))
+        return self._taking[edge, active]
+
+    def _intern(self, active: ActiveThreads) -> ActiveThreads:
+        return self._interned.setdefault(active.key, active)
+
+    def _along(self, edge: Edge, active: ActiveThreads) -> ActiveThreads:
         if edge.decision is None:
-            return visitors
+            return active
         condition, wanted = edge.decision
-        decisions = visitors.decisions | {edge.decision} if condition in self._fixed else visitors.decisions
+        decisions = active.decisions | {edge.decision} if condition in self._fixed else active.decisions
         if (held := self.values.holds(condition)) is not None:
             threads, exact = held
             if wanted or exact:
-                return Visitors(visitors.threads & (threads == wanted), visitors.unknown, decisions)
-            return Visitors(visitors.threads, visitors.unknown, decisions)
-        unknown = visitors.unknown | {edge.decision} if self.is_split(condition) else visitors.unknown
-        return Visitors(visitors.threads, unknown, decisions)
+                return ActiveThreads(active.threads & (threads == wanted), active.unknown, decisions)
+            return ActiveThreads(active.threads, active.unknown, decisions)
+        unknown = active.unknown | {edge.decision} if self.is_split(condition) else active.unknown
+        return ActiveThreads(active.threads, unknown, decisions)
 
-    def passed(self, block: Block, edge: Edge) -> frozenset[Block]:
+    def bypassed(self, block: Block, edge: Edge) -> frozenset[Block]:
         """
-        The blocks of the other arm of an if in a loop that all threads decide alike, by a predicate that is not known;
-        none where the other way does not come to the same blocks in the end, as that into the loop itself.
+        The blocks that all threads miss by taking `edge`: those of the other arm of an if in a loop whose predicate is
+        not known and the same in all threads. None where the arms do not join before `block` comes again, as for the
+        branch into a loop.
         """
         if edge.decision is None or self.is_split(edge.decision[0]) or self.values.get(edge.decision[0]) is not None:
             return frozenset()
-        other = next(one.successor for one in edges(block) if one.decision != edge.decision)
-        if block in (edge.successor, other) or block not in _reachable(block):
+        if block not in self.control.cyclic:
             return frozenset()
-        own, others = ({first} | _reachable(first, without=block) for first in (edge.successor, other))
+        other = next(one.successor for one in edges(block) if one.decision != edge.decision)
+        if block in (edge.successor, other):
+            return frozenset()
+        join = self.control.post_dominators.immediate(block)
+        own, others = (self._arm(first, block, join) for first in (edge.successor, other))
+        if join is not None and join in others and join not in own:
+            own, others = (self._arm(first, block, None) for first in (edge.successor, other))
         return frozenset(others - own) if own & others else frozenset()
 
-    def _is_on_every_way(self, target: Block, block: Block) -> bool:
-        """Whether all ways from `block` to an end of the kernel come to `target`."""
-        known = self._on_every_way.get((target, block))
-        if known is None:
-            ends = any(not edges(one) for one in _reachable(block, without=target))
-            known = self._on_every_way[target, block] = not ends
-        return known
+    def _arm(self, first: Block, branch: Block, join: Block | None) -> set[Block]:
+        """The blocks from `first` to `join`; paths that come back to `branch` end before it."""
+        if first is join:
+            return {first}
+        pending, seen = [first], {first}
+        while pending:
+            for successor in successors(pending.pop()):
+                if successor is not branch and successor not in seen:
+                    seen.add(successor)
+                    if successor is not join:
+                        pending.append(successor)
+        return seen
 
-    def _visitors(self) -> dict[Block, Visitors]:
+    def _active_threads(self) -> dict[Block, ActiveThreads]:
         first = self.blocks[0]
-        found = {first: Visitors(np.ones(self.values.count, np.bool_), frozenset(), frozenset())}
-        changed = True
-        while changed:
-            changed = False
-            for block in self.blocks:
-                for edge in edges(block):
-                    # Who does not take the edge may still come to its end, later.
-                    meeting = edge.decision is None or self._is_on_every_way(edge.successor, block)
-                    arriving = found[block] if meeting else self.along(edge, found[block])
-                    before = found.get(edge.successor)
-                    after = arriving if before is None else before | arriving
-                    if before is None or not after.is_same(before):
-                        found[edge.successor] = after
-                        changed = True
+        everyone = ActiveThreads(np.ones(self.values.count, np.bool_), frozenset(), frozenset())
+        found = {first: self._intern(everyone)}
+        waiting = Worklist(self.control.position)
+        waiting.add(first)
+        while (block := waiting.pop()) is not None:
+            for edge in edges(block):
+                # Who does not take the edge may still come to its end, later.
+                meeting = edge.decision is None or self.control.is_passed_by_all(edge.successor, block)
+                arriving = found[block] if meeting else self.along(edge, found[block])
+                before = found.get(edge.successor)
+                after = arriving if before is None else self._intern(before | arriving)
+                if after is not before:
+                    found[edge.successor] = after
+                    waiting.add(edge.successor)
         return found
 
     def _fixed_predicates(self) -> set[SSAValue]:
         """Predicates of several branches that have one value while a thread runs: not defined in a loop."""
-        seen: set[SSAValue] = set()
-        several: set[SSAValue] = set()
-        for block in self.blocks:
-            if isinstance(branch := block.last_op, CondBraOp):
-                (several if branch.condition in seen else seen).add(branch.condition)
-        looping: dict[Block, bool] = {}
-        fixed: set[SSAValue] = set()
-        for condition in several:
-            block = condition.owner if isinstance(condition.owner, Block) else condition.owner.parent_block()
-            if block is not None:
-                if block not in looping:
-                    looping[block] = block in _reachable(block)
-                if not looping[block]:
-                    fixed.add(condition)
-        return fixed
+        branches = Counter(op.condition for block in self.blocks if isinstance(op := block.last_op, CondBraOp))
+        several = [condition for condition, count in branches.items() if count > 1]
+        return {condition for condition in several if _block_of(condition) not in self.control.cyclic}
 
 
-def _reachable(block: Block, without: Block | None = None) -> set[Block]:
-    """The blocks that control may come to from `block`, if it never enters `without`."""
-    pending, seen = [block], set[Block]()
-    while pending:
-        for edge in edges(pending.pop()):
-            if edge.successor is not without and edge.successor not in seen:
-                seen.add(edge.successor)
-                pending.append(edge.successor)
-    return seen
+def _block_of(value: SSAValue) -> Block | None:
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent_block()
 
 
-def _reverse_postorder(first: Block) -> tuple[Block, ...]:
-    """The blocks that can be reached, each before its successors but for those of loops."""
-    order: list[Block] = []
-    seen = {first}
-    stack: list[tuple[Block, Iterator[Edge]]] = [(first, iter(edges(first)))]
-    while stack:
-        block, rest = stack[-1]
-        edge = next(rest, None)
-        if edge is None:
-            order.append(block)
-            stack.pop()
-        elif edge.successor not in seen:
-            seen.add(edge.successor)
-            stack.append((edge.successor, iter(edges(edge.successor))))
-    return tuple(reversed(order))
+class Worklist:
+    """Blocks that are to be looked at (again), the first in an order first."""
+
+    def __init__(self, position: Mapping[Block, int]):
+        self._position = position
+        self._heap: list[tuple[int, Block]] = []
+        self._waiting: set[Block] = set()
+
+    def add(self, block: Block) -> None:
+        if block not in self._waiting:
+            self._waiting.add(block)
+            heappush(self._heap, (self._position[block], block))
+
+    def pop(self) -> Block | None:
+        """The first block, None if there is none."""
+        if not self._heap:
+            return None
+        block = heappop(self._heap)[1]
+        self._waiting.remove(block)
+        return block

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects.ptx.arith import (
     AddOp,
@@ -30,20 +30,21 @@ from tirx.dialects.ptx.arith import (
     SubOp,
     XorOp,
 )
-from tirx.dialects.ptx.base import width
+from tirx.dialects.ptx.base import PTXInstruction, PureInstruction, width
 from tirx.dialects.ptx.conversion import CvtOp
-from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, ReadSpecialOp, SharedAllocOp, SpecialRegister
-from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
+from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, ReadSpecialOp, SharedAllocOp, SpecialRegister
+from tirx.dialects.ptx.effects import Issue
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
-from tirx.dialects.ptx.sync import BarWarpSyncOp, ElectSyncOp
-from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05Op
+from tirx.dialects.ptx.sync import ElectSyncOp
+from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp
+from tirx.passes.analysis.control_flow import ControlFlow, successors
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Threads: TypeAlias = npt.NDArray[np.bool_]
 
 WARP = 32
-_WARP_WIDE = (Tcgen05Op, ElectSyncOp, BarWarpSyncOp, LdMatrixOp, StMatrixOp)
-"""Instructions that no block of less than a warp executes."""
+_LEAST_THREADS = {Issue.THREAD: 1, Issue.WARPGROUP: 4 * WARP}
+"""Threads of the smallest block that can execute an instruction; a warp for the others."""
 
 _DESCRIPTOR_ADDRESS = 0x3FFF
 """Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA 9.7.16.4.1)."""
@@ -143,11 +144,13 @@ class ThreadValues:
     Without `.reqntid` a block may have any size: there are as few threads as its instructions need.
     """
 
-    def __init__(self, entry: EntryOp, blocks: Iterable[Block]):
-        """`blocks` in an order in which definitions come before uses."""
+    def __init__(self, flow: ControlFlow):
+        entry, blocks = flow.entry, flow.blocks
+        self._flow = flow
         extents = [n.data for n in entry.reqntid or ()]
         if not extents:
-            extents = [WARP if any(isinstance(op, _WARP_WIDE) for op in entry.body.walk()) else 1]
+            issues = {op.issue for op in entry.body.walk() if isinstance(op, PTXInstruction)}
+            extents = [max((_LEAST_THREADS.get(issue, WARP) for issue in issues), default=1)]
         self.count = extents[0] if all(n == 1 for n in extents[1:]) else 0
         """0 for a block of more than one dimension, of which nothing is known."""
         self._values: dict[SSAValue, ThreadValue] = {}
@@ -161,6 +164,11 @@ class ThreadValues:
                 for op in block.ops:
                     if len(op.results) == 1 and op.results[0].type in _INTEGERS:
                         self._define(op, op.results[0])
+        self._varying = self._find_varying()
+        for block in blocks:
+            for op in block.ops:
+                if isinstance(op, AndOp) and op.result.type == i1 and op.result not in self._values:
+                    self._bound(op, op.result)
 
     def get(self, value: SSAValue) -> ThreadValue | None:
         """What `value` is; None if that is not known."""
@@ -176,23 +184,36 @@ class ThreadValues:
         return None if bound is None else (bound, False)
 
     def is_varying(self, value: SSAValue) -> bool:
-        """Whether two threads of the block may disagree on `value`, by what it is computed from."""
-        pending, seen = [value], set[SSAValue]()
+        """Returns True if two threads of the block may disagree on `value`, by what it is computed from."""
+        return value in self._varying
+
+    def _find_varying(self) -> set[SSAValue]:
+        """Follows what differs between threads from where it comes from to all that is computed from it."""
+        choices: dict[SSAValue, list[Block]] = {}
+        for block in self._flow.blocks:
+            if block.args:
+                for condition in _choosing(block, self._flow):
+                    choices.setdefault(condition, []).append(block)
+        pending: list[SSAValue] = []
+        for block in self._flow.blocks:
+            for op in block.ops:
+                if not _is_uniform_source(op):
+                    pending += op.results
+            if block is self._flow.blocks[0]:
+                pending += block.args
+        varying: set[SSAValue] = set()
         while pending:
-            one = pending.pop()
-            if one in seen:
+            value = pending.pop()
+            if value in varying or (known := self.get(value)) is not None and known.is_uniform:
                 continue
-            seen.add(one)
-            if (known := self.get(one)) is not None and known.is_uniform:
-                continue
-            owner = one.owner
-            if isinstance(owner, Block):
-                pending += _incoming(owner, one) + _choosing(owner)
-            elif _is_uniform_source(owner):
-                pending += owner.operands
-            else:
-                return True
-        return False
+            varying.add(value)
+            for use in value.uses:
+                pending += use.operation.results
+                if use.operation.successors:
+                    pending += _passed_on(use.operation, use.index)
+            for block in choices.get(value, ()):
+                pending += block.args
+        return varying
 
     def _block_arguments(self, block: Block) -> None:
         for argument in block.args:
@@ -207,8 +228,6 @@ class ThreadValues:
     def _define(self, op: Operation, result: SSAValue) -> None:
         if (value := self._source(op)) is None:
             operands = [self.get(operand) for operand in op.operands]
-            if isinstance(op, AndOp) and result.type == i1:
-                self._bound(op, result)
             known = [operand for operand in operands if operand is not None]
             if not operands or len(known) < len(operands):
                 return
@@ -220,8 +239,7 @@ class ThreadValues:
         self._values[result] = ThreadValue(value.symbols, _wrapped(value.numbers, result.type))
 
     def _bound(self, op: AndOp, result: SSAValue) -> None:
-        """Of a predicate that is the same in all threads and of one that is not, the second is what tells threads
-        apart."""
+        """The `and` of two predicates holds in no more threads than the one that differs between them."""
         for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             if (held := self.holds(one)) is not None and not self.is_varying(other):
                 self._bounds[result] = held[0]
@@ -335,66 +353,70 @@ def _unsigned(numbers: Numbers, value: SSAValue) -> Numbers:
 
 _OF_THREADS = (SpecialRegister.TID_X, SpecialRegister.TID_Y, SpecialRegister.TID_Z, SpecialRegister.LANEID)
 
-_UNIFORM_SOURCES = (
-    *_BINARY,
-    MulWideOp,
-    AddOp,
-    SubOp,
-    MadLoOp,
-    NotOp,
-    CvtOp,
-    SetpOp,
-    SelpOp,
-    ConstantOp,
-    SharedAllocOp,
-    LdParamOp,
-    CvtaToGlobalOp,
-)
-
 
 def _is_uniform_source(op: Operation) -> bool:
-    """Whether an operation gives the same in all threads for operands that are the same."""
+    """Returns True if the results of `op` are the same in all threads whose operands are."""
     if isinstance(op, ReadSpecialOp):
         return op.register.data not in _OF_THREADS
-    return isinstance(op, _UNIFORM_SOURCES)
+    return isinstance(op, PureInstruction)
 
 
-def _incoming(block: Block, argument: SSAValue) -> list[SSAValue]:
-    """What branches pass for an argument of a block."""
-    index = next(i for i, own in enumerate(block.args) if own is argument)
+def _incoming(block: Block, argument: BlockArgument) -> list[SSAValue]:
+    """The values that branches pass for an argument of a block."""
     found: list[SSAValue] = []
     for use in block.uses:
         match use.operation:
             case BraOp() as branch:
-                found.append(branch.arguments[index])
+                found.append(branch.arguments[argument.index])
             case CondBraOp() as branch:
                 arguments = branch.then_arguments if use.index == 0 else branch.else_arguments
-                found.append(arguments[index])
+                found.append(arguments[argument.index])
             case _:
                 pass
     return found
 
 
-def _choosing(block: Block) -> list[SSAValue]:
-    """The predicates that choose which branch a thread comes to a block by."""
-    region = block.parent
-    assert region is not None
-    found: list[SSAValue] = []
-    for other in region.blocks:
-        if isinstance(branch := other.last_op, CondBraOp) and len(_entered_by(other, block)) > 1:
-            found.append(branch.condition)
-    return found
+def _passed_on(branch: Operation, operand: int) -> list[SSAValue]:
+    """The block argument that a branch passes its operand (by number) to; none for the condition."""
+    match branch:
+        case BraOp():
+            return [branch.dest.args[operand]]
+        case CondBraOp() if operand > 0:
+            first = len(branch.then_arguments)
+            if operand <= first:
+                return [branch.then_dest.args[operand - 1]]
+            return [branch.else_dest.args[operand - 1 - first]]
+        case _:
+            return []
 
 
-def _entered_by(first: Block, last: Block) -> set[tuple[Block, int]]:
-    """The edges, by where they start, that ways from the end of `first` come to `last` by."""
-    pending, seen, found = [first], {first}, set[tuple[Block, int]]()
-    while pending:
-        block = pending.pop()
-        for i, successor in enumerate(() if block.last_op is None else block.last_op.successors):
-            if successor is last:
-                found.add((block, i))
-            elif successor not in seen:
-                seen.add(successor)
-                pending.append(successor)
-    return found
+def _choosing(block: Block, flow: ControlFlow) -> list[SSAValue]:
+    """
+    The predicates that choose by which edge a thread comes to `block`.
+
+    These are the conditions of branches behind the immediate dominator of `block` that lead to two of its edges; no
+    branch leads to an edge that enters a loop and to one that goes on with it.
+    """
+    edges = [(other, i) for other in flow.predecessors(block) for i, to in enumerate(successors(other)) if to is block]
+    back = [edge for edge in edges if flow.dominators.dominates(block, edge[0])]
+    forward = [edge for edge in edges if edge not in back]
+    found: dict[SSAValue, None] = {}
+    for group in (forward, back):
+        if len(group) < 2:
+            continue
+        stop = block if group is back else flow.dominators.immediate(block)
+        leading: dict[Block, set[tuple[Block, int]]] = {}
+        for edge in group:
+            pending, seen = [edge[0]], set[Block]()
+            while pending:
+                other = pending.pop()
+                if other in seen:
+                    continue
+                seen.add(other)
+                leading.setdefault(other, set()).add(edge)
+                if other is not stop:
+                    pending += [before for before in flow.predecessors(other) if other is not block]
+        for other, ways in leading.items():
+            if len(ways) > 1 and isinstance(branch := other.last_op, CondBraOp):
+                found[branch.condition] = None
+    return list(found)

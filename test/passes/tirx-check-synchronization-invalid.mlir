@@ -4,7 +4,7 @@ ptx.entry @registers(t : u32, d : u64 ptr) target("sm_100a") {
   %t = ptx.ld.param @t : i32
   %d = ptx.ld.param @d : i64
   %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
-  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the use of its registers, got none; put ptx.tcgen05.wait.ld before it ('ptx.tcgen05.ld' in line 6; PTX ISA, "tcgen05 Memory Consistency Model")}}
+  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the use of its registers, found none; put ptx.tcgen05.wait.ld before it ('ptx.tcgen05.ld' in line 6; PTX ISA, "tcgen05 Memory Consistency Model")}}
   ptx.st global %d, %v : i64, i32
   ptx.ret
 }
@@ -23,7 +23,7 @@ ptx.entry @registers_on_one_way(t : u32, d : u64 ptr, n : u32) target("sm_100a")
   ptx.tcgen05.wait.ld
   ptx.bra ^use
 ^use:
-  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the use of its registers, got none}}
+  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the use of its registers, found none}}
   ptx.st global %d, %v : i64, i32
   ptx.ret
 }
@@ -33,7 +33,7 @@ ptx.entry @registers_on_one_way(t : u32, d : u64 ptr, n : u32) target("sm_100a")
 ptx.entry @overwritten_by_store(t : u32) target("sm_100a") {
   %t = ptx.ld.param @t : i32
   %v, %w, %x, %y = ptx.tcgen05.ld "32x32b" num 4 %t -> i32, i32, i32, i32
-  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the access to the same tensor memory, got none; put ptx.tcgen05.wait.ld before it}}
+  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the access to the same tensor memory, found none; put ptx.tcgen05.wait.ld before it}}
   ptx.tcgen05.st "32x32b" num 1 %t offset 2, %t : i32
   ptx.ret
 }
@@ -43,7 +43,7 @@ ptx.entry @overwritten_by_store(t : u32) target("sm_100a") {
 ptx.entry @store_then_load(t : u32) target("sm_100a") {
   %t = ptx.ld.param @t : i32
   ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
-  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, got none; put ptx.tcgen05.wait.st before it}}
+  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, found none; put ptx.tcgen05.wait.st before it}}
   %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
@@ -56,7 +56,7 @@ ptx.entry @store_then_product(t : u32, a : u64) target("sm_100a") {
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
   ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
-  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, got none}}
+  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, found none}}
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
   ptx.ret
 }
@@ -71,7 +71,7 @@ ptx.entry @metadata(t : u32, a : u64) target("sm_100a") {
   %64 = ptx.constant 64 : i32
   %e = ptx.add %t, %64 : i32
   ptx.tcgen05.st "32x32b" num 1 %e, %t : i32
-  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, got none}}
+  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, found none}}
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 sparse_metadata %e : i64
   ptx.ret
 }
@@ -84,7 +84,7 @@ ptx.entry @not_committed(t : u32, a : u64, d : u64 ptr) target("sm_100a") {
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, got none; put ptx.tcgen05.commit behind it and ptx.mbarrier.wait_parity before this}}
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none; put ptx.tcgen05.commit behind it and ptx.mbarrier.wait_parity before this}}
   %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
@@ -106,7 +106,7 @@ ptx.entry @another_mbarrier(t : u32, a : u64) target("sm_100a") {
   ptx.tcgen05.commit %bars cta_group 1
   ptx.mbarrier.wait_parity %other, %0
   ptx.tcgen05.fence.after_thread_sync
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, got none}}
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none}}
   ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
   ptx.ret
 }
@@ -124,7 +124,7 @@ ptx.entry @committed_too_early(t : u32, s : u64) target("sm_100a") {
   ptx.tcgen05.cp "128x256b" %t, %s cta_group 1
   ptx.mbarrier.wait_parity %bar, %0
   ptx.tcgen05.fence.after_thread_sync
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.cp' and the access to the same tensor memory, got none}}
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.cp' and the access to the same tensor memory, found none}}
   %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
@@ -141,7 +141,7 @@ ptx.entry @not_ordered_behind_the_wait(t : u32, a : u64) target("sm_100a") {
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.mbarrier.wait_parity %bar, %0
-  // expected-error@+1 {{expected tcgen05.fence::after_thread_sync between 'ptx.tcgen05.mma' and the access to the same tensor memory, got none; put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it}}
+  // expected-error@+1 {{expected tcgen05.fence::after_thread_sync between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none; put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it}}
   %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
@@ -162,7 +162,7 @@ ptx.entry @phases(t : u32, a : u64) target("sm_100a") {
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
-  // expected-error@+1 {{expected a wait on the mbarrier of its commit between 'ptx.tcgen05.mma' and the next commit to that mbarrier, got none; put ptx.mbarrier.wait_parity before this}}
+  // expected-error@+1 {{expected a wait on the mbarrier of its commit between 'ptx.tcgen05.mma' and the next commit to that mbarrier, found none; put ptx.mbarrier.wait_parity before this}}
   ptx.tcgen05.commit %bar cta_group 1
   ptx.mbarrier.wait_parity %bar, %0
   ptx.ret
@@ -179,7 +179,7 @@ ptx.entry @shapes(t : u32, a : u64) target("sm_100a") {
   %n256 = ptx.constant 138412048 : i32
   %yes = ptx.constant true
   ptx.tcgen05.mma f16 %t, %a, %a, %n128, %yes cta_group 1 : i64
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, got none}}
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none}}
   ptx.tcgen05.mma f16 %t, %a, %a, %n256, %yes cta_group 1 : i64
   ptx.ret
 }
@@ -196,7 +196,7 @@ ptx.entry @sum_as_a(t : u32, b : u64) target("sm_100a") {
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
   ptx.tcgen05.mma f16 %t, %b, %b, %idesc, %yes cta_group 1 : i64
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, got none}}
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none}}
   ptx.tcgen05.mma f16 %d, %t, %b, %idesc, %yes cta_group 1 : i32
   ptx.ret
 }
@@ -224,7 +224,7 @@ ptx.entry @before(t : u32, a : u64) target("sm_100a") reqntid(128) {
   ptx.tcgen05.fence.after_thread_sync
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  // expected-error@+1 {{expected tcgen05.fence::before_thread_sync between 'ptx.tcgen05.st' and the access to the same tensor memory by another thread, got none; put ptx.tcgen05.fence.before_thread_sync before the barrier between them}}
+  // expected-error@+1 {{expected tcgen05.fence::before_thread_sync between 'ptx.tcgen05.st' and the access to the same tensor memory by another thread, found none; put ptx.tcgen05.fence.before_thread_sync before the barrier between them}}
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
   ptx.bra ^end
 ^end:
@@ -252,7 +252,7 @@ ptx.entry @no_barrier(t : u32, a : u64) target("sm_100a") reqntid(128) {
   ptx.tcgen05.fence.after_thread_sync
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.ld' and the access to the same tensor memory by another thread, got none; put ptx.bar.sync 0 before it, behind ptx.tcgen05.fence.before_thread_sync}}
+  // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.ld' and the access to the same tensor memory by another thread, found none; put ptx.bar.sync 0 before it, behind ptx.tcgen05.fence.before_thread_sync}}
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
   ptx.bra ^end
 ^end:
@@ -277,7 +277,7 @@ ptx.entry @proxy(map : b8[128] align 64) target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^store, ^end
 ^store:
-  // expected-error@+1 {{expected fence.proxy.async between 'ptx.st' and this read through the async proxy, got none; put ptx.fence.proxy.async "shared::cta" behind the write, before the barrier}}
+  // expected-error@+1 {{expected fence.proxy.async between 'ptx.st' and this read through the async proxy, found none; put ptx.fence.proxy.async "shared::cta" behind the write, before the barrier}}
   ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
   ptx.bra ^end
 ^end:
@@ -306,7 +306,7 @@ ptx.entry @fence_of_one_thread(map : b8[128] align 64) target("sm_100a") reqntid
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^store, ^end
 ^store:
-  // expected-error@+1 {{expected fence.proxy.async between 'ptx.stmatrix' and this read through the async proxy, got none}}
+  // expected-error@+1 {{expected fence.proxy.async between 'ptx.stmatrix' and this read through the async proxy, found none}}
   ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
   ptx.bra ^end
 ^end:
@@ -334,7 +334,7 @@ ptx.entry @operand_race(t : u32) target("sm_100a") reqntid(128) {
   ptx.fence.proxy.async "shared::cta"
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread (0 behind 4), got none; put ptx.bar.sync 0 before it}}
+  // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread (0 behind 4), found none; put ptx.bar.sync 0 before it}}
   ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64
   ptx.bra ^end
 ^end:
@@ -366,7 +366,7 @@ ptx.entry @operand_overwritten(t : u32) target("sm_100a") reqntid(128) {
   ptx.bra ^go
 ^go:
   ptx.bar.sync 0
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and this write of the same shared memory, got none}}
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and this write of the same shared memory, found none}}
   ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
   ptx.ret
 }
@@ -384,7 +384,7 @@ ptx.entry @race() target("sm_90a") reqntid(64) {
   %there = ptx.shl %neighbour, %2 : i32
   %theirs = ptx.add %tile, %there : i32
   ptx.st shared %mine, %tid : i32, i32
-  // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread (1 behind 0), got none; put ptx.bar.sync 0 before it}}
+  // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread (1 behind 0), found none; put ptx.bar.sync 0 before it}}
   %v = ptx.ld shared %theirs : i32 -> i32
   ptx.ret
 }
@@ -405,7 +405,7 @@ ptx.entry @race_of_warps(g : u64 ptr) target("sm_90a") reqntid(64) {
   %theirs = ptx.add %g, %there : i64
   %x = ptx.ld.u8 global %theirs : i64
   ptx.bar.warp.sync
-  // expected-error@+1 {{expected a barrier between 'ptx.ld.u8' and this access to the same global memory by another thread (32 behind 0), got none}}
+  // expected-error@+1 {{expected a barrier between 'ptx.ld.u8' and this access to the same global memory by another thread (32 behind 0), found none}}
   ptx.st.u8 global %mine, %x : i64
   ptx.ret
 }
@@ -419,7 +419,7 @@ ptx.entry @copy_not_waited_for(map : b8[128] align 64) target("sm_100a") {
   %bar = ptx.shared_alloc @bar bytes 8 align 8
   ptx.mbarrier.arrive.expect_tx %bar, 1024
   ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%0], %bar
-  // expected-error@+1 {{expected a wait on its mbarrier between 'ptx.cp.async.bulk.tensor.load' and this read of the same shared memory, got none; put ptx.mbarrier.wait_parity before this}}
+  // expected-error@+1 {{expected a wait on its mbarrier between 'ptx.cp.async.bulk.tensor.load' and this read of the same shared memory, found none; put ptx.mbarrier.wait_parity before this}}
   %v = ptx.ld shared %tile : i32 -> i32
   ptx.ret
 }
@@ -432,7 +432,7 @@ ptx.entry @bytes_not_announced(map : b8[128] align 64) target("sm_100a") {
   %tile = ptx.shared_alloc @tile bytes 1024 align 128
   %bar = ptx.shared_alloc @bar bytes 8 align 8
   ptx.mbarrier.arrive %bar
-  // expected-error@+1 {{expected mbarrier.expect_tx of the bytes of this copy on its mbarrier, got none: its phase may complete before the bytes arrive; put ptx.mbarrier.arrive.expect_tx before it}}
+  // expected-error@+1 {{expected mbarrier.expect_tx of the bytes of this copy on its mbarrier, found none: its phase may complete before the bytes arrive; put ptx.mbarrier.arrive.expect_tx before it}}
   ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%0], %bar
   ptx.mbarrier.wait_parity %bar, %0
   ptx.ret
@@ -447,7 +447,7 @@ ptx.entry @source_overwritten(map : b8[128] align 64) target("sm_100a") {
   ptx.cp.async.bulk.tensor.store %map[%0], %tile
   // Of no group that was made of it.
   ptx.cp.async.bulk.wait_group 0 read
-  // expected-error@+1 {{expected cp.async.bulk.commit_group and wait_group.read between 'ptx.cp.async.bulk.tensor.store' and this write of the same shared memory, got none; put ptx.cp.async.bulk.wait_group 0 read before this}}
+  // expected-error@+1 {{expected cp.async.bulk.commit_group and wait_group.read between 'ptx.cp.async.bulk.tensor.store' and this write of the same shared memory, found none; put ptx.cp.async.bulk.wait_group 0 read before this}}
   ptx.st shared %tile, %0 : i32, i32
   ptx.ret
 }
@@ -461,7 +461,7 @@ ptx.entry @mbarrier_not_fenced(map : b8[128] align 64) target("sm_100a") {
   %bar = ptx.shared_alloc @bar bytes 8 align 8
   ptx.mbarrier.init %bar, 1
   ptx.mbarrier.arrive.expect_tx %bar, 1024
-  // expected-error@+1 {{expected fence.mbarrier_init between 'ptx.mbarrier.init' and the use of the mbarrier by the async proxy, got none; put ptx.fence.mbarrier_init behind the initialisation}}
+  // expected-error@+1 {{expected fence.mbarrier_init between 'ptx.mbarrier.init' and the use of the mbarrier by the async proxy, found none; put ptx.fence.mbarrier_init behind the initialisation}}
   ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%0], %bar
   ptx.ret
 }
@@ -481,7 +481,7 @@ ptx.entry @mbarrier_of_another_thread() target("sm_100a") reqntid(64) {
   ptx.bra ^go
 ^go:
   ptx.bar.warp.sync
-  // expected-error@+1 {{expected a barrier between 'ptx.mbarrier.init' and the use of the mbarrier by other threads, got none; put ptx.bar.sync 0 behind the initialisation}}
+  // expected-error@+1 {{expected a barrier between 'ptx.mbarrier.init' and the use of the mbarrier by other threads, found none; put ptx.bar.sync 0 behind the initialisation}}
   ptx.mbarrier.wait_parity %bar, %0
   ptx.ret
 }
@@ -498,7 +498,7 @@ ptx.entry @address_not_there() target("sm_100a") reqntid(128) {
   ptx.tcgen05.alloc %slot columns 32 cta_group 1
   ptx.bra ^go
 ^go:
-  // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.alloc' and this access to the same shared memory by another thread (32 behind 0), got none}}
+  // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.alloc' and this access to the same shared memory by another thread (32 behind 0), found none}}
   %t = ptx.ld shared %slot : i32 -> i32
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
   ptx.ret
@@ -522,7 +522,7 @@ ptx.entry @freed_too_early() target("sm_100a") reqntid(128) {
   ptx.tcgen05.wait.ld
   ptx.cond_bra %first, ^free, ^end
 ^free:
-  // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.ld' and the deallocation of its tensor memory, got none; put ptx.bar.sync 0 before it, for all warps}}
+  // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.ld' and the deallocation of its tensor memory, found none; put ptx.bar.sync 0 before it, for all warps}}
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
   ptx.bra ^end
 ^end:
@@ -536,7 +536,7 @@ ptx.entry @freed_in_use() target("sm_100a") {
   ptx.tcgen05.alloc %slot columns 32 cta_group 1
   %t = ptx.ld shared %slot : i32 -> i32
   ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
-  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the deallocation of its tensor memory, got none}}
+  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the deallocation of its tensor memory, found none}}
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
   ptx.ret
 }
@@ -546,7 +546,7 @@ ptx.entry @freed_in_use() target("sm_100a") {
 ptx.entry @freed_on_one_way(n : u32) target("sm_100a") {
   %n = ptx.ld.param @n : i32
   %slot = ptx.shared_alloc @slot bytes 4 align 4
-  // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated on every way to the end of the kernel, got a way without; the columns would stay taken on the multiprocessor}}
+  // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated on every path to the end of the kernel, found a path without; the columns would stay taken on the multiprocessor}}
   ptx.tcgen05.alloc %slot columns 32 cta_group 1
   %t = ptx.ld shared %slot : i32 -> i32
   %some = ptx.setp gt %n, %t : i32
@@ -575,7 +575,7 @@ ptx.entry @behind_a_loop() target("sm_90a") reqntid(64) {
   ptx.cond_bra %ready, ^go, ^wait
 ^go:
   ptx.st shared %tile, %tid : i32, i32
-  // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread (1 behind 0), got none}}
+  // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread (1 behind 0), found none}}
   %v = ptx.ld shared %tile : i32 -> i32
   ptx.ret
 }

@@ -116,6 +116,11 @@ class CpShape:
     last_lane: int = 0
 
     @property
+    def rows(self) -> int:
+        """Rows of the source."""
+        return int(self.name.partition("x")[0])
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of one row, in shared memory as well: what is widened is padded there."""
         return self.columns * 4

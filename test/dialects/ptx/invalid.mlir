@@ -7,35 +7,35 @@ ptx.entry @target() target("sm100a") {
 
 // -----
 
-// expected-error@+1 {{expected type of parameter 'a' to be one of u32, s32, u64, s64, f32, f64, b8, got i32}}
+// expected-error@+1 {{expected type of parameter 'a' to be one of u32, s32, u64, s64, f32, f64, b8, found i32}}
 ptx.entry @param_type(a : i32) target("sm_80") {
   ptx.ret
 }
 
 // -----
 
-// expected-error@+1 {{expected alignment of parameter 'a' to be a power of two, got 12}}
+// expected-error@+1 {{expected alignment of parameter 'a' to be a power of two, found 12}}
 ptx.entry @param_align(a : u64 ptr align 12) target("sm_80") {
   ptx.ret
 }
 
 // -----
 
-// expected-error@+1 {{expected parameter names to differ, got 'a' twice}}
+// expected-error@+1 {{expected parameter names to differ, found 'a' twice}}
 ptx.entry @param_names(a : u64, a : u32) target("sm_80") {
   ptx.ret
 }
 
 // -----
 
-// expected-error@+1 {{expected reqntid to be one to three positive extents, got (0)}}
+// expected-error@+1 {{expected reqntid to be one to three positive extents, found (0)}}
 ptx.entry @threads() target("sm_80") reqntid(0) {
   ptx.ret
 }
 
 // -----
 
-// expected-error@+1 {{expected at most 16 CTAs in a cluster, got 32}}
+// expected-error@+1 {{expected at most 16 CTAs in a cluster, found 32}}
 ptx.entry @cluster() target("sm_90") cluster(4, 8) {
   ptx.ret
 }
@@ -43,7 +43,7 @@ ptx.entry @cluster() target("sm_90") cluster(4, 8) {
 // -----
 
 ptx.entry @unknown_param(a : u64) target("sm_80") {
-  // expected-error@+1 {{expected one of the entry's parameters (a), got 'b'}}
+  // expected-error@+1 {{expected one of the entry's parameters (a), found 'b'}}
   %0 = ptx.ld.param @b : i64
   ptx.ret
 }
@@ -51,7 +51,7 @@ ptx.entry @unknown_param(a : u64) target("sm_80") {
 // -----
 
 ptx.entry @param_width(a : u64) target("sm_80") {
-  // expected-error@+1 {{expected a result of 64 bits for parameter 'a', got i32}}
+  // expected-error@+1 {{expected a result of 64 bits for parameter 'a', found i32}}
   %0 = ptx.ld.param @a : i32
   ptx.ret
 }
@@ -60,7 +60,7 @@ ptx.entry @param_width(a : u64) target("sm_80") {
 
 ptx.entry @edge(a : u32) target("sm_80") {
   %0 = ptx.ld.param @a : i32
-  // expected-error@+1 {{ptx.bra: expected block arguments of types (i64), got (i32)}}
+  // expected-error@+1 {{ptx.bra: expected block arguments of types (i64), found (i32)}}
   ptx.bra ^b(%0 : i32)
 ^b(%1 : i64):
   ptx.ret
@@ -69,7 +69,7 @@ ptx.entry @edge(a : u32) target("sm_80") {
 // -----
 
 ptx.entry @index() target("sm_80") {
-  // expected-error@+1 {{expected a register type (i1, i16, f16, bf16, i32, i64, f32, f64), got index}}
+  // expected-error@+1 {{expected a register type (i1, i16, f16, bf16, i32, i64, f32, f64), found index}}
   %0 = ptx.constant 1 : index
   ptx.ret
 }
@@ -78,7 +78,7 @@ ptx.entry @index() target("sm_80") {
 
 ptx.entry @mul() target("sm_80") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{ptx.mul: expected type to be one of f16, bf16, f32, f64, got i32}}
+  // expected-error@+1 {{ptx.mul: expected type to be one of f16, bf16, f32, f64, found i32}}
   %1 = ptx.mul %0, %0 : i32
   ptx.ret
 }
@@ -87,7 +87,7 @@ ptx.entry @mul() target("sm_80") {
 
 ptx.entry @unsigned_float() target("sm_80") {
   %0 = ptx.constant 1.0 : f32
-  // expected-error@+1 {{ptx.div: expected 'unsigned' on integers only, got f32}}
+  // expected-error@+1 {{ptx.div: expected 'unsigned' on integers only, found f32}}
   %1 = ptx.div unsigned %0, %0 : f32
   ptx.ret
 }
@@ -96,7 +96,7 @@ ptx.entry @unsigned_float() target("sm_80") {
 
 ptx.entry @unordered_integers() target("sm_80") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected a comparison of integers (eq, ne, lt, le, gt, ge), got ltu}}
+  // expected-error@+1 {{expected a comparison of integers (eq, ne, lt, le, gt, ge), found ltu}}
   %1 = ptx.setp ltu %0, %0 : i32
   ptx.ret
 }
@@ -105,7 +105,7 @@ ptx.entry @unordered_integers() target("sm_80") {
 
 ptx.entry @select_predicates() target("sm_80") {
   %0 = ptx.constant true
-  // expected-error@+1 {{expected integer or float registers, got i1: PTX selects no predicates}}
+  // expected-error@+1 {{expected integer or float registers, found i1: PTX selects no predicates}}
   %1 = ptx.selp %0, %0, %0 : i1
   ptx.ret
 }
@@ -114,7 +114,7 @@ ptx.entry @select_predicates() target("sm_80") {
 
 ptx.entry @mov_width() target("sm_80") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected an operand of 64 bits, got i32}}
+  // expected-error@+1 {{expected an operand of 64 bits, found i32}}
   %1 = ptx.mov %0 : i32 -> f64
   ptx.ret
 }
@@ -123,7 +123,7 @@ ptx.entry @mov_width() target("sm_80") {
 
 ptx.entry @shared_address() target("sm_80") {
   %0 = ptx.constant 1 : i64
-  // expected-error@+1 {{expected shared address of type i32, got i64}}
+  // expected-error@+1 {{expected shared address of type i32, found i64}}
   %1 = ptx.ld shared %0 : i64 -> i32
   ptx.ret
 }
@@ -132,7 +132,7 @@ ptx.entry @shared_address() target("sm_80") {
 
 ptx.entry @three_registers() target("sm_80") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected number of registers to be one of 1, 2, 4, got 3}}
+  // expected-error@+1 {{expected number of registers to be one of 1, 2, 4, found 3}}
   ptx.st shared %0, %0, %0, %0 : i32, i32, i32, i32
   ptx.ret
 }
@@ -141,7 +141,7 @@ ptx.entry @three_registers() target("sm_80") {
 
 ptx.entry @wide_vector() target("sm_80") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected at most 128 bits in one access, got 256}}
+  // expected-error@+1 {{expected at most 128 bits in one access, found 256}}
   %1, %2, %3, %4 = ptx.ld shared %0 : i32 -> i64, i64, i64, i64
   ptx.ret
 }
@@ -149,7 +149,7 @@ ptx.entry @wide_vector() target("sm_80") {
 // -----
 
 ptx.entry @barrier() target("sm_80") {
-  // expected-error@+1 {{expected a barrier from 0 to 15, got 16}}
+  // expected-error@+1 {{expected a barrier from 0 to 15, found 16}}
   ptx.bar.sync 16
   ptx.ret
 }
@@ -157,7 +157,7 @@ ptx.entry @barrier() target("sm_80") {
 // -----
 
 ptx.entry @fence() target("sm_90") {
-  // expected-error@+1 {{expected space to be one of shared::cta, global, got shared}}
+  // expected-error@+1 {{expected space to be one of shared::cta, global, found shared}}
   ptx.fence.proxy.async "shared"
   ptx.ret
 }
@@ -166,7 +166,7 @@ ptx.entry @fence() target("sm_90") {
 
 ptx.entry @arrivals() target("sm_90") {
   %0 = ptx.constant 1 : i32
-  // expected-error@+1 {{expected an arrival count from 1 to 2^20 - 1, got 0}}
+  // expected-error@+1 {{expected an arrival count from 1 to 2^20 - 1, found 0}}
   ptx.mbarrier.init %0, 0
   ptx.ret
 }
@@ -183,7 +183,7 @@ ptx.entry @columns() target("sm_100a") {
 // -----
 
 ptx.entry @group() target("sm_100a") {
-  // expected-error@+1 {{expected cta_group to be one of 1, 2, got 4}}
+  // expected-error@+1 {{expected cta_group to be one of 1, 2, found 4}}
   ptx.tcgen05.relinquish_alloc_permit cta_group 4
   ptx.ret
 }
@@ -254,7 +254,7 @@ ptx.entry @half_a_collector(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected both or neither of buffer and collector, got one}}
+  // expected-error@+1 {{expected both or neither of buffer and collector, found one}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" : i64
   ptx.ret
 }
@@ -263,7 +263,7 @@ ptx.entry @half_a_collector(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @accumulator(a : u32) target("sm_80") {
   %a = ptx.ld.param @a : i32
-  // expected-error@+1 {{expected c to be 4 registers i32 (f16) or 8 registers f32, got (i32, i32)}}
+  // expected-error@+1 {{expected c to be 4 registers i32 (f16) or 8 registers f32, found (i32, i32)}}
   %0, %1, %2, %3 = ptx.mma.m8n8k4.f16 row col a(%a, %a : i32, i32) b(%a, %a : i32, i32) c(%a, %a : i32, i32) -> i32, i32, i32, i32
   ptx.ret
 }
@@ -273,7 +273,7 @@ ptx.entry @accumulator(a : u32) target("sm_80") {
 ptx.entry @narrowing_accumulator(a : u32, x : f32) target("sm_80") {
   %a = ptx.ld.param @a : i32
   %x = ptx.ld.param @x : f32
-  // expected-error@+1 {{expected d to be f32 since c is, got f16}}
+  // expected-error@+1 {{expected d to be f32 since c is, found f16}}
   %0, %1, %2, %3 = ptx.mma.m8n8k4.f16 row col a(%a, %a : i32, i32) b(%a, %a : i32, i32) c(%x, %x, %x, %x, %x, %x, %x, %x : f32, f32, f32, f32, f32, f32, f32, f32) -> i32, i32, i32, i32
   ptx.ret
 }

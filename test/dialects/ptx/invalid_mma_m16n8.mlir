@@ -13,7 +13,7 @@ ptx.entry @variant(t : u32, f : f32) target("sm_80") {
 ptx.entry @registers_of_a(t : u32, f : f32) target("sm_80") {
   %t = ptx.ld.param @t : i32
   %f = ptx.ld.param @f : f32
-  // expected-error@+1 {{expected a to be 4 registers i32, got (i32, i32)}}
+  // expected-error@+1 {{expected a to be 4 registers i32, found (i32, i32)}}
   %0, %1, %2, %3 = ptx.mma.m16n8 "m16n8k16.row.col.f32.bf16" a(%t, %t : i32, i32) b(%t, %t : i32, i32) c(%f, %f, %f, %f : f32, f32, f32, f32) -> f32, f32, f32, f32
   ptx.ret
 }
@@ -23,7 +23,7 @@ ptx.entry @registers_of_a(t : u32, f : f32) target("sm_80") {
 ptx.entry @type_of_b(t : u32, f : f32) target("sm_80") {
   %t = ptx.ld.param @t : i32
   %f = ptx.ld.param @f : f32
-  // expected-error@+1 {{expected b to be 2 registers i32, got (i32, f32)}}
+  // expected-error@+1 {{expected b to be 2 registers i32, found (i32, f32)}}
   %0, %1, %2, %3 = ptx.mma.m16n8 "m16n8k8.row.col.f32.tf32" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%t, %f : i32, f32) c(%f, %f, %f, %f : f32, f32, f32, f32) -> f32, f32, f32, f32
   ptx.ret
 }
@@ -32,7 +32,7 @@ ptx.entry @type_of_b(t : u32, f : f32) target("sm_80") {
 
 ptx.entry @accumulator(t : u32) target("sm_80") {
   %t = ptx.ld.param @t : i32
-  // expected-error@+1 {{expected c to be 4 registers f32, got (i32, i32)}}
+  // expected-error@+1 {{expected c to be 4 registers f32, found (i32, i32)}}
   %0, %1 = ptx.mma.m16n8 "m16n8k8.row.col.f32.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) -> i32, i32
   ptx.ret
 }
@@ -41,7 +41,7 @@ ptx.entry @accumulator(t : u32) target("sm_80") {
 
 ptx.entry @result(t : u32) target("sm_80") {
   %t = ptx.ld.param @t : i32
-  // expected-error@+1 {{expected d to be 2 registers i32, got (i32, i32, i32)}}
+  // expected-error@+1 {{expected d to be 2 registers i32, found (i32, i32, i32)}}
   %0, %1, %2 = ptx.mma.m16n8 "m16n8k8.row.col.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) -> i32, i32, i32
   ptx.ret
 }

@@ -2,7 +2,7 @@
 
 ptx.entry @columns_twice(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{ptx.tcgen05.alloc: expected one of columns and columns_in, got both}}
+  // expected-error@+1 {{ptx.tcgen05.alloc: expected one of columns and columns_in, found both}}
   ptx.tcgen05.alloc %d columns 32 columns_in %d cta_group 1
   ptx.ret
 }
@@ -11,7 +11,7 @@ ptx.entry @columns_twice(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @no_columns(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{ptx.tcgen05.dealloc: expected one of columns and columns_in, got none}}
+  // expected-error@+1 {{ptx.tcgen05.dealloc: expected one of columns and columns_in, found none}}
   ptx.tcgen05.dealloc %d cta_group 1
   ptx.ret
 }
@@ -29,7 +29,7 @@ ptx.entry @dealloc_columns(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @commit_group(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected cta_group to be one of 1, 2, got 3}}
+  // expected-error@+1 {{expected cta_group to be one of 1, 2, found 3}}
   ptx.tcgen05.commit %d cta_group 3
   ptx.ret
 }
@@ -38,7 +38,7 @@ ptx.entry @commit_group(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @shift_group(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected cta_group to be one of 1, 2, got 0}}
+  // expected-error@+1 {{expected cta_group to be one of 1, 2, found 0}}
   ptx.tcgen05.shift %d cta_group 0
   ptx.ret
 }
@@ -106,7 +106,7 @@ ptx.entry @ld_shape(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @ld_type(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{ptx.tcgen05.ld: expected registers of type i32 or f32, got i64}}
+  // expected-error@+1 {{ptx.tcgen05.ld: expected registers of type i32 or f32, found i64}}
   %0 = ptx.tcgen05.ld "32x32b" num 1 %d -> i64
   ptx.ret
 }
@@ -187,7 +187,7 @@ ptx.entry @red_nan(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @red_register(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected the reduction of f32 in a register f32, got i32}}
+  // expected-error@+1 {{expected the reduction of f32 in a register f32, found i32}}
   %0, %1, %2 = ptx.tcgen05.ld.red max "f32" "32x32b" num 2 %d -> i32, i32, i32
   ptx.ret
 }
@@ -198,7 +198,7 @@ ptx.entry @mma_a(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma: expected a to be a descriptor (i64) or a TMEM address (i32), got i1}}
+  // expected-error@+1 {{ptx.tcgen05.mma: expected a to be a descriptor (i64) or a TMEM address (i32), found i1}}
   ptx.tcgen05.mma f16 %d, %p, %a, %d, %p cta_group 1 : i1
   ptx.ret
 }
@@ -209,7 +209,7 @@ ptx.entry @mma_scaled_kind(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma: expected kind to be one of f16, tf32, f8f6f4, i8, got mxf4}}
+  // expected-error@+1 {{ptx.tcgen05.mma: expected kind to be one of f16, tf32, f8f6f4, i8, found mxf4}}
   ptx.tcgen05.mma mxf4 %d, %a, %a, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -220,7 +220,7 @@ ptx.entry @mma_group(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected cta_group to be one of 1, 2, got 4}}
+  // expected-error@+1 {{expected cta_group to be one of 1, 2, found 4}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 4 : i64
   ptx.ret
 }
@@ -286,7 +286,7 @@ ptx.entry @block_scale_kind(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma.block_scale: expected kind to be one of mxf8f6f4, mxf4, mxf4nvf4, got f16}}
+  // expected-error@+1 {{ptx.tcgen05.mma.block_scale: expected kind to be one of mxf8f6f4, mxf4, mxf4nvf4, found f16}}
   ptx.tcgen05.mma.block_scale f16 %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -308,7 +308,7 @@ ptx.entry @block_scale_a(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma.block_scale: expected a to be a descriptor (i64) or a TMEM address (i32), got i1}}
+  // expected-error@+1 {{ptx.tcgen05.mma.block_scale: expected a to be a descriptor (i64) or a TMEM address (i32), found i1}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %p, %a, %d, %d, %d, %p cta_group 1 : i1
   ptx.ret
 }
@@ -319,7 +319,7 @@ ptx.entry @ws_kind(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma.ws: expected kind to be one of f16, tf32, f8f6f4, i8, got mxf8f6f4}}
+  // expected-error@+1 {{ptx.tcgen05.mma.ws: expected kind to be one of f16, tf32, f8f6f4, i8, found mxf8f6f4}}
   ptx.tcgen05.mma.ws mxf8f6f4 %d, %a, %a, %d, %p : i64
   ptx.ret
 }
@@ -341,7 +341,7 @@ ptx.entry @ws_collector_alone(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected both or neither of buffer and collector, got one}}
+  // expected-error@+1 {{expected both or neither of buffer and collector, found one}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p collector fill : i64
   ptx.ret
 }

@@ -28,7 +28,7 @@ ptx.entry @no_clusters() target("sm_89") cluster(2) {
 
 ptx.entry @mixed_groups() target("sm_100a") {
   ptx.tcgen05.relinquish_alloc_permit cta_group 1
-  // expected-error@+1 {{expected cta_group::1 as in 'ptx.tcgen05.relinquish_alloc_permit', got cta_group::2: a kernel uses one cta_group}}
+  // expected-error@+1 {{expected cta_group::1 as in 'ptx.tcgen05.relinquish_alloc_permit', found cta_group::2: a kernel uses one cta_group}}
   ptx.tcgen05.relinquish_alloc_permit cta_group 2
   ptx.ret
 }
@@ -40,7 +40,7 @@ ptx.entry @weight_stationary_is_one_cta(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   ptx.tcgen05.alloc %d columns 32 cta_group 2
-  // expected-error@+1 {{expected cta_group::2 as in 'ptx.tcgen05.alloc', got cta_group::1: a kernel uses one cta_group}}
+  // expected-error@+1 {{expected cta_group::2 as in 'ptx.tcgen05.alloc', found cta_group::1: a kernel uses one cta_group}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p : i64
   ptx.ret
 }
@@ -49,7 +49,7 @@ ptx.entry @weight_stationary_is_one_cta(d : u32, a : u64) target("sm_100a") {
 
 ptx.entry @odd_cluster(d : u32) target("sm_100a") cluster(3) {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected a cluster of pairs of CTAs for cta_group::2, got 3 CTAs in a cluster of @odd_cluster}}
+  // expected-error@+1 {{expected a cluster of pairs of CTAs for cta_group::2, found 3 CTAs in a cluster of @odd_cluster}}
   ptx.tcgen05.alloc %d columns 32 cta_group 2
   ptx.ret
 }
@@ -180,7 +180,7 @@ func.func @f() {
 ptx.entry @late_allocation(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
   ptx.tcgen05.relinquish_alloc_permit cta_group 1
-  // expected-error@+1 {{expected no allocation after tcgen05.relinquish_alloc_permit, got one; allocate first}}
+  // expected-error@+1 {{expected no allocation after tcgen05.relinquish_alloc_permit, found one; allocate first}}
   ptx.tcgen05.alloc %s columns 32 cta_group 1
   ptx.tcgen05.dealloc %s columns 32 cta_group 1
   ptx.ret
@@ -190,7 +190,7 @@ ptx.entry @late_allocation(s : u32) target("sm_100a") {
 
 ptx.entry @never_freed(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
-  // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated before the kernel ends, got none}}
+  // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated before the kernel ends, found none}}
   ptx.tcgen05.alloc %s columns 32 cta_group 1
   ptx.ret
 }
@@ -201,7 +201,7 @@ ptx.entry @freed_in_part(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
   ptx.tcgen05.alloc %s columns 64 cta_group 1
   %t = ptx.ld shared %s : i32 -> i32
-  // expected-error@+1 {{expected the 64 columns that were allocated there, got 32; give back all of them}}
+  // expected-error@+1 {{expected the 64 columns that were allocated there, found 32; give back all of them}}
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
   ptx.ret
 }

@@ -22,7 +22,7 @@ tirx.kernel @every_thread(%a : i64) target("sm_100a") threads(128) {
   %base = arith.constant 0 : i32
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected one thread to execute 'ptx.tcgen05.mma', got all 128 of the CTA; elect one of a warp}}
+  // expected-error@+1 {{expected one thread to execute 'ptx.tcgen05.mma', found all 128 of the CTA; elect one of a warp}}
   tcgen05.mma kind "f16" %d, %a, %a, %i, %p : !d
   tirx.return
 }

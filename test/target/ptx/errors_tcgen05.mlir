@@ -6,7 +6,7 @@ ptx.entry @every_thread_multiplies(d : u32, a : u64) target("sm_100a") reqntid(1
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected one thread to execute 'ptx.tcgen05.mma', got all 128 of the CTA; elect one of a warp}}
+  // expected-error@+1 {{expected one thread to execute 'ptx.tcgen05.mma', found all 128 of the CTA; elect one of a warp}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 : i64
   ptx.ret
 }
@@ -22,7 +22,7 @@ ptx.entry @every_thread_commits(m : u32) target("sm_100a") reqntid(8, 4) {
 ^then:
   ptx.bra ^join
 ^join:
-  // expected-error@+1 {{expected one thread to execute 'ptx.tcgen05.commit', got all 32 of the CTA; elect one of a warp}}
+  // expected-error@+1 {{expected one thread to execute 'ptx.tcgen05.commit', found all 32 of the CTA; elect one of a warp}}
   ptx.tcgen05.commit %m cta_group 1
   ptx.ret
 }
@@ -46,7 +46,7 @@ ptx.entry @one_thread_multiplies(d : u32, a : u64) target("sm_100a") reqntid(128
 
 ptx.entry @every_warp_allocates() target("sm_100a") reqntid(128) {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
-  // expected-error@+1 {{expected one warp to execute 'ptx.tcgen05.alloc', got all 4 of the CTA; choose one}}
+  // expected-error@+1 {{expected one warp to execute 'ptx.tcgen05.alloc', found all 4 of the CTA; choose one}}
   ptx.tcgen05.alloc %slot columns 32 cta_group 1
   %t = ptx.ld shared %slot : i32 -> i32
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
@@ -64,7 +64,7 @@ ptx.entry @one_thread_loads(t : u32) target("sm_100a") reqntid(128) {
 ^then:
   ptx.bra ^next
 ^next:
-  // expected-error@+1 {{expected all threads of a warp to execute 'ptx.tcgen05.ld', got the one that elect.sync chose; leave its branch first}}
+  // expected-error@+1 {{expected all threads of a warp to execute 'ptx.tcgen05.ld', found the one that elect.sync chose; leave its branch first}}
   %0 = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.bra ^join
 ^join:
@@ -98,7 +98,7 @@ ptx.entry @allocation_in_a_later_block(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
   ptx.bra ^loop
 ^loop:
-  // expected-error@+1 {{expected no allocation after tcgen05.relinquish_alloc_permit, got one; allocate first}}
+  // expected-error@+1 {{expected no allocation after tcgen05.relinquish_alloc_permit, found one; allocate first}}
   ptx.tcgen05.alloc %s columns 32 cta_group 1
   %t = ptx.ld shared %s : i32 -> i32
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
@@ -118,7 +118,7 @@ ptx.entry @larger_after_smaller() target("sm_100a") {
   %s = ptx.ld shared %first : i32 -> i32
   ptx.bra ^next
 ^next:
-  // expected-error@+1 {{expected at most the 32 columns of the allocation before, got 64; allocate more first}}
+  // expected-error@+1 {{expected at most the 32 columns of the allocation before, found 64; allocate more first}}
   ptx.tcgen05.alloc %second columns 64 cta_group 1
   %t = ptx.ld shared %second : i32 -> i32
   ptx.tcgen05.dealloc %s columns 32 cta_group 1
@@ -132,7 +132,7 @@ ptx.entry @more_than_there_is() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4
   ptx.tcgen05.alloc %first columns 512 cta_group 1
-  // expected-error@+1 {{expected at most 512 columns to be allocated at a time, got 544; give some back first}}
+  // expected-error@+1 {{expected at most 512 columns to be allocated at a time, found 544; give some back first}}
   ptx.tcgen05.alloc %second columns 32 cta_group 1
   %s = ptx.ld shared %first : i32 -> i32
   %t = ptx.ld shared %second : i32 -> i32
@@ -147,7 +147,7 @@ ptx.entry @only_the_other_is_freed() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4
   ptx.tcgen05.alloc %first columns 32 cta_group 1
-  // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated before the kernel ends, got none; the columns would stay taken on the multiprocessor}}
+  // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated before the kernel ends, found none; the columns would stay taken on the multiprocessor}}
   ptx.tcgen05.alloc %second columns 32 cta_group 1
   %s = ptx.ld shared %first : i32 -> i32
   ptx.tcgen05.dealloc %s columns 32 cta_group 1
@@ -162,7 +162,7 @@ ptx.entry @freed_from_the_middle() target("sm_100a") {
   %t = ptx.ld shared %slot : i32 -> i32
   %c32 = ptx.constant 32 : i32
   %u = ptx.add %t, %c32 : i32
-  // expected-error@+1 {{expected the address that tcgen05.alloc wrote, got column 32 of the 64 allocated there; give back all of them}}
+  // expected-error@+1 {{expected the address that tcgen05.alloc wrote, found column 32 of the 64 allocated there; give back all of them}}
   ptx.tcgen05.dealloc %u columns 32 cta_group 1
   ptx.ret
 }
@@ -189,7 +189,7 @@ ptx.entry @collector_not_filled(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" collector fill : i64
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" collector use : i64
-  // expected-error@+1 {{expected .collector::b1::fill before .collector::b1::use, got none; fill the buffer with the first product}}
+  // expected-error@+1 {{expected .collector::b1::fill before .collector::b1::use, found none; fill the buffer with the first product}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b1" collector use : i64
   ptx.ret
 }
@@ -200,7 +200,7 @@ ptx.entry @collector_filled_too_late(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected .collector::a::fill before .collector::a::lastuse, got none; fill the buffer with the first product}}
+  // expected-error@+1 {{expected .collector::a::fill before .collector::a::lastuse, found none; fill the buffer with the first product}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 collector_a lastuse : i64
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 collector_a fill : i64
   ptx.ret
@@ -223,7 +223,7 @@ ptx.entry @load_of_a_pair(d : u32, map : b8[128] align 64) target("sm_100a") clu
 ptx.entry @load_of_no_pair(d : u32, map : b8[128] align 64) target("sm_100a") cluster(1) {
   %d = ptx.ld.param @d : i32
   %map = ptx.param_address @map
-  // expected-error@+1 {{expected a cluster of pairs of CTAs for cta_group::2, got 1 CTA in a cluster of @load_of_no_pair}}
+  // expected-error@+1 {{expected a cluster of pairs of CTAs for cta_group::2, found 1 CTA in a cluster of @load_of_no_pair}}
   ptx.cp.async.bulk.tensor.load "shared::cluster" %d, %map[%d, %d], %d cta_group 2
   ptx.ret
 }

@@ -237,7 +237,7 @@ STRICTER = (
     # The ISA has scale-input-d for f16 and tf32 only.
     r"expected no scale-input-d on tcgen05\.mma(\.sp)?\.cta_group::[12]\.kind::i8",
     # The ISA's syntax of cp.reduce.async.bulk.tensor has no scatter.
-    r"expected reduce or scatter4, got both",
+    r"expected reduce or scatter4, found both",
 )
 """Messages of the verifier about forms that `ptxas` accepts."""
 

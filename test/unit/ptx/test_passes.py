@@ -78,7 +78,7 @@ def _evaluate(entry: ptx.EntryOp, params: dict[str, int]) -> int:
             case _:
                 a, b = (values[v] for v in op.operands)
                 values[op.results[0]] = _BINARY[type(op)](a, b)
-    raise ValueError("expected a store, got none")
+    raise ValueError("expected a store, found none")
 
 
 @pytest.mark.parametrize(("name", "expected"), [("floordivsi", _floor_division), ("ceildivsi", _ceiling_division)])

@@ -29,6 +29,7 @@ from tirx.dialects.ptx import (
     SubOp,
     XorOp,
 )
+from tirx.passes.analysis.control_flow import ControlFlow
 from tirx.passes.analysis.thread_values import ThreadValues
 
 THREADS = 64
@@ -117,7 +118,7 @@ def test_integers(constants: list[int], choices: list[tuple[int, int, int]], las
     add(build(results[-1], results[0]), of_both(compute, len(results) - 1, 0))
     entry.body.block.add_ops([*operations, RetOp()])
 
-    values = ThreadValues(entry, [entry.body.block])
+    values = ThreadValues(ControlFlow(entry))
 
     def is_known(value: SSAValue) -> bool:
         found = values.get(value)

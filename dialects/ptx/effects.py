@@ -1,0 +1,286 @@
+"""What an instruction states about itself: who executes it, the memory that it touches, what it synchronises.
+
+The checks in `tirx.passes.analysis` read these statements and no list of operations: `PTXInstruction.effects` is
+abstract, so that an instruction that states nothing cannot be made.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from tirx.smem.swizzle_modes import Major
+
+
+class Issue(enum.Enum):
+    """The threads that execute an instruction together (PTX ISA, "Issue Granularity", and `.sync.aligned`)."""
+
+    THREAD = enum.auto()
+    """Each thread for itself."""
+    ONE_THREAD = enum.auto()
+    """One thread of the CTA: the work is done once for each thread that executes it."""
+    WARP = enum.auto()
+    """All lanes of a warp."""
+    ONE_WARP = enum.auto()
+    """All lanes of one warp of the CTA: the work is done once for each warp that executes it."""
+    WARPGROUP = enum.auto()
+    """All lanes of four neighbouring warps."""
+
+    @property
+    def is_converged(self) -> bool:
+        """True if whole warps execute the instruction."""
+        return self not in (Issue.THREAD, Issue.ONE_THREAD)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """How to wait for an asynchronous access: the instructions, and where to put them."""
+
+    by: str
+    fix: str
+
+
+class AccessKind(enum.Enum):
+    """How an instruction gets at memory: through which proxy, and whether in the order of its thread."""
+
+    GENERIC = enum.auto()
+    """ld, st, ldmatrix, stmatrix of shared memory, and the address that tcgen05.alloc stores: in order."""
+    GLOBAL = enum.auto()
+    """ld, st of global memory: in order."""
+    INIT = enum.auto()
+    """mbarrier.init: in order."""
+    TENSOR_CORE = enum.auto()
+    """tcgen05.mma, cp, shift: complete with a tcgen05.commit and its mbarrier."""
+    TENSOR_LOAD = enum.auto()
+    """tcgen05.ld: complete with tcgen05.wait::ld."""
+    TENSOR_STORE = enum.auto()
+    """tcgen05.st: complete with tcgen05.wait::st."""
+    BULK_LOAD = enum.auto()
+    """cp.async.bulk to shared memory: complete with its mbarrier."""
+    BULK_STORE = enum.auto()
+    """cp.async.bulk from shared memory: complete with its group."""
+
+    @property
+    def is_in_order(self) -> bool:
+        """True if the access takes place in the order of its thread, through the generic proxy."""
+        return self not in COMPLETIONS
+
+    @property
+    def is_tcgen05(self) -> bool:
+        """True if the access is ordered by the tcgen05 fences (PTX ISA, "tcgen05 Memory Consistency Model")."""
+        return self in (AccessKind.TENSOR_CORE, AccessKind.TENSOR_LOAD, AccessKind.TENSOR_STORE)
+
+    @property
+    def completes_at_mbarrier(self) -> bool:
+        """True if a phase of an mbarrier says that the access is complete."""
+        return self in (AccessKind.TENSOR_CORE, AccessKind.BULK_LOAD)
+
+
+COMPLETIONS: Mapping[AccessKind, Completion] = {
+    AccessKind.TENSOR_LOAD: Completion("tcgen05.wait::ld", "put ptx.tcgen05.wait.ld before it"),
+    AccessKind.TENSOR_STORE: Completion("tcgen05.wait::st", "put ptx.tcgen05.wait.st before it"),
+    AccessKind.TENSOR_CORE: Completion(
+        "a tcgen05.commit and a wait on its mbarrier",
+        "put ptx.tcgen05.commit behind it and ptx.mbarrier.wait_parity before this",
+    ),
+    AccessKind.BULK_LOAD: Completion("a wait on its mbarrier", "put ptx.mbarrier.wait_parity before this"),
+    AccessKind.BULK_STORE: Completion(
+        "cp.async.bulk.commit_group and wait_group.read", "put ptx.cp.async.bulk.wait_group 0 read before this"
+    ),
+}
+"""Kinds of asynchronous accesses -> how to wait for them."""
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """`size` bytes of shared or global memory at `address + offset`."""
+
+    address: SSAValue
+    size: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class MatrixRows:
+    """`matrices` 8x8 matrices of 16-byte rows: lane 8i + r of a warp gives the shared address of row r of matrix i."""
+
+    address: SSAValue
+    matrices: int
+
+
+@dataclass(frozen=True)
+class SharedMatrix:
+    """
+    A matrix in shared memory that a matrix descriptor (i64) describes: `shape` is (rows, K), elements are in slots of
+    `bits`. Without `major` and `shape` only its first 16 bytes are known.
+    """
+
+    descriptor: SSAValue
+    major: Major | None = None
+    shape: tuple[int, int] | None = None
+    bits: int = 0
+
+
+@dataclass(frozen=True)
+class TensorCells:
+    """
+    `lanes` x `columns` of tensor memory at `address` (lane << 16 | column) plus `offset` columns; in `all_warps` the
+    same lanes of every 32. These are touched for certain, others may be.
+    """
+
+    address: SSAValue
+    lanes: int
+    columns: int
+    offset: int = 0
+    all_warps: bool = False
+
+
+Region: TypeAlias = Bytes | MatrixRows | SharedMatrix | TensorCells
+"""A part of memory, by the operands of an instruction."""
+
+
+@dataclass(frozen=True)
+class MemoryAccess:
+    """What an instruction reads and writes. `barrier` is the mbarrier that it initialises or completes on."""
+
+    kind: AccessKind
+    reads: tuple[Region, ...] = ()
+    writes: tuple[Region, ...] = ()
+    barrier: SSAValue | None = None
+    warp_wide: bool = False
+    """A warp does it together: it is done for all lanes."""
+    shape: tuple[int | None, int | None] | None = None
+    """M and N of a product of the tensor core, None for other accesses."""
+
+
+# What an instruction does to accesses that came before it
+
+
+@dataclass(frozen=True)
+class BlockBarrier:
+    """The threads of the block meet."""
+
+
+@dataclass(frozen=True)
+class WarpBarrier:
+    """The lanes of each warp meet."""
+
+
+@dataclass(frozen=True)
+class ClusterArrive:
+    """The thread arrives at the barrier of the cluster; `relaxed` orders nothing."""
+
+    relaxed: bool
+
+
+@dataclass(frozen=True)
+class ClusterWait:
+    """The thread waits for all threads of the cluster to arrive."""
+
+
+@dataclass(frozen=True)
+class MbarrierArrive:
+    """The thread arrives at an mbarrier; `relaxed` orders nothing."""
+
+    barrier: SSAValue
+    relaxed: bool = False
+    announces: bool = False
+    """It also announces bytes of asynchronous copies."""
+
+
+@dataclass(frozen=True)
+class MbarrierTransaction:
+    """The pending bytes of an mbarrier change; `announces` if they grow."""
+
+    barrier: SSAValue
+    announces: bool
+
+
+@dataclass(frozen=True)
+class MbarrierWait:
+    """The thread waits for a phase of an mbarrier, or asks whether it is complete."""
+
+    barrier: SSAValue
+
+
+@dataclass(frozen=True)
+class MbarrierInvalidate:
+    """The memory of an mbarrier may be used for something else."""
+
+    barrier: SSAValue
+
+
+@dataclass(frozen=True)
+class ProxyFence:
+    """Accesses of `kinds` become visible to the async proxy."""
+
+    kinds: tuple[AccessKind, ...]
+
+
+@dataclass(frozen=True)
+class CommitGroup:
+    """The thread's accesses of `kind` so far form a group."""
+
+    kind: AccessKind
+
+
+@dataclass(frozen=True)
+class WaitGroup:
+    """Groups of accesses of `kind` are complete."""
+
+    kind: AccessKind
+
+
+@dataclass(frozen=True)
+class TensorCommit:
+    """An mbarrier tracks the tensor core's accesses that the thread has started (PTX ISA, "tcgen05.commit")."""
+
+    barrier: SSAValue
+
+
+@dataclass(frozen=True)
+class WaitAll:
+    """All accesses of `kind` of the thread are complete."""
+
+    kind: AccessKind
+
+
+@dataclass(frozen=True)
+class TensorFence:
+    """`tcgen05.fence::before_thread_sync`, or `after_thread_sync`."""
+
+    after: bool
+
+
+Synchronization: TypeAlias = (
+    BlockBarrier
+    | WarpBarrier
+    | ClusterArrive
+    | ClusterWait
+    | MbarrierArrive
+    | MbarrierTransaction
+    | MbarrierWait
+    | MbarrierInvalidate
+    | ProxyFence
+    | CommitGroup
+    | WaitGroup
+    | TensorCommit
+    | WaitAll
+    | TensorFence
+)
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The memory access and the synchronisation of an instruction, None for those that it has not."""
+
+    access: MemoryAccess | None = None
+    synchronization: Synchronization | None = None
+
+
+NO_EFFECTS = Effects()
+"""The instruction touches no memory that is checked, and orders nothing."""

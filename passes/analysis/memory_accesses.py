@@ -1,0 +1,344 @@
+"""Where the instructions of a kernel touch shared, global and tensor memory, thread by thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from tirx.dialects.ptx.core import SharedAllocOp
+from tirx.dialects.ptx.effects import (
+    AccessKind,
+    Bytes,
+    MatrixRows,
+    MemoryAccess,
+    Region,
+    SharedMatrix,
+    TensorCells,
+)
+from tirx.passes.analysis.thread_flow import ActiveThreads
+from tirx.passes.analysis.thread_values import WARP, Numbers, Symbol, Threads, ThreadValue, ThreadValues
+from tirx.smem.swizzle_modes import Major
+from tirx.smem.walk import read_addresses
+from tirx.tcgen05 import LegalityError, SmemDescriptor
+
+_PATTERN_BYTES = 1024
+"""The longest that a swizzle takes to repeat."""
+
+_GRANULE = 16
+"""Bytes of a row of a core matrix of an operand; most accesses are of that size."""
+
+_BUCKET_COLUMNS = 8
+"""Columns of tensor memory that are looked up together."""
+
+_GLOBAL = Symbol("value", "global memory")
+"""Numbers alone are an address in each memory: this tells global from shared memory."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """
+    An operand of a product in shared memory: a matrix descriptor of it, with the start address counted from that of
+    its allocation, `shape` (rows, K) and major-ness, elements in slots of `bits`.
+    """
+
+    descriptor: int
+    major: Major
+    shape: tuple[int, int]
+    bits: int
+
+    @property
+    def granules(self) -> frozenset[int]:
+        """
+        The 16 bytes of its allocation that it takes, by number; those of the first row alone if it has no legal layout.
+        """
+        return _granules(self)
+
+
+@lru_cache(maxsize=256)
+def _granules(operand: Operand) -> frozenset[int]:
+    try:
+        descriptor = SmemDescriptor.decode(operand.descriptor)
+        bits = read_addresses(descriptor, operand.major, operand.shape, operand.bits)
+    except LegalityError:
+        return frozenset((operand.descriptor & 0x3FFF,))
+    return frozenset(np.unique(bits // (8 * _GRANULE)).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class Footprint:
+    """
+    `rows` x `columns` from where each thread says: bytes of shared or global memory (one row), or lanes and columns of
+    tensor memory, in `all_warps` the same lanes of every 32. These are touched for certain, others may be.
+    """
+
+    origin: tuple[Symbol, ...]
+    row: Numbers
+    column: Numbers
+    rows: int
+    columns: int
+    is_tensor: bool = False
+    all_warps: bool = False
+    operand: Operand | None = None
+    """An operand from there on: more rows like the one that `columns` tells, at addresses of their own."""
+
+    @staticmethod
+    def of_bytes(address: ThreadValue, size: int, offset: int = 0) -> Footprint:
+        """`size` bytes."""
+        return Footprint(address.symbols, np.zeros_like(address.numbers), address.numbers + offset, 1, size)
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """Equal for the same memory."""
+        shape = self.rows, self.columns, self.is_tensor, self.all_warps, self.operand
+        return self.origin, self.row.tobytes(), self.column.tobytes(), *shape
+
+    @cached_property
+    def buckets(self) -> frozenset[object]:
+        """Where to look for footprints that it may meet: two that meet have one in common."""
+        if not self.is_tensor:
+            return frozenset((self.origin, granule) for granule in self._granules)
+        low, high = self._bounds
+        return frozenset((self.origin, n) for n in range(low // _BUCKET_COLUMNS, (high - 1) // _BUCKET_COLUMNS + 1))
+
+    @cached_property
+    def _bounds(self) -> tuple[int, int]:
+        """The first column that some thread touches, and the first behind the last."""
+        if self.operand is not None:
+            return min(self._granules) * _GRANULE, (max(self._granules) + 1) * _GRANULE
+        return int(self.column.min()), int(self.column.max()) + self.columns
+
+    @cached_property
+    def _granules(self) -> frozenset[int]:
+        """The units of 16 bytes that it touches."""
+        if self.operand is not None:
+            return self.operand.granules
+        last = (self.column + (self.columns - 1)) // _GRANULE
+        return frozenset((self.column // _GRANULE).tolist()).union(last.tolist())
+
+    def meets(self, own: Threads, other: Footprint, others: Threads) -> Threads | None:
+        """
+        [t, u]: thread t of `own` touches here what thread u of `others` touches in `other`. None if no two do.
+        """
+        if self.origin != other.origin or self.is_tensor != other.is_tensor:
+            return None
+        (low, high), (other_low, other_high) = self._bounds, other._bounds
+        if high <= other_low or other_high <= low:
+            return None
+        if not self.is_tensor and self._granules.isdisjoint(other._granules):
+            return None
+        first, second = np.flatnonzero(own)[:, None], np.flatnonzero(others)[None, :]
+        if self.operand is not None or other.operand is not None:
+            met = self._in(other, first) & other._in(self, second)
+        else:
+            met = _near(self.column[first], self.columns, other.column[second], other.columns)
+        if self.is_tensor:
+            rows, other_rows = self.row[first], other.row[second]
+            if self.all_warps or other.all_warps:
+                rows, other_rows = rows % WARP, other_rows % WARP
+            met &= _near(rows, self.rows, other_rows, other.rows)
+        if not met.any():
+            return None
+        found = np.zeros((len(own), len(others)), np.bool_)
+        found[first, second] = met
+        return found
+
+    def _in(self, other: Footprint, threads: npt.NDArray[np.intp]) -> Threads:
+        """Which threads touch a granule that `other` touches."""
+        if self.operand is not None:
+            return np.ones(threads.shape, np.bool_)  # all of them the same
+        granules = np.fromiter(other._granules, np.int64)
+        first = self.column[threads] // _GRANULE
+        last = (self.column[threads] + (self.columns - 1)) // _GRANULE
+        return np.isin(first, granules) | np.isin(last, granules)
+
+
+def _near(a: Numbers, size_a: int, b: Numbers, size_b: int) -> Threads:
+    apart = a - b
+    return (apart < size_b) & (apart > -size_a)
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """
+    What instructions do to memory, in all threads that come to them: those that do the same share one. Addresses that
+    are not known are left out.
+    """
+
+    op: Operation
+    """The first of the instructions."""
+    kind: AccessKind
+    active: ActiveThreads
+    reads: tuple[Footprint, ...]
+    writes: tuple[Footprint, ...]
+    barrier: tuple[tuple[Symbol, ...], int] | None = None
+    """The address of the mbarrier that it initialises or completes on, where that is known and one for all threads."""
+    warp_wide: bool = False
+    shape: tuple[int | None, int | None] | None = None
+
+    @property
+    def threads(self) -> Threads:
+        """Those that may execute it."""
+        return self.active.threads
+
+    @property
+    def footprints(self) -> tuple[Footprint, ...]:
+        """All that it touches."""
+        return self.reads + self.writes
+
+
+def access_of(op: Operation, stated: MemoryAccess, values: ThreadValues, active: ActiveThreads) -> Access | None:
+    """The access that `op` states, with the addresses of each thread; None if nothing is known of it."""
+    reads, writes = (tuple(_footprints(rs, stated.kind, values)) for rs in (stated.reads, stated.writes))
+    if stated.kind.is_in_order and not (reads or writes):
+        return None
+    barrier = None
+    if stated.barrier is not None and (value := values.get(stated.barrier)) is not None and value.is_uniform:
+        barrier = value.symbols, int(value.numbers[0])
+    return Access(op, stated.kind, active, reads, writes, barrier, stated.warp_wide, stated.shape)
+
+
+def _footprints(regions: tuple[Region, ...], kind: AccessKind, values: ThreadValues) -> Iterable[Footprint]:
+    for region in regions:
+        if isinstance(region, SharedMatrix):
+            found = _matrix(region, values)
+        elif (value := values.get(region.address)) is None:
+            continue
+        else:
+            found = _footprint(region, value)
+        if found is not None:
+            yield replace(found, origin=(*found.origin, _GLOBAL)) if kind is AccessKind.GLOBAL else found
+
+
+def _footprint(region: Bytes | MatrixRows | TensorCells, value: ThreadValue) -> Footprint | None:
+    match region:
+        case Bytes(size=size, offset=offset):
+            return Footprint.of_bytes(value, size, offset)
+        case MatrixRows(matrices=matrices):
+            ids = np.arange(len(value.numbers))
+            givers = ids - ids % WARP + ids % (8 * matrices)
+            if givers.max() >= len(ids):
+                return None
+            return Footprint.of_bytes(ThreadValue(value.symbols, value.numbers[givers]), _GRANULE)
+        case TensorCells(lanes=lanes, columns=columns):
+            numbers = value.numbers + region.offset
+            return Footprint(
+                value.symbols, numbers >> 16, numbers & 0xFFFF, lanes, columns, True, all_warps=region.all_warps
+            )
+
+
+def _matrix(region: SharedMatrix, values: ThreadValues) -> Footprint | None:
+    """The operand that a matrix descriptor describes; its first row where the rest is not known."""
+    value = values.get(region.descriptor)
+    start = None if value is None else value.descriptor_start()
+    if value is None or start is None:
+        return None
+    operand = None
+    if region.major is not None and region.shape is not None and value.is_uniform and _is_aligned(start):
+        operand = Operand(int(value.numbers[0]) & (1 << 64) - 1, region.major, region.shape, region.bits)
+    return replace(Footprint.of_bytes(start, _GRANULE), operand=operand)
+
+
+def _is_aligned(start: ThreadValue) -> bool:
+    """Returns True if swizzles, which act on the bits of addresses, see those of an offset in the allocation."""
+    match start.symbols:
+        case (Symbol("shared", SharedAllocOp() as alloc),):
+            return alloc.align.data % _PATTERN_BYTES == 0
+        case _:
+            return not start.symbols
+
+
+class AccessTable:
+    """The accesses of an entry: instructions that do the same share one; and which of them meet."""
+
+    def __init__(self):
+        self._interned: dict[object, Access] = {}
+        self._earlier: dict[Access, Access] = {}
+        self._reading: dict[object, list[Access]] = {}
+        self._writing: dict[object, list[Access]] = {}
+        self._conflicts: dict[Access, tuple[Access, ...]] = {}
+        self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
+        self._order: dict[Access, int] = {}
+
+    def add(self, access: Access) -> Access:
+        """
+        Returns the access that stands for all that do the same. One whose threads may get in each other's way stands
+        for itself: whether it comes again in a loop or is another instruction makes a difference.
+        """
+        key: tuple[object, ...] = (access.op,)
+        if not access.kind.is_in_order or not access.writes or _is_apart(access):
+            footprints = tuple(f.key for f in access.reads), tuple(f.key for f in access.writes)
+            key = type(access.op), access.kind, access.active, footprints, access.barrier, access.shape
+        known = self._interned.setdefault(key, access)
+        if known is access:
+            self._register(access)
+        return known
+
+    def earlier(self, access: Access) -> Access:
+        """The access that stands for what instructions did before they do it again."""
+        if access not in self._earlier:
+            self._earlier[access] = replace(access)
+            self._register(self._earlier[access])
+        return self._earlier[access]
+
+    def _register(self, access: Access) -> None:
+        self._order[access] = len(self._order)
+        for table, footprints in ((self._reading, access.reads), (self._writing, access.writes)):
+            for bucket in frozenset[object]().union(*(f.buckets for f in footprints)):
+                table.setdefault(bucket, []).append(access)
+
+    def conflicts(self, access: Access) -> tuple[Access, ...]:
+        """The accesses to the same memory, one of the two a write; in the order in which they were added."""
+        if access not in self._conflicts:
+            candidates: set[Access] = set()
+            for footprint in access.writes:
+                for bucket in footprint.buckets:
+                    candidates.update(self._reading.get(bucket, ()))
+            for footprint in access.footprints:
+                for bucket in footprint.buckets:
+                    candidates.update(self._writing.get(bucket, ()))
+            found = (
+                other
+                for other in candidates
+                if any(self.met(other, access, tensor=tensor) is not None for tensor in (True, False))
+            )
+            self._conflicts[access] = tuple(sorted(found, key=self._order.__getitem__))
+        return self._conflicts[access]
+
+    def met(self, before: Access, after: Access, *, tensor: bool) -> Threads | None:
+        """
+        [t, u]: thread t touches in `before` what thread u touches in `after`, one of the two a write; in tensor memory,
+        or in the others. None if no two do.
+        """
+        key = before, after, tensor
+        if key not in self._met:
+            reads, writes, later_reads, later_writes = (
+                tuple(f for f in footprints if f.is_tensor is tensor)
+                for footprints in (before.reads, before.writes, after.reads, after.writes)
+            )
+            met = meet(writes, before.threads, later_reads + later_writes, after.threads)
+            if met is None:
+                met = meet(reads, before.threads, later_writes, after.threads)
+            self._met[key] = met
+        return self._met[key]
+
+
+def _is_apart(access: Access) -> bool:
+    """Returns True if no two threads write the same bytes, which they touch in this access only."""
+    (footprint,) = access.writes
+    first = np.sort(footprint.column[access.threads])
+    return not access.reads and bool((np.diff(first) >= footprint.columns).all())
+
+
+def meet(before: tuple[Footprint, ...], own: Threads, after: tuple[Footprint, ...], others: Threads) -> Threads | None:
+    """[t, u]: thread t of `own` touches some of `before` where thread u of `others` touches some of `after`."""
+    found: Threads | None = None
+    for one in before:
+        for other in after:
+            if (met := one.meets(own, other, others)) is not None:
+                found = met if found is None else found | met
+    return found
