@@ -63,16 +63,16 @@ __all__ = [
 
 PASS_SUMMARIES = {
     "tirx-set-target": "set the GPU that every kernel is compiled for",
-    "tirx-check-layouts": "check that every layout is legal for the hardware that reads or writes it",
+    "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",
     "tirx-split-pairs": "turn what a pair of blocks does into what each of them does",
     "tirx-pick-layouts": "choose a layout for every tile that has none",
+    "tirx-check-layouts": "check that every layout is legal for the hardware that reads or writes it",
     "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",
     "tirx-select-instructions": "choose the instructions of every product and store the plan on it",
     "tirx-select-copies": "choose the engine of every copy and store it",
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
     "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",
     "convert-tirx-to-tcgen05": "lower tensor memory and products on it to tcgen05, with all synchronisation",
-    "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",
     "convert-tirx-to-mma": "lower products of register tiles to warp-level mma.sync",
     "tirx-materialize-descriptors": "replace symbolic descriptors by the constants the hardware reads",
     "convert-tcgen05-to-ptx": "lower tcgen05 operations to PTX instructions",

@@ -9,11 +9,9 @@ from xdsl.passes import PassPipeline
 from tirx.hw.targets import Target
 
 _LOWER_TO_PTX = (
-    "tirx-check-layouts",
     "tirx-mem2reg",
     "tirx-split-pairs",
     "tirx-pick-layouts",
-    # What was picked has to pass the same check as what was written.
     "tirx-check-layouts",
     "tirx-fold-zero-fill",
     "tirx-select-instructions",

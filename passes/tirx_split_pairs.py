@@ -36,6 +36,8 @@ from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.analysis.register_classes import RegisterClass, is_register_tile, register_classes
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.product import ILLEGAL, Product
+from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
 
 _ROWS = 0
@@ -139,6 +141,10 @@ class _Splitter:
                 self._written(registers, registers.first_op, TileType.of(value))
         products = [op for op in ops if isinstance(op, MmaOp) and op.on_tensor_memory]
         for mma in products:
+            try:
+                product_shape(Product.of(mma))  # a message about the tiles as they are written
+            except ILLEGAL as e:
+                raise LocatedError(mma, str(e)) from e
             for name, tile in (
                 ("A", mma.a),
                 ("B", mma.b),

@@ -282,3 +282,94 @@ tirx.kernel @next_round(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) 
   }
   tirx.return
 }
+
+// Tiles without a layout, of any element type. What both branches write needs no zero.
+
+!bytes = !tirx.tile<32xsi8, register>
+!gb = !tirx.tile<32xsi8, global>
+
+// CHECK-LABEL: tirx.kernel @both_branches
+// CHECK:         %0 = scf.if %p -> (!tirx.tile<32xsi8, register>) {
+// CHECK-NEXT:      %1 = tirx.load %g : !tirx.tile<32xsi8, global> -> !tirx.tile<32xsi8, register>
+// CHECK-NEXT:      scf.yield %1 : !tirx.tile<32xsi8, register>
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %2 = tirx.load %g
+// CHECK-NEXT:      scf.yield %2
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.store %0, %g
+tirx.kernel @both_branches(%x: memref<32xsi8>, %n: index) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0] : memref<32xsi8> -> !gb
+  %p = arith.cmpi eq, %n, %c0 : index
+  %r = tirx.alloc : !bytes
+  scf.if %p {
+    tirx.copy %g, %r : !gb, !bytes
+  } else {
+    tirx.copy %g, %r : !gb, !bytes
+  }
+  tirx.copy %r, %g : !bytes, !gb
+  tirx.return
+}
+
+// A branch reads in the next round of a loop what it wrote in the one before.
+
+// CHECK-LABEL: tirx.kernel @branch_of_the_next_round
+// CHECK:         %0 = tirx.splat %f
+// CHECK-NEXT:    %1 = scf.for %i = %c0 to %n step %c1 iter_args(%2 = %0)
+// CHECK-NEXT:      %p = arith.cmpi
+// CHECK-NEXT:      %3 = scf.if %p
+// CHECK-NEXT:        tirx.store %2, %g
+// CHECK-NEXT:        %4 = tirx.load %g
+// CHECK-NEXT:        scf.yield %4
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.yield %2
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.yield %3
+tirx.kernel @branch_of_the_next_round(%x: !m, %n: index, %f: f32) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %x[%c0, %c0] : !m -> !g
+  %r = tirx.alloc : !r
+  tirx.fill %r, %f : f32, !r
+  scf.for %i = %c0 to %n step %c1 {
+    %p = arith.cmpi eq, %i, %c1 : index
+    scf.if %p {
+      tirx.copy %r, %g : !r, !g
+      tirx.copy %g, %r : !g, !r
+    }
+  }
+  tirx.return
+}
+
+// Values that the program passes on itself: a variable stands for what it holds there.
+
+!v = !tirx.tile<8x4xf32, register>
+
+// CHECK-LABEL: tirx.kernel @values
+// CHECK:         %x = tirx.load %g
+// CHECK-NEXT:    %0 = tirx.load %g
+// CHECK-NEXT:    %s = arith.select %p, %x, %0 : !tirx.tile<8x4xf32, register>
+// CHECK-NEXT:    %1 = tirx.splat %f
+// CHECK-NEXT:    %u = scf.for %i = %c0 to %n step %c1 iter_args(%e = %s)
+// CHECK-NEXT:      %t = arith.select %p, %e, %1
+// CHECK-NEXT:      scf.yield %t
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.store %u, %g
+// CHECK-NEXT:    tirx.store %1, %g
+tirx.kernel @values(%m: !m, %n: index, %f: f32, %p: i1) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %m[%c0, %c0] : !m -> !g
+  %x = tirx.load %g : !g -> !v
+  %y = tirx.alloc : !v
+  tirx.copy %g, %y : !g, !v
+  %s = arith.select %p, %x, %y : !v
+  tirx.fill %y, %f : f32, !v
+  %u = scf.for %i = %c0 to %n step %c1 iter_args(%e = %s) -> (!v) {
+    %t = arith.select %p, %e, %y : !v
+    scf.yield %t : !v
+  }
+  tirx.copy %u, %g : !v, !g
+  tirx.copy %y, %g : !v, !g
+  tirx.return
+}

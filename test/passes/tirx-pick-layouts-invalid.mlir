@@ -136,3 +136,19 @@ tirx.kernel @no_image(%d: memref<128x48xf32>) target("sm_100a") threads(128) {
   tirx.copy %t, %r : !tirx.tile<96x32xf32, tensor, #tirx.tile_layout<S[(96, 32) : (1@TLane, 1@TCol)] + 16@TLane>>, !tirx.tile<96x32xf32, register>
   tirx.return
 }
+
+// -----
+
+// One layout for all values that control flow ties together, found through a value without one.
+
+!a = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!b = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>>
+!v = !tirx.tile<8x4xf32, register>
+
+tirx.kernel @two_layouts(%f: f32) target("sm_80") threads(32) {
+  %a = tirx.splat %f : f32 -> !a
+  %v = builtin.unrealized_conversion_cast %a : !a to !v
+  // expected-error@+1 {{expected register tiles of one layout, found S[32 : 1@laneid] and S[(8, 4) : (1@laneid, 8@laneid)]; copy through shared memory to change who holds what}}
+  %b = builtin.unrealized_conversion_cast %v : !v to !b
+  tirx.return
+}

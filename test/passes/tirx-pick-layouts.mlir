@@ -255,3 +255,42 @@ tirx.kernel @parts() target("sm_80") threads(128) {
   %row = tirx.subview %flat[64] : !tirx.tile<4096xf32, shared> -> !tirx.tile<128xf32, shared>
   tirx.return
 }
+
+// Values that loops carry, branches merge and arith.select chooses from have one layout: that of the first transfer, or
+// the one that is written on one of them. Others have their own.
+
+!v = !tirx.tile<16x16xf32, register>
+!placed = !tirx.tile<16x16xf32, register, #tirx.tile_layout<S[(16, 2, 8) : (2@laneid, 1@laneid, 1)]>>
+!g16 = !tirx.tile<16x16xf32, global, #tirx.tile_layout<S[(16, 16) : (16, 1)]>>
+
+// CHECK-LABEL: tirx.kernel @classes
+// CHECK: %x = tirx.load %g : {{.*}} -> !tirx.tile<16x16xf32, register, #tirx.tile_layout<S[(2, 32, 4) : (4, 1@tx, 1)]>>
+// CHECK: %y = tirx.load %g : {{.*}} -> !tirx.tile<16x16xf32, register, #tirx.tile_layout<S[(2, 32, 4) : (4, 1@tx, 1)]>>
+// CHECK: %s = arith.select %p, %x, %y : !tirx.tile<16x16xf32, register, #tirx.tile_layout<S[(2, 32, 4) : (4, 1@tx, 1)]>>
+// CHECK: %t = scf.if %p -> (!tirx.tile<16x16xf32, register, #tirx.tile_layout<S[(2, 32, 4) : (4, 1@tx, 1)]>>) {
+// CHECK: %z = tirx.zero : !tirx.tile<16x16xf32, register, #tirx.tile_layout<S[(2, 32, 4) : (4, 1@tx, 1)]>>
+// CHECK: %u = scf.for {{.*}} iter_args(%e = %t) -> (!tirx.tile<16x16xf32, register, #tirx.tile_layout<S[(2, 32, 4) : (4, 1@tx, 1)]>>)
+// CHECK: %other = tirx.load %g : {{.*}} -> !tirx.tile<16x16xf32, register, #tirx.tile_layout<S[(16, 2, 8) : (2@laneid, 1@laneid, 1)]>>
+tirx.kernel @classes(%m: memref<16x16xf32>, %n: index, %p: i1) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %m[%c0, %c0] : memref<16x16xf32> -> !g16
+  // expected-remark@+1 {{vectors over 32 threads}}
+  %x = tirx.load %g : !g16 -> !v
+  %y = tirx.load %g : !g16 -> !v
+  %s = arith.select %p, %x, %y : !v
+  %t = scf.if %p -> (!v) {
+    scf.yield %s : !v
+  } else {
+    %z = tirx.zero : !v
+    scf.yield %z : !v
+  }
+  %u = scf.for %i = %c0 to %n step %c1 iter_args(%e = %t) -> (!v) {
+    scf.yield %e : !v
+  }
+  tirx.store %u, %g : !v, !g16
+  %other = tirx.load %g : !g16 -> !v
+  %written = builtin.unrealized_conversion_cast %other : !v to !placed
+  tirx.store %written, %g : !placed, !g16
+  tirx.return
+}

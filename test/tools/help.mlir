@@ -3,8 +3,8 @@
 
 // CHECK: usage: tirx-opt
 // CHECK: --lower-to-ptx
-// CHECK: tirx-check-layouts {{ *[a-z]}}
 // CHECK: tirx-pick-layouts {{ *[a-z]}}
+// CHECK: tirx-check-layouts {{ *[a-z]}}
 // CHECK: convert-scf-to-ptx {{ *[a-z]}}
 // CHECK: canonicalize
 // CHECK: targets: {{.*}}mlir{{.*}}ptx

@@ -40,6 +40,16 @@ func.func @inner_region() {
 
 // -----
 
+func.func @condition_of_its_own(%n: index) {
+  // expected-error@+1 {{use of operand #0, which no definition reaches}}
+  scf.if %p {
+    %p = arith.constant true
+  }
+  func.return
+}
+
+// -----
+
 func.func @one_branch(%b: i1) {
   cf.cond_br %b, ^bb1, ^bb2
 ^bb1:

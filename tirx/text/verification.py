@@ -11,6 +11,7 @@ from time import perf_counter
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
@@ -48,6 +49,8 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
 
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
     for index, operand in enumerate(op.operands):
+        if isinstance(operand, ForwardDeclaredValue):
+            raise LocatedError(op, f"use of operand #{index}, which no definition reaches")
         if dominance.is_defined_at(operand, op):
             continue
         name = f"operand #{index}" if operand.name_hint is None else f"%{operand.name_hint}"
