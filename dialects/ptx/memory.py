@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, SymbolNameConstraint, i1, i32, i64
@@ -203,6 +204,12 @@ class SpaceAttr(EnumAttribute[Space], SpacedOpaqueSyntaxAttribute):
     name = "ptx.space"
 
 
+@lru_cache(maxsize=4096)
+def _place(space: Space | str, offset: int) -> Mapping[str, Attribute]:
+    """The properties of an access `offset` bytes behind an address."""
+    return {"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)}
+
+
 def _check_vector(space: Space, base: SSAValue, types: Sequence[Attribute]) -> None:
     expect_type(f"{space} address", base, ADDRESS_TYPES[space])
     expect_choice("number of registers", len(types), (1, 2, 4))
@@ -258,7 +265,7 @@ class LdOp(PTXInstruction):
     def __init__(self, space: Space | str, address: Value, result_types: Sequence[Attribute], offset: int = 0):
         super().__init__(
             operands=[address],
-            properties={"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)},
+            properties=_place(space, offset),
             result_types=[list(result_types)],
         )
 
@@ -304,7 +311,7 @@ class StOp(PTXInstruction):
     def __init__(self, space: Space | str, address: Value, data: Sequence[Value], offset: int = 0):
         super().__init__(
             operands=[address, values(data)],
-            properties={"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)},
+            properties=_place(space, offset),
         )
 
     def verify_(self) -> None:
@@ -350,7 +357,7 @@ class LdU8Op(PTXInstruction):
     def __init__(self, space: Space | str, address: Value, offset: int = 0):
         super().__init__(
             operands=[address],
-            properties={"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)},
+            properties=_place(space, offset),
             result_types=[i32],
         )
 
@@ -392,7 +399,7 @@ class StU8Op(PTXInstruction):
     def __init__(self, space: Space | str, address: Value, data: Value, offset: int = 0):
         super().__init__(
             operands=[address, data],
-            properties={"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)},
+            properties=_place(space, offset),
         )
 
     def verify_(self) -> None:
