@@ -32,8 +32,11 @@ _PATTERN_BYTES = 1024
 _GRANULE = 16
 """Bytes of a row of a core matrix of an operand; most accesses are of that size."""
 
-_BUCKET_COLUMNS = 8
+_PAGE_COLUMNS = 8
 """Columns of tensor memory that are looked up together."""
+
+_PAGE_GRANULES = 4
+"""Granules of shared and global memory that are looked up together."""
 
 _GLOBAL = Symbol("value", "global memory")
 """Numbers alone are an address in each memory: this tells global from shared memory."""
@@ -98,12 +101,12 @@ class Footprint:
         return self.origin, self.row.tobytes(), self.column.tobytes(), *shape
 
     @cached_property
-    def buckets(self) -> frozenset[object]:
-        """Where to look for footprints that it may meet: two that meet have one in common."""
+    def pages(self) -> frozenset[int]:
+        """Where to look for footprints of the same origin that it may meet: two that meet have one in common."""
         if not self.is_tensor:
-            return frozenset((self.origin, granule) for granule in self._granules)
+            return frozenset(granule // _PAGE_GRANULES for granule in self._granules)
         low, high = self._bounds
-        return frozenset((self.origin, n) for n in range(low // _BUCKET_COLUMNS, (high - 1) // _BUCKET_COLUMNS + 1))
+        return frozenset(range(low // _PAGE_COLUMNS, (high - 1) // _PAGE_COLUMNS + 1))
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
@@ -258,8 +261,8 @@ class AccessTable:
     def __init__(self):
         self._interned: dict[object, Access] = {}
         self._earlier: dict[Access, Access] = {}
-        self._reading: dict[object, list[Access]] = {}
-        self._writing: dict[object, list[Access]] = {}
+        self._reading: dict[tuple[Symbol, ...], dict[int, list[Access]]] = {}
+        self._writing: dict[tuple[Symbol, ...], dict[int, list[Access]]] = {}
         self._conflicts: dict[Access, tuple[Access, ...]] = {}
         self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
         self._order: dict[Access, int] = {}
@@ -288,19 +291,20 @@ class AccessTable:
     def _register(self, access: Access) -> None:
         self._order[access] = len(self._order)
         for table, footprints in ((self._reading, access.reads), (self._writing, access.writes)):
-            for bucket in frozenset[object]().union(*(f.buckets for f in footprints)):
-                table.setdefault(bucket, []).append(access)
+            for footprint in footprints:
+                pages = table.setdefault(footprint.origin, {})
+                for page in footprint.pages:
+                    pages.setdefault(page, []).append(access)
 
     def conflicts(self, access: Access) -> tuple[Access, ...]:
         """The accesses to the same memory, one of the two a write; in the order in which they were added."""
         if access not in self._conflicts:
             candidates: set[Access] = set()
-            for footprint in access.writes:
-                for bucket in footprint.buckets:
-                    candidates.update(self._reading.get(bucket, ()))
-            for footprint in access.footprints:
-                for bucket in footprint.buckets:
-                    candidates.update(self._writing.get(bucket, ()))
+            for table, footprints in ((self._reading, access.writes), (self._writing, access.footprints)):
+                for footprint in footprints:
+                    pages = table.get(footprint.origin, {})
+                    for page in footprint.pages & pages.keys():
+                        candidates.update(pages[page])
             found = (
                 other
                 for other in candidates
