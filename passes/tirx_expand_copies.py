@@ -48,6 +48,10 @@ COLUMNS_PER_PIECE = 64
 COLUMN_UNIT = 8
 """Pieces are this many columns or a multiple, where they can be, so that their rows stay aligned for vectors."""
 
+Bounds = tuple[int, int]
+Cuts = tuple[Bounds, ...]
+"""(begin, end) of each piece of a dimension."""
+
 Offsets = tuple[int, ...]
 Shape = tuple[int, ...]
 
@@ -67,34 +71,59 @@ def _largest_divisor(n: int, limit: int) -> int:
     return next(d for d in range(min(n, max(limit, 1)), 0, -1) if n % d == 0)
 
 
-def _has_slices(layout: TileLayout | ComposeLayout, shape: Shape, part: Shape) -> bool:
-    """Whether every part of extents `part` of a tile of `shape` has a layout of its own."""
+def _has_slices(layout: TileLayout | ComposeLayout, shape: Shape, cuts: Sequence[Cuts]) -> bool:
+    """Returns True if every piece of a tile of `shape` has a layout of its own."""
     try:
-        for offsets, extents in _grid(shape, part):
-            layout.slice(shape, tuple((start, start + extent) for start, extent in zip(offsets, extents, strict=True)))
+        for bounds in product(*cuts):
+            layout.slice(shape, bounds)
     except LayoutError:
         return False
     return True
 
 
-def _pieces(shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayout]) -> Iterator[tuple[Offsets, Shape]]:
+def _ways_to_cut(size: int, most: int) -> Iterator[Cuts]:
     """
-    Cuts a tile into equal parts of at most `limit` elements (or one row), along the outer dimensions.
+    The ways to cut a dimension into pieces of at most `most`, those with few pieces first.
 
-    Parts that have no layout of their own, because they end inside a digit of one of `layouts`, are not considered; a
+    Pieces are equal, or powers of two: as many of the largest as fit, and then smaller ones for the rest.
+    """
+    equal = [(size // d, False, d) for d in range(min(most, size), 0, -1) if size % d == 0]
+    powers = [1 << k for k in range(most.bit_length())]
+    falling = [(size // power + (size % power).bit_count(), True, power) for power in powers]
+    for _, has_rest, largest in sorted((*equal, *falling)):
+        bounds: list[Bounds] = []
+        at = 0
+        while at < size:
+            extent = largest
+            while has_rest and at + extent > size:
+                extent //= 2
+            bounds.append((at, at + extent))
+            at += extent
+        yield tuple(bounds)
+
+
+def _pieces(shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayout]) -> list[tuple[Offsets, Shape]]:
+    """
+    Cuts a tile into pieces of at most `limit` elements (or one row), along the outer dimensions.
+
+    Pieces that have no layout of their own, because they end inside an iter of one of `layouts`, are not considered; a
     dimension without others stays whole.
     """
+    cuts: list[Cuts] = [((0, size),) for size in shape]
     part = list(shape)
     for dimension in range(len(shape) - 1):
         if prod(part) <= limit:
             break
         most = max(1, limit // prod(part[dimension + 1 :]))
-        for extent in (d for d in range(min(most, shape[dimension]), 0, -1) if shape[dimension] % d == 0):
-            smaller = (*part[:dimension], extent, *part[dimension + 1 :])
-            if all(_has_slices(layout, shape, smaller) for layout in layouts):
-                part[dimension] = extent
+        for way in _ways_to_cut(shape[dimension], most):
+            tried = [*cuts[:dimension], way, *cuts[dimension + 1 :]]
+            if all(_has_slices(layout, shape, tried) for layout in layouts):
+                cuts = tried
+                part[dimension] = max(end - begin for begin, end in way)
                 break
-    return _grid(shape, tuple(part))
+    return [
+        (tuple(begin for begin, _ in bounds), tuple(end - begin for begin, end in bounds)) for bounds in product(*cuts)
+    ]
 
 
 def _grid(shape: Shape, part: Shape) -> Iterator[tuple[Offsets, Shape]]:
@@ -203,15 +232,17 @@ class _Expander:
         limit = threads * REGISTER_BYTES * 8 // bits
         previous: Shape | None = None
         while True:
-            pieces = list(_pieces(dims, limit, layouts))
-            offsets, shape = pieces[0]
-            distribution = self._distribution(op, shape, *(SubviewOp.type_of(t, offsets, shape) for t in types))
-            held = distribution.span("m") * bits // 8
+            pieces = _pieces(dims, limit, layouts)
+            held = 0
+            for shape, offsets in {shape: offsets for offsets, shape in reversed(pieces)}.items():
+                distribution = self._distribution(op, shape, *(SubviewOp.type_of(t, offsets, shape) for t in types))
+                held = max(held, distribution.span("m") * bits // 8)
             if held <= REGISTER_BYTES:
                 return pieces
-            if shape == previous:
+            largest = max((shape for _, shape in pieces), key=prod)
+            if largest == previous:
                 break
-            previous, limit = shape, prod(shape) - 1
+            previous, limit = largest, prod(largest) - 1
         if held > MAX_REGISTER_BYTES:
             raise LocatedError(
                 op,

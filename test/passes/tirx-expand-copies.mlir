@@ -163,3 +163,22 @@ tirx.kernel @registers(%x: memref<8x4xf32>, %y: memref<8x4xf32>) target("sm_80")
   }
   tirx.return
 }
+
+// A number of rows without divisors: powers of two, the largest first, and not row by row.
+
+#odd = #tirx.tile_layout<S[(257, 64) : (64, 1)]>
+!go = !tirx.tile<257x64xf16, global, #odd>
+!so = !tirx.tile<257x64xf16, shared, #odd>
+
+// CHECK-LABEL: tirx.kernel @odd
+// CHECK:         tirx.load {{.*}} -> !tirx.tile<256x64xf16, register
+// CHECK:         tirx.load {{.*}} -> !tirx.tile<1x64xf16, register
+// CHECK-NOT:     tirx.load
+// CHECK:         tirx.return
+tirx.kernel @odd(%a: memref<257x64xf16>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0, %c0] : memref<257x64xf16> -> !go
+  %s = tirx.alloc : !so
+  tirx.copy %ga, %s : !go, !so
+  tirx.return
+}

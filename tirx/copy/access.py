@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.layout.axis import WARP_SIZE, axis
+from tirx.layout.caching import bounded_cache
 from tirx.layout.compose import ComposeLayout
 from tirx.layout.index_expr import IndexExpr, add, const, var
 from tirx.layout.iters import Iter
@@ -262,6 +263,21 @@ def plan_accesses(
     check_shape(dims, memory.size())
     _check_memory(memory)
     _check_width(element_bits, max_vector_bytes, base_align_bytes)
+    largest = max(1, 8 * min(max_vector_bytes, base_align_bytes) // element_bits)
+    return _plan(register, memory, dims, element_bits, threads, largest, once)
+
+
+@bounded_cache
+def _plan(
+    register: TileLayout,
+    memory: TileLayout | ComposeLayout,
+    dims: tuple[int, ...],
+    element_bits: int,
+    threads: int,
+    largest: int,
+    once: bool,
+) -> AccessPlan:
+    """`plan_accesses` with vectors of at most `largest` elements, for arguments that are checked."""
     held = held_elements(register, dims, threads)
     used: NDArray[np.bool_] = np.any(held >= 0, axis=0)
     holding, owners = _taking_part(held, once)
@@ -289,7 +305,6 @@ def plan_accesses(
         )
 
     addresses = memory.axis_table("m", (memory.size(),))[held]
-    largest = max(1, 8 * min(max_vector_bytes, base_align_bytes) // element_bits)
     accesses: list[Access] = []
     leaders: list[tuple[NDArray[np.int64], Access]] = []
     for first, count in _vectors(addresses, used, largest):

@@ -22,6 +22,7 @@ from tirx.copy.distribute import (
 )
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.axis import WARP_SIZE
+from tirx.layout.caching import bounded_cache
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def least_cost(shape: tuple[int, ...], ends: tuple[CopyEnd, CopyEnd], element_bi
     )
 
 
+@bounded_cache
 def copy_cost(shape: tuple[int, ...], ends: tuple[CopyEnd, CopyEnd], element_bits: int, threads: int) -> CopyCost:
     """The cost of copying a tile of `shape`, elements of `element_bits` bits in memory, by `threads` threads.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tirx.copy.banks import conflict_degree
 from tirx.layout.axis import WARP_SIZE
+from tirx.layout.caching import bounded_cache
 from tirx.layout.compose import ComposeLayout
 from tirx.layout.iters import Iter
 from tirx.layout.ownership import MAX_THREADS, AccessError
@@ -34,15 +35,15 @@ RUN_BYTES = (128, 64, 32)
 
 
 @dataclass(frozen=True)
-class _Digit:
+class _Mode:
     """`extent` steps of `weight` in the flat index of the tile."""
 
     weight: int
     extent: int
 
-    def split(self, inner: int) -> tuple[_Digit, _Digit]:
+    def split(self, inner: int) -> tuple[_Mode, _Mode]:
         """The inner `inner` steps, and the others."""
-        return _Digit(self.weight, inner), _Digit(self.weight * inner, self.extent // inner)
+        return _Mode(self.weight, inner), _Mode(self.weight * inner, self.extent // inner)
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,9 @@ class _Side:
         weights = tuple(prod(tile.extents[k:]) for k in range(len(tile.extents)))
         return _Side(memory, layout.axis_table("m", size), tile.axis_table("m", size), weights)
 
-    def step(self, digit: _Digit) -> int:
-        """How far one step of the digit moves, at the start of the tile and before the swizzle."""
-        return abs(int(self.unswizzled[digit.weight] - self.unswizzled[0]))
+    def step(self, mode: _Mode) -> int:
+        """How far one step of the mode moves, at the start of the tile and before the swizzle."""
+        return abs(int(self.unswizzled[mode.weight] - self.unswizzled[0]))
 
     def cost(self, starts: IntArray, vector: int, element_bits: int) -> float:
         """How often the memory works for one vector access of a warp, relative to the fewest times possible."""
@@ -77,29 +78,29 @@ class _Side:
         return sum(conflict_degree(phase, element_bits) for phase in phases) / len(phases)
 
 
-def _digits(size: int, sides: Sequence[_Side]) -> list[_Digit]:
+def _modes(size: int, sides: Sequence[_Side]) -> list[_Mode]:
     """
-    The flat index as digits in which both layouts are linear, innermost first.
+    The flat index as modes in which both layouts are linear, innermost first.
 
-    Where the layouts cut the index in incompatible ways, the cuts that nest are kept: any digits give a copy,
+    Where the layouts cut the index in incompatible ways, the cuts that nest are kept: any modes give a copy,
     only the vectors depend on them being linear, and those are checked on the addresses.
     """
     chain = [1]
     for weight in sorted({weight for side in sides for weight in side.weights} | {size}):
         if weight % chain[-1] == 0 and weight > chain[-1]:
             chain.append(weight)
-    return [_Digit(low, high // low) for low, high in zip(chain, chain[1:], strict=False)]
+    return [_Mode(low, high // low) for low, high in zip(chain, chain[1:], strict=False)]
 
 
-def _offsets(digits: Sequence[_Digit]) -> IntArray:
-    """Flat indices of all steps of the digits; the first digit is the fastest."""
+def _offsets(modes: Sequence[_Mode]) -> IntArray:
+    """Flat indices of all steps of the modes; the first mode is the fastest."""
     flat = np.zeros(1, dtype=np.int64)
-    for digit in digits:
-        flat = (np.arange(digit.extent, dtype=np.int64)[:, None] * digit.weight + flat[None, :]).reshape(-1)
+    for mode in modes:
+        flat = (np.arange(mode.extent, dtype=np.int64)[:, None] * mode.weight + flat[None, :]).reshape(-1)
     return flat
 
 
-def _is_vector(sides: Sequence[_Side], vector: Sequence[_Digit], rest: Sequence[_Digit]) -> bool:
+def _is_vector(sides: Sequence[_Side], vector: Sequence[_Mode], rest: Sequence[_Mode]) -> bool:
     """Whether both sides have all vectors at consecutive and aligned addresses."""
     inside = _offsets(vector)
     flat = _offsets(rest)[:, None] + inside[None, :]
@@ -111,15 +112,15 @@ def _is_vector(sides: Sequence[_Side], vector: Sequence[_Digit], rest: Sequence[
 
 
 def _vectors(
-    digits: Sequence[_Digit], sides: Sequence[_Side], limit: int
-) -> Iterator[tuple[tuple[_Digit, ...], tuple[_Digit, ...]]]:
+    modes: Sequence[_Mode], sides: Sequence[_Side], limit: int
+) -> Iterator[tuple[tuple[_Mode, ...], tuple[_Mode, ...]]]:
     """
-    The digits of every vector of 1 to `limit` elements that both sides allow, with the digits that are left.
+    The modes of every vector of 1 to `limit` elements that both sides allow, with the modes that are left.
 
     Widths are powers of two.
     """
-    vector: tuple[_Digit, ...] = ()
-    rest = tuple(digits)
+    vector: tuple[_Mode, ...] = ()
+    rest = tuple(modes)
     yield vector, rest
     width = 1
     while width < limit:
@@ -137,21 +138,21 @@ def _vectors(
 @dataclass(frozen=True)
 class _Order:
     """
-    A way to number the threads: they take `first` digits, but at most `run` steps of them, then `second` ones.
+    A way to number the threads: they take `first` modes, but at most `run` steps of them, then `second` ones.
 
     A run of None is no limit.
     """
 
-    first: tuple[_Digit, ...]
+    first: tuple[_Mode, ...]
     run: int | None = None
-    second: tuple[_Digit, ...] = ()
+    second: tuple[_Mode, ...] = ()
 
-    def assign(self, threads: int) -> tuple[list[_Digit], list[_Digit]]:
-        """The digits of the thread number, fastest first, and what is left for the registers."""
-        taken: list[_Digit] = []
-        left = {digit.weight: digit for digit in (*self.first, *self.second)}
-        for digits, budget in ((self.first, self.run), (self.second, None)):
-            for weight in (digit.weight for digit in digits):
+    def assign(self, threads: int) -> tuple[list[_Mode], list[_Mode]]:
+        """The modes of the thread number, fastest first, and what is left for the registers."""
+        taken: list[_Mode] = []
+        left = {mode.weight: mode for mode in (*self.first, *self.second)}
+        for modes, budget in ((self.first, self.run), (self.second, None)):
+            for weight in (mode.weight for mode in modes):
                 count = gcd(left[weight].extent, threads if budget is None else gcd(threads, budget))
                 inner, outer = left[weight].split(count)
                 left[weight] = outer
@@ -159,32 +160,19 @@ class _Order:
                 budget = budget if budget is None else budget // count
                 if count > 1:
                     taken.append(inner)
-        return taken, [digit for digit in left.values() if digit.extent > 1]
+        return taken, [mode for mode in left.values() if mode.extent > 1]
 
 
-def _orders(digits: Sequence[_Digit], sides: Sequence[_Side], vector_bytes: int) -> Iterator[_Order]:
+def _orders(modes: Sequence[_Mode], sides: Sequence[_Side], vector_bytes: int) -> Iterator[_Order]:
     """
     The neighbours of one side first, as far as they go, or only for a few bytes and then those of the other.
 
     Orders that start with the first side come first.
     """
-    by_side = [tuple(sorted(digits, key=side.step)) for side in sides]
+    by_side = [tuple(sorted(modes, key=side.step)) for side in sides]
     for first, second in (by_side, by_side[::-1]):
         yield _Order(first)
         yield from (_Order(first, run // vector_bytes, second) for run in RUN_BYTES if run > vector_bytes)
-
-
-def _layout(vector: Sequence[_Digit], taken: Sequence[_Digit], registers: Sequence[_Digit], threads: int) -> TileLayout:
-    places: list[tuple[_Digit, int, str]] = []
-    for digits, axis in (((*vector, *registers), "m"), (taken, THREAD_AXIS)):
-        stride = 1
-        for digit in digits:
-            places.append((digit, stride, axis))
-            stride *= digit.extent
-    used = prod(digit.extent for digit in taken)
-    places.sort(key=lambda place: -place[0].weight)
-    shard = [Iter(digit.extent, stride, axis) for digit, stride, axis in places if digit.extent > 1]
-    return TileLayout(shard, (Iter(threads // used, used, THREAD_AXIS),)).canonicalize()
 
 
 def _thread_counts(vectors: int, threads: int) -> list[int]:
@@ -218,30 +206,81 @@ def copy_distribution(
     Raises LayoutError when the shape has another size than the layouts, AccessError for a number of threads
     that no block has.
     """
-    size = prod(check_shape(shape, source.size()))
-    check_shape(shape, destination.size())
+    dims = check_shape(shape, source.size())
+    check_shape(dims, destination.size())
     if not 1 <= threads <= MAX_THREADS:
         raise AccessError(f"expected 1 to {MAX_THREADS} threads, found {threads}")
-    sides = [_Side.of(source, source_memory), _Side.of(destination, destination_memory)]
-    limit = max(1, 8 * min(VECTOR_BYTES, base_align_bytes) // element_bits)
-    digits = _digits(size, sides)
+    most = max(1, 8 * min(VECTOR_BYTES, base_align_bytes) // element_bits)
+    return _distribution(source, destination, element_bits, threads, (source_memory, destination_memory), most)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """One way to share out a copy: modes of the flat index for the vector, the thread number and the registers."""
+
+    vector: tuple[_Mode, ...]
+    threads: tuple[_Mode, ...]
+    registers: tuple[_Mode, ...]
+    taking_part: int
+
+    @property
+    def width(self) -> int:
+        """Elements of a vector."""
+        return prod(mode.extent for mode in self.vector)
+
+    def accesses(self, size: int, element_bits: int) -> tuple[int, ...]:
+        """What counts first: bits of a byte that no access moves, accesses of a thread, elements of a thread."""
+        held = size // prod(mode.extent for mode in self.threads)
+        return self.width * element_bits % 8, held // self.width, held
+
+    def layout(self) -> TileLayout:
+        """The register layout, on axes tx and m."""
+        steps: list[tuple[_Mode, int, str]] = []
+        for modes, axis in (((*self.vector, *self.registers), "m"), (self.threads, THREAD_AXIS)):
+            stride = 1
+            for mode in modes:
+                steps.append((mode, stride, axis))
+                stride *= mode.extent
+        used = prod(mode.extent for mode in self.threads)
+        steps.sort(key=lambda step: -step[0].weight)
+        shard = [Iter(mode.extent, stride, axis) for mode, stride, axis in steps if mode.extent > 1]
+        return TileLayout(shard, (Iter(self.taking_part // used, used, THREAD_AXIS),)).canonicalize()
+
+
+@bounded_cache
+def _distribution(
+    source: TileLayout | ComposeLayout,
+    destination: TileLayout | ComposeLayout,
+    element_bits: int,
+    threads: int,
+    memories: tuple[Memory, Memory],
+    most: int,
+) -> TileLayout:
+    """`copy_distribution` with vectors of at most `most` elements, for layouts of one size."""
+    size = source.size()
+    sides = [_Side.of(layout, memory) for layout, memory in zip((source, destination), memories, strict=True)]
     # Numberings are tried from the side whose accesses have to be neighbours: global memory, when there is one.
     by_coalescing = sorted(sides, key=lambda side: side.memory != "global")
-    candidates: list[tuple[tuple[float, ...], TileLayout]] = []
-    for vector, rest in _vectors(digits, sides, limit):
-        width = prod(digit.extent for digit in vector)
+    candidates: list[_Candidate] = []
+    for vector, rest in _vectors(_modes(size, sides), sides, most):
+        width = prod(mode.extent for mode in vector)
         for order in _orders([d for d in rest if d.extent > 1], by_coalescing, max(1, width * element_bits // 8)):
             for taking_part in _thread_counts(size // width, threads):
                 taken, registers = order.assign(taking_part)
-                held = size // prod(digit.extent for digit in taken)
-                starts = _offsets(taken)[:WARP_SIZE]
-                part_of_byte = width * element_bits % 8
-                cost = (
-                    part_of_byte,
-                    held // width,
-                    held,
-                    sum(side.cost(starts, width, element_bits) for side in sides),
-                )
                 registers.sort(key=by_coalescing[0].step)
-                candidates.append((cost, _layout(vector, taken, registers, taking_part)))
-    return min(candidates, key=lambda candidate: candidate[0])[1]
+                candidates.append(_Candidate(vector, tuple(taken), tuple(registers), taking_part))
+    # Only where the accesses are as few as possible it matters what they cost; many orders number threads alike.
+    fewest = min(candidate.accesses(size, element_bits) for candidate in candidates)
+    costs: dict[tuple[int, tuple[_Mode, ...]], float] = {}
+    best: tuple[float, _Candidate] | None = None
+    for candidate in candidates:
+        if candidate.accesses(size, element_bits) != fewest:
+            continue
+        key = candidate.width, candidate.threads
+        if key not in costs:
+            starts = _offsets(candidate.threads)[:WARP_SIZE]
+            costs[key] = sum(side.cost(starts, candidate.width, element_bits) for side in sides)
+        if best is None or costs[key] < best[0]:
+            best = costs[key], candidate
+    assert best is not None, "a vector of one element always works"
+    return best[1].layout()

@@ -28,8 +28,9 @@ SymbolicShape: TypeAlias = tuple[int | None, ...]
 """A shape whose dimension 0 is None, the symbolic one, and no other."""
 
 _OUTERMOST = re.compile(
-    r"\s*(?:(?:(?:T\.)?TileLayout|#tirx\.tile_layout)\s*[(<]\s*)?(?:T\.)?S\s*\[\s*\(?\s*"
-    r"(?P<extent>(?P<symbol>[A-Za-z_]\w*)(?:\s*\*\s*(?P<factor>[0-9]+))?)\s*[,:)\]]"
+    # White space is taken at once and for good (`*+`): runs of it would be tried in every split otherwise.
+    r"\s*+(?:(?:(?:T\.)?TileLayout|#tirx\.tile_layout)\s*+[(<]\s*+)?(?:T\.)?S\s*+\[\s*+(?:\(\s*+)?"
+    r"(?P<extent>(?P<symbol>[A-Za-z_]\w*)(?:\s*+\*\s*+(?P<factor>[0-9]+))?)\s*+[,:)\]]"
 )
 
 

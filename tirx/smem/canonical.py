@@ -1,4 +1,4 @@
-"""Is this shared-memory layout one that tcgen05.mma can read, and with which descriptor?
+"""Is this shared-memory layout one that a matrix descriptor can name, and with which fields?
 
 The test is semantic: a layout is canonical when some major-ness, swizzle mode, LBO and SBO make the hardware's address
 walk (`tirx.smem.walk`) find every element where the layout puts it. How the layout is written plays no role.
@@ -18,6 +18,7 @@ import numpy as np
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout
+from tirx.layout.caching import bounded_cache
 from tirx.smem.canonical_form import CanonicalLayout, OperandLayout, OperandSlice, attribute_text
 from tirx.smem.operand_fit import Fit, Operand
 from tirx.smem.operand_tile import OperandTile, operand_tiles
@@ -31,6 +32,13 @@ from tirx.smem.swizzle_modes import (
     legal_modes,
 )
 from tirx.smem.walk import ATOM_BITS, CORE_ROWS, Shape
+
+
+def _checked_shape(shape: Sequence[int]) -> Shape:
+    """The shape as (MN, K). Raises LegalityError for another rank."""
+    if len(shape) != 2:
+        raise LegalityError(f"expected an operand of shape (MN, K), found rank {len(shape)}: {tuple(shape)}")
+    return shape[0], shape[1]
 
 
 def _operand(
@@ -193,6 +201,7 @@ def canonical_layout(
     Raises LegalityError when no descriptor reads the operand, with the first element that does not fit and the nearest
     layout that does.
     """
+    shape = _checked_shape(shape)
     if (mn := shape[0]) % CORE_ROWS:
         raise LegalityError(f"expected MN in steps of 8, found {mn}; nearest is {max(8, round(mn / 8) * 8)}")
     operand = _operand(layout, shape, dtype, container_bits, family)
@@ -234,6 +243,21 @@ def operand_slices(
     Raises LegalityError when K is no multiple of `k_instr`, or when no such descriptor exists, naming the element and
     the nearest layout of the whole tile that has one.
     """
+    return _slices(layout, _checked_shape(shape), dtype, k_instr, rows, container_bits, absolute_lbo, family)
+
+
+@bounded_cache
+def _slices(
+    layout: OperandLayout,
+    shape: Shape,
+    dtype: str | DType,
+    k_instr: int,
+    rows: tuple[int, int] | None,
+    container_bits: int | None,
+    absolute_lbo: bool,
+    family: OperandFamily,
+) -> tuple[OperandSlice, ...]:
+    """See `operand_slices`."""
     mn, k = shape
     if k_instr < 1 or k % k_instr:
         raise LegalityError(f"expected K in steps of {k_instr} elements, one per instruction, found {k}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -42,12 +43,12 @@ class SwizzleMode:
     rows: int
     base_alignment: int
 
-    @property
+    @cached_property
     def on_bits(self) -> SwizzleLayout:
         """The XOR on bit addresses: where the hardware finds what an unswizzled walk puts there. Its own inverse."""
         return SwizzleLayout.for_bits(1, self.name)
 
-    @property
+    @cached_property
     def swizzled(self) -> bool:
         """Whether anything moves at all."""
         return not self.on_bits.is_identity

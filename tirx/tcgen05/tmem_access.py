@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import Iter, TileLayout
+from tirx.layout.caching import bounded_cache
 from tirx.tcgen05.tmem import (
     COLUMN_BITS,
     COLUMNS,
@@ -226,6 +227,7 @@ def find_ld_shape(name: str) -> LdShape:
     raise LegalityError(f"expected a tcgen05.ld shape ({', '.join(LD_SHAPES)}), found '{name}'")
 
 
+@bounded_cache
 def register_image(
     tmem_layout: TileLayout,
     shape: Shape,
@@ -308,6 +310,7 @@ def warpgroup_local(columns: int, rows: int = LANES) -> TileLayout:
     return TileLayout((Iter(rows, 1, "tid_in_wg"), Iter(columns, 1)))
 
 
+@bounded_cache
 def plan_tmem_access(
     tmem_layout: TileLayout,
     shape: Shape,
@@ -377,6 +380,7 @@ def tile_cells(layout: TileLayout, element_bits: int = COLUMN_BITS) -> NDArray[n
     return cells
 
 
+@bounded_cache
 def pick_ld_shape(tmem_layout: TileLayout, element_bits: int = COLUMN_BITS) -> LdShapeName:
     """The shape that moves a tile with the fewest idle threads: 32x32b, or 16x32bx2 when half of every 32 lanes is in
     use.

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import AXES, layouts, owner_set, quick, same_map, shapes_of
 
-from tirx.layout import Iter, LayoutError, SymbolicTileLayout, TileLayout
+from tirx.layout import Iter, LayoutError, SymbolicTileLayout, TileLayout, parse_layout
 
 
 def symbolic(text: str) -> SymbolicTileLayout:
@@ -179,3 +179,10 @@ def test_what_needs_the_number_is_refused() -> None:
         layout.apply((3,))
     with pytest.raises(LayoutError, match=r"with all of the symbolic dimension.*a slice of bind\(n\)"):
         layout.slice((None, 64), ((0, 2), (0, 64)))
+
+
+@pytest.mark.parametrize("text", ["S[", "S[(", "S[(n", "S[(n *", "T.TileLayout(", "#tirx.tile_layout<S["])
+def test_much_white_space_takes_no_time(text: str) -> None:
+    """A hundred thousand spaces are read once: in every split of them it would take minutes."""
+    with pytest.raises(LayoutError):
+        parse_layout(" " * 100_000 + text + " " * 100_000)

@@ -333,3 +333,12 @@ def test_elements_outside_shared_memory():
     with pytest.raises(LegalityError, match=r"from byte 0 to 262143 .* element \(8, 0\) is at byte 262144") as caught:
         canonical_layout(TileLayout.parse("S[(2, 8, 8) : (64, 8, 1)] + 131008"), (16, 8))
     assert caught.value.element == (8, 0)
+
+
+@pytest.mark.parametrize("shape", [(64,), (8, 64, 2)])
+def test_an_operand_has_two_dimensions(shape: tuple[int, int]) -> None:
+    layout = TileLayout.row_major(shape)
+    with pytest.raises(LegalityError, match=rf"expected an operand of shape \(MN, K\), found rank {len(shape)}"):
+        canonical_layout(layout, shape, "f16")
+    with pytest.raises(LegalityError, match=r"expected an operand of shape \(MN, K\)"):
+        operand_slices(layout, shape, "f16", 16)
