@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 from tirx.layout import ComposeLayout, TileLayout
 
@@ -16,7 +16,7 @@ class LegalityError(ValueError):
     - `element`: logical coordinate (mn, k) of the first element, in row-major order, that does not fit;
     - `expected`: byte address, relative to the tile base, where the nearest descriptor reads that element;
     - `found`: byte address where the layout puts it (a half byte for 4-bit elements is `.5`);
-    - `nearest`: the canonical layout that fits most elements;
+    - `nearest`: the canonical layout that fits most elements (`tirx.smem.canonical_form.CanonicalLayoutError`);
     - `suggestion`: a legal layout of the whole operand, close to the one found, which the message ends with.
 
     A broken row of a table of rules (`tirx.hw.rules`) carries `rule`, its name, `section` of the PTX ISA, and `fix`.
@@ -32,7 +32,6 @@ class LegalityError(ValueError):
         element: tuple[int, int] | None = None,
         expected: float | None = None,
         found: float | None = None,
-        nearest: Any = None,
         suggestion: TileLayout | ComposeLayout | None = None,
         column: int | None = None,
         rule: str | None = None,
@@ -43,9 +42,21 @@ class LegalityError(ValueError):
         self.element = element
         self.expected = expected
         self.found = found
-        self.nearest = nearest
         self.suggestion = suggestion
         self.column = column
         self.rule = rule
         self.section = section
         self.fix = fix
+
+    @property
+    def nearest(self) -> object | None:
+        """The nearest legal choice as a value; None unless the kind of error says what it is."""
+        return None
+
+    def reworded(self, message: str, suggestion: TileLayout | ComposeLayout | None = None) -> Self:
+        """The same error with another message, and with another suggestion if one is given."""
+        told = type(self).__new__(type(self), message)
+        told.__dict__.update(self.__dict__)
+        if suggestion is not None:
+            told.suggestion = suggestion
+        return told

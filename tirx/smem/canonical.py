@@ -19,7 +19,7 @@ from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout
 from tirx.layout.caching import bounded_cache
-from tirx.smem.canonical_form import CanonicalLayout, OperandLayout, OperandSlice, attribute_text
+from tirx.smem.canonical_form import CanonicalLayout, CanonicalLayoutError, OperandLayout, OperandSlice, attribute_text
 from tirx.smem.operand_fit import Fit, Operand
 from tirx.smem.operand_tile import OperandTile, operand_tiles
 from tirx.smem.smem_descriptor import ABSOLUTE_LBO_TARGETS, ADDRESS_BYTES
@@ -91,7 +91,7 @@ def _forbidden(fits: Sequence[Fit], operand: Operand, what: str) -> LegalityErro
         return None
     legal = {x: legal_modes(operand.element, x, operand.family) for x in MAJORS}
     allowed = "; ".join(f"{x}-major {', '.join(names) or 'not at all'}" for x, names in legal.items())
-    return LegalityError(
+    return CanonicalLayoutError(
         f"{what} is {fit.canonical.major}-major with swizzle {fit.canonical.swizzle}, which the hardware does not read "
         f"for {operand.element.name}: expected {allowed}",
         nearest=fit.canonical,
@@ -118,7 +118,7 @@ def _misfit(
     hints += "".join(f"; {each}" for each in best.problems)
     hints += hint
     hints += "" if suggestion is None else f"; write {attribute_text(suggestion)}"
-    return LegalityError(
+    return CanonicalLayoutError(
         f"{what} is not canonical: {problem}; nearest canonical layout is {best.canonical}{hints}",
         element=element,
         expected=expected,
@@ -171,7 +171,7 @@ def _readable_in_steps(operand: Operand, fits: Sequence[Fit]) -> LegalityError |
         parts = operand.steps(columns)
         if len({part.shape for part in parts}) == 1 and _read(parts, fit.canonical, absolute_lbo=False)[1] is None:
             row, column = (int(x) for x in past[0])
-            return LegalityError(
+            return CanonicalLayoutError(
                 f"the layout has one descriptor for every {columns} elements of K, not one for all {operand.shape[1]}: "
                 f"element {(row, column)} is past the row of swizzle {fit.canonical.swizzle}; read it in K steps with "
                 "operand_slices",

@@ -94,6 +94,31 @@ class CanonicalLayout:
         return f"{self.major}-major, swizzle {self.swizzle}, {lbo}, SBO {self.sbo} bytes, {self.cute()}"
 
 
+class CanonicalLayoutError(LegalityError):
+    """No descriptor reads a layout, or none that the hardware accepts for its element type.
+
+    `nearest`: the canonical layout that fits most elements. The other attributes are those of `LegalityError`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        nearest: CanonicalLayout,
+        *,
+        element: tuple[int, int] | None = None,
+        expected: float | None = None,
+        found: float | None = None,
+        suggestion: OperandLayout | None = None,
+    ):
+        super().__init__(message, element=element, expected=expected, found=found, suggestion=suggestion)
+        self._nearest = nearest
+
+    @property
+    def nearest(self) -> CanonicalLayout:
+        """The canonical layout that fits most elements."""
+        return self._nearest
+
+
 @dataclass(frozen=True)
 class OperandSlice:
     """What one instruction along K reads: `offset_bytes` to add to the tile base, and the layout it walks (start 0)."""

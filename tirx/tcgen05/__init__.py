@@ -4,7 +4,7 @@ from tirx.hw.dtypes import DTYPES, DType, find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.smem.atoms import atom_shape, smem_atom, smem_layout
 from tirx.smem.canonical import canonical_layout, operand_slices
-from tirx.smem.canonical_form import CanonicalLayout, OperandSlice
+from tirx.smem.canonical_form import CanonicalLayout, CanonicalLayoutError, OperandSlice
 from tirx.smem.packing import SmemPacking
 from tirx.smem.pick import pick_operand_layout
 from tirx.smem.smem_descriptor import SmemDescriptor
@@ -91,6 +91,7 @@ __all__ = [
     "LD_SHAPES",
     "SWIZZLE_MODES",
     "CanonicalLayout",
+    "CanonicalLayoutError",
     "DType",
     "DataPath",
     "InstructionDescriptor",

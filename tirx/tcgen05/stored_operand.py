@@ -107,9 +107,7 @@ def stored_slices(
             raise
         suggestion = places_of_slots(e.suggestion)
         message = str(e).removesuffix(attribute_text(e.suggestion)) + attribute_text(suggestion)
-        raise LegalityError(
-            message, element=e.element, expected=e.expected, found=e.found, nearest=e.nearest, suggestion=suggestion
-        ) from e
+        raise e.reworded(message, suggestion) from e
 
 
 def words_layout(layout: OperandLayout, shape: tuple[int, ...], unit_words: int) -> OperandLayout:

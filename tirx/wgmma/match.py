@@ -306,14 +306,7 @@ class _Reader:
                     family=WGMMA_OPERANDS,
                 )
             except LegalityError as e:
-                raise LegalityError(
-                    f"{self.name}: {e}",
-                    element=e.element,
-                    expected=e.expected,
-                    found=e.found,
-                    nearest=e.nearest,
-                    suggestion=e.suggestion,
-                ) from e
+                raise e.reworded(f"{self.name}: {e}") from e
         return tuple(part.offset_bytes for part in self.parts[key])
 
     def canonical(self) -> CanonicalLayout:
