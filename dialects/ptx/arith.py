@@ -270,6 +270,37 @@ class NegOp(_UnaryOp):
         return f"neg.{typed(self.result.type)}"
 
 
+@irdl_op_definition
+class Ex2ApproxOp(_UnaryOp):
+    """`ex2.approx.f32`: 2 to the power of the operand, with a relative error of 2^-22 (2^-9.9 in f16, 2^-7 in bf16).
+
+    `ftz` flushes subnormal operands and results to zero: bf16 has this form only, f16 has it not. See PTX ISA, "ex2".
+    """
+
+    name = "ptx.ex2.approx"
+    ACCEPTS: ClassVar = (f16, bf16, f32)
+    FEATURES: ClassVar = {f16: "f16.ex2", bf16: "bf16.ex2"}
+
+    ftz = opt_prop_def(UnitAttr)
+
+    assembly_format = "(`ftz` $ftz^)? $operand attr-dict `:` type($result)"
+
+    def __init__(self, operand: Value, *, ftz: bool = False):
+        super().__init__(operand)
+        if ftz:
+            self.ftz = UnitAttr()
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.result.type == bf16 and self.ftz is None:
+            raise VerifyException("expected 'ftz' on bf16, found none")
+        if self.result.type == f16 and self.ftz is not None:
+            raise VerifyException("expected 'ftz' on bf16 or f32, found f16")
+
+    def mnemonic(self) -> str:
+        return f"ex2.approx{'' if self.ftz is None else '.ftz'}.{self.result.type}"
+
+
 class _ShiftOp(_SameTypeOp, abc.ABC):
     value = operand_def(_SameTypeOp.T)
     amount = operand_def(i32)

@@ -34,7 +34,7 @@ FULL_WARP = 0xFFFFFFFF
 _FENCE_SPACES = ("shared::cta", "global")
 
 
-class _MaskedOp(PTXInstruction, abc.ABC):
+class MaskedOp(PTXInstruction, abc.ABC):
     """The lanes of `mask` execute it together."""
 
     mask = prop_def(IntegerAttr[I64], default_value=IntegerAttr(FULL_WARP, 64))
@@ -83,7 +83,7 @@ class BarSyncOp(PTXInstruction):
 
 
 @irdl_op_definition
-class BarWarpSyncOp(_MaskedOp):
+class BarWarpSyncOp(MaskedOp):
     """`bar.warp.sync 0xffffffff`: the lanes of `mask` wait for each other. See PTX ISA, "bar.warp.sync"."""
 
     name = "ptx.bar.warp.sync"
@@ -160,7 +160,7 @@ class FenceMbarrierInitOp(PTXInstruction):
 
 
 @irdl_op_definition
-class ElectSyncOp(_MaskedOp):
+class ElectSyncOp(MaskedOp):
     """True in exactly one of the lanes of `mask`, always the same one. See PTX ISA, "elect.sync"."""
 
     name = "ptx.elect.sync"

@@ -56,6 +56,8 @@ _A_ONLY = PerTarget((("sm_100a", (8, 6)), ("sm_103a", (8, 8)), ("sm_110a", (9, 0
 
 _A_ONLY_FROM_8_7 = PerTarget(tuple((name, max(ptx, (8, 7))) for name, ptx in _A_ONLY.first))
 
+_100_AND_103 = PerTarget(tuple((name, ptx) for name, ptx in _A_AND_F.first if "110" not in name))
+
 _A_AND_F_FROM_8_8 = PerTarget(tuple((name, max(ptx, (8, 8))) for name, ptx in _A_AND_F.first))
 
 _A_AND_F_WITH_120 = PerTarget((*_A_AND_F.first, *((name, TARGETS[name].min_ptx) for name in _FAMILY_120)))
@@ -67,6 +69,8 @@ FEATURES: Mapping[str, Requirement] = {
     "bf16.fma": Since((7, 0), 80),
     "bf16.arith": Since((7, 8), 90),
     "bf16.setp": Since((7, 8), 90),
+    "f16.ex2": Since((7, 0), 75),
+    "bf16.ex2": Since((7, 8), 90),
     "f16.minmax": Since((7, 0), 80),
     "bf16.minmax": Since((7, 0), 80),
     "minmax.NaN": Since((7, 0), 80),
@@ -104,13 +108,14 @@ FEATURES: Mapping[str, Requirement] = {
     "mma.m16n8k32.f8.f32": Since((8, 4), 89),
     "mma.m16n8.f8": Since((8, 7), 89),
     "prefetch.tensormap": Since((8, 0), 90),
+    "redux.sync": Since((7, 0), 80),
+    "redux.sync.f32": _100_AND_103,
     "setmaxnreg": PerTarget((("sm_90a", (8, 0)), *_A_AND_F_WITH_120.first)),
+    "shfl.sync": Since((6, 0), 30),
     "stmatrix": Since((7, 8), 90),
     "stmatrix.b8": _A_AND_F_WITH_120,
     "tcgen05": _A_AND_F,
-    "tcgen05.scale_input_d": PerTarget(
-        (("sm_100a", (8, 6)), ("sm_100f", (8, 8)), ("sm_103a", (8, 8)), ("sm_103f", (8, 8)))
-    ),
+    "tcgen05.scale_input_d": _100_AND_103,
     "tcgen05.kind::i8": PerTarget((("sm_100a", (8, 6)), ("sm_110a", (9, 0)))),
     "tcgen05.scale_vec::1X": _A_ONLY,
     "tcgen05.scale_vec::2X": _A_ONLY,

@@ -11,13 +11,13 @@ from functools import cache
 from itertools import count, product
 
 import pytest
-from xdsl.dialects.builtin import f32, i1, i16, i32, i64
+from xdsl.dialects.builtin import bf16, f16, f32, i1, i16, i32, i64
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import ptx
-from tirx.dialects.ptx import matrix, mbarrier, sync, tcgen05, tcgen05_ld_st, tcgen05_mma, tma
+from tirx.dialects.ptx import matrix, mbarrier, sync, tcgen05, tcgen05_ld_st, tcgen05_mma, tma, warp
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal
 from tirx.hw.features import UnsupportedFeature, smallest_version
 from tirx.hw.targets import PtxVersion, Target
@@ -39,6 +39,7 @@ def _value(type_: Attribute) -> SSAValue:
 
 
 PREDICATE, MASK, WORD, OTHER, WIDE, FLOAT = (_value(t) for t in (i1, i16, i32, i32, i64, f32))
+HALF, BRAIN = _value(f16), _value(bf16)
 DESCRIPTOR_OR_ADDRESS = (WIDE, OTHER)
 
 
@@ -220,6 +221,21 @@ def _matrices() -> Iterator[PTXInstruction]:
         yield ptx.StMatrixOp(WORD, _words(registers), shape, trans=trans)
 
 
+def _warps() -> Iterator[PTXInstruction]:
+    for mode, value in product(warp.ShuffleMode, (WORD, FLOAT, WIDE)):
+        yield ptx.ShflSyncOp(mode, value, OTHER)
+        yield ptx.ShflSyncOp(mode, value, OTHER, clamp=0x1C1F, mask=0xFFFF)
+    for reduction, value, magnitude, nan in product(warp.WarpReduction, (WORD, FLOAT, WIDE), FLAG, FLAG):
+        yield ptx.ReduxSyncOp(reduction, value, abs=magnitude, nan=nan)
+    for reduction in ("add", "min", "max"):
+        yield ptx.ReduxSyncOp(reduction, WORD, unsigned=True, mask=0xFF)
+
+
+def _exponentials() -> Iterator[PTXInstruction]:
+    for value, ftz in product((FLOAT, HALF, BRAIN), FLAG):
+        yield ptx.Ex2ApproxOp(value, ftz=ftz)
+
+
 FAMILIES = (
     _allocation,
     _copies,
@@ -231,6 +247,8 @@ FAMILIES = (
     _barriers,
     _tensor_copies,
     _matrices,
+    _warps,
+    _exponentials,
 )
 
 STRICTER = (
