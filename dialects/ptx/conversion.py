@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, bf16, f32, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import VarConstraint, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import (
     Names,
     PureInstruction,

@@ -25,7 +25,6 @@ from xdsl.ir import Attribute, Block, Data, Operation, Region, SpacedOpaqueSynta
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -42,6 +41,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import (
     Names,
     PTXTerminator,

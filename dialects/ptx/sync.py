@@ -11,10 +11,11 @@ from typing import ClassVar
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i1
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_attr_definition, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, expect_choice, unit
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i16, i
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -24,6 +23,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string, unit, values, vector
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,

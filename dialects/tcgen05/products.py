@@ -17,7 +17,6 @@ from xdsl.irdl import (
     EqAttrConstraint,
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -36,6 +35,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tcgen05.attributes import Collector, CollectorAttr
 from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, expect_tensor_tile, int32, string, target_of, text, unit
 from tirx.dialects.tcgen05.facts import (

@@ -7,13 +7,13 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     prop_def,
     traits_def,
 )
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tcgen05.attributes import FencePosition, FencePositionAttr, WaitFor, WaitForAttr
 from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group
 

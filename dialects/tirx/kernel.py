@@ -23,7 +23,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttri
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
     lazy_traits_def,
     opt_prop_def,
     prop_def,
@@ -43,6 +42,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
 from tirx.hw.targets import Target, TargetError
 

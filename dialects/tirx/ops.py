@@ -15,7 +15,6 @@ from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     result_def,
@@ -29,6 +28,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.attributes import Scope, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr
 from tirx.dialects.tirx.syntax import shape_text

@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -20,6 +19,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.attributes import Scope, TileType
 from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
 from tirx.dialects.tirx.product import ProductOp

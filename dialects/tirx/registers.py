@@ -13,7 +13,6 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     VarConstraint,
     base,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -22,6 +21,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.attributes import Scope, TileType
 from tirx.dialects.tirx.ops import CopyOp
 from tirx.mma import VARIANTS, Fragment

@@ -11,7 +11,6 @@ from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
     lazy_traits_def,
     operand_def,
     opt_prop_def,
@@ -27,6 +26,7 @@ from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.engines import Queue, QueueAttr
 from tirx.dialects.tirx.kernel import KernelOp, thread_owner
 from tirx.dialects.tirx.ring_types import RingType

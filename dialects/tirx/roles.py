@@ -10,7 +10,6 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SpacedOpa
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
     lazy_traits_def,
     opt_prop_def,
     prop_def,
@@ -22,6 +21,7 @@ from xdsl.traits import HasParent, NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.attributes import Scope, ScopeAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType

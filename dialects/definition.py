@@ -1,0 +1,136 @@
+"""
+`irdl_op_definition` with less work at import and in the verifier.
+
+xDSL parses the assembly format of every operation when it is defined, and interprets the whole definition each time it
+verifies an operation. There are hundreds of definitions and thousands of operations: here formats are parsed when they
+are first used, and of a definition only what the operation has is looked at. The results are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, TypeVar
+
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import EqIntConstraint, RangeConstraint, RangeLengthConstraint, VerificationContext
+from xdsl.irdl.declarative_assembly_format import FormatProgram
+from xdsl.irdl.operations import IRDLOperation, OpDef, OptionalDef, VariadicDef, get_accessors_from_op_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import OpTrait
+from xdsl.utils.exceptions import VerifyException
+
+OpT = TypeVar("OpT", bound=IRDLOperation)
+
+
+def _of_one(constraint: RangeConstraint) -> RangeConstraint:
+    """The same constraint for a range that is known to have one element."""
+    match constraint:
+        case RangeLengthConstraint(constraint=inner, length=EqIntConstraint(value=1)):
+            return inner
+        case _:
+            return constraint
+
+
+class _Values:
+    """The operands or results of a definition, of which at most one is variadic."""
+
+    def __init__(self, definitions: Sequence[tuple[str, Any]]):
+        variadic = [i for i, (_, definition) in enumerate(definitions) if isinstance(definition, VariadicDef)]
+        self.count = len(definitions)
+        self.variadic = variadic[0] if variadic else None
+        self.is_simple = len(variadic) <= 1 and not any(isinstance(d, OptionalDef) for _, d in definitions)
+        self.constraints = [
+            _of_one(d.constr) if i != self.variadic else d.constr for i, (_, d) in enumerate(definitions)
+        ]
+
+    def check(self, types: Sequence[Attribute], context: VerificationContext) -> bool:
+        """Whether there are as many as the definition says. Raises VerifyException if a type is wrong."""
+        surplus = len(types) - self.count
+        if surplus < -1 or (surplus and self.variadic is None):
+            return False
+        at = 0
+        for i, constraint in enumerate(self.constraints):
+            taken = 1 + surplus if i == self.variadic else 1
+            constraint.verify(types[at : at + taken], context)
+            at += taken
+        return True
+
+
+class _Definition(OpDef):
+    """The definition of an operation, which verifies quickly what has neither regions nor successors."""
+
+    @cached_property
+    def _operands(self) -> _Values:
+        return _Values(self.operands)
+
+    @cached_property
+    def _results(self) -> _Values:
+        return _Values(self.results)
+
+    @cached_property
+    def _is_simple(self) -> bool:
+        has_more = self.regions or self.successors or self.options
+        return not has_more and self._operands.is_simple and self._results.is_simple
+
+    @cached_property
+    def _checked_traits(self) -> list[OpTrait]:
+        return [trait for trait in self.traits if type(trait).verify is not OpTrait.verify]
+
+    def verify(self, op: Operation) -> None:
+        """As that of OpDef, which also finds the words for what is wrong."""
+        try:
+            if not self._is_simple or op.regions or op.successors or not self._check(op):
+                super().verify(op)
+                return
+        except VerifyException:
+            super().verify(op)
+            raise
+        for trait in self._checked_traits:
+            trait.verify(op)
+
+    def _check(self, op: Operation) -> bool:
+        context = VerificationContext()
+        if not self._operands.check(op.operand_types, context) or not self._results.check(op.result_types, context):
+            return False
+        for found, known in ((op.properties, self.properties), (op.attributes, self.attributes)):
+            for name, definition in known.items():
+                value = found.get(name)
+                if value is not None:
+                    definition.constr.verify(value, context)
+                elif not isinstance(definition, OptionalDef):
+                    return False
+        return op.properties.keys() <= self.properties.keys()
+
+
+def irdl_op_definition(cls: type[OpT]) -> type[OpT]:
+    """Class decorator of an operation; see `xdsl.irdl.irdl_op_definition`."""
+    given = OpDef.from_pyrdl(cls)
+    definition = _Definition(**{field.name: getattr(given, field.name) for field in fields(OpDef)})
+    text, definition.assembly_format = definition.assembly_format, None
+    for name, value in get_accessors_from_op_def(definition, getattr(cls, "verify_", None)).items():
+        setattr(cls, name, value)
+    definition.assembly_format = text
+    if text is not None:
+        _add_format(cls, text, definition)
+    return cls
+
+
+def _add_format(cls: type[IRDLOperation], text: str, definition: OpDef) -> None:
+    program: list[FormatProgram] = []
+
+    def parsed() -> FormatProgram:
+        if not program:
+            program.append(FormatProgram.from_str(text, definition))
+        return program[0]
+
+    def parse(cls: type[OpT], parser: Parser) -> OpT:
+        return parsed().parse(parser, cls)
+
+    def print_(self: IRDLOperation, printer: Printer) -> None:
+        parsed().print(printer, self)
+
+    for name, method in {"parse": classmethod(parse), "print": print_}.items():
+        setattr(cls, name, method)

@@ -1,0 +1,131 @@
+"""Definitions of operations do what xDSL's do, later and faster."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+from xdsl.dialects.builtin import f32, i1, i32
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    VarConstraint,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.irdl.declarative_assembly_format import FormatProgram
+from xdsl.irdl.operations import OpDef
+from xdsl.traits import SameOperandsAndResultType
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.test_value import create_ssa_value
+
+from tirx.dialects.definition import irdl_op_definition
+from tirx.universe import TIRX_UNIVERSE
+
+OPERATIONS = [op for factory in TIRX_UNIVERSE.all_dialects.values() for op in factory().operations]
+
+
+@pytest.mark.parametrize("op", OPERATIONS, ids=lambda op: op.name)
+def test_formats_are_right(op: type[IRDLOperation]):
+    definition = op.get_irdl_definition()
+    if definition.assembly_format is not None:
+        FormatProgram.from_str(definition.assembly_format, definition)
+
+
+@irdl_op_definition
+class _Pair(IRDLOperation):
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    name = "test.pair"
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    kind = prop_def(i32.__class__)
+    hint = opt_prop_def(i32.__class__)
+    result = result_def(T)
+
+
+@irdl_op_definition
+class _Many(IRDLOperation):
+    name = "test.many"
+    first = operand_def(i32)
+    rest = var_operand_def(f32)
+    last = operand_def(i1)
+
+
+@irdl_op_definition
+class _Optional(IRDLOperation):
+    name = "test.optional"
+    first = opt_operand_def(i32)
+    second = opt_operand_def(f32)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+
+@irdl_op_definition
+class _Same(IRDLOperation):
+    name = "test.same"
+    value = operand_def()
+    result = result_def()
+    traits = traits_def(SameOperandsAndResultType())
+
+
+def _op(
+    kind: type[IRDLOperation],
+    operands: list[Attribute],
+    results: list[Attribute] | None = None,
+    properties: dict[str, Attribute] | None = None,
+) -> Operation:
+    return kind.create(
+        operands=[create_ssa_value(type_) for type_ in operands],
+        result_types=results or [],
+        properties=properties or {},
+    )
+
+
+CASES = [
+    _op(_Pair, [i32, i32], [i32], {"kind": i32}),
+    _op(_Pair, [i32, i32], [i32], {"kind": i32, "hint": i32}),
+    _op(_Pair, [i32, f32], [i32], {"kind": i32}),
+    _op(_Pair, [i32, i32], [f32], {"kind": i32}),
+    _op(_Pair, [i32], [i32], {"kind": i32}),
+    _op(_Pair, [i32, i32, i32], [i32], {"kind": i32}),
+    _op(_Pair, [i32, i32], [], {"kind": i32}),
+    _op(_Pair, [i32, i32], [i32]),
+    _op(_Pair, [i32, i32], [i32], {"kind": f32}),
+    _op(_Pair, [i32, i32], [i32], {"kind": i32, "hint": f32}),
+    _op(_Pair, [i32, i32], [i32], {"kind": i32, "other": i32}),
+    _op(_Many, [i32, i1]),
+    _op(_Many, [i32, f32, f32, i1]),
+    _op(_Many, [i32, f32, i32, i1]),
+    _op(_Many, [i32]),
+    _op(_Many, []),
+    _op(_Many, [f32, f32, i1]),
+    _op(_Optional, [i32]),
+    _op(_Same, [i32], [i32]),
+    _op(_Same, [i32], [f32]),
+]
+
+
+def _message(op: Operation, definition: OpDef) -> str | None:
+    try:
+        OpDef.verify(definition, op)
+    except VerifyException as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("op", CASES, ids=str)
+def test_verifies_as_xdsl_does(op: IRDLOperation):
+    definition = op.get_irdl_definition()
+    expected = _message(op, definition)
+    try:
+        definition.verify(op)
+    except VerifyException as error:
+        assert str(error) == expected
+    else:
+        assert expected is None
