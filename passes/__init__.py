@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tirx.passes.convert_tirx_to_mma import ConvertTirxToMmaPass
     from tirx.passes.convert_tirx_to_ptx import ConvertTirxToPtxPass
     from tirx.passes.convert_tirx_to_tcgen05 import ConvertTirxToTcgen05Pass
+    from tirx.passes.tirx_allocate_memory import TirxAllocateMemoryPass
     from tirx.passes.tirx_check_layouts import TirxCheckLayoutsPass
     from tirx.passes.tirx_check_synchronization import TirxCheckSynchronizationPass
     from tirx.passes.tirx_expand_copies import TirxExpandCopiesPass
@@ -44,6 +45,7 @@ __all__ = [
     "ConvertTirxToMmaPass",
     "ConvertTirxToPtxPass",
     "ConvertTirxToTcgen05Pass",
+    "TirxAllocateMemoryPass",
     "TirxCheckLayoutsPass",
     "TirxCheckSynchronizationPass",
     "TirxExpandCopiesPass",
@@ -70,6 +72,7 @@ PASS_SUMMARIES = {
     "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",
     "tirx-select-instructions": "choose the instructions of every product and store the plan on it",
     "tirx-select-copies": "choose the engine of every copy and store it",
+    "tirx-allocate-memory": "choose a place in shared and tensor memory for every tile, by lifetime",
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
     "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",
     "convert-tirx-to-tcgen05": "lower tensor memory and products on it to tcgen05, with all synchronisation",

@@ -51,6 +51,7 @@ from tirx.dialects.tirx import (
     KernelOp,
     LeaderOp,
     LoadOp,
+    MemoryPlan,
     MmaSyncOp,
     ReshapeOp,
     ReturnOp,
@@ -71,7 +72,9 @@ from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.memory_access import MemoryTile, TileAccess
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of, zero_register
-from tirx.passes.plan.shared_memory import shared_tile_alignment, shared_tile_bytes
+
+DYNAMIC_SHARED = "dynamic_shared"
+"""The name of the shared memory that launches set aside, the same for all kernels of a module."""
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
@@ -105,6 +108,7 @@ class _KernelLowering:
         self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}
         self.pointers: dict[SSAValue, SSAValue] = {}
         self.tid: SSAValue
+        self.shared: SSAValue | None = None
         self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
 
     def run(self) -> None:
@@ -126,6 +130,10 @@ class _KernelLowering:
         for argument, parameter in zip(block.args, parameters, strict=True):
             self._load_parameter(emit, argument, parameter)
         self.tid = emit(ReadSpecialOp("tid.x")).result
+        plan = MemoryPlan() if kernel.memory is None else kernel.memory.data
+        if plan.shared:
+            name = DYNAMIC_SHARED if plan.dynamic else self.name(None, "shared")
+            self.shared = emit(SharedAllocOp(name, plan.shared, plan.alignment, dynamic=plan.dynamic)).result
         self.block(block)
         for argument in reversed(block.args):
             if (use := argument.first_use) is not None:
@@ -137,7 +145,8 @@ class _KernelLowering:
         body = kernel.detach_region(kernel.body)
         cluster = (PAIR, 1, 1) if kernel.of_pairs else None
         threads = (kernel.num_threads, 1, 1)
-        entry = EntryOp(kernel.sym_name.data, parameters, kernel.target.data, body, threads, cluster)
+        dynamic = plan.shared if plan.dynamic else None
+        entry = EntryOp(kernel.sym_name.data, parameters, kernel.target.data, body, threads, cluster, dynamic)
         Emitter.before(kernel)(entry)
         kernel.detach()
         kernel.erase()
@@ -290,11 +299,9 @@ def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SS
         raise LocatedError(
             op, f"expected a shared tile with a layout at this point, found {type_}; earlier passes lower the others"
         )
-    bits = type_.dtype.storage_bits
-    elements = layout.footprint().get("m", (0, 0))[1] + 1
-    alignment = shared_tile_alignment(layout, bits)
-    name = lowering.name(op.result.name_hint, "tile")
-    address = emit(SharedAllocOp(name, shared_tile_bytes(elements, bits), alignment)).result
+    if op.start is None or lowering.shared is None:
+        raise LocatedError(op, "expected a place in shared memory; tirx-allocate-memory chooses it")
+    address = emit.add(lowering.shared, op.start)
     return [lowering.declare(emit, type_, address, POINTER_ALIGNMENT)]
 
 

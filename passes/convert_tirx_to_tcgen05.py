@@ -16,12 +16,13 @@ from xdsl.traits import is_side_effect_free
 
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects import tcgen05
-from tirx.dialects.ptx.core import ReadSpecialOp, SharedAllocOp
+from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp, MbarrierWaitParityOp
 from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
 from tirx.dialects.tcgen05 import FencePosition, WaitFor, same_registers
 from tirx.dialects.tirx import (
+    AddressOp,
     AllocOp,
     BarrierOp,
     CopyOp,
@@ -30,6 +31,7 @@ from tirx.dialects.tirx import (
     KernelOp,
     LeaderOp,
     LoadOp,
+    MemoryPlan,
     MmaOp,
     ReturnOp,
     Scope,
@@ -47,9 +49,8 @@ from tirx.passes.plan.copies import planned_scale_copies
 from tirx.passes.plan.product import Product
 from tirx.passes.plan.tcgen05_product import Instructions, ProductShape, check_threads, instructions
 from tirx.passes.plan.tcgen05_scales import BlockScaling
-from tirx.passes.plan.tensor_allocation import PlacedTile, allocate_tensor_memory, columns_of
 from tirx.passes.plan.tensor_tiles import TensorTile
-from tirx.tcgen05 import LegalityError, allocation_columns, portable
+from tirx.tcgen05 import LegalityError, portable
 from tirx.tcgen05.stored_operand import is_padded
 
 ALL_WARPS = 0b1111
@@ -81,9 +82,12 @@ class _KernelLowering:
         for alloc in self.tensors:
             if alloc.result.type.placement is None:
                 raise LocatedError(alloc, f"expected a layout on {alloc.result.type}; tirx-pick-layouts chooses one")
-        tiles = allocate_tensor_memory(self.kernel)
-        columns = allocation_columns(columns_of(tiles))
-        base, is_first_warp = self._prologue(tiles, columns)
+            if alloc.start is None:
+                raise LocatedError(alloc, "expected a place in tensor memory; tirx-allocate-memory chooses it")
+        if self.kernel.memory is None:
+            raise LocatedError(self.kernel, "expected a memory plan; tirx-allocate-memory chooses it")
+        plan = self.kernel.memory.data
+        base, is_first_warp = self._prologue(plan)
         transfers = [op for op in self.kernel.walk() if isinstance(op, CopyOp | LoadOp | StoreOp)]
         with_product = {product: _copies_before(product) for product in self.products}
         issued_with_product = {copy for before in with_product.values() for copy in before}
@@ -97,9 +101,9 @@ class _KernelLowering:
                 self._transfer(op)
             except (LegalityError, LayoutError) as e:
                 raise LocatedError(op, str(e)) from e
-        self._epilogue(base, is_first_warp, columns)
+        self._epilogue(base, is_first_warp, plan.columns)
 
-    def _prologue(self, tiles: Sequence[PlacedTile], columns: int) -> tuple[SSAValue, SSAValue]:
+    def _prologue(self, plan: MemoryPlan) -> tuple[SSAValue, SSAValue]:
         # The allocations go; what stands after them stays.
         first = next((op for op in self.kernel.body.block.ops if op not in self.tensors), None)
         if first is None:
@@ -107,8 +111,8 @@ class _KernelLowering:
         emit = Emitter(InsertPoint.before(first), self.kernel.location)
         warp = emit.div(emit(ReadSpecialOp("tid.x")).result, WARP_SIZE)
         is_first_warp = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
-        slot = emit(SharedAllocOp("tmem_slot", 4, 4)).result
-        self.mbarrier = emit(SharedAllocOp("mbarrier", 8, 8)).result
+        slot = self._word(emit, plan.slot, 1)
+        self.mbarrier = self._word(emit, plan.mbarrier, 2)
         self.leader = emit(LeaderOp()).result
         self.issuer = self.leader
         if self.kernel.of_pairs:
@@ -116,20 +120,26 @@ class _KernelLowering:
             rank = emit(ReadSpecialOp("cluster_ctarank")).result
             in_first = emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result
             self.issuer = emit(arith.AndIOp(self.leader, in_first)).result
-        allocation = [tcgen05.AllocOp(slot, columns, self.group), tcgen05.RelinquishAllocPermitOp(self.group)]
+        allocation = [tcgen05.AllocOp(slot, plan.columns, self.group), tcgen05.RelinquishAllocPermitOp(self.group)]
         self._if(emit, is_first_warp, allocation)
         self._if(emit, self.leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
         self._barrier(emit)
         base = emit(LdOp("shared", slot, [i32])).results[0]
         self.phase = emit(memref.AllocaOp.get(i32, shape=[])).results[0]
         emit(memref.StoreOp.get(emit.constant(0, i32), self.phase, []))
-        for tile in tiles:
-            alloc = tile.alloc
+        for alloc in self.tensors:
             emit_tile = Emitter(emit.point, alloc.location)
-            alloc.result.replace_all_uses_with(emit_tile(tcgen05.TileOp(base, tile.column, alloc.result.type)).result)
+            tile = emit_tile(tcgen05.TileOp(base, alloc.start or 0, alloc.result.type)).result
+            alloc.result.replace_all_uses_with(tile)
             alloc.detach()
             alloc.erase()
         return base, is_first_warp
+
+    @staticmethod
+    def _word(emit: Emitter, start: int, words: int) -> SSAValue:
+        """The address of so many 32-bit words at a place in shared memory."""
+        type_ = TileType.get((words,), i32, Scope.SHARED, TileLayout.row_major((words,)))
+        return emit(AddressOp(emit(AllocOp(type_, start)).result)).result
 
     @staticmethod
     def _if(emit: Emitter, condition: SSAValue, ops: Sequence[Operation]) -> None:

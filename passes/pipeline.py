@@ -16,6 +16,8 @@ _LOWER_TO_PTX = (
     "tirx-fold-zero-fill",
     "tirx-select-instructions",
     "tirx-select-copies",
+    "tirx-allocate-memory",
+    # Behind the places: threads may race on bytes that two tiles share.
     "tirx-insert-barriers",
     "tirx-expand-copies",
     "convert-tirx-to-tcgen05",

@@ -37,15 +37,14 @@ from tirx.passes.analysis.register_classes import is_register_tile
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.copies import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies
 from tirx.passes.plan.families import match
+from tirx.passes.plan.memory import allocate
 from tirx.passes.plan.product import ILLEGAL, Product
-from tirx.passes.plan.shared_memory import RESERVED_BYTES, shared_tile_alignment, shared_tile_bytes
 from tirx.passes.plan.tcgen05_product import (
     ProductShape,
     check_operands,
     check_threads,
     product_shape,
 )
-from tirx.passes.plan.tensor_allocation import allocate_tensor_memory
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
 
@@ -65,8 +64,6 @@ class _Checker:
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
         self.target = _target(kernel)
-        self.shared_bytes = 0
-        self.too_large: LocatedError | None = None
         self.tensor_tiles: list[AllocOp] = []
         self.position = {op: i for i, op in enumerate(kernel.walk())}
 
@@ -101,12 +98,10 @@ class _Checker:
                     pass
         for op in self.tensor_tiles:
             self._require(op, "tcgen05")
-        if self.too_large is not None:  # only now: a target without the instructions is the better reason
-            raise self.too_large
         for op in self.kernel.walk():
             if isinstance(op, AllocOp):
                 self._contents(op)
-        allocate_tensor_memory(self.kernel)
+        allocate(self.kernel, self.target)
 
     @staticmethod
     def _constant(op: arith.ConstantOp) -> None:
@@ -192,22 +187,8 @@ class _Checker:
 
     def _shared(self, op: AllocOp, type_: TileType) -> None:
         layout = type_.placement
-        alignment = shared_tile_alignment(layout, type_.dtype.storage_bits)
-        elements = type_.num_elements
-        if layout is not None:
-            if not layout.is_injective():
-                raise LocatedError(op, f"expected a layout that gives every element its own address, found {layout}")
-            elements = layout.footprint().get("m", (0, 0))[1] + 1
-        self.shared_bytes = -(-self.shared_bytes // alignment) * alignment
-        self.shared_bytes += shared_tile_bytes(elements, type_.dtype.storage_bits)
-        limit = self.target.static_shared_limit - RESERVED_BYTES
-        if self.shared_bytes > limit and self.too_large is None:
-            self.too_large = LocatedError(
-                op,
-                f"expected at most {limit} bytes of shared tiles on {self.target.name} "
-                f"({self.target.static_shared_limit} less {RESERVED_BYTES} for barriers), "
-                f"found {self.shared_bytes} up to this tile",
-            )
+        if layout is not None and not layout.is_injective():
+            raise LocatedError(op, f"expected a layout that gives every element its own address, found {layout}")
 
     def _tensor(self, op: AllocOp, type_: TileType) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -11,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects.tirx import (
+    AllocOp,
     BarrierOp,
     CopyOp,
     Engine,
@@ -25,16 +27,21 @@ from tirx.dialects.tirx import (
 )
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.memory import shared_bytes
 
 _SYNCHRONISED = (Scope.SHARED, Scope.GLOBAL)
 
 
+_Place = SSAValue | int
+"""A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""
+
+
 @dataclass(frozen=True)
 class _Accesses:
-    """Allocations and memrefs that some thread reads and writes."""
+    """The places that some thread reads and writes."""
 
-    reads: frozenset[SSAValue] = frozenset()
-    writes: frozenset[SSAValue] = frozenset()
+    reads: frozenset[_Place] = frozenset()
+    writes: frozenset[_Place] = frozenset()
 
     def __or__(self, other: _Accesses) -> _Accesses:
         return _Accesses(self.reads | other.reads, self.writes | other.writes)
@@ -43,24 +50,17 @@ class _Accesses:
 _NOTHING = _Accesses()
 
 
-def _roots(*tiles: SSAValue) -> frozenset[SSAValue]:
-    """The allocations and memrefs behind those of `tiles` that lie in memory that threads share."""
-    return frozenset(owner_root(t) for t in tiles if TileType.of(t).memory in _SYNCHRONISED)
-
-
-def _accesses(op: Operation) -> _Accesses:
-    """What one tile operation reads and writes in the memory that threads share."""
-    match op:
-        case CopyOp():
-            return _Accesses(_roots(op.source), _roots(op.destination))
-        case FillOp():
-            return _Accesses(writes=_roots(op.tile))
-        case LoadOp():
-            return _Accesses(_roots(op.source))
-        case StoreOp():
-            return _Accesses(writes=_roots(op.destination))
-        case _:
-            return _NOTHING
+def _runs_of_bytes(kernel: KernelOp) -> dict[SSAValue, frozenset[_Place]]:
+    """The runs of bytes that each shared tile covers: tiles that share bytes have a run in common."""
+    ends = {
+        op.result: (op.start, op.start + shared_bytes(op.result.type))
+        for op in kernel.walk()
+        if isinstance(op, AllocOp) and op.start is not None and op.result.type.memory is Scope.SHARED
+    }
+    cuts = sorted({end for both in ends.values() for end in both})
+    return {
+        tile: frozenset(range(bisect_left(cuts, start), bisect_left(cuts, end))) for tile, (start, end) in ends.items()
+    }
 
 
 def _is_barrier(op: Operation) -> bool:
@@ -86,7 +86,8 @@ class _BarrierInsertion:
     for each such state: nested loops take no longer than loops in a row.
     """
 
-    def __init__(self):
+    def __init__(self, kernel: KernelOp):
+        self._runs = _runs_of_bytes(kernel)
         self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
         self._accesses: dict[Operation, _Accesses | None] = {}
 
@@ -104,7 +105,7 @@ class _BarrierInsertion:
                 continue
             accesses = self._of(op)
             if accesses is None:
-                reads, writes = set[SSAValue](), set[SSAValue]()
+                reads, writes = set[_Place](), set[_Place]()
             elif accesses is not _NOTHING:
                 if not (
                     accesses.reads.isdisjoint(writes)
@@ -113,15 +114,34 @@ class _BarrierInsertion:
                 ):
                     if insert:
                         Emitter.before(op)(BarrierOp())
-                    reads, writes = set[SSAValue](), set[SSAValue]()
+                    reads, writes = set[_Place](), set[_Place]()
                 reads |= accesses.reads
                 writes |= accesses.writes
         return _Accesses(frozenset(reads), frozenset(writes))
 
+    def _places(self, *tiles: SSAValue) -> frozenset[_Place]:
+        """The places of those of `tiles` that lie in memory that threads share."""
+        roots = [owner_root(tile) for tile in tiles if TileType.of(tile).memory in _SYNCHRONISED]
+        return frozenset[_Place]().union(*(self._runs.get(root, (root,)) for root in roots))
+
+    def _tile_accesses(self, op: Operation) -> _Accesses:
+        """What one tile operation reads and writes in the memory that threads share."""
+        match op:
+            case CopyOp():
+                return _Accesses(self._places(op.source), self._places(op.destination))
+            case FillOp():
+                return _Accesses(writes=self._places(op.tile))
+            case LoadOp():
+                return _Accesses(self._places(op.source))
+            case StoreOp():
+                return _Accesses(writes=self._places(op.destination))
+            case _:
+                return _NOTHING
+
     def _of(self, op: Operation) -> _Accesses | None:
         """The accesses of an operation without regions, None if it is a barrier."""
         if op not in self._accesses:
-            self._accesses[op] = None if _is_barrier(op) else _accesses(op)
+            self._accesses[op] = None if _is_barrier(op) else self._tile_accesses(op)
         return self._accesses[op]
 
     def _regions(self, op: Operation, pending: _Accesses) -> tuple[_Accesses, _Accesses]:
@@ -159,4 +179,4 @@ class TirxInsertBarriersPass(ModulePass):
         for kernel in op.walk():
             if isinstance(kernel, KernelOp):
                 require_sequential(kernel)
-                _BarrierInsertion().block(kernel.body.block, _NOTHING, insert=True)
+                _BarrierInsertion(kernel).block(kernel.body.block, _NOTHING, insert=True)

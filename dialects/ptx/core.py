@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
+    UnitAttr,
     i1,
     i32,
 )
@@ -186,7 +187,8 @@ class EntryOp(IRDLOperation):
     }
     ```
 
-    `reqntid` is the exact size of a block in threads (x, y, z), `cluster` that of a cluster in blocks.
+    `reqntid` is the exact size of a block in threads (x, y, z), `cluster` that of a cluster in blocks, `dynamic_shared`
+    the bytes of shared memory that a launch has to set aside.
     See PTX ISA, "Kernel and Function Directives: .entry" and "Performance-Tuning Directives: .reqntid".
     """
 
@@ -197,6 +199,7 @@ class EntryOp(IRDLOperation):
     target = prop_def(StringAttr)
     reqntid = opt_prop_def(ArrayAttr[IntAttr])
     cluster = opt_prop_def(ArrayAttr[IntAttr])
+    dynamic_shared = opt_prop_def(IntAttr)
     body = region_def()
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
@@ -209,6 +212,7 @@ class EntryOp(IRDLOperation):
         body: Region | None = None,
         reqntid: Sequence[int] | None = None,
         cluster: Sequence[int] | None = None,
+        dynamic_shared: int | None = None,
     ):
         """Without `body` the entry gets one empty block."""
         super().__init__(
@@ -218,6 +222,7 @@ class EntryOp(IRDLOperation):
                 "target": StringAttr(target),
                 "reqntid": None if reqntid is None else ArrayAttr([IntAttr(n) for n in reqntid]),
                 "cluster": None if cluster is None else ArrayAttr([IntAttr(n) for n in cluster]),
+                "dynamic_shared": None if dynamic_shared is None else IntAttr(dynamic_shared),
             },
             regions=[Region(Block()) if body is None else body],
         )
@@ -268,9 +273,13 @@ class EntryOp(IRDLOperation):
         for keyword in ("reqntid", "cluster"):
             if parser.parse_optional_keyword(keyword) is not None:
                 extents[keyword] = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
+        dynamic_shared: int | None = None
+        if parser.parse_optional_keyword("dynamic_shared") is not None:
+            with parser.in_parens():
+                dynamic_shared = parser.parse_integer(allow_boolean=False)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
-        op = cls(name, params, target, body, extents.get("reqntid"), extents.get("cluster"))
+        op = cls(name, params, target, body, extents.get("reqntid"), extents.get("cluster"), dynamic_shared)
         if attributes is not None:
             op.attributes |= attributes.data
         return op
@@ -286,6 +295,8 @@ class EntryOp(IRDLOperation):
         for keyword, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
             if extents is not None:
                 printer.print_string(f" {keyword}({', '.join(str(n.data) for n in extents)})")
+        if self.dynamic_shared is not None:
+            printer.print_string(f" dynamic_shared({self.dynamic_shared.data})")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
@@ -484,6 +495,7 @@ class SharedAllocOp(PureInstruction):
     ```mlir
     %a = ptx.shared_alloc @tile_a bytes 16384 align 1024
     ```
+    With `dynamic` at the end the launch sets the bytes aside, as `dynamic_shared` on the entry says.
     See PTX ISA, "Shared State Space".
     """
 
@@ -492,11 +504,17 @@ class SharedAllocOp(PureInstruction):
     symbol = prop_def(SymbolNameConstraint())
     bytes = prop_def(IntAttr)
     align = prop_def(IntAttr)
+    dynamic = opt_prop_def(UnitAttr)
     result = result_def(i32)
 
-    def __init__(self, symbol: str, bytes: int, align: int):
+    def __init__(self, symbol: str, bytes: int, align: int, *, dynamic: bool = False):
         super().__init__(
-            properties={"symbol": StringAttr(symbol), "bytes": IntAttr(bytes), "align": IntAttr(align)},
+            properties={
+                "symbol": StringAttr(symbol),
+                "bytes": IntAttr(bytes),
+                "align": IntAttr(align),
+                "dynamic": UnitAttr() if dynamic else None,
+            },
             result_types=[i32],
         )
 
@@ -514,14 +532,15 @@ class SharedAllocOp(PureInstruction):
         size = parser.parse_integer(allow_boolean=False)
         parser.parse_keyword("align")
         align = parser.parse_integer(allow_boolean=False)
-        op = cls(symbol, size, align)
+        op = cls(symbol, size, align, dynamic=parser.parse_optional_keyword("dynamic") is not None)
         op.attributes |= parser.parse_optional_attr_dict()
         return op
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.symbol.data)
-        printer.print_string(f" bytes {self.bytes.data} align {self.align.data}")
+        dynamic = "" if self.dynamic is None else " dynamic"
+        printer.print_string(f" bytes {self.bytes.data} align {self.align.data}{dynamic}")
         printer.print_op_attributes(self.attributes)
 
     def declaration(self) -> str:

@@ -35,6 +35,7 @@ from tirx.dialects.tirx.kernel import (
     thread_set,
 )
 from tirx.dialects.tirx.loops import AtOp, ForOp, TileOrder, TileOrderAttr, TilesOp, YieldOp
+from tirx.dialects.tirx.memory_plan import MemoryPlan, MemoryPlanAttr
 from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, ViewOp, strided_layout
 from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, WordsOp, owner_root, parts_in_use
 from tirx.dialects.tirx.plans import MmaSyncPlan, PlanAttr, ProductPlan, Tcgen05Plan
@@ -106,6 +107,7 @@ TIRX = Dialect(
         ComposeLayoutAttr,
         EngineAttr,
         GridAxisAttr,
+        MemoryPlanAttr,
         PlanAttr,
         ScopeAttr,
         SwizzleLayoutAttr,
@@ -148,6 +150,8 @@ __all__ = [
     "LayoutAttr",
     "LeaderOp",
     "LoadOp",
+    "MemoryPlan",
+    "MemoryPlanAttr",
     "MmaOp",
     "MmaSyncOp",
     "MmaSyncPlan",

@@ -43,6 +43,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
 from tirx.hw.targets import Target, TargetError
 
@@ -142,6 +143,8 @@ class KernelOp(IRDLOperation, OnThreads):
     in rank 0. So are the scale factors and the metadata of A. Of every other tile each block has a copy, which a layout
     may say by the replica `R[2 : 1@cbx]`. `tirx-split-pairs` turns this into what one block does, which
     `cluster(2) per_cta` marks; see `tirx.cta_rank`.
+
+    `memory(...)` says how much shared and tensor memory a block takes, see `#tirx.memory_plan`.
     """
 
     name = "tirx.kernel"
@@ -153,6 +156,7 @@ class KernelOp(IRDLOperation, OnThreads):
     threads = prop_def(IntegerAttr[I32])
     cluster = opt_prop_def(IntegerAttr[I32])
     per_cta = opt_prop_def(UnitAttr)
+    memory = opt_prop_def(MemoryPlanAttr)
     body = region_def("single_block")
 
     traits = traits_def(HasParent(ModuleOp), IsolatedFromAbove(), SymbolOpInterface())
@@ -243,6 +247,7 @@ class KernelOp(IRDLOperation, OnThreads):
         threads: int | None = None
         cluster: IntegerAttr[I32] | None = None
         per_cta = False
+        memory: MemoryPlanAttr | None = None
         while True:  # the clauses, in any order
             if target is None and parser.parse_optional_keyword("target") is not None:
                 with parser.in_parens():
@@ -266,6 +271,9 @@ class KernelOp(IRDLOperation, OnThreads):
                         parser.raise_error(_cluster_problem(size), start, parser.pos)
                     cluster = IntegerAttr(size, i32)
                 per_cta = parser.parse_optional_keyword("per_cta") is not None
+            elif memory is None and parser.parse_optional_keyword("memory") is not None:
+                with parser.in_parens():
+                    memory = MemoryPlanAttr(MemoryPlanAttr.parse_body(parser))
             else:
                 break
         if threads is None:
@@ -286,6 +294,7 @@ class KernelOp(IRDLOperation, OnThreads):
         kernel.grid = grid
         kernel.cluster = cluster
         kernel.per_cta = UnitAttr() if per_cta else None
+        kernel.memory = memory
         return kernel
 
     def print(self, printer: Printer) -> None:
@@ -304,6 +313,8 @@ class KernelOp(IRDLOperation, OnThreads):
         if self.cluster is not None:
             printer.print_string(f" cluster({self.cluster.value.data}){'' if self.per_cta is None else ' per_cta'}")
         printer.print_string(f" threads({self.num_threads}) ")
+        if self.memory is not None:
+            printer.print_string(f"memory({self.memory.body()}) ")
         if self.attributes:
             printer.print_string("attributes ")
             printer.print_attr_dict(self.attributes)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    IndexType,
-    MemRefType,
-    NoneAttr,
-    StridedLayoutAttr,
-)
+from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -39,18 +34,28 @@ from tirx.layout import Iter, TileLayout
 class AllocOp(IRDLOperation):
     """
     `%t = tirx.alloc : !tirx.tile<128x64xf16, shared>`: a tile with undefined contents, for the whole kernel.
+
+    `tirx.alloc at 1024 : ...` says where it lies: bytes from the start of the kernel's shared memory, or columns from
+    that of its tensor memory. `tirx-allocate-memory` chooses the place.
     """
 
     name = "tirx.alloc"
 
+    place = opt_prop_def(IntegerAttr[I32])
     result = result_def(TileType)
 
-    assembly_format = "attr-dict `:` type($result)"
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "(`at` $place^)? attr-dict `:` type($result)"
 
     traits = traits_def(MemoryWriteEffect())
 
-    def __init__(self, type_: TileType):
-        super().__init__(result_types=[type_])
+    def __init__(self, type_: TileType, place: int | None = None):
+        super().__init__(properties={"place": None if place is None else IntegerAttr(place, i32)}, result_types=[type_])
+
+    @property
+    def start(self) -> int | None:
+        """The place as a number, None before there is one."""
+        return None if self.place is None else self.place.value.data
 
     def verify_(self) -> None:
         type_ = self.result.type
@@ -58,6 +63,10 @@ class AllocOp(IRDLOperation):
             raise VerifyException(
                 "expected a shared, tensor or register tile, found a global one: kernels get global memory "
                 "as memref arguments"
+            )
+        if self.start is not None and (type_.memory is Scope.REGISTER or self.start < 0):
+            raise VerifyException(
+                f"expected a place of 0 or more in shared or tensor memory, found {self.start} in {type_.memory.place}"
             )
 
 

@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --convert-tirx-to-ptx --split-input-file --verify-diagnostics
+// RUN: tirx-opt %s --tirx-allocate-memory --convert-tirx-to-ptx --split-input-file --verify-diagnostics
 
 // expected-error@+1 {{expected a target, such as target("sm_100a"), on the kernel or on the command line}}
 tirx.kernel @no_target() threads(32) {

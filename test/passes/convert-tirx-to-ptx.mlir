@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --convert-tirx-to-ptx | filecheck %s
+// RUN: tirx-opt %s --tirx-allocate-memory --convert-tirx-to-ptx | filecheck %s
 
 // Parameters, the grid, shared memory: names are those of the program where PTX allows them.
 
@@ -16,20 +16,20 @@
 // CHECK-NEXT:    %k = builtin.unrealized_conversion_cast %2 : i64 to index
 // CHECK-NEXT:    %f = ptx.ld.param @f : f64
 // CHECK-NEXT:    %3 = ptx.read_special tid.x
-// CHECK-NEXT:    %4 = ptx.read_special ctaid.y
-// CHECK-NEXT:    %i = arith.index_cast %4 : i32 to index
-// CHECK-NEXT:    %5 = arith.addi %i, %k : index
-// CHECK-NEXT:    %6 = arith.addi %n, %n : i32
-// CHECK-NEXT:    %7 = arith.addf %f, %f : f64
-// CHECK-NEXT:    %8 = arith.index_cast %5 : index to i64
-// CHECK-NEXT:    %9 = arith.constant 7 : i64
-// CHECK-NEXT:    %10 = arith.shli %8, %9 : i64
-// CHECK-NEXT:    %11 = arith.addi %1, %10 : i64
-// CHECK-NEXT:    %12 = arith.index_cast %i : index to i64
-// CHECK-NEXT:    %13 = arith.constant 2 : i64
-// CHECK-NEXT:    %14 = arith.shli %12, %13 : i64
-// CHECK-NEXT:    %15 = arith.addi %11, %14 : i64
-// CHECK-NEXT:    %16 = ptx.shared_alloc @s bytes 1024 align 128
+// CHECK-NEXT:    %4 = ptx.shared_alloc @shared bytes 1024 align 128
+// CHECK-NEXT:    %5 = ptx.read_special ctaid.y
+// CHECK-NEXT:    %i = arith.index_cast %5 : i32 to index
+// CHECK-NEXT:    %6 = arith.addi %i, %k : index
+// CHECK-NEXT:    %7 = arith.addi %n, %n : i32
+// CHECK-NEXT:    %8 = arith.addf %f, %f : f64
+// CHECK-NEXT:    %9 = arith.index_cast %6 : index to i64
+// CHECK-NEXT:    %10 = arith.constant 7 : i64
+// CHECK-NEXT:    %11 = arith.shli %9, %10 : i64
+// CHECK-NEXT:    %12 = arith.addi %1, %11 : i64
+// CHECK-NEXT:    %13 = arith.index_cast %i : index to i64
+// CHECK-NEXT:    %14 = arith.constant 2 : i64
+// CHECK-NEXT:    %15 = arith.shli %13, %14 : i64
+// CHECK-NEXT:    %16 = arith.addi %12, %15 : i64
 // CHECK-NEXT:    %17 = arith.constant 5 : i32
 // CHECK-NEXT:    %18 = arith.shrui %3, %17 : i32
 // CHECK-NEXT:    %19 = arith.constant 0 : i32
@@ -127,20 +127,20 @@ tirx.kernel @copies(%x: memref<8x32xf32>) target("sm_80") threads(128) {
 // CHECK:         %0 = ptx.ld.param @x : i64
 // CHECK-NEXT:    %1 = ptx.cvta.to.global %0
 // CHECK-NEXT:    %2 = ptx.read_special tid.x
+// CHECK-NEXT:    %3 = ptx.shared_alloc @shared bytes 2048 align 1024
 // CHECK-NEXT:    %c0 = arith.constant 0 : index
-// CHECK-NEXT:    %3 = arith.index_cast %c0 : index to i64
-// CHECK-NEXT:    %4 = arith.constant 7 : i64
-// CHECK-NEXT:    %5 = arith.shli %3, %4 : i64
-// CHECK-NEXT:    %6 = arith.addi %1, %5 : i64
-// CHECK-NEXT:    %7 = arith.index_cast %c0 : index to i64
-// CHECK-NEXT:    %8 = arith.constant 1 : i64
-// CHECK-NEXT:    %9 = arith.shli %7, %8 : i64
-// CHECK-NEXT:    %10 = arith.addi %6, %9 : i64
-// CHECK-NEXT:    %11 = ptx.shared_alloc @s bytes 2048 align 1024
+// CHECK-NEXT:    %4 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %5 = arith.constant 7 : i64
+// CHECK-NEXT:    %6 = arith.shli %4, %5 : i64
+// CHECK-NEXT:    %7 = arith.addi %1, %6 : i64
+// CHECK-NEXT:    %8 = arith.index_cast %c0 : index to i64
+// CHECK-NEXT:    %9 = arith.constant 1 : i64
+// CHECK-NEXT:    %10 = arith.shli %8, %9 : i64
+// CHECK-NEXT:    %11 = arith.addi %7, %10 : i64
 // CHECK-NEXT:    %12 = arith.constant 4 : i32
 // CHECK-NEXT:    %13 = arith.shli %2, %12 : i32
 // CHECK-NEXT:    %14 = arith.extui %13 : i32 to i64
-// CHECK-NEXT:    %15 = arith.addi %10, %14 : i64
+// CHECK-NEXT:    %15 = arith.addi %11, %14 : i64
 // CHECK-NEXT:    %16, %17, %18, %19 = ptx.ld global %15 : i64 -> i32, i32, i32, i32
 // CHECK-NEXT:    %20 = arith.constant 3 : i32
 // CHECK-NEXT:    %21 = arith.shrui %2, %20 : i32
@@ -153,7 +153,7 @@ tirx.kernel @copies(%x: memref<8x32xf32>) target("sm_80") threads(128) {
 // CHECK-NEXT:    %28 = arith.xori %25, %27 : i32
 // CHECK-NEXT:    %29 = arith.constant 1 : i32
 // CHECK-NEXT:    %30 = arith.shli %28, %29 : i32
-// CHECK-NEXT:    %31 = arith.addi %11, %30 : i32
+// CHECK-NEXT:    %31 = arith.addi %3, %30 : i32
 // CHECK-NEXT:    ptx.st shared %31, {{.*}}, %19 : i32, i32, i32, i32, i32
 // CHECK-NEXT:    ptx.ret
 tirx.kernel @vectors(%x: memref<16x64xf16>) target("sm_80") threads(128) {

@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --tirx-select-instructions --tirx-select-copies --convert-tirx-to-tcgen05 --split-input-file --verify-diagnostics
+// RUN: tirx-opt %s --tirx-select-instructions --tirx-select-copies --tirx-allocate-memory --convert-tirx-to-tcgen05 --split-input-file --verify-diagnostics
 
 #t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 

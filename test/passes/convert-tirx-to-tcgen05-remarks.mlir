@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --tirx-pick-layouts --tirx-select-instructions --tirx-select-copies --convert-tirx-to-tcgen05 --verify-diagnostics --remarks
+// RUN: tirx-opt %s --tirx-pick-layouts --tirx-select-instructions --tirx-select-copies --tirx-allocate-memory --convert-tirx-to-tcgen05 --verify-diagnostics --remarks
 
 // Sources disagree on N = 24 with M = 128; N = 32 is safe.
 

@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --tirx-select-instructions --tirx-select-copies --convert-tirx-to-tcgen05 | filecheck %s
+// RUN: tirx-opt %s --tirx-select-instructions --tirx-select-copies --tirx-allocate-memory --convert-tirx-to-tcgen05 | filecheck %s
 
 #a = #tirx.tile_layout<S[(16, 8, 4, 32) : (256, 32, 4096, 1)]>
 #d = #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>

@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --tirx-select-instructions --tirx-select-copies --convert-tirx-to-tcgen05 | filecheck %s
+// RUN: tirx-opt %s --tirx-select-instructions --tirx-select-copies --tirx-allocate-memory --convert-tirx-to-tcgen05 | filecheck %s
 
 #sw32 = #tirx.swizzle_layout<3, 1, 3>
 #sw64 = #tirx.swizzle_layout<3, 2, 3>

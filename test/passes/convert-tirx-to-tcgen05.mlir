@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --tirx-select-instructions --tirx-select-copies --convert-tirx-to-tcgen05 | filecheck %s
+// RUN: tirx-opt %s --tirx-select-instructions --tirx-select-copies --tirx-allocate-memory --convert-tirx-to-tcgen05 | filecheck %s
 
 #a = #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(128, 32) : (32, 1)]>>
 #b = #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(64, 32) : (32, 1)]>>
@@ -20,8 +20,10 @@
 // CHECK-NEXT:    %[[WARP:.*]] = arith.shrui %[[TID]], %[[FIVE]] : i32
 // CHECK-NEXT:    %[[ZERO:.*]] = arith.constant 0 : i32
 // CHECK-NEXT:    %[[FIRST:.*]] = arith.cmpi eq, %[[WARP]], %[[ZERO]] : i32
-// CHECK:         %[[SLOT:.*]] = ptx.shared_alloc @[[SLOTNAME:.*]] bytes 4 align 4
-// CHECK:         %[[BARRIER:.*]] = ptx.shared_alloc @[[BARRIERNAME:.*]] bytes 8 align 8
+// CHECK-NEXT:    %[[S:.*]] = tirx.alloc at 12296 : !tirx.tile<1xi32, shared, {{.*}}>
+// CHECK-NEXT:    %[[SLOT:.*]] = tirx.address %[[S]]
+// CHECK-NEXT:    %[[M:.*]] = tirx.alloc at 12288 : !tirx.tile<2xi32, shared, {{.*}}>
+// CHECK-NEXT:    %[[BARRIER:.*]] = tirx.address %[[M]]
 // CHECK-NEXT:    %[[LEADER:.*]] = tirx.leader
 // CHECK-NEXT:    scf.if %[[FIRST]] {
 // CHECK-NEXT:      tcgen05.alloc %[[SLOT]], 64 : i32

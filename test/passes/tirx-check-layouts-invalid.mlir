@@ -52,17 +52,38 @@ tirx.kernel @overlap() target("sm_80") threads(32) {
 // -----
 
 tirx.kernel @too_large() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected at most 231424 bytes of shared tiles on sm_100a (232448 less 1024 for barriers), found 262144 up to this tile}}
+  // expected-error@+1 {{expected at most 232448 bytes of shared memory on sm_100a in use at a time, found no room for %s of 262144 bytes}}
   %s = tirx.alloc : !tirx.tile<256x512xf16, shared>
   tirx.return
 }
 
 // -----
 
-tirx.kernel @too_large_together() target("sm_86") threads(128) {
-  %s = tirx.alloc : !tirx.tile<128x128xf16, shared>
-  // expected-error@+1 {{expected at most 48128 bytes of shared tiles on sm_86 (49152 less 1024 for barriers), found 65536 up to this tile}}
-  %t = tirx.alloc : !tirx.tile<128x128xf16, shared>
+// Tiles that are in use at the same time, by a loop around them.
+
+tirx.kernel @too_large_together(%x: memref<256x128xf16>) target("sm_86") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %s = tirx.alloc : !tirx.tile<256x128xf16, shared>
+  // expected-error@+1 {{expected at most 101376 bytes of shared memory on sm_86 in use at a time, found no room for %t of 65536 bytes next to %s of 65536 bytes}}
+  %t = tirx.alloc : !tirx.tile<256x128xf16, shared>
+  %g = tirx.view %x[%c0, %c0] : memref<256x128xf16> -> !tirx.tile<256x128xf16, global>
+  scf.for %i = %c0 to %c4 step %c1 {
+    tirx.copy %g, %s : !tirx.tile<256x128xf16, global>, !tirx.tile<256x128xf16, shared>
+    tirx.copy %g, %t : !tirx.tile<256x128xf16, global>, !tirx.tile<256x128xf16, shared>
+  }
+  tirx.return
+}
+
+// -----
+
+// Tiles of all of shared memory leave no room for what the lowering of tensor memory keeps there.
+
+tirx.kernel @no_room_for_the_mbarrier() target("sm_100a") threads(128) {
+  // expected-error@-1 {{expected at most 232448 bytes of shared memory on sm_100a, found 232460 with the mbarrier of the products and the address of tensor memory}}
+  %s = tirx.alloc : !tirx.tile<227x1024xi8, shared>
+  %t = tirx.alloc : !tirx.tile<128x32xf32, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
   tirx.return
 }
 
@@ -70,8 +91,8 @@ tirx.kernel @too_large_together() target("sm_86") threads(128) {
 
 // The holes of a layout count; every tile takes whole units of 16 bytes.
 tirx.kernel @too_large_with_holes() target("sm_86") threads(128) {
-  // expected-error@+1 {{found 63504 up to this tile}}
-  %s = tirx.alloc : !tirx.tile<32xf16, shared, #tirx.tile_layout<S[32 : 1024]>>
+  // expected-error@+1 {{found no room for %s of 126992 bytes}}
+  %s = tirx.alloc : !tirx.tile<32xf16, shared, #tirx.tile_layout<S[32 : 2048]>>
   tirx.return
 }
 
@@ -79,19 +100,28 @@ tirx.kernel @too_large_with_holes() target("sm_86") threads(128) {
 
 // And so does what lies before its offset.
 tirx.kernel @too_large_with_offset() target("sm_86") threads(128) {
-  // expected-error@+1 {{found 65600 up to this tile}}
-  %s = tirx.alloc : !tirx.tile<32xf16, shared, #tirx.tile_layout<S[32 : 1] + 32768>>
+  // expected-error@+1 {{found no room for %s of 131136 bytes}}
+  %s = tirx.alloc : !tirx.tile<32xf16, shared, #tirx.tile_layout<S[32 : 1] + 65536>>
   tirx.return
 }
 
 // -----
 
-// And so does the alignment of what follows: 16 bytes, then 47 KiB at the next multiple of 1024.
-#swizzled = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(376, 64) : (64, 1)]>>
-tirx.kernel @too_large_when_aligned() target("sm_86") threads(128) {
-  %s = tirx.alloc : !tirx.tile<8xf16, shared, #tirx.tile_layout<S[8 : 1]>>
-  // expected-error@+1 {{found 49152 up to this tile}}
-  %t = tirx.alloc : !tirx.tile<376x64xf16, shared, #swizzled>
+// And so does the alignment of swizzled tiles: 1008 bytes are free, but none of 256 that start at a multiple of 1024.
+#row = #tirx.tile_layout<S[(6273, 16) : (16, 1)]>
+#swizzled = #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(8, 16) : (16, 1)]>>
+tirx.kernel @too_large_when_aligned(%x: memref<6273x16xi8>, %y: memref<8x16xf16>) target("sm_86") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = tirx.alloc : !tirx.tile<6273x16xi8, shared, #row>
+  // expected-error@+1 {{found no room for %t of 256 bytes next to %s of 100368 bytes}}
+  %t = tirx.alloc : !tirx.tile<8x16xf16, shared, #swizzled>
+  %g = tirx.view %x[%c0, %c0] : memref<6273x16xi8> -> !tirx.tile<6273x16xi8, global>
+  %h = tirx.view %y[%c0, %c0] : memref<8x16xf16> -> !tirx.tile<8x16xf16, global>
+  scf.for %k = %c0 to %c1 step %c1 {
+    tirx.copy %g, %s : !tirx.tile<6273x16xi8, global>, !tirx.tile<6273x16xi8, shared, #row>
+    tirx.copy %h, %t : !tirx.tile<8x16xf16, global>, !tirx.tile<8x16xf16, shared, #swizzled>
+  }
   tirx.return
 }
 

@@ -170,7 +170,7 @@ tirx.kernel @shared() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// CHECK: bad-inputs.mlir:169:8: error: expected at most 231424 bytes of shared tiles on sm_100a (232448 less 1024 for barriers), found 524288 up to this tile
+// CHECK: bad-inputs.mlir:169:8: error: expected at most 232448 bytes of shared memory on sm_100a in use at a time, found no room for %a of 524288 bytes
 
 // -----
 

@@ -37,13 +37,14 @@ def print_ptx(module: ModuleOp) -> str:
     """The PTX text of all entries of `module`, with the smallest `.version` that covers them.
 
     Raises LocatedError for an op without PTX form, an instruction that the target lacks, entries of different targets,
-    and shared memory beyond the target's static limit.
+    and shared memory beyond the target's limits.
     """
     entries = list(_entries(module))
     target = _common_target(module, entries)
     version = max(_required_version(entry, target) for entry in entries)
     header = f".version {format_version(version)}\n.target {target}\n.address_size 64\n"
-    return header + "".join(f"\n{_print_entry(entry, target)}" for entry in entries)
+    bodies = "".join(f"\n{_print_entry(entry, target)}" for entry in entries)
+    return header + _dynamic_declarations(entries) + bodies
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,9 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
     body = names.numbered("\n".join(_print_blocks(entry, names)))
 
     params = ",\n".join(f"{_INDENT}{p.data.declaration()}" for p in entry.params)
-    signature = f".visible .entry {entry.sym_name.data}(" + (f"\n{params}\n)" if params else ")")
+    launch = entry.dynamic_shared
+    comment = "" if launch is None else f"// Launch with {launch.data} bytes of dynamic shared memory.\n"
+    signature = f"{comment}.visible .entry {entry.sym_name.data}(" + (f"\n{params}\n)" if params else ")")
     directives: list[str] = []
     if entry.reqntid is not None:
         directives.append(f".reqntid {', '.join(str(n.data) for n in entry.reqntid)}")
@@ -126,7 +129,7 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
     taken = {p.data.name: "a parameter" for p in entry.params}
-    total = 0
+    static = dynamic = 0
     declarations: list[str] = []
     for op in entry.body.walk():
         if not isinstance(op, SharedAllocOp):
@@ -135,16 +138,44 @@ def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
         if symbol in taken:
             raise LocatedError(op, f"expected a new name for shared memory, found '{symbol}', which is {taken[symbol]}")
         taken[symbol] = "shared memory already"
+        if op.dynamic is not None:
+            if dynamic:
+                raise LocatedError(op, "expected one dynamic allocation in an entry: all of them start at one address")
+            dynamic = op.bytes.data
+            continue
         align = op.align.data
-        total = (total + align - 1) // align * align + op.bytes.data
+        static = (static + align - 1) // align * align + op.bytes.data
         declarations.append(op.declaration())
-    if total > target.static_shared_limit:
+    if static > target.static_shared_limit:
         raise LocatedError(
             entry,
-            f"@{entry.sym_name.data} declares {total} bytes of shared memory, {target} allows "
+            f"@{entry.sym_name.data} declares {static} bytes of shared memory, {target} allows "
             f"{target.static_shared_limit} bytes of static shared memory",
         )
+    if dynamic != (0 if entry.dynamic_shared is None else entry.dynamic_shared.data):
+        raise LocatedError(entry, f"expected dynamic_shared({dynamic}), the bytes of the dynamic allocation")
+    if static + dynamic > target.shared_limit:
+        raise LocatedError(
+            entry,
+            f"@{entry.sym_name.data} takes {static + dynamic} bytes of shared memory, {target} allows "
+            f"{target.shared_limit}",
+        )
     return declarations
+
+
+def _dynamic_declarations(entries: Sequence[EntryOp]) -> str:
+    """The shared memory that launches set aside. Its name is one of the module, and entries may have it in common."""
+    alignments: dict[str, int] = {}
+    names = {entry.sym_name.data for entry in entries}
+    for entry in entries:
+        if entry.dynamic_shared is None:
+            continue
+        for op in entry.body.walk():
+            if isinstance(op, SharedAllocOp) and op.dynamic is not None:
+                if (symbol := op.symbol.data) in names:
+                    raise LocatedError(op, f"expected a new name for shared memory, found that of the entry '{symbol}'")
+                alignments[symbol] = max(alignments.get(symbol, 1), op.align.data)
+    return "".join(f".extern .shared .align {align} .b8 {name}[];\n" for name, align in alignments.items())
 
 
 _PLACEHOLDER = re.compile("(%[a-z]+)\x00[0-9]+;")

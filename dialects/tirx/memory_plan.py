@@ -1,0 +1,74 @@
+"""How much memory of an SM a kernel takes, decided once and stored on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from tirx.dialects.tirx.fields import fields_text, parse_fields
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """
+    The memory that one block takes: `shared` bytes, aligned to `alignment`, and `columns` of tensor memory.
+
+    `dynamic`: the launch sets aside the shared memory, because it is more than an entry can declare. `mbarrier` and
+    `slot` are the byte offsets, in shared memory, of the barrier that products complete and of the word that the
+    address of tensor memory comes in; they have a meaning only with columns. Raises ValueError for negative sizes.
+    """
+
+    shared: int = 0
+    alignment: int = 16
+    dynamic: bool = False
+    columns: int = 0
+    mbarrier: int = 0
+    slot: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("shared", "columns", "mbarrier", "slot"):
+            if (found := getattr(self, name)) < 0:
+                raise ValueError(f"expected {name} of 0 or more, found {found}")
+        if self.alignment < 1 or self.alignment & (self.alignment - 1):
+            raise ValueError(f"expected an alignment that is a power of two, found {self.alignment}")
+
+
+_REQUIRED = frozenset({"shared"})
+
+
+@irdl_attr_definition
+class MemoryPlanAttr(Data[MemoryPlan]):
+    """
+    `#tirx.memory_plan<shared = 49168, alignment = 1024, columns = 256, mbarrier = 49152, slot = 49160>`
+
+    On `tirx.kernel` it is written as the clause `memory(...)`; `tirx-allocate-memory` chooses it.
+    """
+
+    name = "tirx.memory_plan"
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> MemoryPlan:
+        """Parses the text between the brackets."""
+        start = parser.pos
+        values = parse_fields(parser, MemoryPlan, _REQUIRED)
+        try:
+            return MemoryPlan(**values)
+        except ValueError as e:
+            parser.raise_error(str(e), start, parser.pos)
+
+    def body(self) -> str:
+        """The counterpart of `parse_body`."""
+        return fields_text(self.data, _REQUIRED)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> MemoryPlan:
+        with parser.in_angle_brackets():
+            return cls.parse_body(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.body())

@@ -1,0 +1,223 @@
+"""Where tiles, mbarriers and slots lie in shared and tensor memory: one plan for a kernel, by lifetime.
+
+Tiles that are not in use at the same time may share bytes or columns. All work on a tile is complete when the operation
+that asks for it is, tensor cores included, so that the order of operations is the order of uses; between threads,
+`tirx-insert-barriers` looks at the places that this plan gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import AllocOp, KernelOp, MemoryPlan, Scope, TileType, parts_in_use
+from tirx.hw.targets import Target
+from tirx.layout import ComposeLayout
+from tirx.passes.plan.product import ILLEGAL
+from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.smem.packing import UNIT_BYTES
+from tirx.tcgen05 import allocation_columns
+from tirx.tcgen05.sparse_metadata import CODE_BITS
+from tirx.tcgen05.tmem import COLUMNS
+
+PLAIN_ALIGNMENT = 128
+"""Bytes: enough for every vector access, and for copy engines."""
+
+SWIZZLED_ALIGNMENT = 1024
+"""Bytes: the swizzle acts on address bits, and the patterns of all modes repeat within 1024 bytes (PTX ISA, "Shared
+memory descriptor", matrix base offset)."""
+
+MBARRIER_BYTES = 8
+"""Size and alignment of an mbarrier (PTX ISA, "Size and alignment of mbarrier object")."""
+
+SLOT_BYTES = 4
+"""Size and alignment of the word that tcgen05.alloc writes an address to."""
+
+COLUMN_STEP = {CODE_BITS: 2}
+"""Bits of an element -> columns that its tile starts at a multiple of: the address of sparsity metadata is even."""
+
+REORDERED_TILES = 64
+"""More tiles than these are placed in the order of their first uses only: to try other orders takes quadratic time."""
+
+
+class Lifetime(NamedTuple):
+    """
+    The operations of the body of the kernel, by number, from the first to the last that use something.
+
+    A loop is one operation: what it leaves in a tile may be read the next time round.
+    """
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of bytes of shared memory or of columns of tensor memory: `alloc` is the tile, None for other contents."""
+
+    alloc: AllocOp | None
+    size: int
+    alignment: int
+    lifetime: Lifetime
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + self.size
+
+    def meets(self, other: Block) -> bool:
+        """Whether both are in use at some time."""
+        return self.lifetime.first <= other.lifetime.last and other.lifetime.first <= self.lifetime.last
+
+    def after(self, other: Block) -> int:
+        """The first place behind another block where this one may start."""
+        return -(-other.end // self.alignment) * self.alignment
+
+    def name(self, unit: str) -> str:
+        """The tile in a message."""
+        hint = None if self.alloc is None else self.alloc.result.name_hint
+        return f"{'a tile' if hint is None else f'%{hint}'} of {self.size} {unit}"
+
+
+class Allocation(NamedTuple):
+    """The plan of a kernel, with the place of every tile: bytes from the start of shared memory, or columns."""
+
+    plan: MemoryPlan
+    starts: Mapping[AllocOp, int]
+
+
+def allocate(kernel: KernelOp, target: Target) -> Allocation:
+    """
+    Places all shared and tensor tiles of a kernel, and what the lowering of tensor memory keeps in shared memory.
+
+    Tiles without a layout count as many bytes as they have elements, tensor tiles without one nothing. Raises
+    LocatedError at a tile for which there is no room, naming those that are in use with it, and at a tensor tile that
+    does not fill columns.
+    """
+    allocs = [op for op in kernel.walk() if isinstance(op, AllocOp)]
+    lifetimes = _lifetimes(kernel, allocs)
+    in_tensor = [alloc for alloc in allocs if alloc.result.type.memory is Scope.TENSOR]
+    tensor = _place(
+        [_tensor_block(alloc, lifetimes[alloc]) for alloc in in_tensor if alloc.result.type.placement is not None]
+    )
+    _check_room(tensor, COLUMNS, "columns", "columns of tensor memory")
+    shared = _place([_shared_block(op, lifetimes[op]) for op in allocs if op.result.type.memory is Scope.SHARED])
+    _check_room(shared, target.shared_limit, "bytes", f"bytes of shared memory on {target}")
+    others: list[int] = []
+    for size in (MBARRIER_BYTES, SLOT_BYTES) if in_tensor else ():
+        # They are in use all the time, next to every tile.
+        block = _fitted(Block(None, size, size, Lifetime(0, len(lifetimes))), shared)
+        shared.append(block)
+        others.append(block.start)
+    total = max((block.end for block in shared), default=0)
+    if total > target.shared_limit:
+        raise LocatedError(
+            kernel,
+            f"expected at most {target.shared_limit} bytes of shared memory on {target}, found {total} with the "
+            "mbarrier of the products and the address of tensor memory",
+        )
+    plan = MemoryPlan(
+        total,
+        max((block.alignment for block in shared), default=MemoryPlan.alignment),
+        total > target.static_shared_limit,
+        allocation_columns(max(block.end for block in tensor)) if tensor else 0,
+        *others,
+    )
+    return Allocation(plan, {block.alloc: block.start for block in (*shared, *tensor) if block.alloc is not None})
+
+
+def shared_bytes(type_: TileType) -> int:
+    """Bytes that a shared tile takes: whole units of 16 bytes, which products read, holes included."""
+    elements = type_.num_elements
+    if type_.placement is not None:
+        elements = type_.placement.footprint().get("m", (0, 0))[1] + 1
+    return -(-elements * type_.dtype.storage_bits // (UNIT_BYTES * 8)) * UNIT_BYTES
+
+
+def shared_alignment(type_: TileType) -> int:
+    """Bytes to which the base of a shared tile is aligned; the most for a tile whose layout is still to be picked."""
+    match type_.placement:
+        case None:
+            return SWIZZLED_ALIGNMENT
+        case ComposeLayout() as layout:
+            return max(SWIZZLED_ALIGNMENT, layout.swizzle.period * type_.dtype.storage_bits // 8)
+        case _:
+            return PLAIN_ALIGNMENT
+
+
+def _shared_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
+    type_ = alloc.result.type
+    return Block(alloc, shared_bytes(type_), shared_alignment(type_), lifetime)
+
+
+def _tensor_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
+    type_ = alloc.result.type
+    try:
+        columns = TensorTile.of(type_).columns
+    except ILLEGAL as e:
+        raise LocatedError(alloc, str(e)) from e
+    return Block(alloc, columns, COLUMN_STEP.get(type_.dtype.bits, 1), lifetime)
+
+
+def _lifetimes(kernel: KernelOp, allocs: Sequence[AllocOp]) -> dict[AllocOp, Lifetime]:
+    """When the tiles are used; one that nothing uses lives where it is allocated."""
+    position = {inner: i for i, op in enumerate(kernel.body.block.ops) for inner in op.walk()}
+    found: dict[AllocOp, Lifetime] = {}
+    for alloc in allocs:
+        used = [position[op] for op, _ in parts_in_use(alloc.result)] or [position[alloc]]
+        found[alloc] = Lifetime(min(used), max(used))
+    return found
+
+
+def _place(blocks: Sequence[Block]) -> list[Block]:
+    """Places the blocks in this order or, where it takes less room, the largest first."""
+    if len(blocks) > REORDERED_TILES:
+        return _in_order_of_use(blocks)
+    order = range(len(blocks))
+    found = (_first_fit(blocks, order), _first_fit(blocks, sorted(order, key=lambda i: -blocks[i].size)))
+    return min(found, key=lambda placed: max((block.end for block in placed), default=0))
+
+
+def _in_order_of_use(blocks: Sequence[Block]) -> list[Block]:
+    """Every block at the first place that is free when its lifetime starts."""
+    placed = list(blocks)
+    live: list[tuple[int, int]] = []  # last use and index of what is in use
+    for index in sorted(range(len(blocks)), key=lambda i: blocks[i].lifetime.first):
+        while live and live[0][0] < blocks[index].lifetime.first:
+            heappop(live)
+        placed[index] = _fitted(blocks[index], (placed[i] for _, i in live))
+        heappush(live, (blocks[index].lifetime.last, index))
+    return placed
+
+
+def _first_fit(blocks: Sequence[Block], order: Iterable[int]) -> list[Block]:
+    """Every block, by its index in `order`, at the first place that none before it has while it is in use."""
+    placed: dict[int, Block] = {}
+    for index in order:
+        block = blocks[index]
+        placed[index] = _fitted(block, (other for other in placed.values() if block.meets(other)))
+    return [placed[i] for i in range(len(blocks))]
+
+
+def _fitted(block: Block, others: Iterable[Block]) -> Block:
+    """The block at the first place beside the others."""
+    start = 0
+    for other in sorted(others, key=lambda other: other.start):
+        if start + block.size <= other.start:
+            break
+        start = max(start, block.after(other))
+    return replace(block, start=start)
+
+
+def _check_room(blocks: Sequence[Block], limit: int, unit: str, what: str) -> None:
+    for block in blocks:
+        if block.end > limit and block.alloc is not None:
+            others = [other.name(unit) for other in blocks if other is not block and other.alloc and block.meets(other)]
+            raise LocatedError(
+                block.alloc,
+                f"expected at most {limit} {what} in use at a time, found no room for {block.name(unit)}"
+                f"{' next to ' if others else ''}{', '.join(others)}",
+            )
