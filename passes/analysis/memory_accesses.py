@@ -123,6 +123,14 @@ class Footprint:
         last = (self.column + (self.columns - 1)) // _GRANULE
         return frozenset((self.column // _GRANULE).tolist()).union(last.tolist())
 
+    @cached_property
+    def _granule_map(self) -> tuple[int, Threads]:
+        """The first granule, and for it and those behind which of them are touched; two that are not end the list."""
+        start = min(self._granules)
+        touched = np.zeros(max(self._granules) - start + 3, np.bool_)
+        touched[np.fromiter(self._granules, np.int64) - start] = True
+        return start, touched
+
     def meets(self, own: Threads, other: Footprint, others: Threads) -> Threads | None:
         """
         [t, u]: thread t of `own` touches here what thread u of `others` touches in `other`. None if no two do.
@@ -146,6 +154,8 @@ class Footprint:
             met &= _near(rows, self.rows, other_rows, other.rows)
         if not met.any():
             return None
+        if met.shape == (len(own), len(others)):
+            return met
         found = np.zeros((len(own), len(others)), np.bool_)
         found[first, second] = met
         return found
@@ -154,10 +164,10 @@ class Footprint:
         """Which threads touch a granule that `other` touches."""
         if self.operand is not None:
             return np.ones(threads.shape, np.bool_)  # all of them the same
-        granules = np.fromiter(other._granules, np.int64)
-        first = self.column[threads] // _GRANULE
-        last = (self.column[threads] + (self.columns - 1)) // _GRANULE
-        return np.isin(first, granules) | np.isin(last, granules)
+        start, touched = other._granule_map
+        first = self.column[threads] // _GRANULE - start
+        last = (self.column[threads] + (self.columns - 1)) // _GRANULE - start
+        return np.logical_or(*(touched[np.clip(granules, -1, len(touched) - 2)] for granules in (first, last)))
 
 
 def _near(a: Numbers, size_a: int, b: Numbers, size_b: int) -> Threads:
@@ -192,6 +202,16 @@ class Access:
     def footprints(self) -> tuple[Footprint, ...]:
         """All that it touches."""
         return self.reads + self.writes
+
+    @cached_property
+    def in_tensor_memory(self) -> tuple[tuple[Footprint, ...], tuple[Footprint, ...]]:
+        """What it reads and writes in tensor memory."""
+        return tuple(f for f in self.reads if f.is_tensor), tuple(f for f in self.writes if f.is_tensor)
+
+    @cached_property
+    def elsewhere(self) -> tuple[tuple[Footprint, ...], tuple[Footprint, ...]]:
+        """What it reads and writes in shared and global memory."""
+        return tuple(f for f in self.reads if not f.is_tensor), tuple(f for f in self.writes if not f.is_tensor)
 
 
 def access_of(op: Operation, stated: MemoryAccess, values: ThreadValues, active: ActiveThreads) -> Access | None:
@@ -255,14 +275,39 @@ def _is_aligned(start: ThreadValue) -> bool:
             return not start.symbols
 
 
+class _Pages:
+    """Accesses by the pages of memory that they touch. Memory that nobody asks for is not looked at."""
+
+    def __init__(self):
+        self._known: dict[tuple[Symbol, ...], dict[int, list[Access]]] = {}
+        self._new: dict[tuple[Symbol, ...], list[tuple[Access, Footprint]]] = {}
+
+    def add(self, access: Access, footprints: tuple[Footprint, ...]) -> None:
+        """Makes `near` find `access` at `footprints`."""
+        for footprint in footprints:
+            self._new.setdefault(footprint.origin, []).append((access, footprint))
+
+    def near(self, footprints: tuple[Footprint, ...]) -> set[Access]:
+        """All accesses that touch memory of `footprints`, and some that do not."""
+        found: set[Access] = set()
+        for footprint in footprints:
+            pages = self._known.setdefault(footprint.origin, {})
+            for access, touched in self._new.pop(footprint.origin, ()):
+                for page in touched.pages:
+                    pages.setdefault(page, []).append(access)
+            for page in footprint.pages & pages.keys():
+                found.update(pages[page])
+        return found
+
+
 class AccessTable:
     """The accesses of an entry: instructions that do the same share one; and which of them meet."""
 
     def __init__(self):
         self._interned: dict[object, Access] = {}
         self._earlier: dict[Access, Access] = {}
-        self._reading: dict[tuple[Symbol, ...], dict[int, list[Access]]] = {}
-        self._writing: dict[tuple[Symbol, ...], dict[int, list[Access]]] = {}
+        self._reading = _Pages()
+        self._writing = _Pages()
         self._conflicts: dict[Access, tuple[Access, ...]] = {}
         self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
         self._order: dict[Access, int] = {}
@@ -290,28 +335,19 @@ class AccessTable:
 
     def _register(self, access: Access) -> None:
         self._order[access] = len(self._order)
-        for table, footprints in ((self._reading, access.reads), (self._writing, access.writes)):
-            for footprint in footprints:
-                pages = table.setdefault(footprint.origin, {})
-                for page in footprint.pages:
-                    pages.setdefault(page, []).append(access)
+        self._reading.add(access, access.reads)
+        self._writing.add(access, access.writes)
 
     def conflicts(self, access: Access) -> tuple[Access, ...]:
         """The accesses to the same memory, one of the two a write; in the order in which they were added."""
         if access not in self._conflicts:
-            candidates: set[Access] = set()
-            for table, footprints in ((self._reading, access.writes), (self._writing, access.footprints)):
-                for footprint in footprints:
-                    pages = table.get(footprint.origin, {})
-                    for page in footprint.pages & pages.keys():
-                        candidates.update(pages[page])
-            found = (
-                other
-                for other in candidates
-                if any(self.met(other, access, tensor=tensor) is not None for tensor in (True, False))
-            )
+            candidates = self._reading.near(access.writes) | self._writing.near(access.footprints)
+            found = [other for other in candidates if self._meet(other, access)]
             self._conflicts[access] = tuple(sorted(found, key=self._order.__getitem__))
         return self._conflicts[access]
+
+    def _meet(self, before: Access, after: Access) -> bool:
+        return any(self.met(before, after, tensor=tensor) is not None for tensor in (True, False))
 
     def met(self, before: Access, after: Access, *, tensor: bool) -> Threads | None:
         """
@@ -320,10 +356,8 @@ class AccessTable:
         """
         key = before, after, tensor
         if key not in self._met:
-            reads, writes, later_reads, later_writes = (
-                tuple(f for f in footprints if f.is_tensor is tensor)
-                for footprints in (before.reads, before.writes, after.reads, after.writes)
-            )
+            reads, writes = before.in_tensor_memory if tensor else before.elsewhere
+            later_reads, later_writes = after.in_tensor_memory if tensor else after.elsewhere
             met = meet(writes, before.threads, later_reads + later_writes, after.threads)
             if met is None:
                 met = meet(reads, before.threads, later_writes, after.threads)
