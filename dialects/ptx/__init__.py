@@ -24,6 +24,7 @@ from tirx.dialects.ptx.tcgen05_ld_st import *
 from tirx.dialects.ptx.tcgen05_mma import *
 from tirx.dialects.ptx.tma import *
 from tirx.dialects.ptx.warp import *
+from tirx.dialects.ptx.wgmma import *
 
 _Defined = TypeVar("_Defined", Operation, Attribute)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self, cast
 
@@ -175,6 +175,10 @@ class PTXInstruction(IRDLOperation, abc.ABC):
     def effects(self) -> Effects:
         """The memory that the instruction touches, and what it synchronises; `NO_EFFECTS` if neither."""
         raise NotImplementedError
+
+    def in_place(self) -> Iterable[tuple[SSAValue, SSAValue]]:
+        """Pairs of a result and the operand whose register it takes, because PTX names both with one operand."""
+        return ()
 
     def features(self) -> tuple[str, ...]:
         """Rows of `tirx.hw.features.FEATURES` that this instruction, as it stands, needs."""

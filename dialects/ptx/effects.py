@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from tirx.smem.swizzle_modes import Major
+from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, Major, OperandFamily
 
 
 class Issue(enum.Enum):
@@ -63,6 +63,8 @@ class AccessKind(enum.Enum):
     """cp.async.bulk to shared memory: complete with its mbarrier."""
     BULK_STORE = enum.auto()
     """cp.async.bulk from shared memory: complete with its group."""
+    WARPGROUP = enum.auto()
+    """wgmma.mma_async: complete with its group."""
 
     @property
     def is_in_order(self) -> bool:
@@ -91,6 +93,10 @@ COMPLETIONS: Mapping[AccessKind, Completion] = {
     AccessKind.BULK_STORE: Completion(
         "cp.async.bulk.commit_group and wait_group.read", "put ptx.cp.async.bulk.wait_group 0 read before this"
     ),
+    AccessKind.WARPGROUP: Completion(
+        "wgmma.commit_group and wait_group",
+        "put ptx.wgmma.commit_group behind it and ptx.wgmma.wait_group 0 before this",
+    ),
 }
 """Kinds of asynchronous accesses -> how to wait for them."""
 
@@ -115,14 +121,15 @@ class MatrixRows:
 @dataclass(frozen=True)
 class SharedMatrix:
     """
-    A matrix in shared memory that a matrix descriptor (i64) describes: `shape` is (rows, K), elements are in slots of
-    `bits`. Without `major` and `shape` only its first 16 bytes are known.
+    A matrix in shared memory that a matrix descriptor (i64) of `family` describes: `shape` is (rows, K), elements are
+    in slots of `bits`. Without `major` and `shape` only its first 16 bytes are known.
     """
 
     descriptor: SSAValue
     major: Major | None = None
     shape: tuple[int, int] | None = None
     bits: int = 0
+    family: OperandFamily = TCGEN05_OPERANDS
 
 
 @dataclass(frozen=True)

@@ -27,22 +27,27 @@ from tirx.dialects.ptx.tcgen05 import (
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaWsOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
+from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
 from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.control_flow import ControlFlow
 from tirx.tcgen05 import LegalityError, Mma
 from tirx.tcgen05.check import check_instruction
 from tirx.tcgen05.tmem import COLUMNS
+from tirx.wgmma import check_wgmma
 
 
 def check_entry(entry: EntryOp, target: Target) -> None:
-    """Raises LocatedError, with the fix, at the first instruction that breaks a rule of `tirx.tcgen05.check` on this
-    target, or does not fit the others of the entry."""
+    """Raises LocatedError, with the fix, at the first instruction that breaks a rule of `tirx.tcgen05.check` (on this
+    target) or `tirx.wgmma.check`, or does not fit the others of the entry."""
     instructions = [op for op in entry.body.walk() if isinstance(op, Tcgen05Op)]
     for op in instructions:
         if (description := op.description) is None:
             continue
         _located(op, lambda description=description: check_instruction(description, target.name))
+    for op in (op for op in entry.body.walk() if isinstance(op, WgmmaMmaAsyncOp)):
+        product = replace(op.description, threads=_threads(entry))
+        _located(op, lambda product=product: check_wgmma(product))
     flow = ControlFlow(entry)
     _check_issue(entry, flow)
     _check_cta_groups(entry, instructions)

@@ -22,9 +22,10 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.passes.analysis.thread_flow import ActiveThreads
 from tirx.passes.analysis.thread_values import WARP, Numbers, Symbol, Threads, ThreadValue, ThreadValues
-from tirx.smem.swizzle_modes import Major
+from tirx.smem.swizzle_modes import Major, OperandFamily
 from tirx.smem.walk import read_addresses
-from tirx.tcgen05 import LegalityError, SmemDescriptor
+from tirx.smem.wgmma_descriptor import decode_descriptor
+from tirx.tcgen05 import LegalityError
 
 _PATTERN_BYTES = 1024
 """The longest that a swizzle takes to repeat."""
@@ -53,6 +54,7 @@ class Operand:
     major: Major
     shape: tuple[int, int]
     bits: int
+    family: OperandFamily
 
     @property
     def granules(self) -> frozenset[int]:
@@ -65,7 +67,7 @@ class Operand:
 @lru_cache(maxsize=256)
 def _granules(operand: Operand) -> frozenset[int]:
     try:
-        descriptor = SmemDescriptor.decode(operand.descriptor)
+        descriptor = decode_descriptor(operand.descriptor, operand.family)
         bits = read_addresses(descriptor, operand.major, operand.shape, operand.bits)
     except LegalityError:
         return frozenset((operand.descriptor & 0x3FFF,))
@@ -262,7 +264,7 @@ def _matrix(region: SharedMatrix, values: ThreadValues) -> Footprint | None:
         return None
     operand = None
     if region.major is not None and region.shape is not None and value.is_uniform and _is_aligned(start):
-        operand = Operand(int(value.numbers[0]) & (1 << 64) - 1, region.major, region.shape, region.bits)
+        operand = Operand(int(value.numbers[0]) & (1 << 64) - 1, region.major, region.shape, region.bits, region.family)
     return replace(Footprint.of_bytes(start, _GRANULE), operand=operand)
 
 

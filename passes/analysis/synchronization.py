@@ -184,7 +184,7 @@ def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingSta
             return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_proxies)
         case AccessKind.TENSOR_CORE | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
             return Ordering.COMPLETE in ordering and Ordering.AFTER in ordering and Ordering.SYNCED in ordering
-        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE:
+        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.WARPGROUP:
             return Ordering.COMPLETE in ordering
 
 
@@ -204,7 +204,7 @@ def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) ->
             if Ordering.BEFORE in ordering and (complete or kind is AccessKind.TENSOR_CORE):
                 gained.add(Ordering.SENT)
             return frozenset(gained)
-        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE:
+        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.WARPGROUP:
             return frozenset((Ordering.MET,))
 
 
@@ -270,6 +270,10 @@ class OrderingAnalysis:
         if isinstance(op, MbarrierInitOp):
             self.phases[self.barrier(op.barrier)] = op.count.value.data
         return synchronization is not None or op in self._accesses
+
+    def is_of(self, op: Operation, kind: AccessKind) -> bool:
+        """Returns True if `op` accesses memory in this way."""
+        return op in self._accesses and self._accesses[op].kind is kind
 
     def uses_async_proxy(self, op: Operation) -> bool:
         """Returns True if `op` starts something asynchronous that arrives at its mbarrier."""
@@ -349,7 +353,7 @@ class OrderingAnalysis:
             if access.kind.completes_at_mbarrier:
                 # What was waited for before cannot be this.
                 state.waited = frozenset()
-            if access.kind is AccessKind.TENSOR_LOAD:
+            if access.kind in (AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP):
                 state.loading.add(op)
             # What is pending of the same access is ordered no less than this, but for a phase that is waited for.
             before = state.pending.pop(access, _NOTHING)
@@ -529,12 +533,12 @@ def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, active: ActiveThreads
         return _COMPLETE if Ordering.GROUPED in ordering else frozenset()
 
     _advance(analysis, state, waited, (op.kind,))
+    state.loading -= {loaded for loaded in state.loading if analysis.is_of(loaded, op.kind)}
 
 
 def _wait_all(analysis: OrderingAnalysis, op: WaitAll, active: ActiveThreads, state: State) -> None:
     _advance(analysis, state, _always(Ordering.COMPLETE), (op.kind,))
-    if op.kind is AccessKind.TENSOR_LOAD:
-        state.loading.clear()
+    state.loading -= {loaded for loaded in state.loading if analysis.is_of(loaded, op.kind)}
 
 
 def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, active: ActiveThreads, state: State) -> None:

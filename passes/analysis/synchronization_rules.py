@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.diagnostics import LocatedError, nearest_location
+from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
 from tirx.dialects.ptx.effects import (
     COMPLETIONS,
@@ -85,7 +86,7 @@ class _Checker:
 
     def _incomplete(self, before: Access, op: Operation, use: str) -> LocatedError:
         completion = COMPLETIONS[before.kind]
-        source = _PROXY if before.kind in (AccessKind.BULK_LOAD, AccessKind.BULK_STORE) else _ORDER
+        source = _ORDER if before.kind.is_tcgen05 else _PROXY
         return self._missing(completion.by, before, op, use, completion.fix, source)
 
     def check_announced(self) -> None:
@@ -110,12 +111,15 @@ class _Checker:
     def _check_registers(self, op: Operation, state: State) -> None:
         """
         A use before the wait would get the value (PTX ISA 9.7.16.6.4.5, of true register dependencies), but would
-        order no access to memory; here the wait is always asked for.
+        order no access to memory; here the wait is always asked for. The products of wgmma may add to what products
+        before them have not finished (PTX ISA, "wgmma.mma_async").
         """
+        in_place = {operand for _, operand in op.in_place()} if isinstance(op, PTXInstruction) else set[SSAValue]()
         for operand in op.operands:
-            if operand.owner in state.loading:
-                completion = COMPLETIONS[AccessKind.TENSOR_LOAD]
+            if operand.owner in state.loading and operand not in in_place:
                 assert isinstance(operand.owner, Operation)
+                warpgroup = self._analysis.is_of(operand.owner, AccessKind.WARPGROUP)
+                completion = COMPLETIONS[AccessKind.WARPGROUP if warpgroup else AccessKind.TENSOR_LOAD]
                 use = "the use of its registers"
                 raise _missing(completion.by, operand.owner, op, use, completion.fix, _ORDER)
 

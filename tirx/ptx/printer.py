@@ -109,7 +109,7 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
         raise LocatedError(entry, f"expected a body for @{entry.sym_name.data}, found none")
     check_entry(entry, target)
     shared = _shared_declarations(entry, target)
-    names = _Names()
+    names = _Names(_shared_registers(entry))
     body = names.numbered("\n".join(_print_blocks(entry, names)))
 
     params = ",\n".join(f"{_INDENT}{p.data.declaration()}" for p in entry.params)
@@ -125,6 +125,27 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
     declarations = [f"{_INDENT}{line};" for line in (*names.declarations(), *shared)]
     gap = [""] if declarations else []
     return "\n".join([signature, *directives, "{", *declarations, *gap, body, "}", ""])
+
+
+def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
+    """Results that take the register of an operand, with that operand.
+
+    Raises LocatedError where something else could read the operand after it is overwritten.
+    """
+    found: dict[SSAValue, SSAValue] = {}
+    for op in entry.body.walk():
+        if not isinstance(op, PTXInstruction):
+            continue
+        for result, operand in op.in_place():
+            block = operand.owner if isinstance(operand.owner, Block) else operand.owner.parent
+            if isinstance(operand.owner, ConstantOp) or block is not op.parent or not operand.has_one_use():
+                raise LocatedError(
+                    op,
+                    f"'{op.name}' overwrites its accumulators: expected values of the same block, no constants, that "
+                    "nothing else uses, found another; pass them as block arguments",
+                )
+            found[result] = operand
+    return found
 
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
@@ -186,6 +207,8 @@ _PLACEHOLDER = re.compile("(%[a-z]+)\x00[0-9]+;")
 class _Names:
     """Gives registers and labels on demand. Registers get their numbers at last, in the order of the text."""
 
+    in_place: dict[SSAValue, SSAValue]
+    """Values that have the register of another one."""
     registers: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     counts: dict[str, int] = field(default_factory=dict[str, int])
     _placeholders: int = 0
@@ -193,7 +216,11 @@ class _Names:
     def __call__(self, value: SSAValue) -> str:
         name = self.registers.get(value)
         if name is None:
-            name = self.registers[value] = self._fresh(value.type, value)
+            root = value
+            while root in self.in_place:
+                root = self.in_place[root]
+            name = self.registers[root] = self.registers.get(root) or self._fresh(root.type, root)
+            self.registers[value] = name
         return name
 
     def imm(self, value: SSAValue) -> str:
@@ -343,7 +370,7 @@ class _BlockPrinter:
         pending: dict[str, str] = {
             self.names(parameter): self.names.imm(argument)
             for parameter, argument in zip(dest.args, arguments, strict=True)
-            if parameter is not argument
+            if self.names(parameter) != self.names.imm(argument)
         }
         while pending:
             target = next((t for t in pending if t not in pending.values()), None)

@@ -13,7 +13,7 @@ from tirx.hw.errors import LegalityError
 from tirx.hw.known_bits import KnownBits
 from tirx.hw.rules import reason, result
 from tirx.smem.smem_descriptor import SmemDescriptor
-from tirx.smem.swizzle_modes import SWIZZLE_MODES, WGMMA_OPERANDS, Major, SwizzleName, legal_modes
+from tirx.smem.swizzle_modes import SWIZZLE_MODES, WGMMA_OPERANDS, Major, OperandFamily, SwizzleName, legal_modes
 
 _CODES: dict[SwizzleName, int] = {
     name: mode.wgmma_code for name, mode in SWIZZLE_MODES.items() if mode.wgmma_code is not None
@@ -102,6 +102,11 @@ class WgmmaDescriptor:
                 raise LegalityError(f"bits {first}-{first + width - 1}: expected 0, found {found:#x}")
         start, lbo, sbo = ((value >> first & 0x3FFF) << 4 for first in (0, 16, 32))
         return WgmmaDescriptor(start, lbo, sbo, _MODE_OF_CODE[value >> 62], value >> 49 & 0b111)
+
+
+def decode_descriptor(word: int, family: OperandFamily) -> SmemDescriptor:
+    """The fields of a matrix descriptor of either family. Raises LegalityError as the `decode` of its class does."""
+    return WgmmaDescriptor.decode(word).walk if family is WGMMA_OPERANDS else SmemDescriptor.decode(word)
 
 
 def possible_wgmma_descriptors(value: WgmmaDescriptor | KnownBits | int) -> tuple[WgmmaDescriptor, ...]:

@@ -11,13 +11,14 @@ from tirx.wgmma.fragments import (
     metadata_layout,
     operand_a_layout,
 )
-from tirx.wgmma.kinds import FORM_RULES, KINDS, MAX_PENDING, Form, Kind, check_form, find_kind, split_n
+from tirx.wgmma.kinds import FORM_RULES, KINDS, MAX_PENDING, ROWS, Form, Kind, check_form, find_kind, split_n
 from tirx.wgmma.match import Product, SmemRead, Tile, WgmmaPlan, WgmmaStep, match, pick_warpgroups
 
 __all__ = [
     "FORM_RULES",
     "KINDS",
     "MAX_PENDING",
+    "ROWS",
     "SPARSE_METADATA",
     "WGMMA_OPERANDS",
     "WGMMA_RULES",

@@ -26,6 +26,9 @@ from tirx.wgmma.kinds import ROWS, WARPGROUP_THREADS, WARPGROUP_WARPS, Form, for
 READ_AS: dict[str, tuple[str, ...]] = {"tf32": ("tf32", "f32")}
 """Element type of an instruction -> the types in memory that it reads as such: tf32 takes the upper bits of an f32."""
 
+STORED_AS = {"b1": "u8"}
+"""Element types that no tile has -> the type whose bytes they fill: eight bits to a byte, neighbours along K."""
+
 
 @dataclass(frozen=True)
 class SmemOperand:
@@ -116,9 +119,10 @@ class WgmmaFacts:
         if operand is None or operand.descriptor is None:
             return None
         major: Major = "MN" if transposed else "K"
+        stored = STORED_AS.get(dtype, dtype)
 
         def refused(possible: WgmmaDescriptor) -> str | None:
-            return reason(lambda: possible.verify(dtype, major, k_bytes=k_bytes))
+            return reason(lambda: possible.verify(stored, major, k_bytes=k_bytes))
 
         return unless_one_is_legal(refused(each) for each in possible_wgmma_descriptors(operand.descriptor))
 

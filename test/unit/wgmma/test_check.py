@@ -123,6 +123,7 @@ CASES: dict[str, tuple[Wgmma, str]] = {
         SPARSE,
         replace(SPARSE, selector=1, metadata=SECOND_METADATA),
         replace(LEGAL, d_operand=RegisterOperand("f32", _moved(accumulator_layout(64, 64), m=32, warpid=4))),
+        Wgmma(Form("b1", "b1", "s32", 8), SmemOperand(K_128B, k=256)),
         replace(LEGAL, transpose_a=True, a_operand=SmemOperand(K_128B, 64, "f16", "MN")),
         replace(LEGAL, form=Form("tf32", "tf32", "f32", 64), a_operand=SmemOperand(dtype="f32"), b_operand=None),
         Wgmma(LEGAL.form),

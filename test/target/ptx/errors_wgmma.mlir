@@ -1,0 +1,51 @@
+// RUN: tirx-opt %s -t ptx --split-input-file --verify-diagnostics
+
+ptx.entry @older_target(a : u64) target("sm_90") {
+  %a = ptx.ld.param @a : i64
+  // expected-error@+1 {{'ptx.wgmma.fence' needs wgmma, which sm_90 lacks; supported on sm_90a}}
+  ptx.wgmma.fence
+  ptx.ret
+}
+
+// -----
+
+// Each accumulator needs a register of its own.
+
+ptx.entry @constants(a : u64) target("sm_90a") {
+  %a = ptx.ld.param @a : i64
+  %zero = ptx.constant 0.0 : f32
+  // expected-error@+1 {{'ptx.wgmma.mma_async' overwrites its accumulators: expected values of the same block, no constants, that nothing else uses}}
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%zero, %zero, %zero, %zero : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.ret
+}
+
+// -----
+
+// What the second product overwrites is stored behind it.
+
+ptx.entry @other_uses(a : u64) target("sm_90a") {
+  %a = ptx.ld.param @a : i64
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  // expected-error@+1 {{that nothing else uses, found another; pass them as block arguments}}
+  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.st global %a, %2 : i64, f32
+  ptx.ret
+}
+
+// -----
+
+// Each turn of the loop would start with the sum of the one before.
+
+ptx.entry @from_outside_of_a_loop(a : u64) target("sm_90a") {
+  %a = ptx.ld.param @a : i64
+  %zero = ptx.constant 0 : i64
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.bra ^loop
+^loop:
+  // expected-error@+1 {{expected values of the same block}}
+  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %p = ptx.setp eq %a, %zero : i64
+  ptx.cond_bra %p, ^loop, ^exit
+^exit:
+  ptx.ret
+}
