@@ -267,10 +267,10 @@ class _Checker:
                 'put ptx.fence.proxy.async "shared::cta" behind the write, before the barrier',
                 _PROXY,
             )
-        else:
+        elif now.kind is not AccessKind.WARPGROUP:
             # One of those that issue it, or all of them: whoever wrote may be the one.
             met = met & ~now.threads[:, None]
-        if Ordering.WARP_SYNCED in ordering:
+        if Ordering.WARP_SYNCED in ordering or now.kind is AccessKind.WARPGROUP:  # which each warp executes for itself
             warps = np.arange(len(now.threads)) // WARP
             met = met & (warps[:, None] != warps[None, :])
         if Ordering.SYNCED not in ordering and before.active.exact and now.active.exact and met.any():

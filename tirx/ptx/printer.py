@@ -137,15 +137,35 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
         if not isinstance(op, PTXInstruction):
             continue
         for result, operand in op.in_place():
-            block = operand.owner if isinstance(operand.owner, Block) else operand.owner.parent
-            if isinstance(operand.owner, ConstantOp) or block is not op.parent or not operand.has_one_use():
-                raise LocatedError(
-                    op,
-                    f"'{op.name}' overwrites its accumulators: expected values of the same block, no constants, that "
-                    "nothing else uses, found another; pass them as block arguments",
-                )
-            found[result] = operand
+            origin = operand.owner if isinstance(operand.owner, Block) else operand.owner.parent
+            if isinstance(operand.owner, ConstantOp):
+                other = "a constant"
+            elif not operand.has_one_use():
+                other = "one that is used elsewhere"
+            elif _comes_again(op.parent, origin):
+                other = "one from outside of a loop"
+            else:
+                found[result] = operand
+                continue
+            raise LocatedError(
+                op,
+                f"expected accumulators that '{op.name}' can overwrite, found {other}; pass it as a block argument",
+            )
     return found
+
+
+def _comes_again(block: Block | None, origin: Block | None) -> bool:
+    """Returns True if a path leads from `block` back to it without passing through `origin`."""
+    pending, seen = [block], {origin}
+    while pending:
+        last = None if (current := pending.pop()) is None else current.last_op
+        for successor in () if last is None else last.successors:
+            if successor is block is not origin:
+                return True
+            if successor not in seen:
+                seen.add(successor)
+                pending.append(successor)
+    return False
 
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:

@@ -14,7 +14,7 @@ ptx.entry @older_target(a : u64) target("sm_90") {
 ptx.entry @constants(a : u64) target("sm_90a") {
   %a = ptx.ld.param @a : i64
   %zero = ptx.constant 0.0 : f32
-  // expected-error@+1 {{'ptx.wgmma.mma_async' overwrites its accumulators: expected values of the same block, no constants, that nothing else uses}}
+  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found a constant; pass it as a block argument}}
   %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%zero, %zero, %zero, %zero : f32, f32, f32, f32) -> f32, f32, f32, f32
   ptx.ret
 }
@@ -26,7 +26,7 @@ ptx.entry @constants(a : u64) target("sm_90a") {
 ptx.entry @other_uses(a : u64) target("sm_90a") {
   %a = ptx.ld.param @a : i64
   %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  // expected-error@+1 {{that nothing else uses, found another; pass them as block arguments}}
+  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found one that is used elsewhere}}
   %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
   ptx.st global %a, %2 : i64, f32
   ptx.ret
@@ -42,7 +42,7 @@ ptx.entry @from_outside_of_a_loop(a : u64) target("sm_90a") {
   %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
   ptx.bra ^loop
 ^loop:
-  // expected-error@+1 {{expected values of the same block}}
+  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found one from outside of a loop}}
   %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
   %p = ptx.setp eq %a, %zero : i64
   ptx.cond_bra %p, ^loop, ^exit

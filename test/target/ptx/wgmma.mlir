@@ -54,7 +54,7 @@ ptx.entry @loop(a : u64, b : u64, n : u32, out : u64) target("sm_90a") reqntid(1
 // CHECK:        wgmma.mma_async.sync.aligned.m64n16k32.f16.e4m3.e5m2 {%r1, %r2, %r3, %r4}, {%r0, %r0, %r0, %r0}, %rd0, 0, 1, 1;
 // CHECK-NEXT:   wgmma.mma_async.sync.aligned.m64n16k32.f16.e4m3.e5m2 {%r1, %r2, %r3, %r4}, {%r0, %r0, %r0, %r0}, %rd0, %p0, -1, 1;
 // CHECK-NEXT:   wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.s8.u8 {{{.*}}}, %rd0, %rd0, 0;
-// CHECK-NEXT:   wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32 {{{.*}}}, %rd0, 4611686293305294848, %r0, 1, 0, 1, -1;
+// CHECK-NEXT:   wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32 {{{.*}}}, %rd0, 0x4000004000000000, %r0, 1, 0, 1, -1;
 // CHECK-NEXT:   wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc {{{.*}}}, %rd0, %rd0, 0;
 // CHECK-NEXT:   wgmma.commit_group.sync.aligned;
 // CHECK-NEXT:   wgmma.wait_group.sync.aligned 1;

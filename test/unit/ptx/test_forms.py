@@ -249,9 +249,11 @@ def _warpgroup() -> Iterator[PTXInstruction]:
     flags = product(FLAG, FLAG, FLAG, FLAG, FLAG)
     for (a, b), registers, flag in product(WGMMA_KINDS, FLAG, tuple(flags)):
         transpose_a, transpose_b, *modifiers = flag
-        if transpose_a and registers:  # there is no immediate that could be wrong
-            continue
-        form = WgmmaForm(a, b, WGMMA_KINDS[a, b].results[-1], 16, False, *modifiers)
+        kind = WGMMA_KINDS[a, b]
+        has_flags = (kind.transposes and not registers, kind.transposes, True, kind.negates, kind.negates)
+        if any(given and not has for given, has in zip(flag, has_flags, strict=True)):
+            continue  # a missing immediate cannot be wrong in the text
+        form = WgmmaForm(a, b, kind.results[-1], 16, False, *modifiers)
         yield _wgmma(form, True, registers, transpose_a, transpose_b)
 
 

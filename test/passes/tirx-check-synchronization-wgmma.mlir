@@ -1,0 +1,117 @@
+// RUN: tirx-opt %s --tirx-check-synchronization --split-input-file --verify-diagnostics
+
+// Written, fenced, met, multiplied, waited for, read and overwritten: nothing is missing.
+
+ptx.entry @legal(out : u64) target("sm_90a") reqntid(128) {
+  %out = ptx.ld.param @out : i64
+  %tile = ptx.shared_alloc @tile bytes 4096 align 1024
+  %zero = ptx.constant 0 : i32
+  %desc = ptx.constant 0x4000004000010000 : i64
+  ptx.st shared %tile, %zero : i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  ptx.bar.sync 0
+  %four = ptx.constant 4 : i32
+  %row = ptx.shr unsigned %tile, %four : i32
+  %wide = ptx.cvt unsigned %row : i32 -> i64
+  %a = ptx.or %wide, %desc : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 0
+  ptx.st global %out, %4 : i64, f32
+  ptx.st shared %tile, %zero : i32, i32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @not_fenced() target("sm_90a") reqntid(128) {
+  %tile = ptx.shared_alloc @tile bytes 4096 align 1024
+  %zero = ptx.constant 0 : i32
+  %desc = ptx.constant 0x4000004000010000 : i64
+  ptx.st shared %tile, %zero : i32, i32
+  ptx.bar.sync 0
+  %four = ptx.constant 4 : i32
+  %row = ptx.shr unsigned %tile, %four : i32
+  %wide = ptx.cvt unsigned %row : i32 -> i64
+  %a = ptx.or %wide, %desc : i64
+  ptx.wgmma.fence
+  // expected-error@+1 {{expected fence.proxy.async between 'ptx.st' and this read through the async proxy, found none}}
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.ret
+}
+
+// -----
+
+// Another warp of the warpgroup writes the rows.
+
+ptx.entry @not_met() target("sm_90a") reqntid(128) {
+  %tile = ptx.shared_alloc @tile bytes 8192 align 1024
+  %zero = ptx.constant 0 : i32
+  %desc = ptx.constant 0x4000004000010000 : i64
+  %tid = ptx.read_special tid.x
+  %four = ptx.constant 4 : i32
+  %offset = ptx.shl %tid, %four : i32
+  %to = ptx.add %tile, %offset : i32
+  ptx.st shared %to, %zero : i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  %row = ptx.shr unsigned %tile, %four : i32
+  %wide = ptx.cvt unsigned %row : i32 -> i64
+  %a = ptx.or %wide, %desc : i64
+  ptx.wgmma.fence
+  // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread}}
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @read_too_early(a : u64, out : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %out = ptx.ld.param @out : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the use of its registers, found none; put ptx.wgmma.commit_group behind it and ptx.wgmma.wait_group 0 before this}}
+  ptx.st global %out, %0 : i64, f32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @overwritten_too_early() target("sm_90a") reqntid(128) {
+  %tile = ptx.shared_alloc @tile bytes 4096 align 1024
+  %zero = ptx.constant 0 : i32
+  %desc = ptx.constant 0x4000004000010000 : i64
+  %four = ptx.constant 4 : i32
+  %row = ptx.shr unsigned %tile, %four : i32
+  %wide = ptx.cvt unsigned %row : i32 -> i64
+  %a = ptx.or %wide, %desc : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and this write of the same shared memory, found none}}
+  ptx.st shared %tile, %zero : i32, i32
+  ptx.ret
+}
+
+// -----
+
+// A wait without a commit waits for nothing.
+
+ptx.entry @no_group() target("sm_90a") reqntid(128) {
+  %tile = ptx.shared_alloc @tile bytes 4096 align 1024
+  %zero = ptx.constant 0 : i32
+  %desc = ptx.constant 0x4000004000010000 : i64
+  %four = ptx.constant 4 : i32
+  %row = ptx.shr unsigned %tile, %four : i32
+  %wide = ptx.cvt unsigned %row : i32 -> i64
+  %a = ptx.or %wide, %desc : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.wait_group 0
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and this write of the same shared memory}}
+  ptx.st shared %tile, %zero : i32, i32
+  ptx.ret
+}
