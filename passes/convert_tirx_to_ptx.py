@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
@@ -61,10 +61,13 @@ from tirx.dialects.tirx import (
     SubviewOp,
     TileType,
     ViewOp,
+    WarpgroupOp,
     WordsOp,
     ZeroOp,
+    thread_set,
 )
 from tirx.dialects.tirx.kernel import PAIR
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import VARIANTS
 from tirx.passes.analysis.index_analysis import index_fact
@@ -107,7 +110,8 @@ class _KernelLowering:
         self.kernel = kernel
         self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}
         self.pointers: dict[SSAValue, SSAValue] = {}
-        self.tid: SSAValue
+        self.threads = thread_set(kernel)
+        self.thread: SSAValue  # the index among them (i32)
         self.shared: SSAValue | None = None
         self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
 
@@ -129,7 +133,7 @@ class _KernelLowering:
         emit = Emitter(InsertPoint.at_end(block) if first is None else InsertPoint.before(first), kernel.location)
         for argument, parameter in zip(block.args, parameters, strict=True):
             self._load_parameter(emit, argument, parameter)
-        self.tid = emit(ReadSpecialOp("tid.x")).result
+        self.thread = emit(ReadSpecialOp("tid.x")).result
         plan = MemoryPlan() if kernel.memory is None else kernel.memory.data
         if plan.shared:
             name = DYNAMIC_SHARED if plan.dynamic else self.name(None, "shared")
@@ -235,7 +239,7 @@ class _KernelLowering:
         return MemoryTile(TileType.of(tile), *self.bases[root])
 
     def access(self, emit: Emitter, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess:
-        return TileAccess(emit, self.memory(memory, emit), register, self.kernel.num_threads, self.tid, once=once)
+        return TileAccess(emit, self.memory(memory, emit), register, self.threads.count, self.thread, once=once)
 
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -269,7 +273,12 @@ def _block_id(lowering: _KernelLowering, op: BlockIdOp, emit: Emitter) -> Sequen
 
 @_lowering(BarrierOp)
 def _barrier(lowering: _KernelLowering, op: BarrierOp, emit: Emitter) -> Sequence[SSAValue]:
-    if lowering.kernel.of_pairs:
+    barrier = lowering.threads.barrier
+    if barrier is None:
+        raise LocatedError(op, "expected no barrier where a part of the threads that could meet runs the region")
+    if barrier:
+        emit(BarSyncOp(barrier, lowering.threads.count))
+    elif lowering.kernel.of_pairs:
         # Both blocks, since one may read from global memory what the other wrote.
         emit(BarrierClusterArriveOp(aligned=True))
         emit(BarrierClusterWaitOp(aligned=True))
@@ -286,9 +295,25 @@ def _cta_rank(lowering: _KernelLowering, op: CtaRankOp, emit: Emitter) -> Sequen
 
 @_lowering(LeaderOp)
 def _leader(lowering: _KernelLowering, op: LeaderOp, emit: Emitter) -> Sequence[SSAValue]:
-    warp = emit.div(lowering.tid, WARP_SIZE)
+    warp = emit.div(lowering.thread, WARP_SIZE)
     first = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
     return [emit(arith.AndIOp(first, emit(ElectSyncOp()).result)).result]
+
+
+@_lowering(WarpgroupOp)
+def _warpgroup(lowering: _KernelLowering, op: WarpgroupOp, emit: Emitter) -> Sequence[SSAValue]:
+    around, thread = lowering.threads, lowering.thread
+    index = emit(arith.CmpiOp(emit.div(thread, WARPGROUP_THREADS), emit.constant(op.index.value.data, i32), "eq"))
+    block = op.body.block
+    lowering.threads = op.thread_set
+    if distance := lowering.threads.first - around.first:
+        start = InsertPoint.at_end(block) if block.first_op is None else InsertPoint.before(block.first_op)
+        lowering.thread = Emitter(start, op.location).add(thread, -distance)
+    lowering.block(block)
+    lowering.threads, lowering.thread = around, thread
+    Emitter(InsertPoint.at_end(block), op.location)(scf.YieldOp())
+    emit(scf.IfOp(index, [], op.detach_region(op.body), Region()))
+    return ()
 
 
 @_lowering(AllocOp)

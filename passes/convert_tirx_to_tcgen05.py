@@ -38,10 +38,13 @@ from tirx.dialects.tirx import (
     StoreOp,
     SubviewOp,
     Tcgen05Plan,
+    ThreadSet,
     TileType,
     owner_root,
+    thread_set,
     transfer,
 )
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.emit.emitter import Emitter
@@ -87,6 +90,8 @@ class _KernelLowering:
         if self.kernel.memory is None:
             raise LocatedError(self.kernel, "expected a memory plan; tirx-allocate-memory chooses it")
         plan = self.kernel.memory.data
+        if thread_set(self.kernel).count > WARPGROUP_THREADS:
+            self._fence_barriers()
         base, is_first_warp = self._prologue(plan)
         transfers = [op for op in self.kernel.walk() if isinstance(op, CopyOp | LoadOp | StoreOp)]
         with_product = {product: _copies_before(product) for product in self.products}
@@ -157,6 +162,13 @@ class _KernelLowering:
         emit(tcgen05.FenceOp(FencePosition.BEFORE))
         emit(BarrierOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
+
+    def _fence_barriers(self) -> None:
+        """Barriers also order the transfers of warps that reach the same lanes."""
+        for op in list(self.kernel.walk()):
+            if isinstance(op, BarrierOp):
+                Emitter.before(op)(tcgen05.FenceOp(FencePosition.BEFORE))
+                Emitter.after(op)(tcgen05.FenceOp(FencePosition.AFTER))
 
     def _product(self, mma: MmaOp, copies: Sequence[CopyOp]) -> None:
         """Issues a product together with the copies of scale factors directly before it."""
@@ -276,12 +288,12 @@ class _KernelLowering:
                     tcgen05.StOp(shape, op.value, op.destination, unpack=unpack),
                     tcgen05.WaitOp(WaitFor.ST),
                 ]
-                warps = self._storing_warps(op, shape)
-                if warps == ALL_WARPS:
+                warps, threads = self._storing_warps(op, shape), thread_set(op)
+                if warps == ALL_WARPS and threads.count == WARPGROUP_THREADS:
                     for instruction in store:
                         emit(instruction)
                 else:
-                    self._if(emit, self._is_one_of(emit, warps), store)
+                    self._if(emit, self._is_one_of(emit, warps, threads), store)
             case CopyOp() if op.engine == EngineAttr(Engine.TCGEN05_CP):
                 # No product follows that it could be issued with.
                 self._publish(emit)
@@ -319,9 +331,9 @@ class _KernelLowering:
         return sum(1 << int(warp) for warp in np.flatnonzero(active))
 
     @staticmethod
-    def _is_one_of(emit: Emitter, warps: int) -> SSAValue:
-        """Whether this thread's warp is one of `warps`: the same for all lanes of a warp."""
-        warp = emit.div(emit(ReadSpecialOp("tid.x")).result, WARP_SIZE)
+    def _is_one_of(emit: Emitter, warps: int, threads: ThreadSet) -> SSAValue:
+        """Whether this thread's warp, counted from the first of `threads`, is one of the bits `warps`."""
+        warp = emit.div(emit.add(emit(ReadSpecialOp("tid.x")).result, -threads.first), WARP_SIZE)
         bit = emit.bit_and(emit(arith.ShRUIOp(emit.constant(warps, i32), warp)).result, 1)
         return emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
 

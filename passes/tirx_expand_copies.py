@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.diagnostics import LocatedError
@@ -27,10 +28,13 @@ from tirx.dialects.tirx import (
     StoreOp,
     SubviewOp,
     TileType,
+    WarpgroupOp,
     WordsOp,
     thread_set,
 )
 from tirx.dialects.tirx.parts import PACKED_BITS
+from tirx.dialects.tirx.roles import REGISTER_FILE
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.tensor_tiles import TensorTile
@@ -39,8 +43,8 @@ from tirx.tcgen05 import LegalityError
 REGISTER_BYTES = 256
 """What one piece of a copy holds per thread: a quarter of the 255 registers that a thread can have."""
 
-MAX_REGISTER_BYTES = 255 * 4
-"""What a thread can hold at all (CUDA programming guide, technical specifications: 255 registers of 32 bits)."""
+MAX_REGISTERS = 255
+"""Registers of 32 bits that a thread can have (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
 COLUMNS_PER_PIECE = 64
 """Columns of tensor memory that one piece of a copy moves: at most so many registers of each thread."""
@@ -142,11 +146,36 @@ def _reshape(emit: Emitter, tile: SSAValue, shape: Shape) -> SSAValue:
     return tile if TileType.of(tile).dims == shape else emit(ReshapeOp(tile, shape)).result
 
 
+def _on_warpgroups(
+    emit: Emitter,
+    op: Operation,
+    pieces: Sequence[tuple[Offsets, Shape]],
+    move: Callable[[Emitter, Offsets, Shape], None],
+) -> None:
+    """
+    Moves the pieces of a tensor tile, each by one warpgroup, whose warps reach all lanes of tensor memory.
+
+    Warpgroups take turns where the threads around `op` have several.
+    """
+    threads = thread_set(op).count
+    if threads <= WARPGROUP_THREADS:
+        for offsets, shape in pieces:
+            move(emit, offsets, shape)
+        return
+    groups = threads // WARPGROUP_THREADS
+    for index in range(min(groups, len(pieces))):
+        warpgroup = emit(WarpgroupOp(index))
+        inside = Emitter(InsertPoint.at_end(warpgroup.body.block), op.location)
+        for offsets, shape in pieces[index::groups]:
+            move(inside, offsets, shape)
+
+
 class _Expander:
     """Expands the copies and fills of one kernel."""
 
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
+        self.registers = min(MAX_REGISTERS, REGISTER_FILE // kernel.num_threads)  # of each thread
 
     def run(self) -> None:
         for op in list(self.kernel.walk()):
@@ -177,11 +206,14 @@ class _Expander:
             tensor = op.source if memories[0] is Scope.TENSOR else op.destination
             whole, pieces = self._tensor_pieces(op, tensor)
             whole_source, whole_destination = _reshape(emit, op.source, whole), _reshape(emit, op.destination, whole)
-            for offsets, shape in pieces:
+
+            def move(emit: Emitter, offsets: Offsets, shape: Shape) -> None:
                 source = _subview(emit, whole_source, offsets, shape)
                 destination = _subview(emit, whole_destination, offsets, shape)
                 part = source if tensor is op.source else destination
                 self._through_registers(emit, source, destination, self._image(part))
+
+            _on_warpgroups(emit, op, pieces, move)
             return True
         for offsets, shape in self._memory_pieces(op, op.source, op.destination):
             source = _subview(emit, op.source, offsets, shape)
@@ -198,9 +230,12 @@ class _Expander:
             case Scope.TENSOR:
                 whole, pieces = self._tensor_pieces(op, op.tile)
                 reshaped = _reshape(emit, op.tile, whole)
-                for offsets, shape in pieces:
+
+                def move(emit: Emitter, offsets: Offsets, shape: Shape) -> None:
                     tile = _subview(emit, reshaped, offsets, shape)
                     self._fill_through_registers(emit, op, tile, self._image(tile))
+
+                _on_warpgroups(emit, op, pieces, move)
             case _:
                 for offsets, shape in self._memory_pieces(op, op.tile, op.tile):
                     tile = _subview(emit, op.tile, offsets, shape)
@@ -229,7 +264,8 @@ class _Expander:
         dims, bits = types[0].dims, types[0].dtype.storage_bits
         layouts = [_layout(op, source), _layout(op, destination)]
         threads = thread_set(op).count
-        limit = threads * REGISTER_BYTES * 8 // bits
+        room = min(REGISTER_BYTES, self.registers // 2 * 4)
+        limit = threads * room * 8 // bits
         previous: Shape | None = None
         while True:
             pieces = _pieces(dims, limit, layouts)
@@ -237,13 +273,13 @@ class _Expander:
             for shape, offsets in {shape: offsets for offsets, shape in reversed(pieces)}.items():
                 distribution = self._distribution(op, shape, *(SubviewOp.type_of(t, offsets, shape) for t in types))
                 held = max(held, distribution.span("m") * bits // 8)
-            if held <= REGISTER_BYTES:
+            if held <= room:
                 return pieces
             largest = max((shape for _, shape in pieces), key=prod)
             if largest == previous:
                 break
             previous, limit = largest, prod(largest) - 1
-        if held > MAX_REGISTER_BYTES:
+        if held > self.registers * 4:
             raise LocatedError(
                 op,
                 f"expected a tile that {threads} threads can share out, found one of which a thread "
@@ -251,8 +287,7 @@ class _Expander:
             )
         return pieces
 
-    @staticmethod
-    def _tensor_pieces(op: Operation, tile: SSAValue) -> tuple[Shape, list[tuple[Offsets, Shape]]]:
+    def _tensor_pieces(self, op: Operation, tile: SSAValue) -> tuple[Shape, list[tuple[Offsets, Shape]]]:
         """
         The shape in which the last dimension of a tensor tile is one run of columns, and that run cut up.
 
@@ -269,7 +304,9 @@ class _Expander:
         grouped, starts = layout.group(whole)
         elements = TensorTile.of(type_).column_elements
         unit = gcd(run, COLUMN_UNIT * elements)
-        width = unit * _largest_divisor(run // unit, COLUMNS_PER_PIECE * elements // unit)
+        groups = max(1, thread_set(op).count // WARPGROUP_THREADS)
+        columns = min(COLUMNS_PER_PIECE, self.registers // 2)
+        width = unit * _largest_divisor(run // unit, min(columns * elements, run // groups) // unit)
         shape = [
             # Stages and other runs of columns one at a time: columns between them are not the tile's.
             1 if all(it.axis == "TCol" for it in grouped.shard[starts[d] : starts[d + 1]]) else extent

@@ -1,4 +1,4 @@
-"""`tirx-insert-barriers`: a barrier wherever threads of a block would race on shared or global memory."""
+"""`tirx-insert-barriers`: a barrier wherever threads of a block would race on memory that they share."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from tirx.dialects.tirx import (
     Engine,
     FillOp,
     KernelOp,
-    LoadOp,
     MmaOp,
     Scope,
-    StoreOp,
     TileType,
     owner_root,
+    transfer,
 )
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.memory import shared_bytes
 
-_SYNCHRONISED = (Scope.SHARED, Scope.GLOBAL)
-
-
 _Place = SSAValue | int
 """A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""
+
+_TENSOR_MEMORY = -1
+"""The place of all tensor tiles: those that are not in use at the same time share columns."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,8 @@ class _BarrierInsertion:
 
     def __init__(self, kernel: KernelOp):
         self._runs = _runs_of_bytes(kernel)
+        # In a block of one warpgroup, one warp reaches each lane of tensor memory; in larger ones several do.
+        self._warps_share_lanes = kernel.num_threads > WARPGROUP_THREADS
         self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
         self._accesses: dict[Operation, _Accesses | None] = {}
 
@@ -121,22 +123,25 @@ class _BarrierInsertion:
 
     def _places(self, *tiles: SSAValue) -> frozenset[_Place]:
         """The places of those of `tiles` that lie in memory that threads share."""
-        roots = [owner_root(tile) for tile in tiles if TileType.of(tile).memory in _SYNCHRONISED]
-        return frozenset[_Place]().union(*(self._runs.get(root, (root,)) for root in roots))
+        found: set[_Place] = set()
+        for tile in tiles:
+            match TileType.of(tile).memory:
+                case Scope.SHARED | Scope.GLOBAL:
+                    root = owner_root(tile)
+                    found |= self._runs.get(root, {root})
+                case Scope.TENSOR if self._warps_share_lanes:
+                    found.add(_TENSOR_MEMORY)
+                case _:
+                    pass
+        return frozenset(found)
 
     def _tile_accesses(self, op: Operation) -> _Accesses:
         """What one tile operation reads and writes in the memory that threads share."""
-        match op:
-            case CopyOp():
-                return _Accesses(self._places(op.source), self._places(op.destination))
-            case FillOp():
-                return _Accesses(writes=self._places(op.tile))
-            case LoadOp():
-                return _Accesses(self._places(op.source))
-            case StoreOp():
-                return _Accesses(writes=self._places(op.destination))
-            case _:
-                return _NOTHING
+        if isinstance(op, FillOp):
+            return _Accesses(writes=self._places(op.tile))
+        if (ends := transfer(op)) is None:
+            return _NOTHING
+        return _Accesses(self._places(ends[0]), self._places(ends[1]))
 
     def _of(self, op: Operation) -> _Accesses | None:
         """The accesses of an operation without regions, None if it is a barrier."""
@@ -170,7 +175,7 @@ class TirxInsertBarriersPass(ModulePass):
     Tile operations are sequential; threads are not. Inserts `tirx.barrier` between two operations that touch the
     same allocation or memref, one of them writing, when no barrier stands between them on some path.
 
-    Memrefs are taken not to overlap (see `tirx.kernel`).
+    Memrefs are taken not to overlap (see `tirx.kernel`). Tensor memory counts where several warps reach one lane.
     """
 
     name = "tirx-insert-barriers"

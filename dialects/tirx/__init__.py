@@ -43,8 +43,6 @@ from tirx.dialects.tirx.product import MmaOp, ProductOp
 from tirx.dialects.tirx.queues import AsyncCopyOp, AsyncMmaOp, AsyncNextOp, AwaitOp, GlobalPostOp, GlobalWaitOp
 from tirx.dialects.tirx.registers import (
     AddressOp,
-    BarrierOp,
-    LeaderOp,
     LoadOp,
     MmaSyncOp,
     SplatOp,
@@ -55,6 +53,7 @@ from tirx.dialects.tirx.registers import (
 from tirx.dialects.tirx.ring_types import PendingType, RingType, SlotViewAttr, TileIdType
 from tirx.dialects.tirx.rings import AcquireOp, Across, AcrossAttr, ReleaseOp, RingOp
 from tirx.dialects.tirx.roles import RoleOp, RolesOp, Unit, UnitAttr
+from tirx.dialects.tirx.threads import BarrierOp, LeaderOp, WarpgroupOp
 
 TIRX = Dialect(
     "tirx",
@@ -78,6 +77,7 @@ TIRX = Dialect(
         MmaSyncOp,
         SplatOp,
         StoreOp,
+        WarpgroupOp,
         AcquireOp,
         AsyncCopyOp,
         AsyncMmaOp,
@@ -188,6 +188,7 @@ __all__ = [
     "Unit",
     "UnitAttr",
     "ViewOp",
+    "WarpgroupOp",
     "WordsOp",
     "YieldOp",
     "ZeroColumns",

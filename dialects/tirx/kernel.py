@@ -82,12 +82,12 @@ class ThreadSet:
     """
     The threads `first` to `first + count - 1` of a block, by linear index, that run a region together.
 
-    `barrier` is the number of the named barrier at which they meet: 0 for all threads of the block.
+    `barrier` is the number of the named barrier at which they meet: 0 for all threads of the block, None without one.
     """
 
     first: int
     count: int
-    barrier: int = 0
+    barrier: int | None = 0
 
 
 class OnThreads(ABC):

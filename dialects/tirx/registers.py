@@ -1,11 +1,11 @@
-"""Register tiles as SSA values, and operations of the threads of a block."""
+"""Register tiles as SSA values."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I1, I32, IntegerAttr, StringAttr, i1, i32
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -219,33 +219,6 @@ def _require_fragment(name: str, type_: TileType, slot: int, fragment: Fragment)
         raise VerifyException(
             f"expected {fragment.elements} slots of {name} within [0, {slots}), found them from slot {slot} on"
         )
-
-
-@irdl_op_definition
-class BarrierOp(IRDLOperation):
-    """`tirx.barrier`: no thread of the block goes on before all have come here; orders shared and global memory."""
-
-    name = "tirx.barrier"
-
-    assembly_format = "attr-dict"
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-
-@irdl_op_definition
-class LeaderOp(IRDLOperation):
-    """`%p = tirx.leader`: true in exactly one thread of the block, a thread of warp 0."""
-
-    name = "tirx.leader"
-
-    result = result_def(I1)
-
-    assembly_format = "attr-dict"
-
-    traits = traits_def(MemoryReadEffect())
-
-    def __init__(self):
-        super().__init__(result_types=[i1])
 
 
 @irdl_op_definition

@@ -13,6 +13,7 @@ from tirx.dialects.tirx import KernelOp, MmaOp, Scope, Tcgen05Plan, TileType
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.hw.features import FEATURES, required_version
 from tirx.layout import TileLayout
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.plan.product import Product
 from tirx.passes.plan.tcgen05_scales import (
     SCALE_TYPES,
@@ -376,9 +377,10 @@ def _of_step(descriptor: InstructionDescriptor, shape: ProductShape, step: int) 
 
 
 def check_threads(kernel: KernelOp) -> None:
-    """LegalityError unless the kernel has one warp for every 32 lanes of tensor memory."""
-    if kernel.num_threads != LANES:
+    """LegalityError unless the kernel has whole warps and one for every 32 lanes of tensor memory."""
+    threads = kernel.num_threads
+    if threads < LANES or threads % WARP_SIZE:
         raise LegalityError(
-            f"expected threads({LANES}) in a kernel with tensor memory, one warp for every 32 lanes, "
-            f"found threads({kernel.num_threads})"
+            f"expected threads({LANES}) or more, in whole warps, in a kernel with tensor memory, one warp for every "
+            f"{WARP_SIZE} lanes, found threads({threads})"
         )

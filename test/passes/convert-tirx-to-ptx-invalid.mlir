@@ -134,3 +134,13 @@ tirx.kernel @replicas() target("sm_80") threads(32) {
 tirx.kernel @whole_pair() target("sm_100a") cluster(2) threads(32) {
   tirx.return
 }
+
+// -----
+
+tirx.kernel @barrier_of_some() target("sm_90a") threads(256) {
+  tirx.warpgroup 1 {
+    // expected-error@+1 {{expected no barrier where a part of the threads that could meet runs the region}}
+    tirx.barrier
+  }
+  tirx.return
+}

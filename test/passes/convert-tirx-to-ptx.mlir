@@ -368,3 +368,27 @@ tirx.kernel @pairs(%out: memref<64xf32>) target("sm_100a") cluster(2) per_cta th
   tirx.barrier
   tirx.return
 }
+
+// One warpgroup: its threads count from its first one on.
+
+// CHECK-LABEL: ptx.entry @warpgroup
+// CHECK:         %[[TID:.*]] = ptx.read_special tid.x
+// CHECK:         %[[GROUP:.*]] = arith.shrui %[[TID]]
+// CHECK-NEXT:    %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-NEXT:    %[[MINE:.*]] = arith.cmpi eq, %[[GROUP]], %[[ONE]] : i32
+// CHECK-NEXT:    scf.if %[[MINE]] {
+// CHECK-NEXT:      %[[DISTANCE:.*]] = arith.constant -128 : i32
+// CHECK-NEXT:      %[[THREAD:.*]] = arith.addi %[[TID]], %[[DISTANCE]] : i32
+// CHECK:           arith.extui %[[OFFSET:.*]] : i32 to i64
+// CHECK:           ptx.st global
+// CHECK-NEXT:    }
+// CHECK-NEXT:    ptx.ret
+tirx.kernel @warpgroup(%x: memref<128xf32>, %f: f32) target("sm_90a") threads(256) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0] : memref<128xf32> -> !tirx.tile<128xf32, global, #tirx.tile_layout<S[128 : 1]>>
+  tirx.warpgroup 1 {
+    %v = tirx.splat %f : f32 -> !tirx.tile<128xf32, register, #tirx.tile_layout<S[128 : 1@tx]>>
+    tirx.store %v, %g : !tirx.tile<128xf32, register, #tirx.tile_layout<S[128 : 1@tx]>>, !tirx.tile<128xf32, global, #tirx.tile_layout<S[128 : 1]>>
+  }
+  tirx.return
+}

@@ -2,8 +2,8 @@
 
 #t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 
-// expected-error@+1 {{expected threads(128) in a kernel with tensor memory, one warp for every 32 lanes, found threads(256)}}
-tirx.kernel @threads() target("sm_100a") threads(256) {
+// expected-error@+1 {{expected threads(128) or more, in whole warps, in a kernel with tensor memory, one warp for every 32 lanes, found threads(96)}}
+tirx.kernel @threads() target("sm_100a") threads(96) {
   %t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #t>
   tirx.return
 }

@@ -231,3 +231,32 @@ tirx.kernel @pair() target("sm_100a") cluster(2) per_cta threads(128) {
   tirx.mma %a, %b, %acc pair : !pair_operand, !pair_operand, !path_b
   tirx.return
 }
+
+// In larger blocks the first warpgroup stores a tile from registers, and barriers order transfers of different warps.
+
+// CHECK-LABEL: tirx.kernel @two_warpgroups
+// CHECK:         %[[MASK:.*]] = arith.constant 15 : i32
+// CHECK:         scf.if
+// CHECK-NEXT:      tcgen05.st "32x32b" %r, %[[X:[a-z0-9]+]] :
+// CHECK-NEXT:      tcgen05.wait st
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tcgen05.fence before_thread_sync
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tcgen05.fence after_thread_sync
+// CHECK-NEXT:    tirx.warpgroup 1 {
+// CHECK-NEXT:      %[[V:.*]] = tcgen05.ld "32x32b" %[[X]]
+// CHECK-NEXT:      tcgen05.wait ld
+// CHECK-NEXT:      tcgen05.st "32x32b" %[[V]], %[[X]]
+// CHECK-NEXT:      tcgen05.wait st
+// CHECK-NEXT:    }
+tirx.kernel @two_warpgroups() target("sm_100a") threads(256) {
+  %x = tirx.alloc : !d
+  %r = tirx.zero : !registers
+  tirx.store %r, %x : !registers, !d
+  tirx.barrier
+  tirx.warpgroup 1 {
+    %v = tirx.load %x : !d -> !registers
+    tirx.store %v, %x : !registers, !d
+  }
+  tirx.return
+}

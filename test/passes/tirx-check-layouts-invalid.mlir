@@ -129,8 +129,8 @@ tirx.kernel @too_large_when_aligned(%x: memref<6273x16xi8>, %y: memref<8x16xf16>
 
 // Tensor memory.
 
-tirx.kernel @threads() target("sm_100a") threads(256) {
-  // expected-error@+1 {{expected threads(128) in a kernel with tensor memory, one warp for every 32 lanes, found threads(256)}}
+tirx.kernel @threads() target("sm_100a") threads(96) {
+  // expected-error@+1 {{expected threads(128) or more, in whole warps, in a kernel with tensor memory, one warp for every 32 lanes, found threads(96)}}
   %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
   tirx.return
 }

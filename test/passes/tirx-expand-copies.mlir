@@ -182,3 +182,26 @@ tirx.kernel @odd(%a: memref<257x64xf16>) target("sm_90") threads(128) {
   tirx.copy %ga, %s : !go, !so
   tirx.return
 }
+
+// Two warpgroups move the columns of a tensor tile in turns; 32 threads more do not.
+
+// CHECK-LABEL: tirx.kernel @warpgroups
+// CHECK:         tirx.warpgroup 0 {
+// CHECK-NEXT:      %[[PART:.*]] = tirx.subview %t[0, 0]
+// CHECK-NEXT:      %{{.*}} = tirx.subview %gd[0, 0]
+// CHECK-NEXT:      %[[V:.*]] = tirx.load %[[PART]] : {{.*}} -> !tirx.tile<128x40xf32, register, #tirx.tile_layout<S[(4, 32, 40) : (1@warpid, 1@laneid, 1)]>>
+// CHECK-NEXT:      tirx.store %[[V]]
+// CHECK:           tirx.subview %t[0, 80]
+// CHECK:         }
+// CHECK-NEXT:    tirx.warpgroup 1 {
+// CHECK:           tirx.subview %t[0, 40]
+// CHECK:           tirx.subview %t[0, 120]
+// CHECK:         }
+// CHECK-NEXT:    tirx.return
+tirx.kernel @warpgroups(%d: memref<128x160xf32>) target("sm_100a") threads(288) {
+  %c0 = arith.constant 0 : index
+  %gd = tirx.view %d[%c0, %c0] : memref<128x160xf32> -> !tirx.tile<128x160xf32, global, #gd>
+  %t = tirx.alloc : !tirx.tile<128x160xf32, tensor, #d>
+  tirx.copy %t, %gd : !tirx.tile<128x160xf32, tensor, #d>, !tirx.tile<128x160xf32, global, #gd>
+  tirx.return
+}

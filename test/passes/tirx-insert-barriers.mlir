@@ -344,3 +344,31 @@ tirx.kernel @loads_and_stores(%x: f32) target("sm_80") threads(128) {
   tirx.store %w, %s : !v, !s
   tirx.return
 }
+
+// In blocks of more than 128 threads several warps reach each lane of tensor memory, whose tiles may share columns.
+
+!tensor = !tirx.tile<128x64xf32, tensor>
+
+// CHECK-LABEL: tirx.kernel @tensor_memory
+// CHECK:         tirx.fill %x
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.load %x
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.store %v, %y
+tirx.kernel @tensor_memory(%f: f32) target("sm_100a") threads(256) {
+  %x = tirx.alloc : !tensor
+  %y = tirx.alloc : !tensor
+  tirx.fill %x, %f : f32, !tensor
+  %v = tirx.load %x : !tensor -> !tirx.tile<128x64xf32, register>
+  tirx.store %v, %y : !tirx.tile<128x64xf32, register>, !tensor
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @tensor_memory_of_a_warpgroup
+// CHECK-NOT:     tirx.barrier
+tirx.kernel @tensor_memory_of_a_warpgroup(%f: f32) target("sm_100a") threads(128) {
+  %x = tirx.alloc : !tensor
+  tirx.fill %x, %f : f32, !tensor
+  %v = tirx.load %x : !tensor -> !tirx.tile<128x64xf32, register>
+  tirx.return
+}

@@ -425,3 +425,36 @@ func.func @f(%a: memref<8x8xf32>, %i: index) {
   %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global, #tirx.tile_layout<S[4, 4]>>
   func.return
 }
+
+// -----
+
+tirx.kernel @third_warpgroup() threads(288) {
+  // expected-error@+1 {{expected a warpgroup of the 288 threads from thread 0 on, found warpgroup 2}}
+  tirx.warpgroup 2 {
+  }
+  tirx.return
+}
+
+// -----
+
+func.func @warpgroup_of_no_kernel() {
+  // expected-error@+1 {{expected a kernel around, found none}}
+  tirx.warpgroup 0 {
+  }
+  func.return
+}
+
+// -----
+
+!r = !tirx.tile<128xf32, register>
+
+tirx.kernel @registers_of_others(%x: f32, %m: memref<128xf32>) threads(256) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0] : memref<128xf32> -> !tirx.tile<128xf32, global>
+  %v = tirx.splat %x : f32 -> !r
+  // expected-error@+1 {{expected register tiles of this warpgroup's threads, found one of other threads: !tirx.tile<128xf32, register>}}
+  tirx.warpgroup 1 {
+    tirx.store %v, %g : !r, !tirx.tile<128xf32, global>
+  }
+  tirx.return
+}

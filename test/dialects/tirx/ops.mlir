@@ -248,3 +248,18 @@ func.func @registers(%s: !tirx.tile<8x4xf64, shared>, %g: !tirx.tile<8x4xf64, gl
 tirx.kernel @any_order() threads(32) grid(2) target("sm_80") {
   tirx.return
 }
+
+// CHECK-LABEL: tirx.kernel @warpgroups
+// CHECK-NEXT:    tirx.warpgroup 0 {
+// CHECK-NEXT:      %leader = tirx.leader
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.warpgroup 1 attributes {tag} {
+// CHECK-NEXT:    }
+tirx.kernel @warpgroups() threads(288) {
+  tirx.warpgroup 0 {
+    %leader = tirx.leader
+  }
+  tirx.warpgroup 1 attributes {tag} {
+  }
+  tirx.return
+}

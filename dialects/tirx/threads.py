@@ -1,0 +1,117 @@
+"""The threads of a block: which of them run an operation, and where they meet."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import I1, I32, IntegerAttr, i1, i32
+from xdsl.ir import Block, Operation, Region
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, region_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.kernel import OnThreads, ThreadSet, thread_owner
+from tirx.dialects.tirx.syntax import parse_integer
+
+WARPGROUP_THREADS = 128
+"""Threads of a warpgroup: four warps, which together reach all lanes of tensor memory."""
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """
+    `tirx.barrier`: no thread goes on before all that run the region have come here; orders shared and global memory.
+    """
+
+    name = "tirx.barrier"
+
+    assembly_format = "attr-dict"
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
+@irdl_op_definition
+class LeaderOp(IRDLOperation):
+    """`%p = tirx.leader`: true in exactly one of the threads that run the region, a thread of their first warp."""
+
+    name = "tirx.leader"
+
+    result = result_def(I1)
+
+    assembly_format = "attr-dict"
+
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(self):
+        super().__init__(result_types=[i1])
+
+
+@irdl_op_definition
+class WarpgroupOp(IRDLOperation, OnThreads):
+    """
+    `tirx.warpgroup 1 { ... }`: what one warpgroup of the threads around does, threads 128 to 255 of them here.
+
+    The others pass by. Nothing inside waits for threads of other warpgroups, and register tiles stay inside.
+    """
+
+    name = "tirx.warpgroup"
+
+    index = prop_def(IntegerAttr[I32])
+    body = region_def("single_block")
+
+    traits = traits_def(RecursiveMemoryEffect(), NoTerminator())
+
+    def __init__(self, index: int, block: Block | None = None):
+        super().__init__(
+            properties={"index": IntegerAttr(index, i32)}, regions=[Region(Block() if block is None else block)]
+        )
+
+    @property
+    def thread_set(self) -> ThreadSet:
+        around = self.parent_op()
+        owner = None if around is None else thread_owner(around)
+        first = 0 if owner is None else owner.thread_set.first
+        return ThreadSet(first + WARPGROUP_THREADS * self.index.value.data, WARPGROUP_THREADS, barrier=None)
+
+    def verify_(self) -> None:
+        index, around = self.index.value.data, self.parent_op()
+        if around is None:
+            return
+        if (owner := thread_owner(around)) is None:
+            raise VerifyException("expected a kernel around, found none")
+        threads = owner.thread_set
+        if not 0 <= index < threads.count // WARPGROUP_THREADS or threads.first % WARPGROUP_THREADS:
+            raise VerifyException(
+                f"expected a warpgroup of the {threads.count} threads from thread {threads.first} on, found warpgroup "
+                f"{index}"
+            )
+        inside = set(self.walk())
+        for op in inside:
+            for value in op.operands:
+                if not isinstance(type_ := value.type, TileType) or type_.memory is not Scope.REGISTER:
+                    continue
+                owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+                if owner not in inside:
+                    raise VerifyException(
+                        f"expected register tiles of this warpgroup's threads, found one of other threads: {type_}"
+                    )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WarpgroupOp:
+        index = parse_integer(parser)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region()
+        if not body.blocks:
+            body.add_block(Block())
+        properties = {"index": IntegerAttr(index, i32)}
+        return cls.create(
+            properties=properties, attributes={} if attributes is None else attributes.data, regions=[body]
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.index.value.data} ")
+        if self.attributes:
+            printer.print_op_attributes(self.attributes, print_keyword=True)
+            printer.print_string(" ")
+        printer.print_region(self.body, print_empty_block=False)
