@@ -1,16 +1,40 @@
-"""Every code block of the guides is run: Python sessions as doctests, programs through the pipeline."""
+"""
+Every code block of the guides is run: Python sessions as doctests, programs through the pipeline. IR and PTX are
+compared with what the passes make of the program of the page, up to the numbers of values and registers.
+
+    python test/unit/test_docs.py
+
+writes the blocks of IR and PTX anew, to be looked at before they are committed.
+"""
 
 from __future__ import annotations
 
 import doctest
 import re
+from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
 
 import tirx
+from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes
+from tirx.ptx.printer import print_ptx
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
 
 DOCS = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
+
+_EXCERPT = re.compile(
+    r"^<!-- (?:ir (?P<step>\S+)|(?P<ptx>ptx)) /(?P<lines>[^\n]*?)/(?P<untyped> without types)? -->\n"
+    r"```\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+"""A block of the lines that match a pattern: of the IR after a pass (the last one of that name) or of the PTX."""
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
@@ -18,15 +42,49 @@ def blocks(path: Path) -> list[tuple[str, str]]:
     return re.findall(r"^```(.*?)\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
 
 
+def without_numbers(text: str) -> str:
+    """`text` with nameless values and registers that look all the same."""
+    return re.sub(r"%([a-z]*)\d+", r"%\1", text)
+
+
+def stages(program: str) -> dict[str, str]:
+    """Pass -> the IR after it; `ptx` -> the PTX."""
+    found: dict[str, str] = {}
+
+    def record(after: ModulePass, module: ModuleOp) -> None:
+        text = StringIO()
+        Printer(stream=text).print_op(module)
+        found[after.name] = text.getvalue()
+
+    context = new_context()
+    module = parse_located(context, program)
+    run_passes(context, module, lower_to_ptx_passes().passes, record)
+    return found | {"ptx": print_ptx(module)}
+
+
+def excerpts(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """The excerpts of a page, with what they should be."""
+    program = re.search(r"^<!-- program -->\n```mlir\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    if program is None:
+        return
+    made = stages(program[1])
+    for excerpt in _EXCERPT.finditer(text):
+        lines = made[excerpt["step"] or "ptx"].splitlines()
+        chosen = [line.strip() for line in lines if re.search(excerpt["lines"], line)]
+        if excerpt["untyped"]:
+            chosen = [line.partition(" : ")[0] if " : !" in line or " : i" in line else line for line in chosen]
+        yield excerpt, "".join(f"{line}\n" for line in chosen)
+
+
 @pytest.mark.parametrize("path", DOCS, ids=[path.name for path in DOCS])
 def test_sessions(path: Path) -> None:
     session = doctest.DocTestParser().get_doctest(path.read_text(), {}, path.name, str(path), 0)
-    assert session.examples
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed == 0
 
 
 @pytest.mark.parametrize("path", DOCS, ids=[path.name for path in DOCS])
 def test_every_block_is_run(path: Path) -> None:
+    shown = [excerpt["text"] for excerpt, _ in excerpts(path.read_text())]
     for language, code in blocks(path):
         match language:
             case "python":
@@ -34,5 +92,31 @@ def test_every_block_is_run(path: Path) -> None:
                 assert code.startswith(">>> ")
             case "mlir":
                 tirx.compile(code)
+            case "" if code in shown:
+                pass
             case other:
                 pytest.fail(f"{path.name} has a block of {other or 'no language'}, which no test runs:\n{code}")
+
+
+@pytest.mark.parametrize("path", DOCS, ids=[path.name for path in DOCS])
+def test_excerpts(path: Path) -> None:
+    for excerpt, expected in excerpts(path.read_text()):
+        assert expected, f"no line matches {excerpt['lines']}"
+        assert without_numbers(excerpt["text"]) == without_numbers(expected), (
+            "python test/unit/test_docs.py writes it anew"
+        )
+
+
+def test_every_pass_is_explained() -> None:
+    page = next(path for path in DOCS if path.name == "architecture.md").read_text()
+    named = set(re.findall(r"`((?:tirx|convert)-[a-z0-9-]+)`", page)) - {"tirx-opt"}
+    pipeline = {p.name for p in lower_to_ptx_passes().passes} & PASS_SUMMARIES.keys()
+    assert pipeline <= named <= PASS_SUMMARIES.keys()
+
+
+if __name__ == "__main__":
+    for path in DOCS:
+        text = path.read_text()
+        for excerpt, expected in excerpts(text):
+            text = text.replace(excerpt[0], excerpt[0].replace(f"-->\n```\n{excerpt['text']}", f"-->\n```\n{expected}"))
+        path.write_text(text)
