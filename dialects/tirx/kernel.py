@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -90,13 +89,13 @@ class ThreadSet:
     barrier: int | None = 0
 
 
-class OnThreads(ABC):
+class OnThreads:
     """An operation whose regions run on a thread set of its own: a kernel, a role."""
 
     @property
-    @abstractmethod
     def thread_set(self) -> ThreadSet:
         """The threads that run the regions of this operation."""
+        raise NotImplementedError
 
 
 def thread_owner(op: Operation) -> OnThreads | None:

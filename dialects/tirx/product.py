@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 from typing import Self
 
 from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, i1
@@ -40,7 +39,7 @@ FLAGS = ("pair", "negate_a", "negate_b", "saturate")
 """Clauses without arguments that follow the others, in order."""
 
 
-class ProductOp(IRDLOperation, abc.ABC):
+class ProductOp(IRDLOperation):
     """
     A product of two tiles, `%a, %b, %acc clauses : !tirx.tile<MxK...>, !tirx.tile<NxK...>, !tirx.tile<MxN...>`.
 

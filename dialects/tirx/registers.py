@@ -1,4 +1,8 @@
-"""Register tiles as SSA values."""
+"""
+Register tiles as SSA values.
+
+Constructors go past the checks of xDSL's: the verifier of the final module makes them.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,7 @@ class LoadOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect())
 
     def __init__(self, source: SSAValue, type_: TileType):
-        super().__init__(operands=[source], result_types=[type_])
+        Operation.__init__(self, operands=[source], result_types=[type_])
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
@@ -84,7 +88,7 @@ class StoreOp(IRDLOperation):
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(self, value: SSAValue, destination: SSAValue):
-        super().__init__(operands=[value, destination])
+        Operation.__init__(self, operands=[value, destination])
 
     def verify_(self) -> None:
         value, destination = TileType.of(self.value), TileType.of(self.destination)
@@ -118,7 +122,7 @@ class SplatOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, value: SSAValue, type_: TileType):
-        super().__init__(operands=[value], result_types=[type_])
+        Operation.__init__(self, operands=[value], result_types=[type_])
 
     def verify_(self) -> None:
         _require_register(self.result.type)
@@ -139,7 +143,7 @@ class ZeroOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, type_: TileType):
-        super().__init__(result_types=[type_])
+        Operation.__init__(self, result_types=[type_])
 
     def verify_(self) -> None:
         _require_register(self.result.type)
@@ -183,7 +187,8 @@ class MmaSyncOp(IRDLOperation):
         b: tuple[SSAValue, int],
         accumulator: tuple[SSAValue, int],
     ):
-        super().__init__(
+        Operation.__init__(
+            self,
             operands=[a[0], b[0], accumulator[0]],
             properties={
                 "variant": StringAttr(variant),

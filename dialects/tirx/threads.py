@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import I1, I32, IntegerAttr, i1, i32
 from xdsl.ir import Block, Operation, Region
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, region_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, prop_def, region_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.attributes import Scope, TileType
 from tirx.dialects.tirx.kernel import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.tirx.syntax import parse_integer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, UnrealizedConversionCastOp, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -33,6 +34,7 @@ class RegisterFormat:
         return self.count * self.packed
 
 
+@lru_cache(maxsize=1024)
 def register_format(tile: TileType) -> RegisterFormat:
     """The registers of a tile with a layout. ValueError for a tile that is not in registers."""
     layout = tile.placement
@@ -57,12 +59,12 @@ def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
     if isinstance(cast, UnrealizedConversionCastOp) and cast.inputs and not isinstance(cast.inputs[0].type, TileType):
         return cast.inputs
     format_ = register_format(TileType.of(tile))
-    return emit(UnrealizedConversionCastOp.get([tile], [format_.type] * format_.count)).results
+    return emit(UnrealizedConversionCastOp.create(operands=[tile], result_types=[format_.type] * format_.count)).results
 
 
 def tile_of(emit: Emitter, registers: Sequence[SSAValue], type_: TileType) -> SSAValue:
     """The tile value that these registers hold."""
-    return emit(UnrealizedConversionCastOp.get(registers, [type_])).results[0]
+    return emit(UnrealizedConversionCastOp.create(operands=registers, result_types=[type_])).results[0]
 
 
 def zero_register(emit: Emitter, type_: Attribute) -> SSAValue:

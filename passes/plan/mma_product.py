@@ -78,10 +78,13 @@ def planned_steps(product: Product, plan: MmaSyncPlan) -> tuple[MmaStep, ...]:
     return mma_steps(product, [VARIANTS[name] for name in plan.variants])
 
 
+_plan_mma = lru_cache(maxsize=256)(plan_mma)
+
+
 def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep, ...]:
     """The instructions of a product by these variants, the preferred first. Raises FragmentError for none that fit."""
     a, b, acc = product.a, product.b, product.accumulator
-    return plan_mma(
+    return _plan_mma(
         _layout("A", a),
         _layout("B", b),
         _layout("the accumulator", acc),
@@ -91,7 +94,7 @@ def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep
         (a.dtype.name, b.dtype.name),
         acc.dtype.name,
         product.threads,
-        variants,
+        tuple(variants),
     )
 
 
