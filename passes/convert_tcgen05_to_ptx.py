@@ -19,7 +19,7 @@ from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.tcgen05 import FencePosition, Reduction, WaitFor, first_cell
-from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType, owner_root
+from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, kernels, owner_root
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.tensor_lifetimes import check_lifetimes
 from tirx.passes.emit.emitter import Emitter
@@ -294,20 +294,22 @@ class ConvertTcgen05ToPtxPass(ModulePass):
     name = "convert-tcgen05-to-ptx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in op.walk():
-            if isinstance(inner, KernelOp):
-                check_lifetimes(inner)
+        for kernel in kernels(op):
+            check_lifetimes(kernel)
+        views: list[tcgen05.TileOp | SubviewOp | ReshapeOp] = []
         for inner in list(op.walk()):
-            if isinstance(inner, _SYMBOLIC):
+            kind = type(inner)
+            if kind in _SYMBOLIC:
                 raise LocatedError(inner, f"expected materialized descriptors, found {inner.name}")
-            if (rule := _RULES.get(type(inner))) is None:
+            if isinstance(inner, tcgen05.TileOp | SubviewOp | ReshapeOp):
+                views.append(inner)
+            if (rule := _RULES.get(kind)) is None:
                 continue
-            results = rule(inner, Emitter.before(inner))
-            for old, new in zip(inner.results, results, strict=True):
+            for old, new in zip(inner.results, rule(inner, Emitter.before(inner)), strict=True):
                 old.replace_all_uses_with(new)
             inner.detach()
             inner.erase()
-        for inner in reversed(list(op.walk())):
-            if isinstance(inner, tcgen05.TileOp | SubviewOp | ReshapeOp) and inner.result.first_use is None:
-                inner.detach()
-                inner.erase()
+        for view in reversed(views):
+            if view.result.first_use is None:
+                view.detach()
+                view.erase()

@@ -40,6 +40,7 @@ from tirx.dialects.tirx import (
     Tcgen05Plan,
     ThreadSet,
     TileType,
+    kernels,
     owner_root,
     thread_set,
     transfer,
@@ -67,10 +68,21 @@ ALL_CTAS = 0b11
 class _KernelLowering:
     """Lowers the tensor-memory operations of one kernel in place."""
 
-    def __init__(self, kernel: KernelOp, tensors: Sequence[AllocOp]):
+    def __init__(self, kernel: KernelOp):
         self.kernel = kernel
-        self.tensors = tensors
-        self.products = [op for op in kernel.walk() if isinstance(op, MmaOp) and op.on_tensor_memory]
+        self.tensors: list[AllocOp] = []
+        self.products: list[MmaOp] = []
+        self.transfers: list[CopyOp | LoadOp | StoreOp] = []
+        for op in kernel.walk():
+            match op:
+                case AllocOp() if op.result.type.memory is Scope.TENSOR:
+                    self.tensors.append(op)
+                case MmaOp() if op.on_tensor_memory:
+                    self.products.append(op)
+                case CopyOp() | LoadOp() | StoreOp():
+                    self.transfers.append(op)
+                case _:
+                    pass
         self.phase: SSAValue
         self.mbarrier: SSAValue
         self.leader: SSAValue
@@ -93,12 +105,11 @@ class _KernelLowering:
         if thread_set(self.kernel).count > WARPGROUP_THREADS:
             self._fence_barriers()
         base, is_first_warp = self._prologue(plan)
-        transfers = [op for op in self.kernel.walk() if isinstance(op, CopyOp | LoadOp | StoreOp)]
         with_product = {product: _copies_before(product) for product in self.products}
         issued_with_product = {copy for before in with_product.values() for copy in before}
         for product, before in with_product.items():
             self._product(product, before)
-        for op in transfers:
+        for op in self.transfers:
             in_tensor_memory = any(TileType.of(end).memory is Scope.TENSOR for end in transfer(op) or ())
             if op in issued_with_product or not in_tensor_memory:
                 continue
@@ -398,9 +409,7 @@ class ConvertTirxToTcgen05Pass(ModulePass):
     name = "convert-tirx-to-tcgen05"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if not isinstance(kernel, KernelOp):
-                continue
-            tensors = [a for a in kernel.walk() if isinstance(a, AllocOp) and a.result.type.memory is Scope.TENSOR]
-            if tensors:
-                _KernelLowering(kernel, tensors).run()
+        for kernel in kernels(op):
+            lowering = _KernelLowering(kernel)
+            if lowering.tensors:
+                lowering.run()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import KernelOp, MemoryPlanAttr
+from tirx.dialects.definition import i32_attr
+from tirx.dialects.tirx import KernelOp, MemoryPlanAttr, kernels
 from tirx.hw.targets import Target
 from tirx.passes.plan.memory import allocate
 
@@ -27,9 +28,8 @@ class TirxAllocateMemoryPass(ModulePass):
     name = "tirx-allocate-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                _allocate(kernel)
+        for kernel in kernels(op):
+            _allocate(kernel)
 
 
 def _allocate(kernel: KernelOp) -> None:
@@ -42,5 +42,5 @@ def _allocate(kernel: KernelOp) -> None:
     for alloc, start in allocation.starts.items():
         if alloc.start not in (None, start):
             raise LocatedError(alloc, f"expected the tile at {start}, found it at {alloc.start}")
-        alloc.place = IntegerAttr(start, i32)
+        alloc.place = i32_attr(start)
     kernel.memory = MemoryPlanAttr(allocation.plan)

@@ -23,6 +23,7 @@ from tirx.dialects.tirx import (
     TileType,
     ViewOp,
     WordsOp,
+    kernels,
     owner_root,
     parts_in_use,
     thread_set,
@@ -327,6 +328,5 @@ class TirxCheckLayoutsPass(ModulePass):
     name = "tirx-check-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                _Checker(kernel).run()
+        for kernel in kernels(op):
+            _Checker(kernel).run()

@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.dialects.tirx import CopyOp, EngineAttr, KernelOp
+from tirx.dialects.tirx import CopyOp, EngineAttr, kernels
 from tirx.passes.plan.copies import match_engine
 
 
@@ -24,8 +24,7 @@ class TirxSelectCopiesPass(ModulePass):
     name = "tirx-select-copies"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                for copy in kernel.walk():
-                    if isinstance(copy, CopyOp) and (engine := match_engine(copy)) is not None:
-                        copy.engine = EngineAttr(engine)
+        for kernel in kernels(op):
+            for copy in kernel.walk():
+                if isinstance(copy, CopyOp) and (engine := match_engine(copy)) is not None:
+                    copy.engine = EngineAttr(engine)

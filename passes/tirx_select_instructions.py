@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.dialects.tirx import KernelOp, MmaOp, PlanAttr
+from tirx.dialects.tirx import MmaOp, PlanAttr, kernels
 from tirx.passes.plan.families import match
 
 
@@ -25,8 +25,7 @@ class TirxSelectInstructionsPass(ModulePass):
     name = "tirx-select-instructions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                for mma in kernel.walk():
-                    if isinstance(mma, MmaOp):
-                        mma.plan = PlanAttr(match(mma))
+        for kernel in kernels(op):
+            for mma in kernel.walk():
+                if isinstance(mma, MmaOp):
+                    mma.plan = PlanAttr(match(mma))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, IntegerAttr, i32
+from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
     operand_def,
     prop_def,
@@ -15,7 +14,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.ptx.tcgen05 import require
 from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tile, last_column, target_of
 from tirx.dialects.tirx import Scope, TileType
@@ -24,7 +23,7 @@ from tirx.tcgen05.tmem import COLUMNS
 
 
 @irdl_op_definition
-class AllocOp(IRDLOperation):
+class AllocOp(DirectOperation):
     """
     `tcgen05.alloc %slot, 256 : i32`: one warp allocates columns of tensor memory.
 
@@ -45,7 +44,7 @@ class AllocOp(IRDLOperation):
     def __init__(self, slot: SSAValue, columns: int, cta_group: int = 1):
         super().__init__(
             operands=[slot],
-            properties={"columns": IntegerAttr(columns, i32), "cta_group": IntegerAttr(cta_group, i32)},
+            properties={"columns": i32_attr(columns), "cta_group": i32_attr(cta_group)},
         )
 
     def verify_(self) -> None:
@@ -54,7 +53,7 @@ class AllocOp(IRDLOperation):
 
 
 @irdl_op_definition
-class RelinquishAllocPermitOp(IRDLOperation):
+class RelinquishAllocPermitOp(DirectOperation):
     """`tcgen05.relinquish_alloc_permit`: this block allocates no more tensor memory."""
 
     name = "tcgen05.relinquish_alloc_permit"
@@ -66,14 +65,14 @@ class RelinquishAllocPermitOp(IRDLOperation):
     traits = traits_def(*EFFECTS)
 
     def __init__(self, cta_group: int = 1):
-        super().__init__(properties={"cta_group": IntegerAttr(cta_group, i32)})
+        super().__init__(properties={"cta_group": i32_attr(cta_group)})
 
     def verify_(self) -> None:
         check_cta_group(self.cta_group)
 
 
 @irdl_op_definition
-class DeallocOp(IRDLOperation):
+class DeallocOp(DirectOperation):
     """`tcgen05.dealloc %base, 256 : i32`: one warp (of each CTA of a pair) gives the columns at `%base` back."""
 
     name = "tcgen05.dealloc"
@@ -89,7 +88,7 @@ class DeallocOp(IRDLOperation):
     def __init__(self, base: SSAValue, columns: int, cta_group: int = 1):
         super().__init__(
             operands=[base],
-            properties={"columns": IntegerAttr(columns, i32), "cta_group": IntegerAttr(cta_group, i32)},
+            properties={"columns": i32_attr(columns), "cta_group": i32_attr(cta_group)},
         )
 
     def verify_(self) -> None:
@@ -98,7 +97,7 @@ class DeallocOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileOp(IRDLOperation):
+class TileOp(DirectOperation):
     """
     `%acc = tcgen05.tile %base, 128 : i32 -> !tirx.tile<128x256xf32, tensor, L>`
 
@@ -116,7 +115,7 @@ class TileOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, base: SSAValue, column: int, type_: TileType):
-        super().__init__(operands=[base], properties={"column": IntegerAttr(column, i32)}, result_types=[type_])
+        super().__init__(operands=[base], properties={"column": i32_attr(column)}, result_types=[type_])
 
     def verify_(self) -> None:
         type_ = expect_tile(self.result, Scope.TENSOR, "a tile")

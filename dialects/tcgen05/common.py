@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.definition import i32_attr
 from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.tirx import KernelOp, Scope, TileType
 from tirx.layout import LayoutError, TileLayout
@@ -18,7 +19,7 @@ COLUMN_BITS = 32
 EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
 """Traits of whatever touches tensor memory or synchronises: no pass moves or merges it."""
 
-ONE_CTA = IntegerAttr(1, i32)
+ONE_CTA = i32_attr(1)
 """The default of `cta_group`, which is not printed."""
 
 Value = SSAValue | Operation
@@ -26,7 +27,7 @@ Value = SSAValue | Operation
 
 def int32(value: int | None) -> IntegerAttr[I32] | None:
     """A property, absent for None."""
-    return None if value is None else IntegerAttr(value, i32)
+    return None if value is None else i32_attr(value)
 
 
 def string(value: str | None) -> StringAttr | None:

@@ -7,7 +7,6 @@ from functools import cache
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, UnitAttr, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
     operand_def,
     opt_prop_def,
@@ -18,7 +17,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
 from tirx.dialects.tcgen05.common import expect_tile, unit
 from tirx.dialects.tirx import Scope, TileType
@@ -39,7 +38,7 @@ def _slices(
 
 
 @irdl_op_definition
-class SmemDescriptorOp(IRDLOperation):
+class SmemDescriptorOp(DirectOperation):
     """
     `%d = tcgen05.smem_descriptor %a, 2 of 16 : !tirx.tile<128x64xf16, shared, L> -> i64`
 
@@ -69,8 +68,8 @@ class SmemDescriptorOp(IRDLOperation):
         super().__init__(
             operands=[tile],
             properties={
-                "step": IntegerAttr(step, i32),
-                "k": IntegerAttr(k, i32),
+                "step": i32_attr(step),
+                "k": i32_attr(k),
                 "padded": unit(padded),
                 "absolute_lbo": unit(absolute_lbo),
             },
@@ -105,7 +104,7 @@ class SmemDescriptorOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CpDescriptorOp(IRDLOperation):
+class CpDescriptorOp(DirectOperation):
     """
     `%d = tcgen05.cp_descriptor %sf, 512 : !tirx.tile<128x8xf8E4M3FN, shared, L> -> i64`
 
@@ -124,7 +123,7 @@ class CpDescriptorOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, tile: SSAValue, offset: int):
-        super().__init__(operands=[tile], properties={"offset": IntegerAttr(offset, i32)}, result_types=[i64])
+        super().__init__(operands=[tile], properties={"offset": i32_attr(offset)}, result_types=[i64])
 
     def verify_(self) -> None:
         expect_tile(self.tile, Scope.SHARED, "a tile")
@@ -134,7 +133,7 @@ class CpDescriptorOp(IRDLOperation):
 
 
 @irdl_op_definition
-class InstructionDescriptorOp(IRDLOperation):
+class InstructionDescriptorOp(DirectOperation):
     """`%i = tcgen05.instruction_descriptor <kind = "f16", ...> : i32`, see `#tcgen05.instruction_descriptor`"""
 
     name = "tcgen05.instruction_descriptor"
@@ -157,7 +156,7 @@ class InstructionDescriptorOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ZeroColumnMaskOp(IRDLOperation):
+class ZeroColumnMaskOp(DirectOperation):
     """`%z = tcgen05.zero_column_mask <0x0203028301020100> : i64`"""
 
     name = "tcgen05.zero_column_mask"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
     operand_def,
     opt_prop_def,
@@ -15,7 +14,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.ptx.tcgen05 import require
 from tirx.dialects.tcgen05.attributes import Reduction, ReductionAttr
 from tirx.dialects.tcgen05.common import (
@@ -67,7 +66,7 @@ def _check_access(plan: TmemAccessPlan, memory: TileType, registers: TileType) -
 
 
 @irdl_op_definition
-class LdOp(IRDLOperation):
+class LdOp(DirectOperation):
     """
     `%v = tcgen05.ld "32x32b" %t : !tirx.tile<128x32xf32, tensor, L> -> !tirx.tile<128x32xf32, register, L2>`
 
@@ -102,7 +101,7 @@ class LdOp(IRDLOperation):
 
 
 @irdl_op_definition
-class LdRedOp(IRDLOperation):
+class LdRedOp(DirectOperation):
     """
     `%v, %m = tcgen05.ld.red max "32x32b" %t : !tirx.tile<128x32xf32, tensor, L> -> !tirx.tile<128x32xf32, register,
     L2>, !tirx.tile<128xf32, register, L3>`
@@ -190,7 +189,7 @@ class LdRedOp(IRDLOperation):
 
 
 @irdl_op_definition
-class StOp(IRDLOperation):
+class StOp(DirectOperation):
     """
     `tcgen05.st "32x32b" %v, %t : !tirx.tile<128x32xf32, register, L2>, !tirx.tile<128x32xf32, tensor, L>`
 
@@ -227,7 +226,7 @@ class StOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CpOp(IRDLOperation):
+class CpOp(DirectOperation):
     """
     `tcgen05.cp "32x128b" %desc, %t multicast "warpx4" : !tirx.tile<128x4xf8E8M0FNU, tensor, L>`
 
@@ -270,7 +269,7 @@ class CpOp(IRDLOperation):
                 "cp_shape": StringAttr(shape),
                 "multicast": string(multicast),
                 "decompress": string(decompress),
-                "cta_group": IntegerAttr(cta_group, i32),
+                "cta_group": i32_attr(cta_group),
             },
         )
 
@@ -292,7 +291,7 @@ class CpOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ShiftOp(IRDLOperation):
+class ShiftOp(DirectOperation):
     """
     `tcgen05.shift %t : !tirx.tile<128x8xf16, tensor, L>`
 
@@ -310,7 +309,7 @@ class ShiftOp(IRDLOperation):
     traits = traits_def(*EFFECTS)
 
     def __init__(self, tile: SSAValue, cta_group: int = 1):
-        super().__init__(operands=[tile], properties={"cta_group": IntegerAttr(cta_group, i32)})
+        super().__init__(operands=[tile], properties={"cta_group": i32_attr(cta_group)})
 
     def verify_(self) -> None:
         expect_tensor_tile(self.tile, "a tile")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyOf,
@@ -35,7 +35,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tcgen05.attributes import Collector, CollectorAttr
 from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, expect_tensor_tile, int32, string, target_of, text, unit
 from tirx.dialects.tcgen05.facts import (
@@ -81,7 +81,7 @@ def _check_kind(name: str, block_scaled: bool) -> None:
 
 
 @irdl_op_definition
-class MmaOp(IRDLOperation):
+class MmaOp(DirectOperation):
     """
     `tcgen05.mma kind "f16" %acc, %a, %b, %idesc, %enable : !tirx.tile<128x256xf32, tensor, L>`
 
@@ -144,7 +144,7 @@ class MmaOp(IRDLOperation):
             operands=[accumulator, a, b, descriptor, enable_input_d, sparse_metadata, disable_lanes],
             properties={
                 "kind": StringAttr(kind),
-                "cta_group": IntegerAttr(cta_group, i32),
+                "cta_group": i32_attr(cta_group),
                 "ashift": unit(ashift),
                 "collector": _collector(collector),
                 "scale_d": int32(scale_d),
@@ -174,7 +174,7 @@ class MmaOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MmaBlockScaleOp(IRDLOperation):
+class MmaBlockScaleOp(DirectOperation):
     """
     `tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %acc, %a, %b, %idesc, %enable scales(%sa, %sb : T, T) : ...`
 
@@ -229,7 +229,7 @@ class MmaBlockScaleOp(IRDLOperation):
             properties={
                 "kind": StringAttr(kind),
                 "scale_vector": string(scale_vector),
-                "cta_group": IntegerAttr(cta_group, i32),
+                "cta_group": i32_attr(cta_group),
                 "collector": _collector(collector),
             },
         )
@@ -259,7 +259,7 @@ class MmaBlockScaleOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MmaWsOp(IRDLOperation):
+class MmaWsOp(DirectOperation):
     """
     `tcgen05.mma.ws kind "f16" %acc, %a, %b, %idesc, %enable, %mask : !tirx.tile<32x64xf32, tensor, L>`
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I16, I32, IntegerAttr, i32
+from xdsl.dialects.builtin import I16, I32, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
     operand_def,
     opt_operand_def,
@@ -13,13 +12,13 @@ from xdsl.irdl import (
     traits_def,
 )
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tcgen05.attributes import FencePosition, FencePositionAttr, WaitFor, WaitForAttr
 from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group
 
 
 @irdl_op_definition
-class CommitOp(IRDLOperation):
+class CommitOp(DirectOperation):
     """
     `tcgen05.commit %mbar : i32`: the mbarrier gets one arrival when this thread's products are complete.
 
@@ -38,14 +37,14 @@ class CommitOp(IRDLOperation):
     traits = traits_def(*EFFECTS)
 
     def __init__(self, mbarrier: SSAValue, *, multicast: SSAValue | None = None, cta_group: int = 1):
-        super().__init__(operands=[mbarrier, multicast], properties={"cta_group": IntegerAttr(cta_group, i32)})
+        super().__init__(operands=[mbarrier, multicast], properties={"cta_group": i32_attr(cta_group)})
 
     def verify_(self) -> None:
         check_cta_group(self.cta_group)
 
 
 @irdl_op_definition
-class WaitOp(IRDLOperation):
+class WaitOp(DirectOperation):
     """`tcgen05.wait ld`: this thread's `tcgen05.ld` (or `st`) are complete."""
 
     name = "tcgen05.wait"
@@ -61,7 +60,7 @@ class WaitOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FenceOp(IRDLOperation):
+class FenceOp(DirectOperation):
     """`tcgen05.fence before_thread_sync`: orders asynchronous tcgen05 work with a synchronisation of threads."""
 
     name = "tcgen05.fence"

@@ -32,6 +32,7 @@ from tirx.dialects.tirx.kernel import (
     OnThreads,
     ReturnOp,
     ThreadSet,
+    kernels,
     thread_set,
 )
 from tirx.dialects.tirx.loops import AtOp, ForOp, TileOrder, TileOrderAttr, TilesOp, YieldOp
@@ -194,6 +195,7 @@ __all__ = [
     "ZeroColumns",
     "ZeroColumnsAttr",
     "ZeroOp",
+    "kernels",
     "layout_attr",
     "owner_root",
     "parts_in_use",

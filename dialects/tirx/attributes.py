@@ -6,6 +6,7 @@ import abc
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import TypeVar
 
@@ -242,12 +243,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         layout: TileLayout | ComposeLayout | None = None,
     ) -> TileType:
         """A tile type from plain values. Raises VerifyException when the layout does not fit."""
-        return TileType(
-            ArrayAttr([IntAttr(n) for n in shape]),
-            element_type,
-            ScopeAttr(scope),
-            NoneAttr() if layout is None else layout_attr(layout),
-        )
+        return _tile_type(tuple(shape), element_type, scope, layout)
 
     @staticmethod
     def of(value: SSAValue) -> TileType:
@@ -266,7 +262,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def dtype(self) -> ElementType:
-        return element_type(str(self.element_type))
+        return _element_type(self.element_type)
 
     @property
     def placement(self) -> TileLayout | ComposeLayout | None:
@@ -333,6 +329,23 @@ class TileType(ParametrizedAttribute, TypeAttribute):
             if not isinstance(self.layout, NoneAttr):
                 printer.print_string(", ")
                 printer.print_attribute(self.layout)
+
+
+@lru_cache(maxsize=1024)
+def _tile_type(
+    shape: tuple[int, ...], element_type: Attribute, scope: Scope, layout: TileLayout | ComposeLayout | None
+) -> TileType:
+    return TileType(
+        ArrayAttr([IntAttr(n) for n in shape]),
+        element_type,
+        ScopeAttr(scope),
+        NoneAttr() if layout is None else layout_attr(layout),
+    )
+
+
+@lru_cache(maxsize=256)
+def _element_type(type_: Attribute) -> ElementType:
+    return element_type(str(type_))
 
 
 @dataclass(frozen=True)

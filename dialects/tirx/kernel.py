@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
@@ -319,6 +319,15 @@ class KernelOp(IRDLOperation, OnThreads):
             printer.print_attr_dict(self.attributes)
             printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+
+def kernels(module: ModuleOp) -> Iterator[KernelOp]:
+    """The kernels of a module and of those inside it, without a look into kernels."""
+    for op in tuple(module.ops):
+        if isinstance(op, KernelOp):
+            yield op
+        elif isinstance(op, ModuleOp):
+            yield from kernels(op)
 
 
 @irdl_op_definition

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i32
+from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
     ParsePropInAttrDict,
     operand_def,
     opt_prop_def,
@@ -23,7 +22,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import Scope, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr
 from tirx.dialects.tirx.syntax import shape_text
@@ -31,7 +30,7 @@ from tirx.layout import Iter, TileLayout
 
 
 @irdl_op_definition
-class AllocOp(IRDLOperation):
+class AllocOp(DirectOperation):
     """
     `%t = tirx.alloc : !tirx.tile<128x64xf16, shared>`: a tile with undefined contents, for the whole kernel.
 
@@ -50,7 +49,7 @@ class AllocOp(IRDLOperation):
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(self, type_: TileType, place: int | None = None):
-        super().__init__(properties={"place": None if place is None else IntegerAttr(place, i32)}, result_types=[type_])
+        super().__init__(properties={"place": None if place is None else i32_attr(place)}, result_types=[type_])
 
     @property
     def start(self) -> int | None:
@@ -90,7 +89,7 @@ def strided_layout(type_: MemRefType[Attribute], shape: Sequence[int]) -> TileLa
 
 
 @irdl_op_definition
-class ViewOp(IRDLOperation):
+class ViewOp(DirectOperation):
     """
     `%t = tirx.view %a[%m, %k] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>`
 
@@ -144,7 +143,7 @@ class ViewOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FillOp(IRDLOperation):
+class FillOp(DirectOperation):
     """`tirx.fill %t, %v : f32, !tirx.tile<128x256xf32, tensor>`: every element becomes `%v`."""
 
     name = "tirx.fill"
@@ -169,7 +168,7 @@ class FillOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CopyOp(IRDLOperation):
+class CopyOp(DirectOperation):
     """
     `tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import (
     I32,
@@ -12,7 +13,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     operand_def,
     prop_def,
     result_def,
@@ -25,7 +25,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import Scope, TileType
 from tirx.dialects.tirx.ops import ViewOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
@@ -57,8 +57,17 @@ def _same_places(expected: TileLayout | ComposeLayout, found: TileLayout | Compo
             return found.equivalent(expected)
 
 
+@lru_cache(maxsize=1024)
+def _part_type(source: TileType, offsets: tuple[int, ...], shape: tuple[int, ...]) -> TileType:
+    layout = source.placement
+    if layout is not None:
+        region = tuple((start, start + extent) for start, extent in zip(offsets, shape, strict=True))
+        layout = layout.slice(source.dims, region)
+    return TileType.get(shape, source.element_type, source.memory, layout)
+
+
 @irdl_op_definition
-class SubviewOp(IRDLOperation):
+class SubviewOp(DirectOperation):
     """
     `%s = tirx.subview %t[0, 32] : !tirx.tile<128x128xf32, tensor, ...> -> !tirx.tile<128x32xf32, tensor, ...>`
 
@@ -76,18 +85,14 @@ class SubviewOp(IRDLOperation):
     def __init__(self, source: SSAValue, offsets: Sequence[int], type_: TileType):
         super().__init__(
             operands=[source],
-            properties={"offsets": ArrayAttr([IntegerAttr(n, i32) for n in offsets])},
+            properties={"offsets": ArrayAttr([i32_attr(n) for n in offsets])},
             result_types=[type_],
         )
 
     @staticmethod
     def type_of(source: TileType, offsets: Sequence[int], shape: Sequence[int]) -> TileType:
         """The type of a part of a tile. Raises LayoutError when the tile's layout has no such slice."""
-        layout = source.placement
-        if layout is not None:
-            region = tuple((start, start + extent) for start, extent in zip(offsets, shape, strict=True))
-            layout = layout.slice(source.dims, region)
-        return TileType.get(shape, source.element_type, source.memory, layout)
+        return _part_type(source, tuple(offsets), tuple(shape))
 
     @staticmethod
     def of(source: SSAValue, offsets: Sequence[int], shape: Sequence[int]) -> SubviewOp:
@@ -132,7 +137,7 @@ class SubviewOp(IRDLOperation):
         result = parser.parse_type()
         op = cls.create(
             operands=[source],
-            properties={"offsets": ArrayAttr([IntegerAttr(n, i32) for n in offsets])},
+            properties={"offsets": ArrayAttr([i32_attr(n) for n in offsets])},
             result_types=[result],
         )
         op.attributes.update(attributes)
@@ -152,7 +157,7 @@ class SubviewOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ReshapeOp(IRDLOperation):
+class ReshapeOp(DirectOperation):
     """
     `%r = tirx.reshape %t : !tirx.tile<64x256xf32, tensor, L> -> !tirx.tile<64x2x128xf32, tensor, L>`
 
@@ -186,7 +191,7 @@ class ReshapeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class WordsOp(IRDLOperation):
+class WordsOp(DirectOperation):
     """
     `%w = tirx.words %t : !tirx.tile<128x64xf6E2M3FN, shared, L> -> !tirx.tile<128x4x3xi32, shared, L2>`
 
@@ -209,14 +214,7 @@ class WordsOp(IRDLOperation):
     @staticmethod
     def type_of(source: TileType) -> TileType:
         """The words of a placed tile. Raises LegalityError for one that has none: other elements, split units."""
-        layout = source.placement
-        if source.dtype.bits != PACKED_BITS or source.memory not in (Scope.GLOBAL, Scope.SHARED) or layout is None:
-            raise LegalityError(
-                f"expected a tile of {PACKED_BITS}-bit elements and a layout in global or shared memory, found {source}"
-            )
-        words = words_layout(layout, source.dims, 3 if source.memory is Scope.GLOBAL else 4)
-        shape = (*source.dims[:-1], source.dims[-1] // UNIT, 3)
-        return TileType.get(shape, i32, source.memory, words)
+        return _words_type(source)
 
     def verify_(self) -> None:
         try:
@@ -225,6 +223,18 @@ class WordsOp(IRDLOperation):
             raise VerifyException(str(e)) from e
         if self.result.type != expected:
             raise VerifyException(f"expected {expected}, found {self.result.type}")
+
+
+@lru_cache(maxsize=256)
+def _words_type(source: TileType) -> TileType:
+    layout = source.placement
+    if source.dtype.bits != PACKED_BITS or source.memory not in (Scope.GLOBAL, Scope.SHARED) or layout is None:
+        raise LegalityError(
+            f"expected a tile of {PACKED_BITS}-bit elements and a layout in global or shared memory, found {source}"
+        )
+    words = words_layout(layout, source.dims, 3 if source.memory is Scope.GLOBAL else 4)
+    shape = (*source.dims[:-1], source.dims[-1] // UNIT, 3)
+    return TileType.get(shape, i32, source.memory, words)
 
 
 def parts_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:

@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     base,
     operand_def,
     opt_operand_def,
@@ -21,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import Scope, TileType, ZeroColumnsAttr
 from tirx.dialects.tirx.plans import PlanAttr, Tcgen05Plan
 from tirx.dialects.tirx.ring_types import PendingType
@@ -39,7 +38,7 @@ FLAGS = ("pair", "negate_a", "negate_b", "saturate")
 """Clauses without arguments that follow the others, in order."""
 
 
-class ProductOp(IRDLOperation):
+class ProductOp(DirectOperation):
     """
     A product of two tiles, `%a, %b, %acc clauses : !tirx.tile<MxK...>, !tirx.tile<NxK...>, !tirx.tile<MxN...>`.
 

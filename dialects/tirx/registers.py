@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
     base,
@@ -25,7 +24,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import Scope, TileType
 from tirx.dialects.tirx.ops import CopyOp
 from tirx.mma import VARIANTS, Fragment
@@ -46,7 +45,7 @@ def _require_moved(register: TileType, memory: TileType, found: str) -> None:
 
 
 @irdl_op_definition
-class LoadOp(IRDLOperation):
+class LoadOp(DirectOperation):
     """
     `%v = tirx.load %tile : !tirx.tile<..., shared, L> -> !tirx.tile<..., register, L2>`
 
@@ -71,7 +70,7 @@ class LoadOp(IRDLOperation):
 
 
 @irdl_op_definition
-class StoreOp(IRDLOperation):
+class StoreOp(DirectOperation):
     """
     `tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
 
@@ -109,7 +108,7 @@ def transfer(op: Operation) -> tuple[SSAValue, SSAValue] | None:
 
 
 @irdl_op_definition
-class SplatOp(IRDLOperation):
+class SplatOp(DirectOperation):
     """`%v = tirx.splat %x : f32 -> !tirx.tile<..., register, L>`: every element is `%x`."""
 
     name = "tirx.splat"
@@ -131,7 +130,7 @@ class SplatOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ZeroOp(IRDLOperation):
+class ZeroOp(DirectOperation):
     """`%v = tirx.zero : !tirx.tile<..., register, L>`: every bit of every element is 0; any element type has it."""
 
     name = "tirx.zero"
@@ -150,7 +149,7 @@ class ZeroOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MmaSyncOp(IRDLOperation):
+class MmaSyncOp(DirectOperation):
     """
     `%d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %b[0], %c[2] : ...`
 
@@ -192,9 +191,9 @@ class MmaSyncOp(IRDLOperation):
             operands=[a[0], b[0], accumulator[0]],
             properties={
                 "variant": StringAttr(variant),
-                "a_slot": IntegerAttr(a[1], i32),
-                "b_slot": IntegerAttr(b[1], i32),
-                "accumulator_slot": IntegerAttr(accumulator[1], i32),
+                "a_slot": i32_attr(a[1]),
+                "b_slot": i32_attr(b[1]),
+                "accumulator_slot": i32_attr(accumulator[1]),
             },
             result_types=[accumulator[0].type],
         )
@@ -227,7 +226,7 @@ def _require_fragment(name: str, type_: TileType, slot: int, fragment: Fragment)
 
 
 @irdl_op_definition
-class AddressOp(IRDLOperation):
+class AddressOp(DirectOperation):
     """`%p = tirx.address %t : !tirx.tile<..., shared, L> -> i32`: the shared::cta byte address of a shared tile."""
 
     name = "tirx.address"

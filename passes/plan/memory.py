@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -129,6 +130,7 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
     return Allocation(plan, {block.alloc: block.start for block in (*shared, *tensor) if block.alloc is not None})
 
 
+@lru_cache(maxsize=256)
 def shared_bytes(type_: TileType) -> int:
     """Bytes that a shared tile takes: whole units of 16 bytes, which products read, holes included."""
     elements = type_.num_elements
