@@ -354,10 +354,10 @@ class _KernelLowering:
         tile = TensorTile.of(tensor)
         if not isinstance(register.placement, TileLayout):
             raise LocatedError(op, f"expected a layout on {register}; tirx-pick-layouts chooses one")
-        for shape, image in tile.images():
-            if same_registers(image, register.placement):
+        for shape, fragment in tile.fragments():
+            if same_registers(fragment, register.placement):
                 return shape
-        expected = tile.image()
+        expected = tile.fragment()
         raise LocatedError(
             op,
             f"expected a register layout that tcgen05.ld and st can move, such as {expected}, "

@@ -211,7 +211,7 @@ class _Expander:
                 source = _subview(emit, whole_source, offsets, shape)
                 destination = _subview(emit, whole_destination, offsets, shape)
                 part = source if tensor is op.source else destination
-                self._through_registers(emit, source, destination, self._image(part))
+                self._through_registers(emit, source, destination, self._fragment(part))
 
             _on_warpgroups(emit, op, pieces, move)
             return True
@@ -233,7 +233,7 @@ class _Expander:
 
                 def move(emit: Emitter, offsets: Offsets, shape: Shape) -> None:
                     tile = _subview(emit, reshaped, offsets, shape)
-                    self._fill_through_registers(emit, op, tile, self._image(tile))
+                    self._fill_through_registers(emit, op, tile, self._fragment(tile))
 
                 _on_warpgroups(emit, op, pieces, move)
             case _:
@@ -315,9 +315,9 @@ class _Expander:
         return whole, list(_grid(whole, (*shape, width)))
 
     @staticmethod
-    def _image(tile: SSAValue) -> TileLayout:
+    def _fragment(tile: SSAValue) -> TileLayout:
         """The registers that a tensor tile becomes with the data movement shape that suits it."""
-        return TensorTile.of(TileType.of(tile)).image()
+        return TensorTile.of(TileType.of(tile)).fragment()
 
     @staticmethod
     def _through_registers(emit: Emitter, source: SSAValue, destination: SSAValue, layout: TileLayout) -> None:
@@ -340,7 +340,7 @@ class TirxExpandCopiesPass(ModulePass):
     Cuts copies between two memories into pieces, a load and a store each, and fills of a memory into stores.
 
     The layout of the register tile in between says which thread moves which elements: vectors over consecutive threads
-    between global and shared memory, the image of `tcgen05.ld` for tensor memory.
+    between global and shared memory, the fragment of `tcgen05.ld` for tensor memory.
     """
 
     name = "tirx-expand-copies"

@@ -92,10 +92,10 @@ def _common_image(tensors: Sequence[TileType]) -> TileLayout:
     Raises LegalityError for a tile that no shape moves.
     """
     first, *others = map(TensorTile.of, tensors)
-    for _, image in first.images():
-        if all(any(same_registers(image, found) for _, found in other.images()) for other in others):
-            return image
-    return first.image()
+    for _, fragment in first.fragments():
+        if all(any(same_registers(fragment, found) for _, found in other.fragments()) for other in others):
+            return fragment
+    return first.fragment()
 
 
 def _operand_major(registers: RegisterClass) -> Major:

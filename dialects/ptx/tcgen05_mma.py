@@ -41,7 +41,7 @@ from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, 
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.tcgen05 import TOUCHED_LANES, CtaGroupOp, Tcgen05Op, immediate, tmem_operand
 from tirx.tcgen05 import KINDS, Mma, SmemOperand, TmemOperand
-from tirx.tcgen05.mma_facts import MmaFacts
+from tirx.tcgen05.mma_info import MmaInfo
 
 Value = SSAValue | Operation
 
@@ -122,21 +122,21 @@ def _cells(address: SSAValue, lanes: int, columns: int | None) -> TensorCells:
 
 def _effects(op: Tcgen05MmaOp | Tcgen05MmaBlockScaleOp | Tcgen05MmaWsOp) -> Effects:
     """The operands in shared and tensor memory, as far as the instruction descriptor is known."""
-    facts = MmaFacts(op.description)
-    idesc, group, bits = facts.idesc, facts.mma.cta_group, 256 // facts.kind.k
+    info = MmaInfo(op.description)
+    idesc, group, bits = info.idesc, info.mma.cta_group, 256 // info.kind.k
     a, b = SharedMatrix(op.a), SharedMatrix(op.b)
     if idesc is not None:
         stored = idesc.k // 2 if idesc.sparse else idesc.k
         a = SharedMatrix(op.a, idesc.a_major, (idesc.m // group, stored), bits)
         b = SharedMatrix(op.b, idesc.b_major, (idesc.n // group, idesc.k), bits)
-    reads: list[Region] = [b, _cells(op.a, TOUCHED_LANES, facts.a_columns) if op.a.type == i32 else a]
+    reads: list[Region] = [b, _cells(op.a, TOUCHED_LANES, info.a_columns) if op.a.type == i32 else a]
     if op.sparse_metadata is not None:
         reads.append(_cells(op.sparse_metadata, _METADATA_LANES, 1))
     if isinstance(op, Tcgen05MmaBlockScaleOp):
-        reads.append(_cells(op.scale_a, TOUCHED_LANES, facts.sfa_columns))
+        reads.append(_cells(op.scale_a, TOUCHED_LANES, info.sfa_columns))
         reads.append(_cells(op.scale_b, _METADATA_LANES, 1))
-    written = _cells(op.d, TOUCHED_LANES, facts.d_columns)
-    return Effects(MemoryAccess(AccessKind.TENSOR_CORE, tuple(reads), (written,), shape=(facts.m, facts.n)))
+    written = _cells(op.d, TOUCHED_LANES, info.d_columns)
+    return Effects(MemoryAccess(AccessKind.TENSOR_CORE, tuple(reads), (written,), shape=(info.m, info.n)))
 
 
 class _ProductOp(Tcgen05Op, abc.ABC):
@@ -151,7 +151,7 @@ class _ProductOp(Tcgen05Op, abc.ABC):
         return self.describe(EVERYTHING)
 
     def features(self) -> tuple[str, ...]:
-        return MmaFacts(self.describe(IMMEDIATE)).features
+        return MmaInfo(self.describe(IMMEDIATE)).features
 
 
 @irdl_op_definition

@@ -101,9 +101,9 @@ def _tile_layout(type_: TileType) -> TileLayout:
     return type_.placement
 
 
-def same_registers(image: TileLayout, layout: TileLayout) -> bool:
+def same_registers(fragment: TileLayout, layout: TileLayout) -> bool:
     """Whether two register layouts are one, also when one counts threads and the other warps and lanes."""
     try:
-        return image.fuse_threads().equivalent(layout.fuse_threads())
+        return fragment.fuse_threads().equivalent(layout.fuse_threads())
     except LayoutError:
-        return image.equivalent(layout)  # its axes leave the warp or the lane open
+        return fragment.equivalent(layout)  # its axes leave the warp or the lane open

@@ -59,9 +59,9 @@ def _plan(name: str, memory: TileType, registers: TileType, pack: bool) -> TmemA
 def _check_access(plan: TmemAccessPlan, memory: TileType, registers: TileType) -> None:
     if (memory.dims, memory.element_type) != (registers.dims, registers.element_type):
         raise VerifyException(f"expected tiles of one shape and element type, found {memory} and {registers}")
-    if not isinstance(registers.placement, TileLayout) or not same_registers(plan.image, registers.placement):
+    if not isinstance(registers.placement, TileLayout) or not same_registers(plan.fragment, registers.placement):
         raise VerifyException(
-            f"expected registers as shape {plan.shape} moves them, {plan.image}, found {registers.placement}"
+            f"expected registers as shape {plan.shape} moves them, {plan.fragment}, found {registers.placement}"
         )
 
 
@@ -176,7 +176,8 @@ class LdRedOp(DirectOperation):
                 f"expected a tile in one half of the lanes of each warp for shape {plan.shape}, found both"
             )
         reduced = expect_tile(self.reduced, Scope.REGISTER, "the reduction")
-        threads = TileLayout(tuple(it for it in plan.image.shard if it.axis != "m"), plan.image.replica).canonicalize()
+        held = plan.fragment
+        threads = TileLayout(tuple(it for it in held.shard if it.axis != "m"), held.replica).canonicalize()
         if reduced.element_type != source.element_type:
             raise VerifyException(f"expected a reduction of {source.element_type}, found {reduced.element_type}")
         layout = reduced.placement

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tirx.dialects.tirx import TileType
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
-from tirx.tcgen05 import LD_SHAPES, LegalityError, pick_ld_shape, register_image, tmem_columns
+from tirx.tcgen05 import LD_SHAPES, LegalityError, pick_ld_shape, register_fragment, tmem_columns
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, LANES
 from tirx.tcgen05.tmem_access import LdShapeName, written_cells
 
@@ -85,17 +85,17 @@ class TensorTile:
         others.sort(key=lambda shape: shape.lanes != LD_SHAPES[best].lanes)
         return (best, *(shape.name for shape in others))
 
-    def image(self, shape: str | None = None) -> TileLayout:
+    def fragment(self, shape: str | None = None) -> TileLayout:
         """The registers that the tile becomes with a data movement shape (the best one). LegalityError for none."""
-        return register_image(
+        return register_fragment(
             self.layout, self.dims, shape or self.shapes()[0], element_bits=self.bits, pack=self.own_columns
         )
 
-    def images(self) -> Iterator[tuple[LdShapeName, TileLayout]]:
+    def fragments(self) -> Iterator[tuple[LdShapeName, TileLayout]]:
         """The data movement shapes that can move the tile, the best one first, with the registers that it becomes."""
         for shape in self.shapes():
             try:
-                yield shape, self.image(shape)
+                yield shape, self.fragment(shape)
             except LegalityError:
                 continue
 

@@ -1,5 +1,5 @@
 """
-How threads reach the elements of a memory tile that a register layout gives them.
+The accesses by which threads move the elements of a memory tile that a register layout gives them.
 
 Both layouts map the same flat index. The register layout is solved for it, given the thread; the memory layout
 turns it into an address. What is left per register is a constant, wherever the layouts allow it.
@@ -78,7 +78,7 @@ class Owners:
         return np.flatnonzero(held != self.holds(np.arange(len(held), dtype=np.int64)))
 
     def holds(self, thread: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each thread is one of them."""
+        """Marks the threads that are among the owners."""
         marked = (self.warps >> thread // WARP_SIZE & self.lanes >> thread % WARP_SIZE & 1).astype(np.bool_)
         return marked if self.below is None else marked & (thread < self.below)
 
@@ -88,7 +88,7 @@ def _mask(bits: NDArray[np.bool_]) -> int:
 
 
 def _taking_part(held: NDArray[np.int64], once: bool) -> tuple[NDArray[np.bool_], Owners]:
-    """Which threads take part, and the masks that say so; with `once` none that only repeats an earlier thread."""
+    """The threads that take part, as booleans and as masks; with `once` no thread that repeats an earlier one."""
     holding: NDArray[np.bool_] = np.any(held >= 0, axis=1)
     if once:
         _, firsts = np.unique(held, axis=0, return_index=True)

@@ -92,7 +92,7 @@ def bank_table(layout: TileLayout | ComposeLayout, shape: Shape, element_bits: i
 
 
 def conflict_degree(addresses: NDArray[np.int64], element_bits: int) -> int:
-    """How many words the busiest bank has to serve when the elements at `addresses` are accessed at once.
+    """The number of words that the busiest bank serves when the elements at `addresses` are accessed at once.
 
     1 means conflict-free. Accesses to one word count once, because the hardware broadcasts it. LayoutError for none.
     """
@@ -133,7 +133,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class AccessReport:
-    """What the banks make of an access pattern.
+    """The bank conflicts of an access pattern.
 
     access_bytes: what a lane accesses at once. degrees: for every phase how many words its busiest bank serves, by
     warp, then access, then lanes; phases without an active lane are left out. worst: the first phase of the highest
@@ -151,12 +151,12 @@ class AccessReport:
 
     @property
     def wavefronts(self) -> int:
-        """How many times the banks work, over all phases."""
+        """The number of wavefronts of all phases together."""
         return sum(self.degrees)
 
     @property
     def is_conflict_free(self) -> bool:
-        """Whether every phase takes one wavefront."""
+        """Returns True if every phase takes one wavefront."""
         return self.degree == 1
 
     def __str__(self) -> str:
@@ -282,7 +282,7 @@ def _vectors(held: NDArray[np.int64], vector: int) -> NDArray[np.int64]:
 
 
 def _torn(elements: NDArray[np.int64], memory: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which accesses (last dimension) are not of consecutive elements that are aligned to their width."""
+    """Marks the accesses (last dimension) whose elements are not consecutive or not aligned to their width."""
     vector = elements.shape[-1]
     addresses = memory[elements]
     apart = addresses != addresses[..., :1] + np.arange(vector, dtype=np.int64)

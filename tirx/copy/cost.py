@@ -1,4 +1,4 @@
-"""What a copy between two memories costs, counted on the addresses that its threads touch.
+"""The cost of a copy between two memories, counted on the addresses that its threads touch.
 
 The counts are exact for the first warp and taken to hold for all; the weights are ratios of throughput of one SM, not
 measured latencies. They rank layouts of one tile, where everything else is equal.
@@ -76,7 +76,7 @@ class CopyEnd:
 
 
 def least_cost(shape: tuple[int, ...], ends: tuple[CopyEnd, CopyEnd], element_bits: int) -> CopyCost:
-    """What no layout can beat: whole wavefronts, whole sectors, 16 bytes for each lane and instruction."""
+    """A lower bound of the cost: whole wavefronts, whole sectors, 16 bytes for each lane and instruction."""
     size = prod(shape) * element_bits // 8
     shared, global_ = (sum(end.memory == memory for end in ends) for memory in ("shared", "global"))
     return CopyCost(

@@ -63,11 +63,11 @@ class _Side:
         return _Side(memory, layout.axis_table("m", size), tile.axis_table("m", size), weights)
 
     def step(self, mode: _Mode) -> int:
-        """How far one step of the mode moves, at the start of the tile and before the swizzle."""
+        """The stride of the mode at the start of the tile, before the swizzle."""
         return abs(int(self.unswizzled[mode.weight] - self.unswizzled[0]))
 
     def cost(self, starts: IntArray, vector: int, element_bits: int) -> float:
-        """How often the memory works for one vector access of a warp, relative to the fewest times possible."""
+        """The transactions of one vector access of a warp, relative to the fewest possible."""
         at = self.addresses[starts]
         if self.memory == "global":
             sectors = np.unique(at * element_bits // (8 * SECTOR_BYTES))
@@ -101,7 +101,7 @@ def _offsets(modes: Sequence[_Mode]) -> IntArray:
 
 
 def _is_vector(sides: Sequence[_Side], vector: Sequence[_Mode], rest: Sequence[_Mode]) -> bool:
-    """Whether both sides have all vectors at consecutive and aligned addresses."""
+    """Returns True if both sides have all vectors at consecutive and aligned addresses."""
     inside = _offsets(vector)
     flat = _offsets(rest)[:, None] + inside[None, :]
     for side in sides:
@@ -176,7 +176,7 @@ def _orders(modes: Sequence[_Mode], sides: Sequence[_Side], vector_bytes: int) -
 
 
 def _thread_counts(vectors: int, threads: int) -> list[int]:
-    """How many threads to try: all, and, where their number does not divide the work, the most that do."""
+    """The numbers of threads to try: all, and the largest that divides the work if all do not."""
     if vectors % threads == 0:
         return [threads]
     return [threads, next(n for n in range(threads, 0, -1) if vectors % n == 0)]
@@ -229,7 +229,7 @@ class _Candidate:
         return prod(mode.extent for mode in self.vector)
 
     def accesses(self, size: int, element_bits: int) -> tuple[int, ...]:
-        """What counts first: bits of a byte that no access moves, accesses of a thread, elements of a thread."""
+        """The criteria before the cost: bits of a byte left over, accesses of a thread, elements of a thread."""
         held = size // prod(mode.extent for mode in self.threads)
         return self.width * element_bits % 8, held // self.width, held
 

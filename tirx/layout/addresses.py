@@ -140,7 +140,7 @@ class _Runs:
         return self.base + self.length + sum((extent - 1) * stride for extent, stride in self.steps)
 
     def starts(self, low: int, high: int) -> NDArray[np.int64]:
-        """Where the runs begin that have a coordinate in [low, high)."""
+        """The first coordinates of the runs that reach into [low, high), sorted."""
         return sums_between(self.steps, self.base, low - self.length + 1, high - 1, self.layout)
 
     def cover(self, low: int, high: int) -> bool:
@@ -164,7 +164,7 @@ class _Runs:
 
 
 def size_of_steps(steps: Sequence[tuple[int, int]]) -> int:
-    """How many sums (extent, stride) pairs have at most."""
+    """The number of digit combinations of (extent, stride) pairs."""
     return size_of(Iter(extent, stride) for extent, stride in steps)
 
 

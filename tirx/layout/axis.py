@@ -69,7 +69,7 @@ class Axis:
         return (thread // self.weight) % self.bound
 
     def depends_on(self, other: Axis) -> bool:
-        """Whether the coordinates of a thread on both axes have a part of its linear index in common."""
+        """Returns True if the coordinates on both axes depend on common bits of the thread index."""
         if self.weight is None or other.weight is None:
             return False
         ends = [row.weight * row.bound for row in (self, other) if row.weight is not None and row.bound is not None]

@@ -161,15 +161,15 @@ class ComposeLayout:
         return self.tile.inverse({name: self.swizzle.inverse(at) if name == "m" else at for name, at in coord.items()})
 
     def is_injective(self) -> bool:
-        """Whether no address holds two different elements. The swizzle is a permutation, so the tile decides."""
+        """Returns True if no address holds two different elements. A swizzle is a permutation: the tile decides."""
         return self.tile.is_injective()
 
     def is_swizzle(self) -> bool:
-        """Whether this is the swizzle itself on row-major addresses from 0 on: its tile is trivial."""
+        """Returns True if this is the swizzle itself on row-major addresses from 0 on: its tile is trivial."""
         return self.tile.is_trivial()
 
     def is_surjective(self, box: Mapping[str, int | tuple[int, int]]) -> bool:
-        """Whether every place of a box holds some copy of some element; see TileLayout.is_surjective.
+        """Returns True if every coordinate of a box holds some copy of some element; see TileLayout.is_surjective.
 
         Raises LayoutError for an empty box, and when more than 2**24 addresses would have to be compared.
         """
@@ -182,7 +182,7 @@ class ComposeLayout:
         return True
 
     def overlaps(self, other: ComposeLayout | TileLayout) -> bool:
-        """Whether some address holds an element of both layouts, copies included.
+        """Returns True if some address holds an element of both layouts, copies included.
 
         Raises LayoutError when `other` mentions another axis than m, and for more than 2**24 addresses.
         """
@@ -202,7 +202,10 @@ class ComposeLayout:
         return ComposeLayout(self.swizzle, self.tile.canonicalize())
 
     def equivalent(self, other: ComposeLayout | TileLayout) -> bool:
-        """Whether both give the same owner set for every flat index. Exact; other swizzles compare all elements."""
+        """Returns True if both give the same owner set for every flat index. Exact.
+
+        Layouts with different swizzles are compared element by element.
+        """
         if isinstance(other, TileLayout):
             if any(axis != "m" for axis in other.canonicalize().axes):
                 return False
@@ -229,7 +232,7 @@ class ComposeLayout:
         return ComposeLayout(self.swizzle, self.tile.broadcast(extent, position, "m", shape))
 
     def storage(self) -> ComposeLayout:
-        """What one thread sees, which is all of it: the layout has no thread axes."""
+        """The part of the layout on memory axes: all of it, see TileLayout.storage."""
         return self
 
     def compose(self, inner: TileLayout) -> ComposeLayout:
@@ -316,7 +319,7 @@ class ComposeLayout:
         return replace(swizzle, per_element=max(unit, 0))
 
     def commutes_with(self, offset: int) -> bool:
-        """Whether moving the tile by `offset` elements before the swizzle moves every swizzled address by as much.
+        """Returns True if an offset of the tile before the swizzle moves every swizzled address by as much.
 
         That is what makes the address of a part of a tile a plain add to the address of the first part. Exact.
         """
@@ -343,7 +346,7 @@ class SwizzledSlice:
     begin_shape: tuple[int, ...]
 
     def displacement(self, steps: Coordinate) -> int:
-        """What to add to the addresses of the first box; LayoutError when the box would leave the tensor."""
+        """The displacement of the addresses of the first box; LayoutError when the box would leave the tensor."""
         return self.begin.apply(steps, self.begin_shape).get("m", 0)
 
 

@@ -148,12 +148,12 @@ class BitMatrix:
 
     @property
     def is_injective(self) -> bool:
-        """Whether no two strings have one image."""
+        """Returns True if no two strings have one image."""
         return self.rank == len(self.columns)
 
     @property
     def is_surjective(self) -> bool:
-        """Whether every string of `rows` bits is an image."""
+        """Returns True if every string of `rows` bits is an image."""
         return self.rank == self.rows
 
     def solve(self, image: int) -> int | None:

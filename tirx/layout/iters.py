@@ -148,7 +148,7 @@ def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> 
 
 
 def _boundaries(extents: Sequence[int]) -> Counter[int]:
-    """How often each product of the innermost extents occurs; a unit extent repeats one."""
+    """Counts each product of the innermost extents; a unit extent repeats one."""
     marks = Counter([1])
     for extent in reversed(extents):
         marks[max(marks) * extent] += 1
@@ -156,7 +156,7 @@ def _boundaries(extents: Sequence[int]) -> Counter[int]:
 
 
 def _separators(chain: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
-    """Where the dimensions of a shape begin and end in a chain of boundaries, outermost first, that has all its own.
+    """Finds the boundaries of the dimensions of a shape in a longer chain of boundaries, outermost first.
 
     Of a repeated boundary the shape takes the outermost ones: what is left over belongs to the dimension inside, and
     at the end to the last one.
@@ -215,7 +215,7 @@ def accumulate(iters: Sequence[Iter]) -> Table:
 
 @dataclass(frozen=True)
 class NotStrided:
-    """Why a sequence is not a list of iters: only its first `prefix` elements lie on one line."""
+    """A sequence that no list of iters makes: only its first `prefix` elements lie on one line."""
 
     prefix: int
 

@@ -41,7 +41,7 @@ _SWIZZLE_KEYWORDS = (*_SWIZZLE_FIELDS, "swizzle_inner", *_SWIZZLE_ALIASES)
 
 
 class ParsedTile(NamedTuple):
-    """What a tile text says."""
+    """A parsed tile layout."""
 
     shard: Iters
     replica: Iters
@@ -50,7 +50,7 @@ class ParsedTile(NamedTuple):
 
 
 class ParsedSwizzle(NamedTuple):
-    """What a swizzle text says, in the order of the notation."""
+    """A parsed swizzle, in the order of the notation."""
 
     per_element: int
     swizzle_len: int
@@ -60,7 +60,7 @@ class ParsedSwizzle(NamedTuple):
 
 
 class ParsedCompose(NamedTuple):
-    """What a compose text says."""
+    """A parsed composition."""
 
     swizzle: ParsedSwizzle
     tile: ParsedTile

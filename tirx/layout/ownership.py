@@ -45,11 +45,11 @@ def held_elements(layout: TileLayout, shape: Shape, threads: int) -> NDArray[np.
     if not 1 <= threads <= MAX_THREADS:
         raise AccessError(f"expected 1 to {MAX_THREADS} threads, found {threads}")
     owners = layout.owner_table()
-    shape_of_places = next(iter(owners.values())).shape if owners else (layout.size(), 1)
+    table_shape = next(iter(owners.values())).shape if owners else (layout.size(), 1)
 
-    def places(name: str) -> NDArray[np.int64]:
+    def coordinates(name: str) -> NDArray[np.int64]:
         """Coordinates on one axis: (elements, copies)."""
-        return owners.get(name, np.zeros(shape_of_places, dtype=np.int64))
+        return owners.get(name, np.zeros(table_shape, dtype=np.int64))
 
     def reject(bad: NDArray[np.bool_], name: str, found: NDArray[np.int64], expected: str) -> None:
         if bad.any():
@@ -61,11 +61,11 @@ def held_elements(layout: TileLayout, shape: Shape, threads: int) -> NDArray[np.
 
     tids = np.arange(threads, dtype=np.int64)
     thread_key = np.zeros(threads, dtype=np.int64)
-    element_key = np.zeros(shape_of_places, dtype=np.int64)
+    element_key = np.zeros(table_shape, dtype=np.int64)
     for name in thread_axes(layout):
         of_thread = axis(name).of_thread(tids)
         extent = int(of_thread.max()) + 1
-        found = places(name)
+        found = coordinates(name)
         reject(
             (found < 0) | (found >= extent), name, found, f"{name} in 0..{extent - 1} in a block of {threads} threads"
         )
@@ -76,20 +76,25 @@ def held_elements(layout: TileLayout, shape: Shape, threads: int) -> NDArray[np.
     exists = np.zeros(keys, dtype=np.bool_)
     exists[thread_key] = True
     for name in thread_axes(layout):
-        reject(~exists[element_key], name, places(name), f"a thread among the {threads} of the block for every element")
+        reject(
+            ~exists[element_key],
+            name,
+            coordinates(name),
+            f"a thread among the {threads} of the block for every element",
+        )
 
-    slot = places("m")
+    slot = coordinates("m")
     reject(slot < 0, "m", slot, "registers counted from 0")
     registers = int(slot.max()) + 1
     check_entries(keys * registers, layout)
     held = np.full(keys * registers, -1, dtype=np.int64)
-    place = element_key * registers + slot
-    elements = np.broadcast_to(np.arange(layout.size(), dtype=np.int64)[:, None], place.shape)
-    held[place] = elements
-    clash = held[place] != elements
+    cell = element_key * registers + slot
+    elements = np.broadcast_to(np.arange(layout.size(), dtype=np.int64)[:, None], cell.shape)
+    held[cell] = elements
+    clash = held[cell] != elements
     if clash.any():
         flat, copy = (int(x) for x in np.argwhere(clash)[0])
-        other = int(held[place[flat, copy]])
+        other = int(held[cell[flat, copy]])
         thread = int(np.argmax(thread_key == element_key[flat, copy]))
         raise AccessError(
             f"expected one element in register {slot[flat, copy]} of thread {thread}, found "

@@ -26,13 +26,13 @@ MOST_COPIES = 1 << 20
 """Displacements on one axis that are listed one by one."""
 
 LARGEST_SEARCH = 1 << 16
-"""Steps are searched for in sets that stay below this, in units of the greatest common divisor of the places."""
+"""Steps are searched for in sets that stay below this, in units of the greatest common divisor of the sums."""
 
 MOST_TRIALS = 10_000
 """Runs of equal steps that one search tries."""
 
 _LOOK_AHEAD = 64
-"""Missing places that the search looks at before it goes on."""
+"""Missing sums that the search looks at before it goes on."""
 
 Steps = list[tuple[int, int]]
 """(stride, number of steps) pairs, ascending."""
@@ -69,7 +69,9 @@ def replica_offsets(replica: Iterable[Iter]) -> dict[str, tuple[int, ...]]:
 
 
 def _absorb(iters: Sequence[Iter]) -> Steps:
-    """Fewer steps of the same set: an iter takes in every larger one whose stride is a multiple that it reaches."""
+    """Merges iters that describe the same set: an iter absorbs another whose stride is a multiple of its own and within
+    its reach.
+    """
     steps: dict[int, int] = {}
     for it in iters:
         steps[abs(it.stride)] = steps.get(abs(it.stride), 0) + it.extent - 1
@@ -87,7 +89,7 @@ def _absorb(iters: Sequence[Iter]) -> Steps:
 
 
 def _is_nested(steps: Steps) -> bool:
-    """Whether every stride is larger than all smaller steps together."""
+    """Returns True if every stride is larger than all smaller steps together."""
     reached = 0
     for stride, count in steps:
         if stride <= reached:
@@ -96,26 +98,26 @@ def _is_nested(steps: Steps) -> bool:
     return True
 
 
-def _extend(places: int, stride: int, count: int) -> int:
-    """The places that `count` steps of `stride` reach from a set of places, a bit mask."""
+def _extend(sums: int, stride: int, count: int) -> int:
+    """The sums that `count` steps of `stride` reach from a set of sums, a bit mask."""
     width = 1
     while count:
         taken = min(width, count)
-        places |= places << taken * stride
+        sums |= sums << taken * stride
         count -= taken
         width += taken
-    return places
+    return sums
 
 
-def _narrow(places: int, stride: int, count: int) -> int:
-    """The places from which `count` steps of `stride` all stay in the set."""
+def _narrow(sums: int, stride: int, count: int) -> int:
+    """The sums from which `count` steps of `stride` all stay in the set."""
     width = 1
     while count:
         taken = min(width, count)
-        places &= places >> taken * stride
+        sums &= sums >> taken * stride
         count -= taken
         width += taken
-    return places
+    return sums
 
 
 def _ones(mask: int) -> Iterator[int]:
@@ -131,9 +133,9 @@ def _search(whole: int, part: int) -> list[tuple[int, int]] | None:
     _SearchLimitError when more than `MOST_TRIALS` runs of equal steps were tried.
     """
 
-    def choices(places: int, fitting: int) -> Iterator[tuple[int, int]]:
-        """(stride, count) that may come next: the smallest missing place needs a stride that is not larger."""
-        missing = whole & ~places
+    def choices(sums: int, fitting: int) -> Iterator[tuple[int, int]]:
+        """(stride, count) that may come next: the smallest missing sum needs a stride that is not larger."""
+        missing = whole & ~sums
         first_missing = (missing & -missing).bit_length()
         for stride in _ones(fitting & ((1 << first_missing) - 2)):
             most = 1
@@ -142,28 +144,28 @@ def _search(whole: int, part: int) -> list[tuple[int, int]] | None:
             for count in range(most, 0, -1):
                 yield stride, count
 
-    def may_complete(places: int, fitting: int) -> bool:
-        """Whether each of the first missing places is a place plus a fitting displacement."""
-        top = places.bit_length() - 1
-        for missing in islice(_ones(whole & ~places), _LOOK_AHEAD):
-            # The places counted down from `missing` are the places themselves, shifted.
+    def may_complete(sums: int, fitting: int) -> bool:
+        """Returns True if each of the first missing sums is a known sum plus a fitting displacement."""
+        top = sums.bit_length() - 1
+        for missing in islice(_ones(whole & ~sums), _LOOK_AHEAD):
+            # The sums counted down from `missing` are the sums themselves, shifted.
             shift = missing - top
-            if not (fitting >> shift if shift > 0 else fitting << -shift) & places:
+            if not (fitting >> shift if shift > 0 else fitting << -shift) & sums:
                 return False
         return True
 
     fitting = whole
-    for place in _ones(part):
-        fitting &= whole >> place
+    for at in _ones(part):
+        fitting &= whole >> at
     if not fitting & 1:
         return None
     taken: list[tuple[int, int]] = []
-    # (places so far, displacements that keep all of them inside the whole, the runs left to try)
+    # (sums so far, displacements that keep all of them inside the whole, the runs left to try)
     stack = [(part, fitting, choices(part, fitting))]
     trials = 0
     while stack:
-        places, fitting, left = stack[-1]
-        if places == whole:
+        sums, fitting, left = stack[-1]
+        if sums == whole:
             return taken
         run = next(left, None)
         if run is None:
@@ -174,12 +176,12 @@ def _search(whole: int, part: int) -> list[tuple[int, int]] | None:
         trials += 1
         if trials > MOST_TRIALS:
             raise _SearchLimitError(f"gave up the search for replica iters after {MOST_TRIALS} runs of steps")
-        places, fitting = _extend(places, *run), _narrow(fitting, *run)
+        sums, fitting = _extend(sums, *run), _narrow(fitting, *run)
         larger = run[0] + 1
         fitting = fitting >> larger << larger | 1
-        if may_complete(places, fitting):
+        if may_complete(sums, fitting):
             taken.append(run)
-            stack.append((places, fitting, choices(places, fitting)))
+            stack.append((sums, fitting, choices(sums, fitting)))
     return None
 
 
@@ -230,26 +232,26 @@ def canonical_replica(replica: Iters) -> tuple[Iters, dict[str, int]]:
 
 
 def _disjoint_starts(whole: tuple[int, ...], part: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Where copies of `part` start that make up `whole` without meeting; both are sorted and start at 0."""
+    """The starts of disjoint copies of `part` that make up `whole`; both are sorted and start at 0."""
     if len(whole) % len(part):
         return None
     left = set(whole)
     starts: list[int] = []
-    for place in whole:
-        if place not in left:
+    for at in whole:
+        if at not in left:
             continue
-        copy = {place + step for step in part}
+        copy = {at + step for step in part}
         if not copy <= left:
             return None
         left -= copy
-        starts.append(place)
+        starts.append(at)
     return tuple(starts)
 
 
-def _mask(places: Sequence[int], unit: int) -> int:
-    """The bit mask of a set of places."""
-    marks = np.zeros(places[-1] // unit + 1, dtype=np.bool_)
-    marks[np.array(places, dtype=np.int64) // unit] = True
+def _mask(sums: Sequence[int], unit: int) -> int:
+    """The bit mask of a set of sums."""
+    marks = np.zeros(sums[-1] // unit + 1, dtype=np.bool_)
+    marks[np.array(sums, dtype=np.int64) // unit] = True
     return int.from_bytes(np.packbits(marks, bitorder="little").tobytes(), "little")
 
 
@@ -267,13 +269,13 @@ def _steps_between(whole: tuple[int, ...], part: tuple[int, ...]) -> Steps | Non
     return None if found is None else [(stride * unit, count) for stride, count in found]
 
 
-def replica_of_set(places: Mapping[str, tuple[int, ...]]) -> Iters | None:
+def replica_of_set(sums: Mapping[str, tuple[int, ...]]) -> Iters | None:
     """The replica in normal form that reaches the product of sorted sets, each from 0 on, one per axis.
 
     None when there is none; LayoutError when a set is too large to search.
     """
     result: list[Iter] = []
-    for name, values in sorted(places.items()):
+    for name, values in sorted(sums.items()):
         steps = _steps_between(values, (0,))
         if steps is None:
             return None
@@ -291,8 +293,8 @@ def missing_replica(whole: Iters, part: Iters) -> Iters | None:
     if not parts.keys() <= wholes.keys():
         return None
     result: list[Iter] = []
-    for name, places in sorted(wholes.items()):
-        steps = _steps_between(places, parts.get(name, (0,)))
+    for name, sums in sorted(wholes.items()):
+        steps = _steps_between(sums, parts.get(name, (0,)))
         if steps is None:
             return None
         result += _to_iters(steps, name)

@@ -52,7 +52,7 @@ class Scanner:
         return self.position
 
     def peek(self, token: str) -> bool:
-        """Whether the token is next."""
+        """Returns True if the token is next."""
         self.skip()
         return self.text.startswith(token, self.position)
 
@@ -64,7 +64,7 @@ class Scanner:
         return True
 
     def found(self) -> str:
-        """What stands at the cursor, for messages: a whole number or word, or a single character."""
+        """The token at the cursor, for messages: a whole number or word, or a single character."""
         self.skip()
         if self.position >= len(self.text):
             return "the end of the text"
@@ -83,7 +83,7 @@ class Scanner:
             raise self.fail(f"'{token}'")
 
     def at_number(self) -> bool:
-        """Whether a plain integer is next."""
+        """Returns True if a plain integer is next."""
         return _INTEGER.match(self.text, self.skip()) is not None
 
     def integer(self, what: str) -> int:

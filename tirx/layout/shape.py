@@ -83,7 +83,7 @@ def flatten_coordinate(coord: Coordinate, shape: Shape, size: int) -> int:
 
 
 def _outside(coord: Sequence[int], dims: tuple[int, ...]) -> LayoutError:
-    """Why a coordinate is in no tile of that shape."""
+    """The error about a coordinate outside of the shape, or of another rank."""
     if len(coord) != len(dims):
         return LayoutError(f"expected a coordinate of rank {len(dims)} for shape {dims}, found {tuple(coord)}")
     at, extent = next((at, extent) for at, extent in zip(coord, dims, strict=True) if not 0 <= at < extent)

@@ -139,7 +139,7 @@ class SwizzleLayout:
 
     @property
     def is_identity(self) -> bool:
-        """Whether nothing moves (B = 0)."""
+        """Returns True if nothing moves (B = 0)."""
         return self.swizzle_len == 0
 
     @overload
@@ -210,11 +210,11 @@ class SwizzleLayout:
             return product
 
     def equivalent(self, other: SwizzleLayout) -> bool:
-        """Whether both are the same permutation. Exact: they are when they are equal or both move nothing."""
+        """Returns True if both are the same permutation. Exact: they are when they are equal or both move nothing."""
         return self == other or (self.is_identity and other.is_identity)
 
     def commutes_with(self, offset: int, within: NDArray[np.int64] | None = None) -> bool:
-        """Whether apply(x + offset) == apply(x) + offset, for all x, or for all addresses `within`. Exact.
+        """Returns True if apply(x + offset) == apply(x) + offset, for all x, or for all addresses `within`. Exact.
 
         Where it holds, an address that was swizzled already moves by a plain add. For all x that is so for whole
         periods only: any other offset changes a bit that takes part, for some x by a carry.
@@ -249,7 +249,7 @@ class SwizzleLayout:
         return {"m": self.apply(np.arange(prod(dims), dtype=np.int64)).reshape(dims)}
 
     def owners(self, address: int) -> list[dict[str, int]]:
-        """Where an element of a row-major tensor lies, as a list of one coordinate."""
+        """The swizzled address of an element of a row-major tensor, as a list of one coordinate."""
         return [{"m": self.apply(address)}]
 
     def footprint(self) -> dict[str, tuple[int, int]]:

@@ -58,7 +58,7 @@ class SymbolicTileLayout:
 
     @staticmethod
     def is_symbolic(text: str) -> bool:
-        """Whether a layout text has a symbolic outermost extent."""
+        """Returns True if a layout text has a symbolic outermost extent."""
         return _OUTERMOST.match(text) is not None
 
     @classmethod
@@ -89,7 +89,7 @@ class SymbolicTileLayout:
     # The map.
 
     def _split(self, shape: SymbolicShape) -> tuple[int, tuple[int, ...]]:
-        """What dimension 0 has per repetition, and the other dimensions."""
+        """The extent of dimension 0 in one repetition, and the other dimensions."""
         if not shape or shape[0] is not None or None in shape[1:]:
             raise LayoutError(f"expected a shape (None, ...) with the symbolic dimension first, found {shape}")
         dims = check_shape([extent for extent in shape if extent is not None], None)
@@ -129,10 +129,10 @@ class SymbolicTileLayout:
         return layout.owners(flat)
 
     def is_injective(self) -> bool:
-        """Whether, for every n, no physical place holds two different elements.
+        """Returns True if no coordinate holds two different elements, for any n.
 
-        Elements of two repetitions meet when two places on the axis of the repetition, a multiple of the stride
-        apart, have equal coordinates on all others; every pair of places has, because axes are independent.
+        Axes are independent, so elements of two repetitions meet exactly when two coordinates on the axis of the
+        repetition are a multiple of the stride apart.
         """
         tile = self.tile.canonicalize()
         name = canonical_name(self.axis)
@@ -144,8 +144,8 @@ class SymbolicTileLayout:
         copies = np.array(replica_offsets(tile.replica).get(name, (0,)), dtype=np.int64)
         check_count(size_of(shard) * len(copies), self)
         base = accumulate(shard).get(name, np.zeros(1, dtype=np.int64))
-        places = np.unique(base[:, None] + copies[None, :])
-        return len(np.unique(places % abs(self.stride))) == len(places)
+        found = np.unique(base[:, None] + copies[None, :])
+        return len(np.unique(found % abs(self.stride))) == len(found)
 
     # Normal form and comparison.
 
@@ -158,7 +158,7 @@ class SymbolicTileLayout:
         return SymbolicTileLayout(self.symbol, tile, self.stride, name)
 
     def equivalent(self, other: SymbolicTileLayout) -> bool:
-        """Whether both are the same map for every n. Layouts with different symbols are not."""
+        """Returns True if both are the same map for every n. Layouts with different symbols are not."""
         if not isinstance(other, SymbolicTileLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"expected a SymbolicTileLayout, found {other!r}")
         mine, theirs = self.canonicalize(), other.canonicalize()

@@ -266,19 +266,19 @@ class TileLayout:
         return addresses.inverse(self.strided, coord)
 
     def is_injective(self) -> bool:
-        """Whether no physical place holds two different elements."""
+        """Returns True if no coordinate holds two different elements."""
         from tirx.layout import addresses
 
         return addresses.is_injective(self.strided)
 
     def is_trivial(self) -> bool:
-        """Whether element x is at coordinate x of one memory axis: a compact row-major tile, without copies."""
+        """Returns True if element x is at coordinate x of one memory axis: a compact row-major tile, without copies."""
         layout = self.canonicalize()
         compact = all(it.stride == 1 and axis(it.axis).kind == "memory" for it in layout.shard)
         return compact and len(layout.shard) < 2 and not layout.replica and not layout.offset
 
     def is_surjective(self, box: Mapping[str, int | tuple[int, int]]) -> bool:
-        """Whether every place of a box holds some copy of some element.
+        """Returns True if every coordinate of a box holds some copy of some element.
 
         The box gives an extent or (begin, end) per axis, end exclusive; other axes are free, as in `inverse`. Raises
         LayoutError for an empty box, and when more than 2**21 coordinates of one axis would have to be compared.
@@ -288,7 +288,7 @@ class TileLayout:
         return addresses.is_surjective(self.canonicalize().strided, box)
 
     def overlaps(self, other: TileLayout | Composed) -> bool:
-        """Whether some place holds an element of both layouts, copies included.
+        """Returns True if some coordinate holds an element of both layouts, copies included.
 
         An axis that only one of them mentions has coordinate 0 in the other. Raises LayoutError when both together
         mention thread axes that depend on one another, such as laneid and tx: fuse or rename them first. The same
@@ -320,7 +320,7 @@ class TileLayout:
         return fields["_normal_form"]
 
     def equivalent(self, other: TileLayout | Composed) -> bool:
-        """Whether both give the same owner set for every flat index. Exact."""
+        """Returns True if both give the same owner set for every flat index. Exact."""
         if not isinstance(other, TileLayout):
             return _composed(other).equivalent(self)
         mine, theirs = self.canonicalize(), other.canonicalize()
@@ -478,7 +478,7 @@ class TileLayout:
         return TileLayout._of(algebra.broadcast(self.strided, extent, position, axis, dims))
 
     def storage(self) -> TileLayout:
-        """What one thread sees: the iters and offsets on memory axes, those on thread and device axes left out.
+        """The layout inside one thread: iters and offsets on memory axes, without those on thread and device axes.
 
         The elements of the result are the positions of the memory iters, so its size is usually smaller.
         """

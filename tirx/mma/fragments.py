@@ -153,7 +153,7 @@ _M8N8K4 = (*(_f16(a, b, acc) for acc in ("f16", "f32") for a in _ORIENTATIONS fo
 
 @dataclass(frozen=True)
 class _Registers:
-    """How registers hold elements of a type: PTX type, and how many elements in each."""
+    """The registers of an element type: their PTX type, and the number of elements in each."""
 
     type: str
     elements: int

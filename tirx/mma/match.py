@@ -1,5 +1,5 @@
 """
-Which `mma.sync` instructions multiply register tiles, found from what the threads hold.
+Finds the `mma.sync` instructions that multiply register tiles, from the ownership of their registers.
 
 Nothing is matched on the form of a layout: each operand becomes the table of the elements in every register of
 every thread, and an instruction is used only where all lanes of all warps hold exactly the elements that its
@@ -128,7 +128,7 @@ def _first_place(operand: _Operand, fragment: Fragment, register: int, wrong: Bo
 
 
 def _first_mismatch(operand: _Operand, fragment: Fragment, register: int, expected: IntArray) -> tuple[int, str]:
-    """How many elements differ from (warps, products, rows, columns) flat indices, and a text about the first."""
+    """Counts the elements that differ from `expected` (warps, products, rows, columns); a text tells the first."""
     found = operand.fragment_elements(fragment, register)
     wrong: BoolArray = found != expected
     if not wrong.any():
@@ -193,7 +193,7 @@ def _closest(
     operand: _Operand, fragments: Sequence[Fragment], rows: IntArray, missing: BoolArray, supported: str
 ) -> FragmentError:
     """
-    What is nearest to a fragment of `rows` with a k that is still missing: (warps, products, K) booleans.
+    The error about the registers nearest to a fragment of `rows` with a k in `missing` (warps, products, K).
 
     Every piece of the registers is compared with the fragment that its own first row of k makes it.
     """

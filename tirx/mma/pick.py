@@ -115,7 +115,7 @@ def _best_split(
 
 
 def _register_run(fragment: Fragment, dimension: int) -> int:
-    """How many neighbours along a dimension of the fragment lie in consecutive registers."""
+    """The number of neighbours along a dimension of the fragment in consecutive registers."""
     iters, seps = fragment.layout.group(fragment.shape)
     run = 1
     for it in reversed(iters.shard[seps[dimension] : seps[dimension + 1]]):
@@ -150,7 +150,7 @@ def _register_strides(order: Sequence[tuple[str, int]], elements: int) -> dict[s
 
 @dataclass(frozen=True)
 class _Plan:
-    """How the dimensions "batch", "m", "n" and "k" are split, over warps and over the products of an instruction."""
+    """The split of the dimensions "batch", "m", "n" and "k" over warps and over the products of an instruction."""
 
     variant: MmaVariant
     digits: dict[str, _Digits]

@@ -231,7 +231,7 @@ def operand_slices(
     absolute_lbo: bool = False,
     family: OperandFamily = TCGEN05_OPERANDS,
 ) -> tuple[OperandSlice, ...]:
-    """How instructions of `k_instr` elements of K read an operand tile of `shape` (MN, K), one slice per K step.
+    """The slices of an operand tile of `shape` (MN, K) that instructions of `k_instr` elements of K read, one a K step.
 
     All slices agree on major-ness, swizzle, LBO and SBO, so that one descriptor serves all of them: slice i is read
     with start address tile base + `offset_bytes`. `rows`: read only MN elements [first, last) of the tile. The tile may
@@ -292,7 +292,7 @@ def _slices(
 
 
 def _unlike(part: Operand, fits: Sequence[Fit], suggested: CanonicalLayout) -> Fit:
-    """How a part that no descriptor reads differs from a suggested layout."""
+    """The fit of an unreadable slice to a suggested layout."""
     fit = part.fit(suggested.major, suggested.swizzle, suggested)
     fitted = next(x for x in fits if (x.canonical.major, x.canonical.swizzle) == (suggested.major, suggested.swizzle))
     return replace(fit, problems=fitted.problems)

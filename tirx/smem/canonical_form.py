@@ -1,4 +1,4 @@
-"""What a canonical layout is: the parameters of one shared-memory descriptor, and the texts that name it."""
+"""Canonical layouts: the parameters of one shared-memory descriptor, and the texts that name it."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class CanonicalLayoutError(LegalityError):
 
 @dataclass(frozen=True)
 class OperandSlice:
-    """What one instruction along K reads: `offset_bytes` to add to the tile base, and the layout it walks (start 0)."""
+    """The operand of one instruction along K: `offset_bytes` from the tile base, and its canonical layout (start 0)."""
 
     offset_bytes: int
     canonical: CanonicalLayout

@@ -1,4 +1,4 @@
-"""How well the address walk of a major-ness and swizzle explains where a layout puts the elements of an operand."""
+"""Compares the addresses of an operand with the address walk of each major-ness and swizzle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tirx.smem.walk import ATOM_BITS, CORE_ROWS, Shape, Walk
 
 @dataclass(frozen=True)
 class Fit:
-    """How well a geometry explains a table of addresses.
+    """The comparison of a table of addresses with the walk of one major-ness and swizzle.
 
     `wanted`: where the hardware looks for each element, in bits. `past`: elements past the row that one descriptor
     reads. `exact`: whether every element is where the walk looks, were it to go on past that row. `matches`: elements
@@ -45,7 +45,7 @@ class Fit:
 
     @property
     def readable(self) -> bool:
-        """Whether one instruction reads all of it."""
+        """Returns True if one instruction reads all of it."""
         return self.exact and not self.past.any()
 
     @property
@@ -196,7 +196,7 @@ class Operand:
         return replace(self, address=self.address[rows, columns])
 
     def steps(self, k_instr: int) -> list[Operand]:
-        """What each of the instructions along K reads."""
+        """The operands of the instructions along K, each `k_instr` columns wide."""
         return [self.slice(slice(None), slice(k0, k0 + k_instr)) for k0 in range(0, self.shape[1], k_instr)]
 
 

@@ -1,4 +1,4 @@
-"""How elements narrower than a byte lie in shared memory.
+"""The packing of elements narrower than a byte in shared memory.
 
 Source: PTX ISA, tcgen05.mma "Packing formats": kind::f8f6f4 and kind::mxf8f6f4 put 16 elements of 4 or 6 bits into 16
 bytes, data first and padding behind them; kind::mxf4 and kind::mxf4nvf4 pack 4-bit elements two to a byte. A layout

@@ -1,4 +1,4 @@
-"""Which shared-memory layouts an operand can have, and which of them is preferred where nothing tells them apart."""
+"""The shared-memory layouts that an operand can have, and their order of preference."""
 
 from __future__ import annotations
 

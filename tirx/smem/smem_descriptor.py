@@ -210,7 +210,7 @@ def possible_descriptors(value: SmemDescriptor | KnownBits | int) -> tuple[SmemD
 
 
 def meaningless(value: SmemDescriptor | KnownBits | int | None) -> str | None:
-    """Why a value is no descriptor, whatever its unknown bits are; None if it may be one."""
+    """Explains why a value is no descriptor, whatever its unknown bits are. Returns None if it may be one."""
     if value is None or isinstance(value, SmemDescriptor) or possible_descriptors(value):
         return None
     return reason(lambda: SmemDescriptor.decode(_words(value)[-1]))

@@ -50,7 +50,7 @@ class SwizzleMode:
 
     @cached_property
     def swizzled(self) -> bool:
-        """Whether anything moves at all."""
+        """Returns True if anything moves at all."""
         return not self.on_bits.is_identity
 
     @property

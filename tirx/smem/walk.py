@@ -68,7 +68,7 @@ class Walk:
 
     @property
     def traded(self) -> bool:
-        """Whether LBO steps along MN and SBO along K, as only MN-major swizzled layouts have it."""
+        """Returns True if LBO steps along MN and SBO along K, as only MN-major swizzled layouts have it."""
         return self.major == "MN" and self.mode.swizzled
 
     @property
@@ -90,7 +90,7 @@ class Walk:
         return start + self.inner + (self.outer_mn * stride_mn * 8)[:, None] + self.outer_k * stride_k * 8
 
     def past_row(self, start: int) -> NDArray[np.bool_]:
-        """Which elements [MN, K] lie past the row of the pattern that a walk from `start` (bits) reads."""
+        """Marks the elements [MN, K] past the row of the pattern that a walk from `start` (bits) reads."""
         row = self.mode.row_bytes * 8
         past = start % row + self.column >= row
         return np.broadcast_to(past if self.major == "K" else past[:, None], self.inner.shape)

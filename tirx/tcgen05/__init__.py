@@ -48,7 +48,7 @@ from tirx.tcgen05.tmem_access import (
     ld_fragment,
     pick_ld_shape,
     plan_tmem_access,
-    register_image,
+    register_fragment,
     warpgroup_local,
 )
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
@@ -121,7 +121,7 @@ __all__ = [
     "plan_tmem_access",
     "portable",
     "read_addresses",
-    "register_image",
+    "register_fragment",
     "shape_row",
     "tmem_columns",
 ]

@@ -25,7 +25,7 @@ class ScaleVector:
 
     @property
     def by_factors(self) -> bool:
-        """Whether the name counts factors of a row and not the elements of a block."""
+        """Returns True if the name counts factors of a row and not the elements of a block."""
         return self.name.startswith("scale_vec")
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import replace
 from tirx.hw.rules import Finding, all_findings, raise_first
 from tirx.tcgen05.check_memory import Alloc, Cp, LdSt, Shift, find_memory_violations
 from tirx.tcgen05.kinds import KINDS
-from tirx.tcgen05.mma_facts import Mma, MmaFacts, SmemOperand, TmemOperand
+from tirx.tcgen05.mma_info import Mma, MmaInfo, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_rules import MMA_RULES
 
 
@@ -22,7 +22,7 @@ def find_violations(mma: Mma) -> tuple[Finding, ...]:
         return (
             Finding("kind", f"expected a kind out of {', '.join(KINDS)}, found '{mma.kind}'", "use one", "tcgen05.mma"),
         )
-    return tuple(all_findings(MMA_RULES, MmaFacts(mma)))
+    return tuple(all_findings(MMA_RULES, MmaInfo(mma)))
 
 
 def check_mma(mma: Mma) -> None:

@@ -170,7 +170,7 @@ class Cp:
 
     @property
     def descriptor_reason(self) -> str | None:
-        """Why the descriptor does not serve the rows of this shape."""
+        """Explains why the descriptor does not serve the rows of this shape. Returns None if it may."""
         if self.descriptor is None or self.row is None:
             return None
         k_bytes = self.row.row_bytes

@@ -27,7 +27,7 @@ Bits = tuple[int, int]
 
 @dataclass(frozen=True)
 class _Form:
-    """Where the fields are. `reserved` bits are 0; a field outside of the form has its default."""
+    """The positions of the fields. `reserved` bits are 0; a field outside of the form has its default."""
 
     fields: Mapping[str, Bits]
     reserved: tuple[Bits, ...]
@@ -111,7 +111,7 @@ def smallest_max_shift(shift: int) -> int:
 
 @dataclass(frozen=True)
 class InstructionDescriptor:
-    """What one tcgen05.mma multiplies: kind, element types, shape, major-ness and modifiers.
+    """The instruction descriptor of one tcgen05.mma: kind, element types, shape, major-ness and modifiers.
 
     - `kind`: f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 or mxf4nvf4;
     - `a`, `b`, `d`: element types, by PTX or MLIR name, kept as PTX names;

@@ -46,7 +46,7 @@ class Kind:
 
     @property
     def block_scaled(self) -> bool:
-        """Whether A and B come with scale factors in tensor memory."""
+        """Returns True if A and B come with scale factors in tensor memory."""
         return bool(self.scales)
 
     def instruction_k(self, sparse: bool = False, k96: bool = False) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tirx.hw.rules import Rule, bad_bits, reason, unsupported
 from tirx.smem.smem_descriptor import meaningless
 from tirx.tcgen05.block_scale import find_scale_vector
-from tirx.tcgen05.mma_facts import MmaFacts
+from tirx.tcgen05.mma_info import MmaInfo
 from tirx.tcgen05.shapes import K96_TARGETS
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask
 
@@ -35,9 +35,9 @@ _PATHS = "Data path layout organization"
 _SCALING = "tcgen05.mma block scaling"
 _SPARSE = "Sparse Matrices"
 
-_Row = Rule[MmaFacts]
+_Row = Rule[MmaInfo]
 
-MMA_RULES: tuple[Rule[MmaFacts], ...] = (
+MMA_RULES: tuple[Rule[MmaInfo], ...] = (
     _Row(
         "cta-group",
         _MMA,

@@ -16,7 +16,7 @@ _DENSE_KINDS = ("mxf4", "mxf4nvf4")
 
 
 def smem_packing(kind: str, dtype: str | DType) -> SmemPacking:
-    """How operands of this type lie in shared memory for this kind; `container_bits` is what layouts are checked with.
+    """The packing of operands of this type in shared memory for this kind; layouts are checked with `container_bits`.
 
     Raises LegalityError for a type that the kind does not multiply.
     """

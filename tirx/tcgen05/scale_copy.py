@@ -1,4 +1,4 @@
-"""How tcgen05.cp takes scale factors from shared to tensor memory: block by block, to all partitions of lanes.
+"""Copies of scale factors from shared to tensor memory by tcgen05.cp: block by block, to all partitions of lanes.
 
 One instruction moves rows of 16 bytes, behind each other, to a lane of four neighbouring columns each: 32x128b.warpx4
 row r to lanes r, r + 32, r + 64 and r + 96; 64x128b.warpx2::01_23 rows 0 to 31 to lanes r and r + 32, the others 64

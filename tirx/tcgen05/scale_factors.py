@@ -1,4 +1,4 @@
-"""Where the scale factors of block-scaled tcgen05.mma lie: SFA and SFB in tensor memory, and on their way there.
+"""Layouts of the scale factors of block-scaled tcgen05.mma: SFA and SFB in tensor memory, and on their way there.
 
 In tensor memory, row r of a group of 32 is lane r, the next group is the next 32-bit column, and neighbours along K are
 neighbouring bytes of a column. Four partitions of 32 lanes hold the same. In layouts `TCol` counts scale factors, four
@@ -43,7 +43,7 @@ Operand = Literal["A", "B"]
 
 @dataclass(frozen=True)
 class ScaleFactorPath:
-    """How one operand's scale factors are spread over lanes and CTAs, for an instruction of `m` rows of D.
+    """The lanes and CTAs of one operand's scale factors, for an instruction of `m` rows of D.
 
     `split`: factors of the rows above the groups of 32, outermost first. `copies`: what holds the same again.
     """
@@ -176,7 +176,7 @@ def _tmem_layout(
 
 
 class ScaleFactorRead(NamedTuple):
-    """What one instruction reads: the 32-bit `column` to add to the address of the scale factors, SFA_ID or SFB_ID."""
+    """The scale factors of one instruction: the 32-bit `column` to add to their address, and SFA_ID or SFB_ID."""
 
     column: int
     sf_id: int

@@ -174,7 +174,7 @@ def portable(
     *,
     k96: bool = False,
 ) -> bool:
-    """Whether every source, and not only the ISA's table, allows this shape."""
+    """Returns True if every source, and not only the ISA's table, allows this shape."""
     return n in shape_row(name, cta_group, ws, sparse, k96).portable(m)
 
 

@@ -1,4 +1,4 @@
-"""Where the metadata of a sparse A lies in tensor memory: which of its elements are stored.
+"""The layout in tensor memory of the metadata of a sparse A, which says which elements are stored.
 
 A code of 4 bits stands for a few neighbours along K. In layouts `TCol` counts codes, eight to a 32-bit column. Sources:
 PTX ISA "Sparse matrices" of tcgen05.mma; CUTLASS `tmem_e_frg` and `tmem_e_frg_ws` (M = 128 and `.ws`). That data paths

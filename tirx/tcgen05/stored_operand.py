@@ -28,7 +28,7 @@ SLOT_BITS = 8
 
 
 def is_padded(kind: str | Kind, dtype: str | DType) -> bool:
-    """Whether a tile of this type has to leave places free to be an operand of this kind.
+    """Returns True if a tile of this type has to leave places free to be an operand of this kind.
 
     Raises LegalityError for a type that the kind does not multiply.
     """

@@ -1,4 +1,4 @@
-"""Where tcgen05.mma has D in tensor memory, and A when it comes from there.
+"""Layouts of D in tensor memory, and of A when it comes from there.
 
 Tensor memory is 128 lanes of 512 columns of 32 bits. Layouts here map to `TLane` and `TCol`. `TCol` counts elements of
 the tile, 32 / bits of them to a column: A is packed along K, so its neighbours are neighbours on `TCol`; every element
@@ -148,7 +148,7 @@ def data_path(m: int, cta_group: int = 1, ws: bool = False, sparse: bool = False
 
 
 def of_one_cta(layout: TileLayout) -> TileLayout:
-    """What one CTA of a pair has of a layout that is over both: the layout without the digits and copies on `cbx`."""
+    """The share of one CTA in a layout over a pair: the layout without iters on `cbx`."""
     return TileLayout(
         (it for it in layout.shard if it.axis != CTA_AXIS),
         (it for it in layout.replica if it.axis != CTA_AXIS),
@@ -186,7 +186,7 @@ def accumulator_layout(
     base_lane: int = 0,
     dtype: str | DType = "f32",
 ) -> TileLayout:
-    """Where D of shape (M, N) lies, relative to its column in tensor memory: axes TLane, TCol, and `cbx` for a CTA
+    """The layout of D, of shape (M, N), relative to its column in tensor memory: axes TLane, TCol, and `cbx` for a CTA
     pair.
 
     `base_lane`: 16 puts D of data paths C and F in the upper half of each group of 32 lanes; A and the sparsity
@@ -207,7 +207,7 @@ def operand_a_layout(
     base_lane: int = 0,
     container_bits: int | None = None,
 ) -> TileLayout:
-    """Where A of shape (M, K) lies in tensor memory, relative to its column: axes TLane, TCol, `cbx` for a CTA pair.
+    """The layout of A, of shape (M, K), in tensor memory relative to its column: TLane, TCol, `cbx` for a CTA pair.
 
     Rows are where D has them, packed along K into 32-bit columns, 8 of them for each dense instruction. Where D has
     groups of its columns in groups of lanes (data paths B, E and G), every group of lanes holds a copy. `sparse`: K

@@ -43,8 +43,8 @@ class LdShape:
     """One shape of tcgen05.ld and tcgen05.st, `.xNUM` repeats of a block.
 
     `lanes`: lanes of tensor memory that a warp touches. `columns`: columns from one repeat to the next.
-    `threads`, `registers`: how the thread of the warp and the register inside one repeat split into digits, outermost
-    first, and where each digit goes on TLane and TCol. `halves`: whether threads 16 to 31 read the columns that start
+    `threads`, `registers`: how the thread of the warp and the register inside one repeat split into modes, outermost
+    first, and where each mode goes on TLane and TCol. `halves`: whether threads 16 to 31 read the columns that start
     `immHalfSplitoff` after those of threads 0 to 15.
     """
 
@@ -89,33 +89,33 @@ class LdShape:
         unit = _Unit.of(element_bits, pack)
         repeat = Iter(num, self.columns, "TCol")
         inside = unit.on_columns((repeat, *self.registers))
-        return TileLayout((*self._thread_digits(split, unit), *inside, unit.elements))
+        return TileLayout((*self._thread_modes(split, unit), *inside, unit.elements))
 
-    def _thread_digits(self, split: int, unit: _Unit) -> tuple[Iter, ...]:
+    def _thread_modes(self, split: int, unit: _Unit) -> tuple[Iter, ...]:
         threads = unit.on_columns(self.threads)
         return (Iter(2, split * unit.per_column, "TCol"), *threads) if self.halves else threads
 
-    def digits(self, columns: int, warp_axis: WarpAxis, unit: _Unit) -> dict[str, tuple[_Digit, ...]]:
-        """The inverse of the register map of a warpgroup over `columns` columns: what each digit of the lane and of the
+    def modes(self, columns: int, warp_axis: WarpAxis, unit: _Unit) -> dict[str, tuple[_Mode, ...]]:
+        """The inverse of the register map of a warpgroup over `columns` columns: what each mode of the lane and of the
         column means for the warp, the lane id and the register. Registers of the upper half follow those of the
         lower."""
         split = columns // 2 if self.halves else 0
         repeats = (split if self.halves else columns) // self.column_step(unit.pack)
-        found = _inverse(self._thread_digits(split, unit), 1, "laneid")
+        found = _inverse(self._thread_modes(split, unit), 1, "laneid")
         found += _inverse((*unit.on_columns(self.registers), unit.elements), 1, "m")
         registers = self.registers_per_repeat * unit.elements.extent
         (repeat,) = unit.on_columns((Iter(repeats, self.columns, "TCol"),))
-        found.append(_Digit(repeats, repeat, registers, "m"))
+        found.append(_Mode(repeats, repeat, registers, "m"))
         if self.lanes < THREADS:
-            found.append(_Digit(2, Iter(2, 16, "TLane"), repeats * registers, "m"))
-        found.append(_Digit(LANES // THREADS, Iter(LANES // THREADS, THREADS, "TLane"), 1, warp_axis))
-        found.sort(key=lambda digit: digit.source.stride)
-        return {axis: tuple(digit for digit in found if digit.source.axis == axis) for axis in ("TLane", "TCol")}
+            found.append(_Mode(2, Iter(2, 16, "TLane"), repeats * registers, "m"))
+        found.append(_Mode(LANES // THREADS, Iter(LANES // THREADS, THREADS, "TLane"), 1, warp_axis))
+        found.sort(key=lambda mode: mode.source.stride)
+        return {axis: tuple(mode for mode in found if mode.source.axis == axis) for axis in ("TLane", "TCol")}
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """How elements lie in the columns and registers of one instruction.
+    """The packing of elements in the columns and registers of one instruction.
 
     `per_column`: elements in a column. `pack`: whether a register holds the halves of two columns.
     """
@@ -135,14 +135,14 @@ class _Unit:
         return Iter(2, self.per_column, "TCol") if self.pack else Iter(self.per_column, 1, "TCol")
 
     def on_columns(self, iters: Iterable[Iter]) -> tuple[Iter, ...]:
-        """Digits that count the columns of registers as digits that count elements."""
+        """Modes that count the columns of registers as modes that count elements."""
         step = self.per_column * (2 if self.pack else 1)
         return tuple(Iter(it.extent, it.stride * step, it.axis) if it.axis == "TCol" else it for it in iters)
 
 
 @dataclass(frozen=True)
-class _Digit:
-    """A digit of the lane or column (`source`, with its place value as stride) that moves to `target` at `place`."""
+class _Mode:
+    """A mode of the lane or column (`source`, with its place value as stride) that moves to `target` at `place`."""
 
     extent: int
     source: Iter
@@ -150,10 +150,10 @@ class _Digit:
     target: str
 
 
-def _inverse(iters: Iterable[Iter], place: int, target: str) -> list[_Digit]:
-    found: list[_Digit] = []
+def _inverse(iters: Iterable[Iter], place: int, target: str) -> list[_Mode]:
+    found: list[_Mode] = []
     for it in reversed(tuple(iters)):
-        found.append(_Digit(it.extent, it, place, target))
+        found.append(_Mode(it.extent, it, place, target))
         place *= it.extent
     return found
 
@@ -193,8 +193,8 @@ class TmemAccess:
     """One tcgen05.ld or st of every warp of a warpgroup.
 
     Its address is lane 32 * (warp % 4) + `lane`, column (column of the tile) + `column`; it moves `registers` registers
-    from `first_register` of the image on, both counted in 32 bits. `split`: immHalfSplitoff in columns, None where the
-    shape has none. `pack`: with `.pack::16b`, or `.unpack::16b` for st.
+    from `first_register` of the fragment on, both counted in 32 bits. `split`: immHalfSplitoff in columns, None
+    where the shape has none. `pack`: with `.pack::16b`, or `.unpack::16b` for st.
     """
 
     shape: LdShapeName
@@ -209,12 +209,14 @@ class TmemAccess:
 
 @dataclass(frozen=True)
 class TmemAccessPlan:
-    """How a warpgroup moves a tensor-memory tile: `image` is the register tile that it becomes, in shape of the tile
-    over (warp, laneid, m), m in elements; `registers` the 32-bit registers per thread; `accesses` the instructions, in
-    register order."""
+    """The instructions by which a warpgroup moves a tensor-memory tile.
+
+    `fragment`: the layout of the tile in registers, over (warp, laneid, m), m in elements. `registers`: 32-bit
+    registers per thread. `accesses`: the instructions, in register order.
+    """
 
     shape: LdShapeName
-    image: TileLayout
+    fragment: TileLayout
     registers: int
     accesses: tuple[TmemAccess, ...]
 
@@ -228,7 +230,7 @@ def find_ld_shape(name: str) -> LdShape:
 
 
 @bounded_cache
-def register_image(
+def register_fragment(
     tmem_layout: TileLayout,
     shape: Shape,
     ld_shape: str,
@@ -237,15 +239,16 @@ def register_image(
     element_bits: int = COLUMN_BITS,
     pack: bool = False,
 ) -> TileLayout:
-    """The register tile that a warpgroup gets from tcgen05.ld of a tile, all columns of it, or that tcgen05.st takes.
+    """The layout in registers of all columns of a tile, as tcgen05.ld leaves it and tcgen05.st takes it.
 
-    `tmem_layout` maps `shape` to TLane and TCol (and maybe axes of other scopes, which stay). The image maps the same
-    shape to `warp_axis`, `laneid` and `m`, the element of the registers, 32 / `element_bits` to each; TCol offsets go
-    into the address of the instruction, so that registers count from 0. With a 16-lane shape, the registers of the
-    upper half follow those of the lower when both are in use; `16x32bx2` reads the second half of the columns with
-    threads 16 to 31. `pack`: `.pack::16b` (ld) or `.unpack::16b` (st) on 16-bit elements in the low halves of columns.
+    `tmem_layout` maps `shape` to TLane and TCol (and maybe axes of other scopes, which stay). The fragment maps the
+    same shape to `warp_axis`, `laneid` and `m`, the element of the registers, 32 / `element_bits` to each; TCol
+    offsets go into the address of the instruction, so that registers count from 0. With a 16-lane shape, the
+    registers of the upper half follow those of the lower when both are in use; `16x32bx2` reads the second half of
+    the columns with threads 16 to 31. `pack`: `.pack::16b` (ld) or `.unpack::16b` (st) on 16-bit elements in the
+    low halves of columns.
 
-    Raises LegalityError when the tile does not factor into the digits of the shape.
+    Raises LegalityError when the tile does not factor into the modes of the shape.
     """
     kind = find_ld_shape(ld_shape)
     unit = _Unit.of(element_bits, pack)
@@ -255,17 +258,17 @@ def register_image(
     if columns % step:
         raise LegalityError(f"tcgen05.ld.{kind.name}: expected columns in steps of {step}, found {columns}")
     _first_column(tmem_layout, unit)
-    digits = kind.digits(columns, warp_axis, unit)
-    shard = [part for it in tmem_layout.shard for part in _refine(it, digits, kind.name)]
-    replica = [part for it in tmem_layout.replica for part in _refine(it, digits, kind.name)]
-    offset = {name: value for name, value in tmem_layout.offset if name not in digits}
+    modes = kind.modes(columns, warp_axis, unit)
+    shard = [part for it in tmem_layout.shard for part in _refine(it, modes, kind.name)]
+    replica = [part for it in tmem_layout.replica for part in _refine(it, modes, kind.name)]
+    offset = {name: value for name, value in tmem_layout.offset if name not in modes}
     lane_base = tmem_layout.offsets.get("TLane", 0) - _base_lane(tmem_layout, kind)
-    for digit in digits["TLane"]:
-        value = lane_base // digit.source.stride % digit.extent * digit.place
-        offset[digit.target] = offset.get(digit.target, 0) + value
-    image = TileLayout(tuple(shard), tuple(replica), offset)
-    _check_image(image, tmem_layout, shape, kind, digits)
-    return image
+    for mode in modes["TLane"]:
+        value = lane_base // mode.source.stride % mode.extent * mode.place
+        offset[mode.target] = offset.get(mode.target, 0) + value
+    fragment = TileLayout(tuple(shard), tuple(replica), offset)
+    _check_fragment(fragment, tmem_layout, shape, kind, modes)
+    return fragment
 
 
 def ld_fragment(
@@ -297,7 +300,7 @@ def ld_fragment(
     elements = Iter(columns, unit.per_column, "TCol") if pack else Iter(columns * unit.per_column, 1, "TCol")
     lanes = DATA_PATHS["D" if rows == LANES else "F"].rows
     tile = TileLayout((*lanes, elements))
-    return register_image(tile, (rows, elements.extent), kind.name, warp_axis, element_bits=element_bits, pack=pack)
+    return register_fragment(tile, (rows, elements.extent), kind.name, warp_axis, element_bits=element_bits, pack=pack)
 
 
 def warpgroup_local(columns: int, rows: int = LANES) -> TileLayout:
@@ -323,7 +326,7 @@ def plan_tmem_access(
 ) -> TmemAccessPlan:
     """The tcgen05.ld (or st) instructions that move a whole tile, at most `max_registers` at a time.
 
-    `ld_shape`: by default what `pick_ld_shape` says. `element_bits` and `pack` as in `register_image`. To move some
+    `ld_shape`: by default what `pick_ld_shape` says. `element_bits` and `pack` as in `register_fragment`. To move some
     columns only, slice the layout first. Raises LegalityError when no shape fits.
     """
     kind = find_ld_shape(ld_shape or pick_ld_shape(tmem_layout, element_bits))
@@ -331,7 +334,7 @@ def plan_tmem_access(
         raise LegalityError(
             f"tcgen05.ld.{kind.name}: expected room for {kind.registers_per_repeat} registers, found {max_registers}"
         )
-    image = register_image(tmem_layout, shape, kind.name, warp_axis, element_bits=element_bits, pack=pack)
+    fragment = register_fragment(tmem_layout, shape, kind.name, warp_axis, element_bits=element_bits, pack=pack)
     unit = _Unit.of(element_bits, pack)
     columns = _columns(tmem_layout, unit)
     split = columns // 2 if kind.halves else None
@@ -347,7 +350,7 @@ def plan_tmem_access(
             column = first_column + done * kind.column_step(pack)
             accesses.append(TmemAccess(kind.name, num, lane, column, register, count, split, pack))
             register, done = register + count, done + num
-    return TmemAccessPlan(kind.name, image, register, tuple(accesses))
+    return TmemAccessPlan(kind.name, fragment, register, tuple(accesses))
 
 
 def written_cells(
@@ -432,47 +435,47 @@ def _base_lane(tmem_layout: TileLayout, kind: LdShape) -> int:
     return halves[0] if len(halves) == 1 else 0
 
 
-def _refine(it: Iter, digits: dict[str, tuple[_Digit, ...]], name: LdShapeName) -> list[Iter]:
+def _refine(it: Iter, modes: dict[str, tuple[_Mode, ...]], name: LdShapeName) -> list[Iter]:
     """An iter over lanes or columns as iters over warp, lane id and register, outermost first."""
-    if it.axis not in digits or it.extent == 1 or it.stride == 0:
-        return [it if it.axis not in digits else Iter(it.extent, 0, "m")]
+    if it.axis not in modes or it.extent == 1 or it.stride == 0:
+        return [it if it.axis not in modes else Iter(it.extent, 0, "m")]
     parts: list[Iter] = []
     left, step = it.extent, it.stride
-    for digit in digits[it.axis]:
-        within, rest = divmod(step, digit.source.stride)
-        if left == 1 or within >= digit.extent:
+    for mode in modes[it.axis]:
+        within, rest = divmod(step, mode.source.stride)
+        if left == 1 or within >= mode.extent:
             continue
-        if within < 1 or rest or digit.extent % within:
+        if within < 1 or rest or mode.extent % within:
             break
-        taken = min(digit.extent // within, left)
+        taken = min(mode.extent // within, left)
         if left % taken:
             break
-        parts.append(Iter(taken, within * digit.place, digit.target))
+        parts.append(Iter(taken, within * mode.place, mode.target))
         left, step = left // taken, step * taken
     if left > 1:
         raise LegalityError(
             f"tcgen05.ld.{name}: expected lanes and columns that split at "
-            f"{', '.join(str(d.source.stride) for d in digits[it.axis])}@{it.axis}, found {it}"
+            f"{', '.join(str(d.source.stride) for d in modes[it.axis])}@{it.axis}, found {it}"
         )
     return parts[::-1]
 
 
-def _check_image(
-    image: TileLayout, tmem_layout: TileLayout, shape: Shape, kind: LdShape, digits: dict[str, tuple[_Digit, ...]]
+def _check_fragment(
+    fragment: TileLayout, tmem_layout: TileLayout, shape: Shape, kind: LdShape, modes: dict[str, tuple[_Mode, ...]]
 ) -> None:
-    """Follows every element through the instruction. Only digits that overlap, and carry, can fail here."""
-    registers, memory = image.table(shape), tmem_layout.table(shape)
+    """Follows every element through the instruction. Only modes that overlap, and carry, can fail here."""
+    registers, memory = fragment.table(shape), tmem_layout.table(shape)
     zero = np.zeros(shape, dtype=np.int64)
     expected = (memory.get("TLane", zero), memory.get("TCol", zero) - tmem_layout.offsets.get("TCol", 0))
     lane, column = np.full_like(zero, _base_lane(tmem_layout, kind)), zero.copy()
     for axis, total in (("TLane", lane), ("TCol", column)):
-        for digit in digits[axis]:
-            total += registers.get(digit.target, zero) // digit.place % digit.extent * digit.source.stride
+        for mode in modes[axis]:
+            total += registers.get(mode.target, zero) // mode.place % mode.extent * mode.source.stride
     bad = (lane != expected[0]) | (column != expected[1])
     if bad.any():
         where = tuple(int(x) for x in np.argwhere(bad)[0])
         raise LegalityError(
-            f"tcgen05.ld.{kind.name} has no register image of {tmem_layout}: element {where} is at lane "
+            f"tcgen05.ld.{kind.name} has no register fragment of {tmem_layout}: element {where} is at lane "
             f"{expected[0][where]}, column {expected[1][where]} and would be read from lane {lane[where]}, "
             f"column {column[where]}"
         )

@@ -15,7 +15,7 @@ from tirx.tcgen05 import (
     operand_a_layout,
     pick_ld_shape,
     plan_tmem_access,
-    register_image,
+    register_fragment,
     warpgroup_local,
 )
 from tirx.tcgen05.tmem_access import tile_cells, written_cells
@@ -201,12 +201,12 @@ def test_loading_an_accumulator(m: int, n: int, ws: bool, base_lane: int, ld_sha
     memory = np.full((128, 512), -2, dtype=np.int64)
     memory[place["TLane"], place["TCol"]] = values
     registers = run_loads(memory, plan.accesses, plan.registers)
-    image = plan.image.table((m, n))
+    image = plan.fragment.table((m, n))
     assert set(image) <= {"wid_in_wg", "laneid", "m"}
     zero = np.zeros((m, n), dtype=np.int64)
     found = registers[image.get("wid_in_wg", zero), image["laneid"], image["m"]]
     assert (found == values).all()
-    assert plan.image.is_injective()
+    assert plan.fragment.is_injective()
 
 
 @pytest.mark.parametrize(("m", "n", "ws", "base_lane", "ld_shape"), [case for case in CASES if case[1] != 24])
@@ -221,7 +221,7 @@ def test_loading_a_16_bit_accumulator(m: int, n: int, ws: bool, base_lane: int, 
     for pack in (False, True):
         plan = plan_tmem_access(layout, (m, n), ld_shape, warp_axis="wid_in_wg", element_bits=16, pack=pack)
         registers = run_loads(memory, plan.accesses, plan.registers, bits=16)
-        image = {axis: plan.image.axis_table(axis, (m, n)) for axis in ("wid_in_wg", "laneid", "m")}
+        image = {axis: plan.fragment.axis_table(axis, (m, n)) for axis in ("wid_in_wg", "laneid", "m")}
         assert (registers[image["wid_in_wg"], image["laneid"], image["m"]] == values).all()
         assert (image["m"] % 2 == 0).all() != pack
         assert {access.pack for access in plan.accesses} == {pack}
@@ -243,7 +243,7 @@ def test_storing_an_operand(dtype: str, bits: int, k: int, ld_shape: str):
     plan = plan_tmem_access(layout, (128, k), ld_shape, warp_axis="wid_in_wg", element_bits=bits)
     assert plan.registers == k * bits // 32
     registers = run_loads(memory, plan.accesses, plan.registers, bits=bits)
-    image = plan.image.table((128, k))
+    image = plan.fragment.table((128, k))
     assert (registers[image["wid_in_wg"], image["laneid"], image["m"]] == values).all()
     assert written_cells(layout, (128, k), ld_shape, element_bits=bits).sum() == 128 * k * bits // 32
     assert tile_cells(layout, bits).sum() == 128 * k * bits // 32
@@ -252,21 +252,21 @@ def test_storing_an_operand(dtype: str, bits: int, k: int, ld_shape: str):
 def test_offsets_inside_a_column_have_no_address():
     layout = TileLayout.parse("S[(128, 8) : (1@TLane, 1@TCol)] + 3@TCol")
     with pytest.raises(LegalityError, match="TCol offset of whole 32-bit columns, in steps of 2 elements, found 3"):
-        register_image(layout, (128, 8), "32x32b", element_bits=16)
+        register_fragment(layout, (128, 8), "32x32b", element_bits=16)
 
 
 def test_packed_elements_cannot_be_packed_again():
     with pytest.raises(LegalityError, match="expected lanes and columns that split at 2, 4@TCol, found 8 : 1@TCol"):
-        register_image(
+        register_fragment(
             TileLayout.parse("S[(128, 8) : (1@TLane, 1@TCol)]"), (128, 8), "32x32b", element_bits=16, pack=True
         )
 
 
 def test_32_lanes_only_rename_the_axes():
-    assert str(register_image(accumulator_layout(128, 64), (128, 64), "32x32b")) == (
+    assert str(register_fragment(accumulator_layout(128, 64), (128, 64), "32x32b")) == (
         "S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]"
     )
-    image = register_image(accumulator_layout(128, 64), (128, 64), "32x32b", "wid_in_wg")
+    image = register_fragment(accumulator_layout(128, 64), (128, 64), "32x32b", "wid_in_wg")
     assert image.axes == ("wid_in_wg", "laneid", "m")
 
 
@@ -275,18 +275,18 @@ def test_m_64_without_ws_uses_all_threads():
     assert pick_ld_shape(layout) == "16x32bx2"
     plan = plan_tmem_access(layout, (64, 96))
     assert [(access.num, access.column, access.split) for access in plan.accesses] == [(32, 0, 48), (16, 32, 48)]
-    assert str(plan.image) == "S[(4, 16, 2, 48) : (1@warpid, 1@laneid, 16@laneid, 1)]"
+    assert str(plan.fragment) == "S[(4, 16, 2, 48) : (1@warpid, 1@laneid, 16@laneid, 1)]"
     assert pick_ld_shape(TileLayout.parse("S[(64, 1) : (1@TLane, 1@TCol)]")) == "32x32b"
 
 
 def test_a_pair_of_ctas_keeps_its_axis():
-    image = register_image(accumulator_layout(256, 64, 2), (256, 64), "32x32b")
+    image = register_fragment(accumulator_layout(256, 64, 2), (256, 64), "32x32b")
     assert str(image) == "S[(2, 4, 32, 64) : (1@cbx, 1@warpid, 1@laneid, 1)]"
 
 
 def test_replicated_lanes_are_loaded_by_every_warp():
     layout = TileLayout.parse("S[(32, 4) : (1@TLane, 1@TCol)] + R[4 : 32@TLane]")
-    image = register_image(layout, (32, 4), "32x32b")
+    image = register_fragment(layout, (32, 4), "32x32b")
     assert image == TileLayout.parse("S[(32, 4) : (1@laneid, 1)] + R[4 : 1@warpid]")
 
 
@@ -306,10 +306,10 @@ def test_replicated_lanes_are_loaded_by_every_warp():
         ("S[(2, 32, 4) : (4@TLane, 1@TLane, 1@TCol)]", "32x32b", r"element \(.*\) is at lane 32, column 0"),
     ],
 )
-def test_tiles_without_a_register_image(layout: str, ld_shape: str, message: str):
+def test_tiles_without_a_register_fragment(layout: str, ld_shape: str, message: str):
     tile = TileLayout.parse(layout)
     with pytest.raises(LegalityError, match=message):
-        register_image(tile, tile.extents, ld_shape)
+        register_fragment(tile, tile.extents, ld_shape)
 
 
 def test_room_for_one_repeat():

@@ -61,7 +61,7 @@ class CuteSwizzle:
 
 @dataclass(frozen=True)
 class CuteParts:
-    """What a CuTe text says: iters, one logical extent per top-level mode, and a leading swizzle."""
+    """A parsed CuTe text: iters, one logical extent per top-level mode, and a leading swizzle."""
 
     iters: Iters
     shape: tuple[int, ...]

@@ -151,12 +151,12 @@ class LinearLayout:
 
     @property
     def is_surjective(self) -> bool:
-        """Whether every element of the tensor has a place."""
+        """Returns True if every element of the tensor is held somewhere."""
         return self.matrix().is_surjective
 
     @property
     def is_injective(self) -> bool:
-        """Whether no element has two places."""
+        """Returns True if no element is held twice."""
         return self.matrix().is_injective
 
 
@@ -284,7 +284,7 @@ class _Strides:
 
 
 def _strides(to_element: BitMatrix, fields: Sequence[tuple[str, int]]) -> _Strides | int | None:
-    """How a map from places to elements is strided; else the first element bit that is not, None when copies are not.
+    """The strides of a map from addresses to elements; the first element bit without one; None if copies have none.
 
     fields: axis and width of every run of place bits.
     """

@@ -34,7 +34,7 @@ _ATTRIBUTE = re.compile(r"\s*(?:#\w+\s*=\s*)?#(?:ttg|triton_gpu)\.(linear|shared
 
 
 class LinearParts(NamedTuple):
-    """What a text says; `out_dims` is None where the text leaves it to the bases."""
+    """A parsed text; `out_dims` is None where the text leaves it to the bases."""
 
     bases: Bases
     out_dims: OutDims | None

@@ -112,12 +112,12 @@ ValueT = TypeVar("ValueT")
 
 
 def _decoded(value: ValueT | int | None, decode: Callable[[int], ValueT]) -> ValueT | None:
-    """A descriptor from what may be its bits; None when it is unknown or the bits have no meaning."""
+    """Decodes a descriptor that may be given as its bits. Returns None if it is unknown or the bits have no meaning."""
     return result(lambda: decode(value)) if isinstance(value, int) else value
 
 
-class MmaFacts:
-    """What follows from the description; None where it does not follow."""
+class MmaInfo:
+    """Properties derived from the description of an instruction; None where something they need is not known."""
 
     def __init__(self, mma: Mma):
         self.mma = mma
@@ -194,14 +194,14 @@ class MmaFacts:
         return None if self.mma.d is None else self.mma.d.lane
 
     def misplaced(self, operand: TmemOperand | None) -> bool:
-        """Whether an operand that lies beside D has other lanes than D."""
+        """Returns True if an operand that lies beside D has other lanes than D."""
         if operand is None or operand.lane is None or self.path is None:
             return False
         return operand.lane not in self.lanes or (self.d_lane in self.lanes and operand.lane != self.d_lane)
 
     @staticmethod
     def off_lane_0(operand: TmemOperand | None) -> bool:
-        """Whether scale factors start at another lane; upper bits of an address may be their id, as CUTLASS does it."""
+        """Returns True if scale factors start at another lane. Upper bits of an address may hold their id (CUTLASS)."""
         return operand is not None and operand.lane is not None and operand.lane & LANE_BITS != 0
 
     @property
@@ -253,7 +253,7 @@ class MmaFacts:
 
     @staticmethod
     def overflow(operand: TmemOperand | None, columns: int | None) -> str | None:
-        """Why so many columns do not fit where the operand starts."""
+        """Explains why `columns` columns do not fit at the operand's first column. Returns None if they may."""
         if operand is None or operand.column is None or columns is None:
             return None
         limit = COLUMNS if operand.allocated is None else operand.allocated
@@ -264,7 +264,7 @@ class MmaFacts:
 
     @property
     def overlap_reason(self) -> str | None:
-        """Which operand has columns that the instruction writes."""
+        """Names an operand whose columns the instruction overwrites. Returns None if no overlap is known."""
         d, written = self.mma.d, self.d_columns
         operands = (
             ("A", self.in_tmem, self.a_columns),
@@ -285,7 +285,7 @@ class MmaFacts:
         return None
 
     def packing_reason(self, operand: SmemOperand | None, which: str) -> str | None:
-        """Why an operand does not have its elements as far apart as the kind reads them."""
+        """Explains why an operand has another element spacing than the kind reads. Returns None if it may fit."""
         if operand is None or operand.dtype is None or operand.container_bits is None:
             return None
         dtype = operand.dtype
@@ -311,7 +311,7 @@ class MmaFacts:
         return None if self.n is None else self.n // self.mma.cta_group + self.shift
 
     def type_reason(self, operand: SmemOperand | TmemOperand | None, which: str) -> str | None:
-        """Why the elements of an operand are not what the instruction descriptor names."""
+        """Explains why an operand has another element type than the instruction descriptor. None if it may fit."""
         if operand is None or operand.dtype is None or self.idesc is None:
             return None
         expected = {"A": self.idesc.a, "B": self.idesc.b, "D": self.idesc.d}[which]
@@ -320,7 +320,7 @@ class MmaFacts:
         return f"expected {which} of {expected}, as in the instruction descriptor, found {operand.dtype}"
 
     def major_reason(self, operand: SmemOperand | None, which: str) -> str | None:
-        """Why an operand is not as major as the instruction descriptor says."""
+        """Explains why an operand has another major-ness than the instruction descriptor. None if it may fit."""
         if operand is None or operand.major is None or self.idesc is None:
             return None
         expected = self.idesc.a_major if which == "A" else self.idesc.b_major
@@ -329,7 +329,7 @@ class MmaFacts:
         return f"expected {expected}-major {which}, as in the instruction descriptor, found {operand.major}-major"
 
     def k_reason(self, operand: SmemOperand | None, which: str) -> str | None:
-        """Why a descriptor was made for another K than the instruction reads."""
+        """Explains why an operand's descriptor is for another K than the instruction reads. None if it may fit."""
         if operand is None or operand.k is None or self.idesc is None:
             return None
         stored = which == "A" and self.idesc.sparse
@@ -341,7 +341,7 @@ class MmaFacts:
 
     @property
     def d_layout_reason(self) -> str | None:
-        """Why D, of both CTAs or of one, does not lie where the instruction writes it."""
+        """Explains why D (of both CTAs or of one) is not where the instruction writes it. None if it may be."""
         d, idesc, path = self.mma.d, self.idesc, self.path
         if d is None or d.layout is None or idesc is None or path is None:
             return None
@@ -362,7 +362,7 @@ class MmaFacts:
 
     @property
     def a_layout_reason(self) -> str | None:
-        """Why A in tensor memory, of both CTAs or of one, is not where the instruction reads it."""
+        """Explains why A in tensor memory has another layout than the instruction reads. None if it may fit."""
         a, idesc, path = self.in_tmem, self.idesc, self.path
         if a is None or a.layout is None or a.rows is None or a.dtype is None or idesc is None or path is None:
             return None
@@ -384,7 +384,7 @@ class MmaFacts:
         )
 
     def descriptor_reason(self, operand: SmemOperand | None, which: str) -> str | None:
-        """Why a shared-memory descriptor does not serve the operand that the instruction descriptor names.
+        """Explains why a shared-memory descriptor does not serve an operand. Returns None if it may.
 
         Where that is not known, why it serves none that the kind has.
         """
