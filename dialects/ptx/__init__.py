@@ -14,6 +14,7 @@ from tirx.dialects.ptx.arith import *
 from tirx.dialects.ptx.base import *
 from tirx.dialects.ptx.conversion import *
 from tirx.dialects.ptx.core import *
+from tirx.dialects.ptx.folding import PtxConstants
 from tirx.dialects.ptx.matrix import *
 from tirx.dialects.ptx.mbarrier import *
 from tirx.dialects.ptx.memory import *
@@ -35,4 +36,4 @@ def _defined(kind: type[_Defined]) -> list[type[_Defined]]:
     return [cls for cls in classes if str(getattr(cls, "name", "")).startswith("ptx.")]
 
 
-PTX = Dialect("ptx", _defined(Operation), _defined(Attribute))
+PTX = Dialect("ptx", _defined(Operation), _defined(Attribute), [PtxConstants()])

@@ -7,7 +7,7 @@ Floating-point arithmetic always carries `.rn`: without a rounding modifier `ptx
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, bf16, f16, f32, f64, i1, i16, i32, i64
@@ -20,7 +20,9 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
+    traits_def,
 )
+from xdsl.traits import HasFolder
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -47,8 +49,18 @@ def _unit(flag: bool) -> UnitAttr | None:
     return UnitAttr() if flag else None
 
 
+class _FoldsIntegers(HasFolder):
+    @classmethod
+    def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
+        from tirx.dialects.ptx.folding import fold_integers  # only `canonicalize` needs it
+
+        return fold_integers(op)
+
+
 class _SameTypeOp(PureInstruction, abc.ABC):
     """An instruction whose result has the type of its first operand, which `ACCEPTS` lists."""
+
+    traits = traits_def(_FoldsIntegers())
 
     ACCEPTS: ClassVar[tuple[Attribute, ...]]
     FEATURES: ClassVar[Mapping[Attribute, str]] = {}

@@ -38,7 +38,7 @@ from xdsl.irdl import (
 from xdsl.irdl.operations import IRDLOperation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.traits import ConstantLike, HasFolder, IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -384,12 +384,19 @@ class RetOp(PTXTerminator):
 
 
 @lru_cache(maxsize=4096)
-def _integer(value: int, type_: Attribute) -> IntegerAttr:
+def integer_attr(value: int, type_: Attribute) -> IntegerAttr:
+    """The low bits of `value` as an integer of a register type."""
     bits = width(type_)
     unsigned = value & (1 << bits) - 1
     if type_ == i1:
         return BoolAttr.from_bool(bool(unsigned))
     return IntegerAttr(unsigned - (1 << bits) if unsigned >> bits - 1 else unsigned, bits)
+
+
+class _IsItsValue(HasFolder):
+    @classmethod
+    def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
+        return [op.properties["value"]]
 
 
 @irdl_op_definition
@@ -406,13 +413,15 @@ class ConstantOp(PureInstruction):
     value = prop_def(IntegerAttr | FloatAttr)
     result = result_def(Register)
 
+    traits = traits_def(ConstantLike(), _IsItsValue())
+
     def __init__(self, value: IntegerAttr | FloatAttr):
         super().__init__(properties={"value": value}, result_types=[value.type])
 
     @staticmethod
     def integer(value: int, type_: Attribute = i32) -> ConstantOp:
         """An integer of a register type; both the signed and the unsigned reading of the bits are accepted."""
-        return ConstantOp(_integer(value, type_))
+        return ConstantOp(integer_attr(value, type_))
 
     def verify_(self) -> None:
         if self.value.type != self.result.type:

@@ -19,10 +19,9 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
-from xdsl.traits import (
-    Pure,
-)
+from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
@@ -66,6 +65,14 @@ def _part_type(source: TileType, offsets: tuple[int, ...], shape: tuple[int, ...
     return TileType.get(shape, source.element_type, source.memory, layout)
 
 
+class _ViewOfView(HasCanonicalizationPatternsTrait):
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tirx.dialects.tirx.canonicalization import MergeReshapes, MergeSubviews
+
+        return MergeReshapes(), MergeSubviews()
+
+
 @irdl_op_definition
 class SubviewOp(DirectOperation):
     """
@@ -80,7 +87,7 @@ class SubviewOp(DirectOperation):
     offsets = prop_def(ArrayAttr[IntegerAttr[I32]])
     result = result_def(TileType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), _ViewOfView())
 
     def __init__(self, source: SSAValue, offsets: Sequence[int], type_: TileType):
         super().__init__(
@@ -172,7 +179,7 @@ class ReshapeOp(DirectOperation):
 
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), _ViewOfView())
 
     def __init__(self, source: SSAValue, shape: Sequence[int]):
         type_ = TileType.of(source)
