@@ -217,3 +217,46 @@ ptx.entry @k96(d : u32, a : u64) target("sm_100a") {
   ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %d, %yes cta_group 1 : i64
   ptx.ret
 }
+
+// -----
+
+// Dynamic shared memory.
+
+// expected-error@+1 {{expected dynamic_shared(1024), the bytes of the dynamic allocation}}
+ptx.entry @unsaid() target("sm_80") {
+  %0 = ptx.shared_alloc @a bytes 1024 align 16 dynamic
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{expected dynamic_shared(0), the bytes of the dynamic allocation}}
+ptx.entry @unused() target("sm_80") dynamic_shared(1024) {
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @twice() target("sm_80") dynamic_shared(1024) {
+  %0 = ptx.shared_alloc @a bytes 1024 align 16 dynamic
+  // expected-error@+1 {{expected one dynamic allocation in an entry: all of them start at one address}}
+  %1 = ptx.shared_alloc @b bytes 1024 align 16 dynamic
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{@together takes 167936 bytes of shared memory, sm_80 allows 166912}}
+ptx.entry @together() target("sm_80") dynamic_shared(163840) {
+  %0 = ptx.shared_alloc @a bytes 163840 align 16 dynamic
+  %1 = ptx.shared_alloc @b bytes 4096 align 16
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @name() target("sm_80") dynamic_shared(1024) {
+  // expected-error@+1 {{expected a new name for shared memory, found that of the entry 'name'}}
+  %0 = ptx.shared_alloc @name bytes 1024 align 16 dynamic
+  ptx.ret
+}
