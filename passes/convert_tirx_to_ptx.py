@@ -70,7 +70,7 @@ from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import VARIANTS
-from tirx.passes.analysis.index_analysis import index_fact
+from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.memory_access import MemoryTile, TileAccess
@@ -342,7 +342,7 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
     for index, stride in zip(op.indices, strides, strict=True):
         if stride is None:
             raise LocatedError(op, f"expected static strides, found {type_}")
-        step = index_fact(index).divisor * stride * bits
+        step = index_range(index).divisor * stride * bits
         if step % 8:
             raise LocatedError(
                 op, f"expected a view of {type_} that starts on a whole byte, found steps of {step} bits"

@@ -33,7 +33,7 @@ from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target, TargetError
 from tirx.layout import LayoutError, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
-from tirx.passes.analysis.index_analysis import ancestors, index_fact, never_runs
+from tirx.passes.analysis.index_analysis import ancestors, index_range, never_runs
 from tirx.passes.analysis.register_classes import is_register_tile
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.copies import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies
@@ -228,7 +228,7 @@ class _Checker:
         sizes = op.source_type.get_shape()
         extents = (1,) * (len(sizes) - len(op.result.type.dims)) + op.result.type.dims
         for dimension, (index, size, extent) in enumerate(zip(op.indices, sizes, extents, strict=True)):
-            fact = index_fact(index)
+            fact = index_range(index)
             if fact.low is not None and fact.low < 0:
                 raise LocatedError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
             if size >= 0 and fact.high is not None and fact.high + extent > size:

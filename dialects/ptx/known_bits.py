@@ -30,7 +30,7 @@ from tirx.dialects.ptx.arith import (
 from tirx.dialects.ptx.base import is_float, width
 from tirx.dialects.ptx.conversion import CvtOp, MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 
 IMMEDIATE = 1
 """The depth at which only literals are known."""
@@ -39,7 +39,7 @@ EVERYTHING = 64
 """The depth at which all is known that is worth the time."""
 
 
-def known_bits(value: SSAValue, depth: int = EVERYTHING) -> KnownBits:
+def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
     """The bits of a register that are the same whenever the kernel runs.
 
     `depth`: instructions that are looked at, one behind the other.
@@ -47,28 +47,28 @@ def known_bits(value: SSAValue, depth: int = EVERYTHING) -> KnownBits:
     return _known(value, depth, {})
 
 
-_Found: TypeAlias = dict[tuple[SSAValue, int], KnownBits]
+_Found: TypeAlias = dict[tuple[SSAValue, int], Integers]
 """Registers at a depth: each once, however many ways lead to it."""
 
 
-def _known(value: SSAValue, depth: int, found: _Found) -> KnownBits:
+def _known(value: SSAValue, depth: int, found: _Found) -> Integers:
     bits = width(value.type)
     if depth == 0 or is_float(value.type):
-        return KnownBits(bits)
+        return Integers(bits)
     if (value, depth) not in found:
         found[value, depth] = _derive(value, bits, depth - 1, found)
     return found[value, depth]
 
 
-def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> KnownBits:
-    def of(operand: SSAValue) -> KnownBits:
+def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> Integers:
+    def of(operand: SSAValue) -> Integers:
         return _known(operand, depth, found)
 
     match op := value.owner:
         case ConstantOp(value=IntegerAttr() as constant):
-            return KnownBits.of(constant.value.data, bits)
+            return Integers.of(constant.value.data, bits)
         case SharedAllocOp():
-            return KnownBits(bits, op.align.data - 1 & (1 << bits) - 1)
+            return Integers(bits, op.align.data - 1 & (1 << bits) - 1)
         case AndOp():
             return of(op.lhs) & of(op.rhs)
         case OrOp():
@@ -86,7 +86,7 @@ def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> KnownBits:
         case NotOp():
             return ~of(op.operand)
         case NegOp():
-            return KnownBits.of(0, bits) - of(op.operand)
+            return Integers.of(0, bits) - of(op.operand)
         case MulWideOp():
             signed = op.unsigned is None
             return of(op.lhs).extend(bits, signed=signed) * of(op.rhs).extend(bits, signed=signed)
@@ -97,7 +97,7 @@ def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> KnownBits:
         case DivOp() if (power := _power_of_two(op, of(op.rhs))) is not None:
             return of(op.lhs).shift_right(power, signed=False)
         case RemOp() if (power := _power_of_two(op, of(op.rhs))) is not None:
-            return of(op.lhs) & KnownBits.of((1 << power) - 1, bits)
+            return of(op.lhs) & Integers.of((1 << power) - 1, bits)
         case SelpOp():
             return of(op.on_true).join(of(op.on_false))
         case CvtOp() if not is_float(op.operand.type):
@@ -112,15 +112,15 @@ def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> KnownBits:
             half = whole if value is op.results[0] else whole.shift_right(bits, signed=False)
             return half.extend(bits, signed=False)
         case _:
-            return KnownBits(bits)
+            return Integers(bits)
 
 
-def _shift(amount: KnownBits, bits: int) -> int | None:
+def _shift(amount: Integers, bits: int) -> int | None:
     """A known shift amount; greater ones than the width are clamped (PTX ISA, "shl" and "shr")."""
     return None if amount.value is None else min(amount.value, bits)
 
 
-def _power_of_two(op: DivOp | RemOp, divisor: KnownBits) -> int | None:
+def _power_of_two(op: DivOp | RemOp, divisor: Integers) -> int | None:
     """The exponent of what an unsigned integer is divided by, None for other divisions."""
     value = divisor.value
     return value.bit_length() - 1 if op.unsigned is not None and value and value & value - 1 == 0 else None

@@ -34,7 +34,7 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.memory import LdOp, Space, StOp
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 from tirx.tcgen05 import LegalityError, TmemOperand
 from tirx.tcgen05.check import Instruction, check_instruction
 from tirx.tcgen05.check_memory import CP_SHAPES, Alloc, Cp, Shift
@@ -70,7 +70,7 @@ def tmem_operand(address: SSAValue, depth: int, offset: int = 0) -> TmemOperand:
     base = next((term for term in terms if depth > IMMEDIATE and allocation_of(term) is not None), None)
     if base is not None:
         terms.remove(base)
-    place = KnownBits.of(offset, 32)
+    place = Integers.of(offset, 32)
     for term in terms:
         place += known_bits(term, depth)
     column, lane = place.extend(16, signed=False).value, place.shift_right(16, signed=False).value

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import ReshapeOp, Scope, SubviewOp, TileType, ViewOp
 from tirx.layout import TileLayout
-from tirx.passes.analysis.index_analysis import index_fact
+from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.tensor_tiles import TensorTile
 
@@ -63,7 +63,7 @@ def _views_overlap(a: ViewOp, b: ViewOp) -> Overlap:
     certain = True
     for x, y, m, n in zip(a.indices, b.indices, _extents(a), _extents(b), strict=True):
         difference = _difference(x, y)
-        first, second = index_fact(x), index_fact(y)
+        first, second = index_range(x), index_range(y)
         if difference is not None and (difference >= m or -difference >= n):
             return Overlap.NO
         if first.high is not None and second.low is not None and first.high + m <= second.low:

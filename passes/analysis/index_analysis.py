@@ -2,115 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from math import gcd
+from collections.abc import Callable, Iterator, Mapping
 
 from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.dialects.tirx import BlockIdOp, CtaRankOp, GridAxis, KernelOp
+from tirx.hw.integers import Integers
 from tirx.passes.emit.emitter import constant_value
 
-
-@dataclass(frozen=True)
-class IndexFact:
-    """`low <= value <= high` (None: unbounded) and `divisor` divides the value; divisor 0 means the value is 0."""
-
-    low: int | None = None
-    high: int | None = None
-    divisor: int = 1
-
-    @staticmethod
-    def constant(value: int) -> IndexFact:
-        return IndexFact(value, value, abs(value))
-
-    def __add__(self, other: IndexFact) -> IndexFact:
-        return IndexFact(
-            None if self.low is None or other.low is None else self.low + other.low,
-            None if self.high is None or other.high is None else self.high + other.high,
-            gcd(self.divisor, other.divisor),
-        )
-
-    def __neg__(self) -> IndexFact:
-        return IndexFact(
-            None if self.high is None else -self.high, None if self.low is None else -self.low, self.divisor
-        )
-
-    def __mul__(self, other: IndexFact) -> IndexFact:
-        divisor = self.divisor * other.divisor
-        if self.low is None or other.low is None:
-            return IndexFact(divisor=divisor)
-        if self.high is None or other.high is None:
-            return IndexFact(self.low * other.low if min(self.low, other.low) >= 0 else None, None, divisor)
-        corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return IndexFact(min(corners), max(corners), divisor)
-
-    def __floordiv__(self, divisor: int) -> IndexFact:
-        """Of an unsigned division by a positive constant, which says nothing of a value that may be negative."""
-        if self.low is None or self.low < 0:
-            return IndexFact()
-        exact = self.divisor % divisor == 0
-        high = None if self.high is None else self.high // divisor
-        return IndexFact(self.low // divisor, high, self.divisor // divisor if exact else 1)
-
+INDEX_BITS = 64
+"""Bits of an index."""
 
 _GRID_DIMENSION = {GridAxis.X: 0, GridAxis.Y: 1, GridAxis.Z: 2}
 
+_BINARY: Mapping[type[Operation], Callable[[Integers, Integers], Integers]] = {
+    arith.AddiOp: Integers.__add__,
+    arith.SubiOp: Integers.__sub__,
+    arith.MuliOp: Integers.__mul__,
+}
 
-def index_fact(value: SSAValue) -> IndexFact:
-    """What the operations that define an index or integer value tell of it. Conservative: may know nothing."""
-    return _Facts().of(value)
+
+def index_range(value: SSAValue) -> Integers:
+    """The values that an index or integer may have, by the operations that define it."""
+    # Operands first, without recursion: chains of operations may be longer than the stack.
+    known: dict[SSAValue, Integers] = {}
+    pending = [value]
+    while pending:
+        one = pending[-1]
+        if one in known:
+            pending.pop()
+        elif waiting := [source for source in _sources(one) if source not in known]:
+            pending += waiting
+        else:
+            known[one] = _derive(one, known)
+            pending.pop()
+    return known[value]
 
 
-class _Facts:
-    """Facts of one query; values that are used more than once are looked at once."""
+def _width(value: SSAValue) -> int:
+    match value.type:
+        case IntegerType(width=width):
+            return width.data
+        case _:
+            return INDEX_BITS
 
-    def __init__(self):
-        self._known: dict[SSAValue, IndexFact] = {}
 
-    def of(self, value: SSAValue) -> IndexFact:
-        if value not in self._known:
-            self._known[value] = self._derive(value)
-        return self._known[value]
+def _loop_of(value: SSAValue) -> scf.ForOp | None:
+    """The loop that counts with `value`."""
+    block = value.owner
+    if not isinstance(block, Block) or not isinstance(loop := block.parent_op(), scf.ForOp):
+        return None
+    return loop if value is block.args[0] else None
 
-    def _derive(self, value: SSAValue) -> IndexFact:
-        if (constant := constant_value(value)) is not None:
-            return IndexFact.constant(constant)
-        match value.owner:
-            case Block() as block:
-                return self._block_argument(value, block)
-            case CtaRankOp():
-                return IndexFact(0, 1)
-            case arith.AddiOp() as op:
-                return self.of(op.lhs) + self.of(op.rhs)
-            case arith.SubiOp() as op:
-                return self.of(op.lhs) + -self.of(op.rhs)
-            case arith.MuliOp() as op:
-                return self.of(op.lhs) * self.of(op.rhs)
-            case arith.DivUIOp() as op if (divisor := constant_value(op.rhs)) is not None and divisor > 0:
-                return self.of(op.lhs) // divisor
-            case arith.IndexCastOp() as op:
-                return self.of(op.input)
-            case BlockIdOp() as op:
-                return _block_id_fact(op)
-            case _:
-                return IndexFact()
 
-    def _block_argument(self, value: SSAValue, block: Block) -> IndexFact:
-        loop = block.parent_op()
-        if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
-            return IndexFact()
-        low, high, step = self.of(loop.lb), self.of(loop.ub), constant_value(loop.step)
-        if step is None or step <= 0:
-            return IndexFact(low.low)
-        divisor = gcd(low.divisor, step)
-        last = None
-        if high.high is not None:
-            last = (high.high - 1) // divisor * divisor
-            if low.low is not None and low.low == low.high:
-                last = low.low + max(0, high.high - 1 - low.low) // step * step
-        return IndexFact(low.low, last, divisor)
+def _sources(value: SSAValue) -> tuple[SSAValue, ...]:
+    """The values that `_derive` asks for."""
+    if (loop := _loop_of(value)) is not None:
+        return loop.lb, loop.ub
+    match value.owner:
+        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() | arith.IndexCastOp() as op:
+            return tuple(op.operands)
+        case arith.DivUIOp() as op:
+            return (op.lhs,)
+        case _:
+            return ()
+
+
+def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
+    width = _width(value)
+    if (constant := constant_value(value)) is not None:
+        return Integers.of(constant, width)
+    if (loop := _loop_of(value)) is not None:
+        return _induction_range(known[loop.lb], known[loop.ub], constant_value(loop.step))
+    match value.owner:
+        case CtaRankOp():
+            return Integers.within(0, 1, width)
+        case BlockIdOp() as op:
+            kernel = next((around for around in ancestors(op) if isinstance(around, KernelOp)), None)
+            grid = None if kernel is None else kernel.grid_dims
+            return Integers.within(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1, width)
+        case arith.DivUIOp() as op if (divisor := constant_value(op.rhs)) is not None and divisor > 0:
+            return known[op.lhs].unsigned_quotient(divisor)
+        case arith.IndexCastOp() as op:
+            return known[op.input].extend(width, signed=True)
+        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() as op:
+            return _BINARY[type(op)](known[op.lhs], known[op.rhs])
+        case _:
+            return Integers(width)
+
+
+def _induction_range(low: Integers, high: Integers, step: int | None) -> Integers:
+    """The values of the counter of a loop from `low` to `high`, in its body."""
+    if step is None or step <= 0:
+        return Integers(low.width, low=low.low)
+    divisor = Integers.of(step, low.width).join(low).divisor
+    last = None
+    if high.high is not None:
+        last = (high.high - 1) // divisor * divisor
+        if low.low is not None and low.low == low.high:
+            last = low.low + max(0, high.high - 1 - low.low) // step * step
+    return Integers(low.width, low=low.low, high=last, divisor=divisor)
 
 
 def ancestors(op: Operation) -> Iterator[Operation]:
@@ -121,14 +114,8 @@ def ancestors(op: Operation) -> Iterator[Operation]:
         around = around.parent_op()
 
 
-def _block_id_fact(op: BlockIdOp) -> IndexFact:
-    kernel = next((around for around in ancestors(op) if isinstance(around, KernelOp)), None)
-    grid = None if kernel is None else kernel.grid_dims
-    return IndexFact(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1)
-
-
 def never_runs(op: Operation) -> bool:
-    """Whether `op` is a loop whose bounds show that its body does not run."""
+    """Returns True if `op` is a loop whose bounds show that its body does not run."""
     if not isinstance(op, scf.ForOp):
         return False
     low, high = constant_value(op.lb), constant_value(op.ub)
@@ -136,6 +123,6 @@ def never_runs(op: Operation) -> bool:
 
 
 def trip_count_is_positive(loop: scf.ForOp) -> bool:
-    """Whether the bounds of a loop show that its body runs at least once."""
+    """Returns True if the bounds of a loop show that its body runs at least once."""
     low, high = constant_value(loop.lb), constant_value(loop.ub)
     return low is not None and high is not None and low < high

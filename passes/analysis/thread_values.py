@@ -46,6 +46,9 @@ WARP = 32
 _LEAST_THREADS = {Issue.THREAD: 1, Issue.WARPGROUP: 4 * WARP}
 """Threads of the smallest block that can execute an instruction; a warp for the others."""
 
+_MOST_SYMBOLS = 16
+"""Unknown numbers that are added up; a longer sum is an unknown number itself."""
+
 _DESCRIPTOR_ADDRESS = 0x3FFF
 """Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA 9.7.16.4.1)."""
 
@@ -319,6 +322,8 @@ class ThreadValues:
         """Sums, and what makes a matrix descriptor of an address."""
         match op, operands:
             case AddOp(), [a, b]:
+                if len(a.symbols) + len(b.symbols) > _MOST_SYMBOLS:
+                    return None
                 return ThreadValue(_sum(a.symbols, b.symbols), a.numbers + b.numbers)
             case SubOp(), [a, b] if b.is_known:
                 return ThreadValue(a.symbols, a.numbers - b.numbers)

@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from tirx.layout.index_expr import Add, And, Const, FloorDiv, IndexExpr, Mod, Mul, Var, Xor
+from tirx.copy.index_expr import Add, And, Const, FloorDiv, IndexExpr, Mod, Mul, Var, Xor
 from tirx.passes.emit.emitter import Emitter
 
 
@@ -42,7 +42,7 @@ class IndexEmission:
             case FloorDiv(operand, divisor):
                 return self._div(operand, divisor)
             case Mod(operand, modulus):
-                if operand.facts.lo >= 0 or modulus & (modulus - 1) == 0:
+                if operand.known.least >= 0 or modulus & (modulus - 1) == 0:
                     return self.emit.mod(self(operand), modulus)
                 quotient = self.emit.mul(self._div(operand, modulus), modulus)
                 return self.emit(arith.SubiOp(self(operand), quotient)).result
@@ -59,7 +59,7 @@ class IndexEmission:
 
     def _div(self, x: IndexExpr, divisor: int) -> SSAValue:
         """Division that rounds down; unsigned, that is a shift or one instruction, where nothing can be negative."""
-        if x.facts.lo >= 0:
+        if x.known.least >= 0:
             return self.emit.div(self(x), divisor)
         if divisor & (divisor - 1) == 0:
             return self.emit(arith.ShRSIOp(self(x), self.emit.constant(divisor.bit_length() - 1, self.type_))).result

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
+from tirx.copy.index_expr import IndexExpr
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import PackOp, UnpackOp
 from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
@@ -19,7 +20,6 @@ from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import Scope, TileType
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
-from tirx.layout.index_expr import IndexExpr
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.index_emission import IndexEmission
 from tirx.passes.emit.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
@@ -84,7 +84,7 @@ class TileAccess:
             offset = expr * (self.bits // 8) if self.bits >= 8 else expr // (8 // self.bits)
             wide = self.memory.base.type == i64
             # 32-bit arithmetic is cheaper, and exact for offsets that fit: every part of a sum is 0 or more.
-            type_ = i32 if not wide or (offset.facts.lo >= 0 and offset.facts.hi < 2**31) else i64
+            type_ = i32 if not wide or (offset.known.least >= 0 and offset.known.greatest < 2**31) else i64
             if type_ not in self._emission:
                 tid = self.tid if type_ == i32 else self.emit(arith.ExtUIOp(self.tid, i64)).result
                 self._emission[type_] = IndexEmission(self.emit, {THREAD_VARIABLE: tid}, type_)

@@ -13,10 +13,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.copy.index_expr import IndexExpr, add, const, var
 from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.caching import bounded_cache
 from tirx.layout.compose import ComposeLayout
-from tirx.layout.index_expr import IndexExpr, add, const, var
 from tirx.layout.iters import Iter
 from tirx.layout.ownership import AccessError, held_elements, thread_axes
 from tirx.layout.shape import Shape, check_shape

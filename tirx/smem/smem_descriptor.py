@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 from tirx.hw.rules import reason, result
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName, legal_modes
 
@@ -197,7 +197,7 @@ class SmemDescriptor:
         )
 
 
-def possible_descriptors(value: SmemDescriptor | KnownBits | int) -> tuple[SmemDescriptor, ...]:
+def possible_descriptors(value: SmemDescriptor | Integers | int) -> tuple[SmemDescriptor, ...]:
     """The descriptors that a value may be, as far as it matters: one for each choice of the swizzle and the LBO mode.
 
     Bits that are not known have their constant value, or are 0: no address and no offset breaks fewer rules. None of
@@ -209,12 +209,12 @@ def possible_descriptors(value: SmemDescriptor | KnownBits | int) -> tuple[SmemD
     return tuple(descriptor for descriptor in found if descriptor is not None)
 
 
-def meaningless(value: SmemDescriptor | KnownBits | int | None) -> str | None:
+def meaningless(value: SmemDescriptor | Integers | int | None) -> str | None:
     """Explains why a value is no descriptor, whatever its unknown bits are. Returns None if it may be one."""
     if value is None or isinstance(value, SmemDescriptor) or possible_descriptors(value):
         return None
     return reason(lambda: SmemDescriptor.decode(_words(value)[-1]))
 
 
-def _words(value: KnownBits | int) -> list[int]:
+def _words(value: Integers | int) -> list[int]:
     return [value] if isinstance(value, int) else list(value.choices(_CHOICES, fill=_CONSTANT << 46))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 from tirx.hw.rules import reason, result
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, WGMMA_OPERANDS, Major, OperandFamily, SwizzleName, legal_modes
@@ -109,7 +109,7 @@ def decode_descriptor(word: int, family: OperandFamily) -> SmemDescriptor:
     return WgmmaDescriptor.decode(word).walk if family is WGMMA_OPERANDS else SmemDescriptor.decode(word)
 
 
-def possible_wgmma_descriptors(value: WgmmaDescriptor | KnownBits | int) -> tuple[WgmmaDescriptor, ...]:
+def possible_wgmma_descriptors(value: WgmmaDescriptor | Integers | int) -> tuple[WgmmaDescriptor, ...]:
     """The descriptors that a value may be, one for each choice of the unknown bits of the swizzle.
 
     Other unknown bits count as 0, which breaks no rule. Returns none where no choice has a meaning;
@@ -121,12 +121,12 @@ def possible_wgmma_descriptors(value: WgmmaDescriptor | KnownBits | int) -> tupl
     return tuple(descriptor for descriptor in found if descriptor is not None)
 
 
-def meaningless_wgmma(value: WgmmaDescriptor | KnownBits | int | None) -> str | None:
+def meaningless_wgmma(value: WgmmaDescriptor | Integers | int | None) -> str | None:
     """Returns why a value is no descriptor of wgmma, whatever its unknown bits are; None if it may be one."""
     if value is None or isinstance(value, WgmmaDescriptor) or possible_wgmma_descriptors(value):
         return None
     return reason(lambda: WgmmaDescriptor.decode(_words(value)[-1]))
 
 
-def _words(value: KnownBits | int) -> list[int]:
+def _words(value: Integers | int) -> list[int]:
     return [value] if isinstance(value, int) else list(value.choices(_CHOICES))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 from tirx.hw.rules import (
     Finding,
     Rule,
@@ -162,7 +162,7 @@ class Cp:
     allocated: int | None = None
     target: str | None = None
     ptx: PtxVersion | None = None
-    descriptor: SmemDescriptor | KnownBits | int | None = None
+    descriptor: SmemDescriptor | Integers | int | None = None
 
     @property
     def row(self) -> CpShape | None:

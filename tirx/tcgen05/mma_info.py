@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from tirx.hw.dtypes import find_dtype
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 from tirx.hw.rules import choices, reason, result, unless_one_is_legal
 from tirx.hw.targets import PtxVersion
 from tirx.layout import Iter, TileLayout
@@ -43,7 +43,7 @@ class SmemOperand:
     `SmemPacking`).
     """
 
-    descriptor: SmemDescriptor | KnownBits | int | None = None
+    descriptor: SmemDescriptor | Integers | int | None = None
     rows: int | None = None
     dtype: str | None = None
     major: Major | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 from tirx.hw.rules import Finding, Rule, all_findings, raise_first, reason, unless_one_is_legal, unsupported
 from tirx.hw.targets import PtxVersion
 from tirx.layout import TileLayout
@@ -39,7 +39,7 @@ class SmemOperand:
     descriptor was made for.
     """
 
-    descriptor: WgmmaDescriptor | KnownBits | int | None = None
+    descriptor: WgmmaDescriptor | Integers | int | None = None
     rows: int | None = None
     dtype: str | None = None
     major: Major | None = None

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from unit.tcgen05.mma_instructions import idesc, mma
 
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 from tirx.tcgen05 import SmemDescriptor
 from tirx.tcgen05.check import SmemOperand, find_violations
 
@@ -22,7 +22,7 @@ PRODUCTS = {
 }
 
 
-def refused(word: int | KnownBits, product: str) -> bool:
+def refused(word: int | Integers, product: str) -> bool:
     kind, descriptor, target = PRODUCTS[product]
     found = find_violations(mma(kind, descriptor, a=SmemOperand(word), b=None, target=target))
     return any(finding.rule in ("a-descriptor", "a-descriptor-bits") for finding in found)
@@ -42,14 +42,14 @@ def test_refused_where_nothing_that_it_may_be_is_legal(word: int, wrong: set[int
     for bit in wrong:
         word ^= 1 << bit
     mask = sum(1 << bit for bit in unknown)
-    known = KnownBits(64, zeros=~word & ~mask & (1 << 64) - 1, ones=word & ~mask)
+    known = Integers(64, zeros=~word & ~mask & (1 << 64) - 1, ones=word & ~mask)
     subsets = chain.from_iterable(combinations(unknown, n) for n in range(len(unknown) + 1))
     completions = [known.ones | sum(1 << bit for bit in subset) for subset in subsets]
     assert refused(known, product) == all(refused(each, product) for each in completions)
 
 
 def test_nothing_known_is_nothing_wrong():
-    assert not any(refused(KnownBits(64), product) for product in PRODUCTS)
+    assert not any(refused(Integers(64), product) for product in PRODUCTS)
 
 
 def test_legal_words():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tirx.hw.errors import LegalityError
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 from tirx.layout import TileLayout
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
 from tirx.wgmma.check import (
@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Wgmma, str]] = {
     ),
     "a-descriptor-bits": (_a(descriptor=1 << 46), "descriptor of A: bits 46-48: expected 0, found 0x1"),
     "b-descriptor-bits": (
-        _b(descriptor=KnownBits(64, 0, 1 << 61)),
+        _b(descriptor=Integers(64, 0, 1 << 61)),
         "descriptor of B: bits 52-61: expected 0, found 0x200",
     ),
     "a-type": (_a(dtype="bf16"), "expected A of f16, as the instruction says, found bf16"),
@@ -159,6 +159,6 @@ def test_the_form_comes_first():
 
 def test_unknown_bits_break_nothing():
     """Of a descriptor whose address is not known, the swizzle is still checked."""
-    known = KnownBits(64, zeros=(1 << 64) - 1 & ~0x3FFF, ones=0)
+    known = Integers(64, zeros=(1 << 64) - 1 & ~0x3FFF, ones=0)
     assert find_violations(_a(descriptor=known)) == ()
     assert WgmmaFacts(LEGAL).a_smem is LEGAL.a_operand

@@ -13,7 +13,7 @@ from unit.wgmma.hardware import ROW_BYTES, hardware_bytes
 
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
-from tirx.hw.known_bits import KnownBits
+from tirx.hw.integers import Integers
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 from tirx.smem.canonical import operand_slices
@@ -170,10 +170,10 @@ def test_places_that_the_hardware_does_not_read(descriptor: WgmmaDescriptor, dty
 
 def test_partly_known_words():
     """Unknown bits of addresses break nothing; an unknown swizzle leaves four descriptors."""
-    known = KnownBits(64, zeros=(1 << 64) - 1 & ~(0x3FFF | 0b11 << 62), ones=0)
+    known = Integers(64, zeros=(1 << 64) - 1 & ~(0x3FFF | 0b11 << 62), ones=0)
     assert {each.swizzle for each in possible_wgmma_descriptors(known)} == set(SWIZZLES)
     assert meaningless_wgmma(known) is None
-    bad = KnownBits(64, zeros=0, ones=1 << 46)
+    bad = Integers(64, zeros=0, ones=1 << 46)
     assert possible_wgmma_descriptors(bad) == ()
     assert "bits 46-48" in str(meaningless_wgmma(bad))
 

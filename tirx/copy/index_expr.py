@@ -26,6 +26,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.hw.integers import Integers
+
 IntArray = NDArray[np.int64]
 
 
@@ -33,35 +35,13 @@ def _is_power_of_two(n: int) -> bool:
     return n > 0 and n & (n - 1) == 0
 
 
-def _mask_below(value: int) -> int:
-    """All bits up to the highest one of `value`."""
-    return (1 << value.bit_length()) - 1
-
-
 def _multiples_mask(divisor: int) -> int:
     """The bits that a multiple of `divisor` may have: none below its lowest one."""
     return -(divisor & -divisor) if divisor else 0
 
 
-@dataclass(frozen=True)
-class Facts:
-    """
-    What is known of every value that an expression takes.
-
-    Each lies in `[lo, hi]`, is a multiple of `divisor` (0 when the value is always 0) and has no bit outside
-    `bits` (-1 when it may be negative).
-    """
-
-    lo: int
-    hi: int
-    divisor: int
-    bits: int
-
-    @staticmethod
-    def within(lo: int, hi: int, divisor: int, bits: int = -1) -> Facts:
-        """Facts from a range and a divisor, with the bits that those and `bits` allow."""
-        possible = -1 if lo < 0 else bits & _mask_below(hi) & _multiples_mask(divisor)
-        return Facts(lo, hi, divisor, possible)
+_WIDTH = 128
+"""Bits that no value of an expression needs: the algebra here is that of integers that do not wrap."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +50,8 @@ class IndexExpr(abc.ABC):
 
     @cached_property
     @abc.abstractmethod
-    def facts(self) -> Facts:
-        """Range, divisor and possible bits."""
+    def known(self) -> Integers:
+        """What holds of every value that the expression takes."""
 
     @property
     @abc.abstractmethod
@@ -153,8 +133,8 @@ class Const(IndexExpr):
     value: int
 
     @cached_property
-    def facts(self) -> Facts:
-        return Facts(self.value, self.value, abs(self.value), self.value if self.value >= 0 else -1)
+    def known(self) -> Integers:
+        return Integers.of(self.value, _WIDTH)
 
     @property
     def operands(self) -> tuple[IndexExpr, ...]:
@@ -175,8 +155,8 @@ class Var(IndexExpr):
     extent: int
 
     @cached_property
-    def facts(self) -> Facts:
-        return Facts.within(0, self.extent - 1, 1)
+    def known(self) -> Integers:
+        return Integers.within(0, self.extent - 1, _WIDTH)
 
     @property
     def operands(self) -> tuple[IndexExpr, ...]:
@@ -213,15 +193,8 @@ class Add(_OfSeveral):
     """The sum of two or more terms, none of them a sum; a constant comes last."""
 
     @cached_property
-    def facts(self) -> Facts:
-        facts = [x.facts for x in self.terms]
-        seen = 0
-        disjoint = True
-        for f in facts:
-            disjoint = disjoint and seen & f.bits == 0
-            seen |= f.bits
-        divisor = reduce(gcd, (f.divisor for f in facts))
-        return Facts.within(sum(f.lo for f in facts), sum(f.hi for f in facts), divisor, seen if disjoint else -1)
+    def known(self) -> Integers:
+        return reduce(Integers.__add__, (x.known for x in self.terms))
 
     def split_const(self) -> tuple[IndexExpr, int]:
         last = self.terms[-1]
@@ -238,11 +211,8 @@ class Mul(_OfOne):
     factor: int
 
     @cached_property
-    def facts(self) -> Facts:
-        f = self.operand.facts
-        lo, hi = sorted((f.lo * self.factor, f.hi * self.factor))
-        bits = f.bits * self.factor if _is_power_of_two(self.factor) else -1
-        return Facts.within(lo, hi, f.divisor * abs(self.factor), bits)
+    def known(self) -> Integers:
+        return self.operand.known * Integers.of(self.factor, _WIDTH)
 
     def __str__(self) -> str:
         return f"{self.factor}*{_wrapped(self.operand)}"
@@ -255,11 +225,8 @@ class FloorDiv(_OfOne):
     divisor: int
 
     @cached_property
-    def facts(self) -> Facts:
-        f = self.operand.facts
-        divisor = f.divisor // self.divisor if f.divisor % self.divisor == 0 else 1
-        bits = f.bits // self.divisor if _is_power_of_two(self.divisor) else -1
-        return Facts.within(f.lo // self.divisor, f.hi // self.divisor, divisor, bits)
+    def known(self) -> Integers:
+        return self.operand.known // self.divisor
 
     def __str__(self) -> str:
         return f"{_wrapped(self.operand)}//{self.divisor}"
@@ -272,11 +239,8 @@ class Mod(_OfOne):
     modulus: int
 
     @cached_property
-    def facts(self) -> Facts:
-        f = self.operand.facts
-        divisor = gcd(f.divisor, self.modulus)
-        hi = self.modulus - divisor if f.lo < 0 else min(self.modulus - divisor, f.hi)
-        return Facts.within(0, hi, divisor, f.bits if _is_power_of_two(self.modulus) else -1)
+    def known(self) -> Integers:
+        return self.operand.known % self.modulus
 
     def __str__(self) -> str:
         return f"{_wrapped(self.operand)}%{self.modulus}"
@@ -289,9 +253,8 @@ class And(_OfOne):
     mask: int
 
     @cached_property
-    def facts(self) -> Facts:
-        bits = self.operand.facts.bits & self.mask
-        return Facts(0, bits, bits & -bits, bits)
+    def known(self) -> Integers:
+        return self.operand.known & Integers.of(self.mask, _WIDTH)
 
     def __str__(self) -> str:
         return f"({_wrapped(self.operand)} & {self.mask:#x})"
@@ -302,14 +265,8 @@ class Xor(_OfSeveral):
     """The exclusive or of two or more terms, none of them an exclusive or; a constant comes last."""
 
     @cached_property
-    def facts(self) -> Facts:
-        facts = [x.facts for x in self.terms]
-        reach = 0
-        for f in facts:
-            reach |= _mask_below(max(abs(f.lo), abs(f.hi)))
-        bits = reduce(lambda a, b: a | b, (f.bits for f in facts))
-        divisor = reduce(gcd, (f.divisor & -f.divisor for f in facts))
-        return Facts(-reach - 1, reach, divisor, -1) if bits < 0 else Facts(0, bits, divisor, bits)
+    def known(self) -> Integers:
+        return reduce(Integers.__xor__, (x.known for x in self.terms))
 
     def __str__(self) -> str:
         return f"({' ^ '.join(_wrapped(x) for x in self.terms)})"
@@ -433,7 +390,7 @@ def _mul(x: IndexExpr, factor: int) -> IndexExpr:
 
 def _multiples(terms: tuple[IndexExpr, ...], unit: int) -> tuple[tuple[IndexExpr, ...], tuple[IndexExpr, ...]]:
     """The varying terms that are multiples of `unit`, and all the others with the constant."""
-    whole = tuple(x for x in terms if not isinstance(x, Const) and x.facts.divisor % unit == 0)
+    whole = tuple(x for x in terms if not isinstance(x, Const) and x.known.divisor % unit == 0)
     return whole, tuple(x for x in terms if x not in whole)
 
 
@@ -446,16 +403,16 @@ def _split_sum(terms: tuple[IndexExpr, ...], unit: int) -> tuple[IndexExpr, Inde
     multiples, rest = _multiples(terms, unit)
     others = [x for x in rest if not isinstance(x, Const)]
     constant = sum(x.value for x in rest if isinstance(x, Const))
-    lowest = sum(x.facts.lo for x in others)
+    lowest = sum(x.known.least for x in others)
     addend = -lowest + (constant + lowest) % unit  # the smallest congruent addend that keeps the rest at 0 or more
-    if sum(x.facts.hi for x in others) + addend >= unit:
+    if sum(x.known.greatest for x in others) + addend >= unit:
         return None
     return _add((*multiples, Const(constant - addend))), _add((*others, Const(addend)))
 
 
 def _units(terms: tuple[IndexExpr, ...], n: int) -> list[int]:
     """The divisors of `n` worth trying in `_split_sum`, largest first."""
-    return sorted({gcd(n, x.facts.divisor) for x in terms if not isinstance(x, Const)} - {1}, reverse=True)
+    return sorted({gcd(n, x.known.divisor) for x in terms if not isinstance(x, Const)} - {1}, reverse=True)
 
 
 def _exact_quotient(x: IndexExpr, divisor: int) -> IndexExpr:
@@ -475,15 +432,15 @@ def _floordiv(x: IndexExpr, divisor: int) -> IndexExpr:
         raise ValueError(f"expected a positive divisor, found {divisor}")
     if divisor == 1:
         return x
-    least = x.facts.lo // divisor
-    if least == x.facts.hi // divisor:
+    least = x.known.least // divisor
+    if least == x.known.greatest // divisor:
         return Const(least)
     match x:
         case And(operand, mask) if _is_power_of_two(divisor):
             return _and(_floordiv(operand, divisor), mask // divisor)
         case Xor(terms) if _is_power_of_two(divisor):
             return _xor(tuple(_floordiv(term, divisor) for term in terms))
-        case Mul() if x.facts.divisor % divisor == 0:
+        case Mul() if x.known.divisor % divisor == 0:
             return _exact_quotient(x, divisor)
         case _ if least:
             return _floordiv(x - least * divisor, divisor) + least
@@ -508,10 +465,10 @@ def _floordiv(x: IndexExpr, divisor: int) -> IndexExpr:
 def _mod(x: IndexExpr, modulus: int) -> IndexExpr:
     if modulus <= 0:
         raise ValueError(f"expected a positive modulus, found {modulus}")
-    if x.facts.divisor % modulus == 0:
+    if x.known.divisor % modulus == 0:
         return ZERO
-    least = x.facts.lo // modulus
-    if least == x.facts.hi // modulus:
+    least = x.known.least // modulus
+    if least == x.known.greatest // modulus:
         return x - least * modulus
     match x:
         case And(operand, mask) if _is_power_of_two(modulus):
@@ -541,7 +498,7 @@ def _mod(x: IndexExpr, modulus: int) -> IndexExpr:
 def _and(x: IndexExpr, mask: int) -> IndexExpr:
     if mask < 0:
         raise ValueError(f"expected a mask of 0 or more, found {mask}")
-    bits = x.facts.bits
+    bits = x.known.possible_bits
     if bits & ~mask == 0:
         return x
     if bits & mask == 0:
@@ -564,8 +521,8 @@ def _xor_terms(terms: Iterable[IndexExpr]) -> tuple[dict[IndexExpr, None], int]:
     for term in terms:
         rest, addend = term.split_const()
         # An addend is xored in as well when it meets no bit of the rest; the bits below its divisor never do.
-        if rest.facts.bits & addend:
-            low = addend & ~_multiples_mask(rest.facts.divisor)
+        if rest.known.possible_bits & addend:
+            low = addend & ~_multiples_mask(rest.known.divisor)
             rest, addend = rest + (addend - low), low
         constant ^= addend
         term = rest
@@ -587,8 +544,8 @@ def _xor(terms: tuple[IndexExpr, ...]) -> IndexExpr:
     seen = 0
     disjoint = True
     for x in parts:
-        disjoint = disjoint and seen & x.facts.bits == 0
-        seen |= x.facts.bits
+        disjoint = disjoint and seen & x.known.possible_bits == 0
+        seen |= x.known.possible_bits
     # Bits that nothing else can have are plain addends; what stays inside is a real exclusive or.
     outside = constant & ~seen if constant >= 0 and seen >= 0 else 0
     inside = constant ^ outside

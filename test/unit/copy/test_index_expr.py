@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tirx.layout.index_expr import Add, Const, FloorDiv, IndexExpr, Mod, Mul, Var, Xor, add, const, var
+from tirx.copy.index_expr import Add, Const, FloorDiv, IndexExpr, Mod, Mul, Var, Xor, add, const, var
 
 T, U = var("t", 48), var("u", 7)
 GRID = {"t": np.arange(48, dtype=np.int64)[:, None], "u": np.arange(7, dtype=np.int64)[None, :]}
@@ -60,15 +60,15 @@ def test_the_digits_of_a_number_are_the_number(program: str, radices: list[int])
 
 @settings(max_examples=600, deadline=None)
 @given(PROGRAMS)
-def test_facts_hold_for_every_value_of_every_part(program: str) -> None:
+def test_what_is_known_holds_for_every_value_of_every_part(program: str) -> None:
     for part in nodes(eval(program, {"t": T, "u": U})):
-        values, facts = part.evaluate(GRID), part.facts
-        assert facts.lo <= values.min()
-        assert values.max() <= facts.hi
-        assert not (values % facts.divisor).any() if facts.divisor else not values.any()
-        assert facts.bits == -1 if facts.lo < 0 else not (values & ~facts.bits).any()
+        values, known = part.evaluate(GRID), part.known
+        assert known.least <= values.min()
+        assert values.max() <= known.greatest
+        assert not (values % known.divisor).any() if known.divisor else not values.any()
+        assert not (values & ~known.possible_bits).any()
         # Whoever emits a division may do it unsigned.
-        assert not isinstance(part, FloorDiv | Mod) or part.operand.facts.lo >= 0
+        assert not isinstance(part, FloorDiv | Mod) or part.operand.known.least >= 0
 
 
 @settings(max_examples=300, deadline=None)
