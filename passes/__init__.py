@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tirx.passes.convert_tirx_to_tcgen05 import ConvertTirxToTcgen05Pass
     from tirx.passes.tirx_allocate_memory import TirxAllocateMemoryPass
     from tirx.passes.tirx_check_layouts import TirxCheckLayoutsPass
+    from tirx.passes.tirx_check_rings import TirxCheckRingsPass
     from tirx.passes.tirx_check_synchronization import TirxCheckSynchronizationPass
     from tirx.passes.tirx_expand_copies import TirxExpandCopiesPass
     from tirx.passes.tirx_fold_zero_fill import TirxFoldZeroFillPass
@@ -47,6 +48,7 @@ __all__ = [
     "ConvertTirxToTcgen05Pass",
     "TirxAllocateMemoryPass",
     "TirxCheckLayoutsPass",
+    "TirxCheckRingsPass",
     "TirxCheckSynchronizationPass",
     "TirxExpandCopiesPass",
     "TirxFoldZeroFillPass",
@@ -73,6 +75,7 @@ PASS_SUMMARIES = {
     "tirx-select-instructions": "choose the instructions of every product and store the plan on it",
     "tirx-select-copies": "choose the engine of every copy and store it",
     "tirx-allocate-memory": "choose a place in shared and tensor memory for every tile, by lifetime",
+    "tirx-check-rings": "check that rings neither deadlock nor overwrite a slot, for every number of iterations",
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
     "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",
     "convert-tirx-to-tcgen05": "lower tensor memory and products on it to tcgen05, with all synchronisation",

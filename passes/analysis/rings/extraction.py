@@ -1,0 +1,566 @@
+"""Reads the rings of a kernel and the programs of its parties from the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AsyncNextOp,
+    AtOp,
+    AwaitOp,
+    CopyOp,
+    Engine,
+    FillOp,
+    ForOp,
+    KernelOp,
+    LoadOp,
+    MmaOp,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    RolesOp,
+    StoreOp,
+    TileOrder,
+    TilesOp,
+    TileType,
+)
+from tirx.passes.analysis.rings.model import (
+    Access,
+    Acquire,
+    Await,
+    AwaitIssue,
+    BeforeLast,
+    Body,
+    Completion,
+    Condition,
+    Fence,
+    FromRound,
+    If,
+    Issue,
+    Kernel,
+    Loop,
+    Mode,
+    Release,
+    Ring,
+    RingError,
+    Statement,
+    Use,
+    WorkQueue,
+)
+from tirx.passes.analysis.rings.parties import (
+    Members,
+    Owner,
+    Party,
+    cluster_blocks,
+    duplicated,
+    is_issued_by_one_thread,
+    is_multicast,
+    owners,
+    parties_of,
+    station_index,
+    stations_of,
+)
+from tirx.passes.analysis.rings.scalars import integer_constant, scalar_name, zero_test
+from tirx.passes.analysis.rings.slots import SlotTile, enclosing_loop, executions_since, pending_product, slot_tile
+from tirx.passes.analysis.scheduled import SCHEDULED
+
+ANSWER_BYTES = 16
+"""Bytes of an answer of cluster launch control (PTX ISA, `clusterlaunchcontrol.try_cancel`)."""
+
+_QUEUES = {
+    Queue.TMA: WorkQueue("tma", Completion.BYTES),
+    Queue.STORE: WorkQueue("store", Completion.THREAD),
+    Queue.TCGEN05: WorkQueue("tcgen05", Completion.HARDWARE),
+    Queue.WGMMA: WorkQueue("wgmma", Completion.THREAD),
+}
+
+
+@dataclass(frozen=True)
+class TileAccess:
+    """An access to a tile of a slot, by an operation of a role."""
+
+    slot: SlotTile
+    mode: Mode
+    op: Operation
+    is_conditional: bool = False
+
+    @property
+    def station(self) -> str:
+        return self.slot.acquire.station.data
+
+
+def tile_accesses(op: Operation) -> Iterator[TileAccess]:
+    """What an operation itself does with tiles of slots, reads first."""
+    if isinstance(op, AcquireOp | ReleaseOp | AtOp) or op.has_trait(Pure):
+        return
+    slots = [(value, slot) for value in op.operands if (slot := slot_tile(value)) is not None]
+    for mode in (Mode.READ, Mode.WRITE):
+        for value, slot in slots:
+            if mode in _modes(op, value):
+                yield TileAccess(slot, mode, op)
+
+
+def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
+    """Whether an operation reads or writes an operand. Unknown operations do both."""
+    match op:
+        case CopyOp() | AsyncCopyOp():
+            return tuple(m for m, v in ((Mode.READ, op.source), (Mode.WRITE, op.destination)) if v is value)
+        case AsyncMmaOp() | MmaOp():
+            return (Mode.WRITE,) if value is op.accumulator else (Mode.READ,)
+        case FillOp() | StoreOp():
+            return (Mode.WRITE,)
+        case LoadOp():
+            return (Mode.READ,)
+        case _:
+            if op.has_trait(MemoryReadEffect) and not op.has_trait(MemoryWriteEffect):
+                return (Mode.READ,)
+            return (Mode.READ, Mode.WRITE)
+
+
+def is_scheduling(op: Operation) -> bool:
+    """True if the operation or one inside of it waits, releases or starts asynchronous work."""
+    return any(isinstance(inner, SCHEDULED) for inner in op.walk())
+
+
+@dataclass
+class Extraction:
+    """A kernel as programs of parties. `kernel` is None for one without rings, roles and asynchronous work."""
+
+    source: KernelOp
+    names: dict[RingOp, str] = field(default_factory=dict[RingOp, str])
+    accesses: dict[Owner, list[TileAccess]] = field(default_factory=dict[Owner, list[TileAccess]])
+    ranks: dict[str, int] = field(default_factory=dict[str, int])
+    loop_names: dict[Operation, str] = field(default_factory=dict[Operation, str])
+
+    def run(self) -> Kernel | None:
+        """The kernel. Raises RingError for one that has no such programs."""
+        if not is_scheduling(self.source):
+            return None
+        self._require_roles_only()
+        for op in self.source.walk():
+            match op:
+                case RingOp():
+                    self.names[op] = f"%{op.result.name_hint}" if op.result.name_hint else f"ring {len(self.names)}"
+                case ForOp() | TilesOp():
+                    self.loop_names[op] = op.loop.data
+                    self.ranks.setdefault(op.loop.data, len(self.ranks))
+                case scf.ForOp():
+                    self.loop_names[op] = f"scf.for {len(self.ranks)}"
+                    self.ranks[self.loop_names[op]] = len(self.ranks)
+                case _:
+                    pass
+        roles = owners(self.source)
+        self.accesses = {role: list(_accesses_in(role)) for role in roles}
+        for ring in self.names:
+            self._require_contents(ring)
+        blocks = cluster_blocks(self.source)
+        parties = [party for role in roles for party in parties_of(role, blocks)]
+        places = {role: stations_of(role) for role in roles}
+        rings = {
+            name: found
+            for ring, block in duplicated(list(self.names), blocks)
+            if (found := self._ring(ring, block, parties, places)) is not None
+            for name in (found.name,)
+        }
+        programs = {party.label: _Program(self, party, places[party.owner]).build() for party in parties}
+        return Kernel(rings, programs)
+
+    def _require_roles_only(self) -> None:
+        """Where there are roles, nothing else works with rings."""
+        block = self.source.body.block
+        roles = [op for op in block.ops if isinstance(op, RolesOp)]
+        for op in block.ops if roles else ():
+            if not isinstance(op, RingOp | RolesOp) and is_scheduling(op):
+                raise RingError(f"expected '{op.name}' inside of a role, found it beside 'tirx.roles'", op)
+        if len(roles) > 1:
+            raise RingError("expected one 'tirx.roles' in a kernel, found a second one", roles[1])
+
+    def ring_name(self, ring: RingOp, block: int | None) -> str:
+        """The name of a ring, with its block if every block has one of its own."""
+        return self.names[ring] if block is None or ring.across is not None else f"{self.names[ring]}@{block}"
+
+    def _ring(
+        self,
+        ring: RingOp,
+        block: int | None,
+        parties: list[Party],
+        places: dict[Owner, dict[tuple[RingOp, str], Members]],
+    ) -> Ring | None:
+        """A ring with its parties; None if nobody in the block uses it."""
+        stations: list[list[str]] = [[] for _ in ring.station_names]
+        shares: list[int] = []
+        for party in parties:
+            if block is not None and party.block != block:
+                continue
+            for (used, station), members in places[party.owner].items():
+                if used is not ring or (members is Members.ELECTED and not party.is_elected):
+                    continue
+                index = station_index(ring, station, party)
+                stations[index].append(party.label)
+                if index == 0:
+                    shares.append(self._share(ring, party))
+        if not any(stations):
+            return None
+        for name, found in zip(ring.station_names, stations, strict=True):
+            if not found:
+                raise RingError(
+                    f"expected a role that works at station '{name}' of {self.names[ring]}, found none", ring
+                )
+        return Ring(
+            self.ring_name(ring, block),
+            ring.num_slots,
+            tuple(map(tuple, stations)),
+            bytes=sum(shares),
+            shares=tuple(shares),
+            multicast=is_multicast(ring),
+            station_names=ring.station_names,
+            origin=ring,
+        )
+
+    def _share(self, ring: RingOp, party: Party) -> int:
+        """The bytes by TMA with which a party fills a slot: those of every tile that it copies anything to."""
+        if not party.is_elected:
+            return 0
+        if ring.result.type.is_tile_id:
+            return ANSWER_BYTES
+        tiles = {
+            access.slot.tile: access.slot.num_bytes
+            for access in self.accesses[party.owner]
+            if access.slot.ring is ring
+            and access.mode is Mode.WRITE
+            and isinstance(access.op, AsyncCopyOp)
+            and access.op.queue is Queue.TMA
+        }
+        return sum(tiles.values())
+
+    def _require_contents(self, ring: RingOp) -> None:
+        """Every tile that is read is written at the same or an earlier station, without conditions at the first."""
+        order = {name: i for i, name in enumerate(ring.station_names)}
+        found = [a for accesses in self.accesses.values() for a in accesses if a.slot.ring is ring]
+        for tile in range(len(ring.result.type.contents)):
+            mine = [access for access in found if access.slot.tile == tile]
+            writes = [order.get(a.station, 0) for a in mine if a.mode is Mode.WRITE]
+            for access in mine:
+                if access.mode is Mode.READ and min(writes, default=len(order)) > order.get(access.station, 0):
+                    raise RingError(
+                        f"expected tile {tile} of {self.names[ring]} to be written before it is read, "
+                        f"found no write at an earlier station",
+                        access.op,
+                    )
+            if ring.carries is None:
+                self._require_unconditional_fill(ring, [a for a in mine if order.get(a.station, 0) == 0])
+
+    def _require_unconditional_fill(self, ring: RingOp, accesses: list[TileAccess]) -> None:
+        writes = [access for access in accesses if access.mode is Mode.WRITE]
+        if writes and all(access.is_conditional for access in writes):
+            raise RingError(
+                f"expected every use of {self.names[ring]} to be filled, found a fill under a condition", writes[0].op
+            )
+
+
+def _accesses_in(op: Operation, is_conditional: bool = False) -> Iterator[TileAccess]:
+    """The accesses of an operation and of those inside of it, in order."""
+    for access in tile_accesses(op):
+        yield TileAccess(access.slot, access.mode, access.op, is_conditional)
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                yield from _accesses_in(inner, is_conditional or _may_be_skipped(op))
+
+
+def _may_be_skipped(op: Operation) -> bool:
+    """True for an operation that is no part of the schedule and whose body may run not at all."""
+    if is_scheduling(op) or isinstance(op, AtOp | KernelOp):
+        return False
+    if isinstance(op, scf.ForOp):
+        lower, upper = integer_constant(op.lb), integer_constant(op.ub)
+        return lower is None or upper is None or lower >= upper
+    return bool(op.regions)
+
+
+@dataclass
+class _Program:
+    """The program of one party."""
+
+    extraction: Extraction
+    party: Party
+    places: dict[tuple[RingOp, str], Members]
+
+    def build(self) -> Body:
+        """The statements of the party's role, in order."""
+        return self._block(self.party.owner.body.block)
+
+    def _block(self, block: Block) -> Body:
+        out: list[Statement] = []
+        for op in block.ops:
+            out += self._op(op)
+        return tuple(out)
+
+    def _op(self, op: Operation) -> list[Statement]:
+        match op:
+            case RingOp() | RolesOp():
+                return []
+            case AcquireOp():
+                return self._acquire(op)
+            case ReleaseOp():
+                return self._release(op)
+            case AsyncNextOp():
+                return self._next(op)
+            case AsyncCopyOp() | AsyncMmaOp():
+                return self._work(op)
+            case AwaitOp():
+                return self._await(op)
+            case ForOp():
+                return [self._for(op)]
+            case TilesOp():
+                return [self._tiles(op)]
+            case scf.ForOp() if is_scheduling(op):
+                name = self.extraction.loop_names[op]
+                return [Loop(name, name, 0, self._block(op.body.block), self.extraction.ranks[name], op)]
+            case scf.IfOp() if is_scheduling(op):
+                return self._if(op)
+            case _ if is_scheduling(op) and op.regions:
+                raise RingError(f"cannot decide: operations of a ring inside of '{op.name}'", op)
+            case _:
+                return [Use(self._access(access), access.op) for access in _accesses_in(op)]
+
+    # Rings
+
+    def _takes_part(self, ring: RingOp, station: str) -> bool:
+        return self.places[(ring, station)] is Members.ALL or self.party.is_elected
+
+    def _at(self, ring: RingOp, station: str) -> tuple[str, int]:
+        return self.extraction.ring_name(ring, self.party.block), station_index(ring, station, self.party)
+
+    def _acquire(self, op: AcquireOp) -> list[Statement]:
+        ring, station = RingOp.of(op.ring), op.station.data
+        if not self._takes_part(ring, station):
+            return []
+        name, index = self._at(ring, station)
+        return [Acquire(name, index, op, op), *self._filled_before_loops(op), *self._scalar_access(ring, index, op)]
+
+    def _scalar_access(self, ring: RingOp, index: int, op: Operation) -> list[Statement]:
+        """Integers are written by threads when the first station passes them on, and read when they are acquired."""
+        type_ = ring.result.type
+        if not type_.holds_scalars and not (type_.is_tile_id and index > 0):
+            return []
+        mode = Mode.WRITE if index == 0 else Mode.READ
+        name = self.extraction.ring_name(ring, self.party.block)
+        return [Use(Access(name, index, mode), op)]
+
+    def _release(self, op: ReleaseOp) -> list[Statement]:
+        ring, station = RingOp.of(op.ring), op.station.data
+        if not self._takes_part(ring, station):
+            return []
+        name, index = self._at(ring, station)
+        after = None if op.after is None else self._queue(op.after.data)
+        touched = (
+            ring.result.type.holds_scalars
+            or ring.result.type.is_tile_id
+            or any(
+                access.slot.ring is ring and access.station == station and not _is_asynchronous(access.op)
+                for access in self.extraction.accesses[self.party.owner]
+            )
+        )
+        # The lowering fences before the arrival wherever the kinds of accesses need it.
+        fence: list[Statement] = [Fence(op)] if touched else []
+        return [*fence, Release(name, index, after, op)]
+
+    def _queue(self, queue: Queue) -> WorkQueue:
+        if queue is not Queue.CP_ASYNC:
+            return _QUEUES[queue]
+        # Hardware arrives for copies that threads read. Copies that the asynchronous proxy reads need a proxy fence of
+        # the copying threads, which therefore wait for their groups themselves.
+        filled = {
+            access.slot.ring
+            for access in self.extraction.accesses[self.party.owner]
+            if isinstance(access.op, AsyncCopyOp) and access.op.engine.data is Engine.CP_ASYNC
+        }
+        waits = any(
+            access.slot.ring in filled and _is_asynchronous(access.op) and not _is_cp_async(access.op)
+            for accesses in self.extraction.accesses.values()
+            for access in accesses
+        )
+        return WorkQueue("cp_async", Completion.THREAD if waits else Completion.HARDWARE, generic_proxy=True)
+
+    def _access(self, found: TileAccess) -> Access:
+        ring = found.slot.ring
+        name, index = self._at(ring, found.station)
+        mode = found.mode
+        if mode is Mode.READ and ring.carries is not None and index == 0:
+            mode = Mode.UPDATE
+        return Access(
+            name, index, mode, executions_since(found.slot.acquire, found.op), found.slot.acquire, _box_bytes(found)
+        )
+
+    # Asynchronous work
+
+    def _work(self, op: AsyncCopyOp | AsyncMmaOp) -> list[Statement]:
+        if is_issued_by_one_thread(op) and not self.party.is_elected:
+            return []
+        accesses = [self._access(access) for access in tile_accesses(op)]
+        if isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None:
+            if slot.ring.carries is not None and _first_station(slot):
+                accesses.insert(0, self._access(TileAccess(slot, Mode.READ, op)))
+        fence: list[Statement] = [Fence(op)] if self._threads_touched(op) else []
+        return [*fence, Issue(self._queue(op.queue), tuple(accesses), op, op)]
+
+    def _threads_touched(self, op: Operation) -> bool:
+        """True if threads of the role touch a slot that an asynchronous operation works on: it comes behind a fence."""
+        slots = {access.slot.acquire for access in tile_accesses(op)}
+        return any(
+            access.slot.acquire in slots and not _is_asynchronous(access.op)
+            for access in self.extraction.accesses[self.party.owner]
+        )
+
+    def _next(self, op: AsyncNextOp) -> list[Statement]:
+        if not self.party.is_elected:
+            return []
+        ring = RingOp.of(op.ring)
+        name, index = self._at(ring, ring.station_names[0])
+        return [Issue(self._queue(op.queue), (Access(name, index, Mode.WRITE, bytes=ANSWER_BYTES),), op, op)]
+
+    def _await(self, op: AwaitOp) -> list[Statement]:
+        queue = self._queue(op.awaited_queue)
+        if op.value is None:
+            return [Await(queue, 0 if op.pending is None else op.pending.value.data, op)]
+        product, iterations = pending_product(op.value)
+        return [AwaitIssue(queue, product, executions_since(product, op, iterations), op)]
+
+    # Regions
+
+    def _for(self, op: ForOp) -> Loop:
+        skew, name = op.rounds_ahead, op.loop.data
+        trips: Hashable = (
+            op.constant_trips.value.data if op.constant_trips is not None else op.trips and scalar_name(op.trips)
+        )
+        if not op.parts:
+            return Loop(name, trips, 0, self._block(op.body.block), self.extraction.ranks[name], op)
+        body: list[Statement] = []
+        for part in op.parts:
+            inner = self._block(part.body.block)
+            if inner and skew - part.offset:
+                inner = (If(BeforeLast(skew - part.offset), inner, part),)
+            if inner and part.offset:
+                inner = (If(FromRound(part.offset), inner, part),)
+            body += inner
+        return Loop(name, trips, skew, tuple(body), self.extraction.ranks[name], op)
+
+    def _tiles(self, op: TilesOp) -> Loop:
+        name = op.loop.data
+        body = self._block(op.body.block)
+        if op.order.data is TileOrder.HARDWARE and op.source is not None and op.station is not None:
+            ring = RingOp.of(op.source)
+            place, index = self._at(ring, op.station.data)
+            answer = Access(place, index, Mode.READ)
+            body += (Acquire(place, index, None, op), Use(answer, op), Fence(op), Release(place, index, None, op))
+        source = None if op.source is None else scalar_name(op.source)
+        trips = (op.order.data, op.group, source, tuple(map(scalar_name, op.extents)))
+        return Loop(name, trips, 0, body, self.extraction.ranks[name], op)
+
+    def _if(self, op: scf.IfOp) -> list[Statement]:
+        condition = scalar_name(op.cond)
+        branches = ((True, op.true_region), (False, op.false_region))
+        bodies = [(value, self._block(region.block)) for value, region in branches if region.blocks]
+        return [If(Condition(condition, value), body, op) for value, body in bodies if body]
+
+    # Loops that may have no iterations
+
+    def _filled_before_loops(self, op: AcquireOp) -> list[Statement]:
+        """
+        A write that counts where all writes of a slot stand in loops that may have no iterations.
+
+        Then the slot is handed on undefined, which is right only if a loop always has iterations or every reader takes
+        another value where it has none.
+        """
+        accesses = self.extraction.accesses[self.party.owner]
+        writes = [a for a in accesses if a.slot.acquire is op and a.mode is Mode.WRITE]
+        loops = [_loop_inside(access.op, op) for access in writes]
+        if not writes or any(loop is None for loop in loops):
+            return []
+        loop = loops[0]
+        if not isinstance(loop, ForOp) or not (_always_runs(loop) or self._readers_select(writes[0].slot, loop)):
+            return []
+        name, index = self._at(RingOp.of(op.ring), op.station.data)
+        written = Access(name, index, Mode.WRITE, 0, op)
+        for statement in self._op(writes[0].op):
+            if isinstance(statement, Issue):
+                return [Issue(statement.queue, (written,), None, statement.origin)]
+            if isinstance(statement, Use):
+                return [Use(written, statement.origin)]
+        return []
+
+    def _readers_select(self, slot: SlotTile, loop: ForOp) -> bool:
+        """True if all that is read of the slot is replaced by something else where the loop has no iterations."""
+        trips = None if loop.trips is None else scalar_name(loop.trips)
+        readers = [
+            access.op
+            for accesses in self.extraction.accesses.values()
+            for access in accesses
+            if access.slot.ring is slot.ring and access.slot.tile == slot.tile and access.mode is Mode.READ
+        ]
+        return all(reader.results and all(_is_replaced(r, trips) for r in reader.results) for reader in readers)
+
+
+def _is_replaced(value: OpResult, trips: Hashable) -> bool:
+    """True if a value is only used by selects that take another one where the number of iterations is 0."""
+    for use in value.uses:
+        if use.operation.name != "arith.select":
+            return False
+        test = zero_test(use.operation.operands[0])
+        if test is None or test[0] != trips or use.index != (2 if test[1] else 1):
+            return False
+    return True
+
+
+def _loop_inside(op: Operation, acquire: AcquireOp) -> Operation | None:
+    """The outermost loop around `op` that is not around `acquire`, or None."""
+    outer = enclosing_loop(acquire)
+    found: Operation | None = None
+    around = enclosing_loop(op)
+    while around is not None and around is not outer:
+        found = around
+        around = enclosing_loop(around)
+    return found
+
+
+def _always_runs(loop: ForOp) -> bool:
+    return loop.constant_trips is not None and loop.constant_trips.value.data > 0
+
+
+def _is_asynchronous(op: Operation) -> bool:
+    return isinstance(op, AsyncCopyOp | AsyncMmaOp | AsyncNextOp)
+
+
+def _is_cp_async(op: Operation) -> bool:
+    return isinstance(op, AsyncCopyOp) and op.engine.data is Engine.CP_ASYNC
+
+
+def _first_station(slot: SlotTile) -> bool:
+    return slot.ring.station_names[0] == slot.acquire.station.data
+
+
+def _box_bytes(access: TileAccess) -> int:
+    """The bytes that come into the own block by a copy by TMA and, with multicast, by the same copy of the others."""
+    op = access.op
+    if access.mode is not Mode.WRITE or not isinstance(op, AsyncCopyOp) or op.queue is not Queue.TMA:
+        return 0
+    size = TileType.of(op.destination).num_bytes
+    kernel = _kernel_of(op)
+    blocks = 1 if kernel is None or kernel.cluster is None else kernel.cluster.value.data
+    return size * blocks if op.engine.data is Engine.TMA_MULTICAST else size
+
+
+def _kernel_of(op: Operation) -> KernelOp | None:
+    around: Operation | None = op
+    while around is not None and not isinstance(around, KernelOp):
+        around = around.parent_op()
+    return around

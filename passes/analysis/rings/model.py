@@ -1,0 +1,282 @@
+"""
+What the check of rings looks at: rings, and one program of waits, accesses and releases for every party.
+
+A party is a set of threads that moves together. Nothing in here knows the IR: `origin` of a statement is what an error
+about it points at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+
+class Completion(Enum):
+    """Who passes a slot on when asynchronous work on it is complete."""
+
+    BYTES = "bytes"
+    """The barrier of the slot counts the bytes that have come (TMA)."""
+    HARDWARE = "hardware"
+    """Hardware arrives (`tcgen05.commit`, `cp.async.mbarrier.arrive.noinc`)."""
+    THREAD = "thread"
+    """A thread waits for groups of work, then arrives itself (wgmma, bulk stores, groups of `cp.async`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkQueue:
+    """A queue of asynchronous work of one party. With `generic_proxy` it needs no proxy fences (cp.async)."""
+
+    name: str
+    completion: Completion
+    generic_proxy: bool = False
+
+
+class Mode(Enum):
+    """What an access does with a slot."""
+
+    READ = "reads"
+    WRITE = "writes"
+    CARRY = "reads what the use before left"
+    UPDATE = "reads what the use before left, or what this use has written"
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """
+    How many executions of an acquire lie between it and a use of its slot in a later round of the loop `loop`.
+
+    In round i of n iterations: the smaller of `rounds` and n - 1 - i + `left`, which is less where the loop drains.
+    """
+
+    loop: str
+    rounds: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """
+    An access to a held slot of a ring.
+
+    The use is the newest that the party has acquired but `lag`, counted among the acquires called `acquire` or, without
+    a name, among all at the station. `bytes` are those that TMA announces for it.
+    """
+
+    ring: str
+    station: int
+    mode: Mode
+    lag: int | Rotation = 0
+    acquire: Hashable = None
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    """Waits until this party's next use of the ring has come to the station."""
+
+    ring: str
+    station: int
+    label: Hashable = None
+    origin: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Passes the oldest held use on: now, or when this party's work in `after` on it is complete."""
+
+    ring: str
+    station: int
+    after: WorkQueue | None = None
+    origin: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An access by the threads themselves."""
+
+    access: Access
+    origin: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A proxy fence: accesses by threads of this party so far are complete for asynchronous ones too."""
+
+    origin: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """Starts asynchronous work, a group of its own in a queue whose groups threads wait for."""
+
+    queue: WorkQueue
+    accesses: tuple[Access, ...]
+    label: Hashable = None
+    origin: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """Waits until at most `pending` groups of the queue are unfinished."""
+
+    queue: WorkQueue
+    pending: int
+    origin: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitIssue:
+    """Waits for the group of the newest but `lag` execution of the issue called `label`, if it is unfinished."""
+
+    queue: WorkQueue
+    label: Hashable
+    lag: int | Rotation = 0
+    origin: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Sets a counter of a ring back to 0, which is always wrong."""
+
+    ring: str
+    station: int
+    origin: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FromRound:
+    """True in round i >= `round`."""
+
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeLast:
+    """True in round i with i + `rounds` < the number of rounds."""
+
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Any condition; the same name means the same value in every role, in the same round."""
+
+    name: Hashable
+    value: bool = True
+
+
+Guard: TypeAlias = FromRound | BeforeLast | Condition
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """A body under a guard."""
+
+    guard: Guard
+    body: tuple[Statement, ...]
+    origin: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """
+    `trips` + `extra` rounds of a body; `trips` names a number that is not known.
+
+    Loops called the same in two programs are one loop of the program that they were split from; among loops whose
+    order the programs leave open, the smaller `rank` comes first.
+    """
+
+    name: str
+    trips: Hashable
+    extra: int
+    body: tuple[Statement, ...]
+    rank: int = 0
+    origin: object = field(default=None, compare=False)
+
+
+Step: TypeAlias = Acquire | Release | Use | Fence | Issue | Await | AwaitIssue | Restart
+"""A statement that a party executes at once."""
+
+Statement: TypeAlias = Step | If | Loop
+Body: TypeAlias = tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Ring:
+    """
+    A ring of slots.
+
+    `stations` holds the parties of each station; a slot travels 0, 1, ..., last, 0. `counts` are the arrivals that the
+    barrier behind each station is initialised with, None if they are derived. `bytes` is what one use expects by TMA,
+    of all parties of station 0 together; `shares` says how much each of them sends, None for equal shares. Under
+    `multicast`, parties are called `x@0`, `x@1` after their block and writes at station 0 reach the slot of every
+    block; `signal_all` says that a release is told to every block whose parties wait for it. `station_names` are for
+    messages.
+    """
+
+    name: str
+    slots: int
+    stations: tuple[tuple[str, ...], ...]
+    counts: tuple[int, ...] | None = None
+    bytes: int = 0
+    shares: tuple[int, ...] | None = None
+    multicast: bool = False
+    signal_all: bool = True
+    station_names: tuple[str, ...] = field(default=(), compare=False)
+    origin: object = field(default=None, compare=False)
+
+    def place(self, station: int) -> str:
+        """A station in a message."""
+        return f"station {self.station_names[station] if self.station_names else station} of {self.name}"
+
+    def arrivals(self, station: int) -> int:
+        """Arrivals at one barrier behind a station: of the own block's writers under multicast, else of every party."""
+        return sum(not self.multicast or station > 0 or p.endswith("@0") for p in self.stations[station])
+
+    def share(self, party: str) -> int:
+        """The bytes that a party of station 0 sends to fill a use."""
+        parties = self.stations[0]
+        return self.bytes // len(parties) if self.shares is None else self.shares[parties.index(party)]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Rings by name, and the program of every party."""
+
+    rings: Mapping[str, Ring]
+    roles: Mapping[str, Body]
+
+
+class RingError(Exception):
+    """
+    A kernel that is wrong, or that the check cannot decide.
+
+    `origin` is the place of the error; `others` are further places, each with what happens there.
+    """
+
+    def __init__(self, message: str, origin: object = None, others: Iterable[tuple[str, object]] = ()):
+        super().__init__(message)
+        self.message = message
+        self.origin = origin
+        self.others = tuple(others)
+
+
+def walk(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Every statement of a body, those around others first."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, Loop | If):
+            yield from walk(statement.body)
+
+
+def accesses(statement: Statement) -> tuple[Access, ...]:
+    """The accesses of a statement itself."""
+    match statement:
+        case Use():
+            return (statement.access,)
+        case Issue():
+            return statement.accesses
+        case _:
+            return ()

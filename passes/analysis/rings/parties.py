@@ -1,0 +1,193 @@
+"""Who takes part in a ring: the parties of every role, and at which stations they work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from xdsl.ir import Operation
+
+from tirx.dialects.tirx import (
+    AcquireOp,
+    Across,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AsyncNextOp,
+    Engine,
+    KernelOp,
+    MmaOp,
+    MmaSyncOp,
+    ReleaseOp,
+    RingOp,
+    RoleOp,
+    RolesOp,
+    Scope,
+    TilesOp,
+    Unit,
+)
+from tirx.passes.analysis.rings.model import RingError
+from tirx.passes.analysis.rings.slots import slot_tile
+
+WARP = 32
+"""Threads of a warp."""
+
+WARPGROUP = 4
+"""Warps of a warpgroup."""
+
+SELF = "self"
+"""The station of a party of that name."""
+
+Owner = RoleOp | KernelOp
+"""A role, or the kernel itself where there are no roles."""
+
+
+class Members(Enum):
+    """Which parties of a role work at a station."""
+
+    ALL = "all"
+    ELECTED = "elected"
+    """Only the party with the thread that issues TMA, tcgen05 and bulk stores: the first one."""
+
+
+@dataclass(frozen=True)
+class Party:
+    """A set of threads that moves together. `block` counts the blocks of a cluster; None if only one is looked at."""
+
+    owner: Owner
+    name: str
+    index: int
+    block: int | None
+
+    @property
+    def is_elected(self) -> bool:
+        return self.index == 0
+
+    @property
+    def label(self) -> str:
+        """The party with its block: `math.wg0@1`."""
+        base = self.owner.sym_name.data
+        whole = f"{base}.{self.name}" if self.name else base
+        return whole if self.block is None else f"{whole}@{self.block}"
+
+
+def is_issued_by_one_thread(op: Operation) -> bool:
+    """True for asynchronous work that one elected thread starts for all."""
+    match op:
+        case AsyncCopyOp():
+            return op.engine.data is not Engine.CP_ASYNC
+        case AsyncMmaOp():
+            return op.on_tensor_memory
+        case AsyncNextOp():
+            return True
+        case _:
+            return False
+
+
+def owners(kernel: KernelOp) -> tuple[Owner, ...]:
+    """The roles of a kernel, or the kernel if it has none."""
+    for op in kernel.body.block.ops:
+        if isinstance(op, RolesOp):
+            return op.roles
+    return (kernel,)
+
+
+def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
+    """The stations of rings at which a role acquires and releases, and which of its parties do."""
+    touched: dict[tuple[RingOp, str], list[bool]] = {}
+    for op in owner.walk():
+        match op:
+            case AcquireOp() | ReleaseOp():
+                touched.setdefault((RingOp.of(op.ring), op.station.data), [])
+            case AsyncNextOp():
+                ring = RingOp.of(op.ring)
+                touched.setdefault((ring, ring.station_names[0]), []).append(True)
+            case TilesOp() if op.source is not None and op.station is not None:
+                touched.setdefault((RingOp.of(op.source), op.station.data), []).append(False)
+            case _:
+                for operand in op.operands:
+                    if (slot := slot_tile(operand)) is not None:
+                        place = (slot.ring, slot.acquire.station.data)
+                        touched.setdefault(place, []).append(is_issued_by_one_thread(op))
+    return {place: Members.ELECTED if issued and all(issued) else Members.ALL for place, issued in touched.items()}
+
+
+def parties_of(owner: Owner, blocks: tuple[int | None, ...]) -> list[Party]:
+    """The parties of a role in each block of the cluster in which it runs."""
+    prefix, count = _units(owner)
+    names = [f"{prefix}{i}" for i in range(count)] if count > 1 else [""]
+    where = blocks[:1] if _runs_in_first_block_only(owner) else blocks
+    return [Party(owner, name, i, block) for block in where for i, name in enumerate(names)]
+
+
+def _units(owner: Owner) -> tuple[str, int]:
+    """The short name of the unit of a role, and how many parties of it are looked at."""
+    warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP
+    unit = owner.unit.data if isinstance(owner, RoleOp) and owner.unit is not None else _derived_unit(owner)
+    if unit is Unit.WARPGROUP:
+        return "wg", max(1, warps // WARPGROUP)
+    if unit is Unit.WARP:
+        # All warps but the first, which has the elected thread, do the same: two stand for all, unless each of them
+        # has a station of its own.
+        alone = any(isinstance(op, AcquireOp) and op.station.data == SELF for op in owner.walk())
+        return "w", warps if alone else min(warps, 2)
+    return "", 1
+
+
+def _derived_unit(owner: Owner) -> Unit:
+    """What moves together: a warpgroup for wgmma, a warp for mma.sync, else all threads of the role."""
+    for op in owner.walk():
+        match op:
+            case AsyncMmaOp() if not op.on_tensor_memory:
+                return Unit.WARPGROUP
+            case MmaSyncOp():
+                return Unit.WARP
+            case MmaOp() if op.accumulator_type.memory is Scope.REGISTER:
+                return Unit.WARP
+            case _:
+                pass
+    return Unit.THREAD
+
+
+def _runs_in_first_block_only(owner: Owner) -> bool:
+    """True for products of pairs, which the even block issues, and for who asks for the tiles of a cluster."""
+    for op in owner.walk():
+        match op:
+            case AsyncMmaOp() | MmaOp() if op.pair is not None:
+                return True
+            case AsyncNextOp() if RingOp.of(op.ring).across is not None:
+                return True
+            case _:
+                pass
+    return False
+
+
+def cluster_blocks(kernel: KernelOp) -> tuple[int | None, ...]:
+    """The blocks to look at: those of the cluster if a ring is shared across them, else one that stands for each."""
+    across = any(isinstance(op, RingOp) and op.across is not None for op in kernel.body.block.ops)
+    size = 1 if kernel.cluster is None else kernel.cluster.value.data
+    return tuple(range(size)) if across else (None,)
+
+
+def is_multicast(ring: RingOp) -> bool:
+    """True if a fill of the ring writes the slots of every block of the cluster."""
+    return ring.across is not None and ring.across.data is Across.CLUSTER and not ring.result.type.is_tile_id
+
+
+def station_index(ring: RingOp, station: str, party: Party) -> int:
+    """The station by its number; `self` is the one with the name of the party."""
+    name = party.name if station == SELF else station
+    if name not in ring.station_names:
+        raise RingError(
+            f"expected stations that are named after the parties of @{party.owner.sym_name.data}, "
+            f"found {', '.join(ring.station_names)} and the party {name or party.label}",
+            ring,
+        )
+    return ring.station_names.index(name)
+
+
+def duplicated(rings: list[RingOp], blocks: tuple[int | None, ...]) -> Iterator[tuple[RingOp, int | None]]:
+    """Every ring with the block that has it: None for a ring that all blocks share."""
+    for ring in rings:
+        for block in (None,) if ring.across is not None else blocks:
+            yield ring, block

@@ -1,0 +1,349 @@
+"""
+The check of rings: no deadlock, no slot overwritten or read stale, for all numbers of iterations and conditions.
+
+The programs are fed loop by loop, in lockstep: round i of a loop appends one iteration of every role that has the loop
+to what that role still has to do; then every role goes as far as it gets. A loop is run until the states behind a round
+have been seen before. Rounds that are far from both ends do the same to equal states, so what follows covers every
+larger number of iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+
+from tirx.passes.analysis.rings.model import (
+    Access,
+    AwaitIssue,
+    BeforeLast,
+    Body,
+    Condition,
+    FromRound,
+    If,
+    Issue,
+    Kernel,
+    Loop,
+    RingError,
+    Rotation,
+    Statement,
+    Step,
+    Use,
+    accesses,
+    walk,
+)
+from tirx.passes.analysis.rings.replay import ROUND_LIMIT, State
+from tirx.passes.analysis.rings.structure import activity, check_structure
+
+States = dict[Hashable, State]
+"""States by what decides how the replay goes on."""
+
+TRAIL = 4
+"""Loops whose numbers of iterations an error names, the last ones."""
+
+FEW = 7
+"""Runs with 0, 1, ... iterations of every loop that look for a plain error."""
+
+MANY = 10**9
+"""Stands for a number of iterations that is far from its end."""
+
+
+def check(kernel: Kernel) -> None:
+    """
+    Raises RingError, or returns: every party ends, all accesses are in order, for all numbers of iterations.
+
+    What it cannot decide is an error as well, with a message that says so.
+    """
+    happens = activity(kernel)
+    check_structure(kernel, happens)
+    start = State(kernel, happens)
+    try:
+        _run(_Progress(), start)
+    except RingError:
+        # The replay of all numbers of iterations may give up before a party is seen to wait for ever. The error of a
+        # run with few iterations says what goes wrong.
+        for trips in range(FEW):
+            _run(_FixedTrips(trips), start.copy())
+        raise
+
+
+def _run(progress: _Progress, start: State) -> None:
+    """Replays the kernel from the start and checks every end."""
+    whole = {role: Loop("kernel", 1, 0, body) for role, body in start.kernel.roles.items()}
+    for state in progress.round(whole, {start.key(): start}, 0, 1).values():
+        try:
+            state.check_end()
+        except RingError as error:
+            raise _with_trail(error, state.trail) from error
+
+
+def smallest_slots(kernel: Kernel) -> dict[str, int]:
+    """
+    The least number of slots of every ring of an accepted kernel that is accepted as well, the others as they are.
+
+    More slots only weaken the waits at the first station, so every larger number is accepted too.
+    """
+
+    def is_accepted(name: str, slots: int) -> bool:
+        rings = {**kernel.rings, name: replace(kernel.rings[name], slots=slots)}
+        try:
+            check(Kernel(rings, kernel.roles))
+        except RingError:
+            return False
+        return True
+
+    return {
+        name: next((slots for slots in range(1, ring.slots) if is_accepted(name, slots)), ring.slots)
+        for name, ring in kernel.rings.items()
+    }
+
+
+def _iterations(n: int) -> str:
+    return f"{n} iteration{'' if n == 1 else 's'}"
+
+
+def _with_trail(error: RingError, trail: tuple[str, ...]) -> RingError:
+    """The error with the numbers of iterations that lead to it."""
+    if not trail:
+        return error
+    return RingError(f"{error.message}, when {', '.join(trail)}", error.origin, error.others)
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """What roles do between two loops."""
+
+    bodies: dict[str, Body]
+
+
+@dataclass(frozen=True)
+class _Loops:
+    """A loop of the program, and what each role does in it."""
+
+    name: str
+    loops: dict[str, Loop]
+
+
+def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
+    """Brings the loops of all roles into an order that every role agrees with."""
+    loops: dict[str, list[Loop]] = {}
+    between: dict[str, list[Body]] = {}
+    for role, body in bodies.items():
+        loops[role], between[role] = _split(role, body)
+    chains = {role: [loop.name for loop in found] for role, found in loops.items()}
+    left = dict(chains)
+    ranks = {loop.name: (loop.rank, loop.name) for found in loops.values() for loop in found}
+    order: list[str] = []
+    while any(left.values()):
+        ready = [names[0] for names in left.values() if names and not any(names[0] in n[1:] for n in left.values())]
+        if not ready:
+            names = ", ".join(f"@{name}" for name in dict.fromkeys(n for names in left.values() for n in names))
+            raise RingError(f"cannot decide: the loops {names} stand in different order in different roles")
+        order.append(min(ready, key=ranks.__getitem__))
+        left = {role: names[1:] if names[:1] == order[-1:] else names for role, names in left.items()}
+    items: list[_Segment | _Loops] = [_Segment({role: parts[0] for role, parts in between.items()})]
+    for name in order:
+        members = {
+            role: (i, loop) for role, found in loops.items() for i, loop in enumerate(found) if loop.name == name
+        }
+        _require_same_trips(name, {role: loop for role, (_, loop) in members.items()})
+        items.append(_Loops(name, {role: loop for role, (_, loop) in members.items()}))
+        items.append(_Segment({role: between[role][i + 1] for role, (i, _) in members.items()}))
+    return items
+
+
+def _split(role: str, body: Body) -> tuple[list[Loop], list[Body]]:
+    """The loops of a body that do something, and what stands before, between and behind them."""
+    loops: list[Loop] = []
+    between: list[list[Statement]] = [[]]
+    for statement in body:
+        if isinstance(statement, Loop):
+            if statement.body:
+                loops.append(statement)
+                between.append([])
+            continue
+        if isinstance(statement, If):
+            for inner in walk(statement.body):
+                if isinstance(inner, Loop):
+                    raise RingError(f"{role}: cannot decide: a loop @{inner.name} under a condition", inner.origin)
+        between[-1].append(statement)
+    for i, loop in enumerate(loops):
+        if any(loop.name == other.name for other in loops[:i]):
+            raise RingError(f"{role}: cannot decide: loop @{loop.name} twice in a row", loop.origin)
+    return loops, [tuple(part) for part in between]
+
+
+def _require_same_trips(name: str, loops: Mapping[str, Loop]) -> None:
+    (first, loop), *others = loops.items()
+    for role, other in others:
+        if other.trips != loop.trips:
+            raise RingError(
+                f"the numbers of iterations of @{name} may differ between {first} and {role}",
+                other.origin,
+                [(f"the loop of {first}", loop.origin)],
+            )
+
+
+class _Progress:
+    """Feeds the programs to the replay."""
+
+    def __init__(self) -> None:
+        self.rounds: list[str] = []
+
+    def round(self, loops: Mapping[str, Loop], states: States, i: int, n: int) -> States:
+        """The states behind round i of a loop of n iterations, for the roles that still have a round."""
+        rounds = {role: n + loop.extra for role, loop in loops.items() if i < n + loop.extra}
+        if not rounds:
+            return states
+        bodies = {role: _in_round(loops[role], i, n) for role in rounds}
+        for item in _aligned(bodies):
+            if isinstance(item, _Segment):
+                states = self._segment(item.bodies, states, i, rounds)
+            else:
+                states = self._loop(item, states)
+        return states
+
+    def _segment(self, bodies: Mapping[str, Body], states: States, i: int, rounds: Mapping[str, int]) -> States:
+        """The states behind statements without loops, for all values of their conditions."""
+        names = {
+            statement.guard.name: None
+            for body in bodies.values()
+            for statement in walk(body)
+            if isinstance(statement, If) and isinstance(statement.guard, Condition)
+        }
+        out: States = {}
+        for state in states.values():
+            for values in product((False, True), repeat=len(names)):
+                known = dict(zip(names, values, strict=True))
+                new = state.copy()
+                for role, body in bodies.items():
+                    new.waiting[role] += _steps(body, i, rounds.get(role, 1), known)
+                try:
+                    new.run()
+                except RingError as error:
+                    raise _with_trail(error, (*state.trail, *self.rounds)) from error
+                out[new.key()] = new
+        if len(out) > 2 * ROUND_LIMIT:
+            raise RingError("cannot decide: too many conditions or too many ways to get here")
+        return out
+
+    def _loop(self, item: _Loops, states: States) -> States:
+        """The union of the states behind a loop over all numbers of iterations."""
+        extras = [loop.extra for loop in item.loops.values()]
+        guards = [
+            statement.guard.round if isinstance(statement.guard, FromRound) else statement.guard.rounds
+            for loop in item.loops.values()
+            for statement in walk(loop.body)
+            if isinstance(statement, If) and not isinstance(statement.guard, Condition)
+        ]
+        cap = max(guards, default=0) + max(0, -min(extras)) + 1  # rounds this far from both ends look alike
+        out: States = {}
+        prefix = states  # behind `first` rounds that are all far from the end
+        seen: list[frozenset[Hashable]] = []
+        for first in range(ROUND_LIMIT):
+            few = [(n, states, 0) for n in range(cap)] if first == 0 else []
+            for n, last, begin in [*few, (first + cap, prefix, first)]:
+                for i in range(begin, n + max(extras)):
+                    last = self._named_round(item, last, i, n)
+                for key, state in last.items():
+                    if key not in out:
+                        out[key] = state.copy()
+                        out[key].trail = (*state.trail, f"@{item.name} has {_iterations(n)}")[-TRAIL:]
+            if first >= cap:
+                if (keys := frozenset(prefix)) in seen:
+                    return out
+                seen.append(keys)
+            prefix = self._named_round(item, prefix, first, MANY)
+        raise RingError(
+            f"cannot decide: loop @{item.name} comes back to no state that was seen before: what is put into a ring "
+            f"and taken out of it differs, or ever more work is pending",
+            next(iter(item.loops.values())).origin,
+        )
+
+    def _named_round(self, item: _Loops, states: States, i: int, n: int) -> States:
+        self.rounds.append(f"in round {i} of @{item.name}")
+        states = self.round(item.loops, states, i, n)
+        self.rounds.pop()
+        return states
+
+
+class _FixedTrips(_Progress):
+    """Feeds the programs with the same number of iterations for every loop."""
+
+    def __init__(self, trips: int):
+        super().__init__()
+        self.trips = trips
+
+    def _loop(self, item: _Loops, states: States) -> States:
+        for i in range(max(0, self.trips + max(loop.extra for loop in item.loops.values()))):
+            states = self._named_round(item, states, i, self.trips)
+        for state in states.values():
+            state.trail = (f"every loop has {_iterations(self.trips)}",)
+        return states
+
+
+def _steps(body: Body, i: int, rounds: int, known: Mapping[Hashable, bool]) -> Iterator[Step]:
+    """What a body without loops executes in round i of `rounds`."""
+    for statement in body:
+        match statement:
+            case If(guard=guard):
+                match guard:
+                    case Condition():
+                        taken = known[guard.name] == guard.value
+                    case FromRound():
+                        taken = i >= guard.round
+                    case BeforeLast():
+                        taken = i + guard.rounds < rounds
+                if taken:
+                    yield from _steps(statement.body, i, rounds, known)
+            case Loop():
+                raise ValueError(f"expected no loop between loops, found @{statement.name}")
+            case _:
+                yield statement
+
+
+def _in_round(loop: Loop, i: int, n: int) -> Body:
+    """The body of a loop in round i of n iterations, with the lags that depend on the round."""
+
+    def lag(found: int | Rotation) -> int | Rotation:
+        if not isinstance(found, Rotation) or found.loop != loop.name:
+            return found
+        return min(found.rounds, n - 1 - i + found.left)
+
+    return _with_lags(loop.body, loop.name, lag)
+
+
+def _with_lags(body: Body, loop: str, lag: Callable[[int | Rotation], int | Rotation]) -> Body:
+    if not _rotates(body, loop):
+        return body
+    return tuple(_with_lag(statement, loop, lag) for statement in body)
+
+
+def _with_lag(statement: Statement, loop: str, lag: Callable[[int | Rotation], int | Rotation]) -> Statement:
+    def changed(access: Access) -> Access:
+        return replace(access, lag=lag(access.lag))
+
+    match statement:
+        case Use():
+            return replace(statement, access=changed(statement.access))
+        case Issue():
+            return replace(statement, accesses=tuple(map(changed, statement.accesses)))
+        case AwaitIssue():
+            return replace(statement, lag=lag(statement.lag))
+        case If() | Loop():
+            return replace(statement, body=_with_lags(statement.body, loop, lag))
+        case _:
+            return statement
+
+
+def _rotates(body: Body, loop: str) -> bool:
+    """True if a lag in the body depends on the round of the loop."""
+    return any(
+        isinstance(lag, Rotation) and lag.loop == loop for statement in walk(body) for lag in _lags_of(statement)
+    )
+
+
+def _lags_of(statement: Statement) -> tuple[int | Rotation, ...]:
+    if isinstance(statement, AwaitIssue):
+        return (statement.lag,)
+    return tuple(access.lag for access in accesses(statement))

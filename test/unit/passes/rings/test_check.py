@@ -1,0 +1,82 @@
+"""The check of rings against known kernels and bugs, and the simulator as its witness."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Sequence
+from itertools import product
+
+import pytest
+from unit.passes.rings.cases import CASES, without_roles
+from unit.passes.rings.simulator import BugError, Path, run_in_all_orders, run_randomly, straight_line
+
+from tirx.passes.analysis.rings.model import Kernel, Loop, RingError, walk
+from tirx.passes.analysis.rings.progress import check, smallest_slots
+
+
+def symbols(kernel: Kernel) -> list[str]:
+    """The numbers of iterations that a kernel depends on."""
+    return sorted({str(s.trips) for body in kernel.roles.values() for s in walk(body) if isinstance(s, Loop)})
+
+
+def witness(kernel: Kernel, trips: Sequence[int], runs: int) -> None:
+    """Runs a kernel for combinations of numbers of iterations. Raises BugError."""
+    rng = random.Random(1)
+    names = symbols(kernel)
+    combinations = list(product(trips, repeat=len(names)))
+    rng.shuffle(combinations)
+    for combination in combinations[:60]:
+        known = dict(zip(names, combination, strict=True))
+        conditions: dict[tuple[Hashable, Path], bool] = {}
+
+        def condition(name: Hashable, path: Path, conditions: dict[tuple[Hashable, Path], bool] = conditions) -> bool:
+            return conditions.setdefault((name, path), rng.random() < 0.5)
+
+        def count(name: Hashable, path: Path, known: dict[str, int] = known) -> int:
+            return known[str(name)]
+
+        programs = straight_line(kernel, count, condition)
+        if sum(map(len, programs.values())) <= 1500:
+            for _ in range(runs):
+                run_randomly(kernel, programs, rng)
+
+
+def test_there_are_100_cases():
+    assert len({name for name, _, _ in CASES}) == len(CASES) == 100
+
+
+@pytest.mark.parametrize(("name", "expected", "kernel"), CASES, ids=[name for name, _, _ in CASES])
+def test_verdicts_agree_with_the_simulator(name: str, expected: bool, kernel: Kernel):
+    """What is accepted never fails in the simulator, and what is refused fails there as well."""
+    if expected:
+        check(kernel)
+        witness(kernel, (0, 1, 2, 3), runs=1)
+    else:
+        with pytest.raises(RingError):
+            check(kernel)
+        with pytest.raises(BugError):
+            witness(kernel, (0, 1, 2, 3, 7), runs=12)
+
+
+@pytest.mark.parametrize("kernel", [without_roles(2, 1, 0), without_roles(3, 1, 1)])
+def test_all_interleavings_of_a_small_kernel(kernel: Kernel):
+    check(kernel)
+    programs = straight_line(kernel, lambda name, path: 1 if name == "T" else 2, lambda name, path: True)
+    assert run_in_all_orders(kernel, programs)
+
+
+@pytest.mark.parametrize(("ahead", "pending"), list(product(range(4), range(2))))
+def test_the_least_number_of_slots(ahead: int, pending: int):
+    assert smallest_slots(without_roles(6, ahead, pending)) == {"r": ahead + 1 + pending}
+
+
+def test_a_deadlock_names_both_operations_and_the_iterations():
+    with pytest.raises(RingError) as error:
+        check(without_roles(2, 2, 0))
+    assert error.value.message == (
+        "deadlock: w0 waits for ever for use 2 at station 0 of r, for a release by w0, when every loop has 3 iterations"
+    )
+    assert [text for text, _ in error.value.others] == [
+        "w1 waits for ever for use 2 at station 1 of r, for a release by w0",
+        "w0 would have to release it here",
+    ]
