@@ -14,14 +14,11 @@ _LOWER_TO_PTX = (
     "tirx-pick-layouts",
     "tirx-check-layouts",
     "tirx-fold-zero-fill",
-<<<<<<< HEAD
     "tirx-select-instructions",
     "tirx-select-copies",
+    "tirx-check-rings",
     "tirx-allocate-memory",
     # Behind the places: threads may race on bytes that two tiles share.
-=======
-    "tirx-check-rings",
->>>>>>> c5f26e3 (passes: (tirx-check-rings) proof for all numbers of iterations that rings neither deadlock nor lose a value)
     "tirx-insert-barriers",
     "tirx-expand-copies",
     "convert-tirx-to-tcgen05",

@@ -43,9 +43,5 @@ def require_sequential(kernel: KernelOp) -> None:
             raise LocatedError(
                 op,
                 f"expected a sequential kernel, found '{op.name}': rings, roles, their loops and asynchronous "
-<<<<<<< HEAD
                 "operations are not lowered yet",
-=======
-                f"operations are not lowered yet",
->>>>>>> c5f26e3 (passes: (tirx-check-rings) proof for all numbers of iterations that rings neither deadlock nor lose a value)
             )

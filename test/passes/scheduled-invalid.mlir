@@ -62,6 +62,7 @@ tirx.kernel @copy(%m: memref<8x64xf16>) target("sm_90a") threads(32) {
   %g = tirx.view %m[%c0, %c0] : memref<8x64xf16> -> !tirx.tile<8x64xf16, global>
   %s = tirx.alloc : !tirx.tile<8x64xf16, shared>
   // expected-error@+1 {{expected a sequential kernel, found 'tirx.async_copy'}}
-  tirx.async_copy %g, %s engine(tma) : !tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>
+  tirx.async_copy %g, %s engine(cp_async) : !tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>
+  tirx.await cp_async pending(0)
   tirx.return
 }

@@ -9,7 +9,8 @@ larger number of iterations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -71,10 +72,8 @@ def _run(progress: _Progress, start: State) -> None:
     """Replays the kernel from the start and checks every end."""
     whole = {role: Loop("kernel", 1, 0, body) for role, body in start.kernel.roles.items()}
     for state in progress.round(whole, {start.key(): start}, 0, 1).values():
-        try:
+        with _with_trail(state.trail):
             state.check_end()
-        except RingError as error:
-            raise _with_trail(error, state.trail) from error
 
 
 def smallest_slots(kernel: Kernel) -> dict[str, int]:
@@ -102,11 +101,15 @@ def _iterations(n: int) -> str:
     return f"{n} iteration{'' if n == 1 else 's'}"
 
 
-def _with_trail(error: RingError, trail: tuple[str, ...]) -> RingError:
-    """The error with the numbers of iterations that lead to it."""
-    if not trail:
-        return error
-    return RingError(f"{error.message}, when {', '.join(trail)}", error.origin, error.others)
+@contextmanager
+def _with_trail(trail: tuple[str, ...]) -> Generator[None]:
+    """Adds the numbers of iterations that lead to an error to its message."""
+    try:
+        yield
+    except RingError as error:
+        if not trail:
+            raise
+        raise RingError(f"{error.message}, when {', '.join(trail)}", error.origin, error.others) from None
 
 
 @dataclass(frozen=True)
@@ -218,10 +221,8 @@ class _Progress:
                 new = state.copy()
                 for role, body in bodies.items():
                     new.waiting[role] += _steps(body, i, rounds.get(role, 1), known)
-                try:
+                with _with_trail((*state.trail, *self.rounds)):
                     new.run()
-                except RingError as error:
-                    raise _with_trail(error, (*state.trail, *self.rounds)) from error
                 out[new.key()] = new
         if len(out) > 2 * ROUND_LIMIT:
             raise RingError("cannot decide: too many conditions or too many ways to get here")

@@ -60,9 +60,10 @@ class Group:
     accesses: set[Pending]
     releases: list[tuple[str, int, int]]
     label: Hashable
+    origin: object
 
     def copy(self) -> Group:
-        return Group(set(self.accesses), list(self.releases), self.label)
+        return Group(set(self.accesses), list(self.releases), self.label, self.origin)
 
 
 class State:
@@ -237,7 +238,7 @@ class State:
         queues = self.queues[role]
         groups = queues.setdefault(step.queue, [])
         if step.queue.completion is Completion.THREAD or not groups:
-            groups.append(Group(set(), [], step.label))
+            groups.append(Group(set(), [], step.label, step.origin))
         for access in step.accesses:
             pending = self._access(role, access, step)
             for other in self.unfenced if not step.queue.generic_proxy else ():
@@ -328,8 +329,7 @@ class State:
         for role, queues in self.queues.items():
             for queue, groups in queues.items():
                 if groups:
-                    origin = next((access.origin for access in groups[0].accesses), None)
-                    raise RingError(f"{role}: work of {queue.name} is not awaited at the end", origin)
+                    raise RingError(f"{role}: work of {queue.name} is not awaited at the end", groups[0].origin)
 
     def _deadlock(self, role: str, step: Step) -> RingError:
         """The error for a party that waits for ever: every party that waits, and the releases that it waits for."""
