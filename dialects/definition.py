@@ -122,7 +122,7 @@ class DirectOperation(IRDLOperation):
     def __init__(
         self,
         *,
-        operands: Sequence[SSAValue | Sequence[SSAValue] | None] = (),
+        operands: Sequence[SSAValue | Operation | Sequence[SSAValue | Operation] | None] = (),
         result_types: Sequence[Attribute | Sequence[Attribute] | None] = (),
         properties: Mapping[str, Attribute | None] = {},
     ):
@@ -132,8 +132,11 @@ class DirectOperation(IRDLOperation):
             if isinstance(operand, SSAValue):
                 values.append(operand)
                 sizes.append(1)
+            elif isinstance(operand, Operation):
+                values.append(SSAValue.get(operand))
+                sizes.append(1)
             else:
-                values += operand or ()
+                values += [SSAValue.get(value) for value in operand or ()]
                 sizes.append(len(operand or ()))
         types: list[Attribute] = []
         for type_ in result_types:

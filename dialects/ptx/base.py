@@ -6,7 +6,7 @@ import abc
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self, cast
+from typing import ClassVar, Protocol, Self
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import (
@@ -33,6 +33,7 @@ from xdsl.irdl import AttrConstraint, IntConstraint, IRDLOperation, Verification
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.definition import DirectOperation
 from tirx.dialects.ptx.effects import NO_EFFECTS, Effects, Issue
 
 
@@ -123,48 +124,11 @@ class Names(Protocol):
         ...
 
 
-_T = TypeVar("_T")
-
-
-def _flat(arguments: Sequence[object], kind: type[_T]) -> list[_T] | None:
-    """The arguments with those that are sequences spelt out; None if one is something else than a `kind`."""
-    flat: list[_T] = []
-    for argument in arguments:
-        if isinstance(argument, kind):
-            flat.append(argument)
-        elif isinstance(argument, list | tuple):
-            for item in cast("Sequence[object]", argument):
-                if not isinstance(item, kind):
-                    return None
-                flat.append(item)
-        else:
-            return None
-    return flat
-
-
-class PTXInstruction(IRDLOperation, abc.ABC):
+class PTXInstruction(DirectOperation, abc.ABC):
     """One PTX instruction over virtual registers."""
 
     ISSUE: ClassVar[Issue]
     """`issue`, where it is the same for every form of the instruction."""
-
-    def __init__(
-        self,
-        *,
-        operands: Sequence[SSAValue | Operation | Sequence[SSAValue | Operation] | None] = (),
-        result_types: Sequence[Attribute | Sequence[Attribute] | None] = (),
-        properties: Mapping[str, Attribute | None] | None = None,
-    ):
-        """As IRDLOperation's, several times as fast for definitions without optional operands and results."""
-        definition = self.get_irdl_definition()
-        given = len(operands), len(result_types)
-        values, types = _flat(operands, SSAValue), _flat(result_types, Attribute)
-        expected = len(definition.operands), len(definition.results)
-        if definition.options or given != expected or values is None or types is None:
-            super().__init__(operands=operands, result_types=result_types, properties=properties)
-            return
-        present = {name: value for name, value in (properties or {}).items() if value is not None}
-        Operation.__init__(self, operands=values, result_types=types, properties=present)
 
     @property
     def issue(self) -> Issue:
