@@ -1,7 +1,7 @@
 """Where tiles, mbarriers and slots lie in shared and tensor memory: one plan for a kernel, by lifetime.
 
-Tiles that are not in use at the same time may share bytes or columns. All work on a tile is complete when the operation
-that asks for it is, tensor cores included, so that the order of operations is the order of uses; between threads,
+Tiles that are not in use at the same time may share bytes or columns. A tile operation is complete before the next
+begins, tensor cores included, so that the order of operations is the order of uses. Between threads,
 `tirx-insert-barriers` looks at the places that this plan gives.
 """
 
@@ -13,8 +13,22 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from xdsl.ir import Operation
+
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import AllocOp, KernelOp, MemoryPlan, Scope, TileType, parts_in_use
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    FillOp,
+    KernelOp,
+    LoadOp,
+    MemoryPlan,
+    MmaOp,
+    Scope,
+    StoreOp,
+    TileType,
+    parts_in_use,
+)
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout
 from tirx.passes.plan.product import ILLEGAL
@@ -42,6 +56,10 @@ COLUMN_STEP = {CODE_BITS: 2}
 
 REORDERED_TILES = 64
 """More tiles than these are placed in the order of their first uses only: to try other orders takes quadratic time."""
+
+
+_COMPLETE = (CopyOp, FillOp, LoadOp, MmaOp, StoreOp)
+"""Operations that are done with a tile when the next operation begins."""
 
 
 class Lifetime(NamedTuple):
@@ -165,12 +183,22 @@ def _tensor_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
 
 
 def _lifetimes(kernel: KernelOp, allocs: Sequence[AllocOp]) -> dict[AllocOp, Lifetime]:
-    """When the tiles are used; one that nothing uses lives where it is allocated."""
-    position = {inner: i for i, op in enumerate(kernel.body.block.ops) for inner in op.walk()}
+    """
+    When the tiles are used; one that nothing uses lives where it is allocated.
+
+    A tile that something else than a tile operation uses, such as `tirx.address` or a descriptor, lives all the time:
+    what becomes of its address is not followed, and asynchronous work may still be on it.
+    """
+    position: dict[Operation, int] = {}
+    for i, op in enumerate(kernel.body.block.ops):
+        position.update((inner, i) for inner in op.walk())
+    whole = Lifetime(0, position[op]) if (op := kernel.body.block.last_op) is not None else Lifetime(0, 0)
     found: dict[AllocOp, Lifetime] = {}
     for alloc in allocs:
-        used = [position[op] for op, _ in parts_in_use(alloc.result)] or [position[alloc]]
-        found[alloc] = Lifetime(min(used), max(used))
+        users = [op for op, _ in parts_in_use(alloc.result)]
+        used = [position[op] for op in users] or [position[alloc]]
+        known = all(type(op) in _COMPLETE for op in users)
+        found[alloc] = Lifetime(min(used), max(used)) if known else whole
     return found
 
 

@@ -78,6 +78,35 @@ tirx.kernel @in_turn(%m: memref<8x64xf32>, %n: memref<8x64xf32>, %o: memref<8x64
 
 // -----
 
+// The address of %a may be kept, and a tensor core may still read %b when its descriptor has been made: they share bytes
+// with no other tile, used before them or after them.
+
+// CHECK-LABEL: tirx.kernel @escaping
+// CHECK:         %a = tirx.alloc at 0
+// CHECK-NEXT:    %b = tirx.alloc at 2048
+// CHECK-NEXT:    %c = tirx.alloc at 4096
+// CHECK-NEXT:    %d = tirx.alloc at 4096
+!g = !tirx.tile<16x64xf16, global, #tirx.tile_layout<S[(16, 64) : (64, 1)]>>
+!s = !tirx.tile<16x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(16, 64) : (64, 1)]>>>
+tirx.kernel @escaping(%m: memref<16x64xf16>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %x = tirx.view %m[%c0, %c0] : memref<16x64xf16> -> !g
+  %a = tirx.alloc : !s
+  %b = tirx.alloc : !s
+  %c = tirx.alloc : !s
+  %d = tirx.alloc : !s
+  tirx.copy %x, %c : !g, !s
+  tirx.copy %c, %x : !s, !g
+  tirx.copy %x, %a : !g, !s
+  tirx.copy %x, %b : !g, !s
+  %p = tirx.address %a : !s -> i32
+  %q = tcgen05.smem_descriptor %b, 0 of 16 : !s -> i64
+  tirx.copy %x, %d : !g, !s
+  tirx.return
+}
+
+// -----
+
 // Beyond what an entry of the target may declare, shared memory is dynamic; sm_90a may declare all there is.
 
 // CHECK-LABEL: tirx.kernel @dynamic
