@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -21,7 +22,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
@@ -74,7 +75,7 @@ from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.memory_access import MemoryTile, TileAccess
-from tirx.passes.emit.register_values import register_format, registers_of, tile_of, zero_register
+from tirx.passes.emit.register_values import register_format, zero_register
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -108,7 +109,9 @@ class _KernelLowering:
 
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
-        self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}
+        self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}  # tile in memory -> its address and alignment
+        self.registers: dict[SSAValue, Sequence[SSAValue]] = {}  # register tile -> the registers of one thread
+        self.lowered: list[Operation | BlockArgument] = []
         self.pointers: dict[SSAValue, SSAValue] = {}
         self.threads = thread_set(kernel)
         self.thread: SSAValue  # the index among them (i32)
@@ -139,13 +142,13 @@ class _KernelLowering:
             name = DYNAMIC_SHARED if plan.dynamic else self.name(None, "shared")
             self.shared = emit(SharedAllocOp(name, plan.shared, plan.alignment, dynamic=plan.dynamic)).result
         self.block(block)
+        self._erase_lowered()
         for argument in reversed(block.args):
             if (use := argument.first_use) is not None:
                 raise LocatedError(
                     use.operation, f"expected only 'tirx.view' on a memref argument, found '{use.operation.name}'"
                 )
             block.erase_arg(argument)
-        self._erase_dead_casts()
         body = kernel.detach_region(kernel.body)
         cluster = (PAIR, 1, 1) if kernel.of_pairs else None
         threads = (kernel.num_threads, 1, 1)
@@ -198,36 +201,68 @@ class _KernelLowering:
             results = None if rule is None else rule(self, op, Emitter.before(op))
             if results is not None:
                 for old, new in zip(op.results, results, strict=True):
-                    new.name_hint = new.name_hint or old.name_hint
-                    old.replace_all_uses_with(new)
-                op.detach()
-                op.erase()
+                    if new is not None:
+                        new.name_hint = new.name_hint or old.name_hint
+                        old.replace_all_uses_with(new)
+                self.lowered.append(op)
                 continue
-            if op.name.startswith("tirx.") and not isinstance(op, SubviewOp | ReshapeOp | WordsOp):
+            if op.name.startswith("tirx."):
                 raise LocatedError(op, f"expected '{op.name}' to be lowered by an earlier pass")
+            if not isinstance(op, scf.YieldOp):  # whose operands are expanded with the loop or branch
+                self._require_no_tiles(op)
             for region in op.regions:
                 for inner in region.blocks:
                     self.block(inner)
 
-    def _erase_dead_casts(self) -> None:
-        """Erases what only tile values used; whatever tile value is still in use has no registers."""
-        for op in reversed(list(self.kernel.walk())):
-            if isinstance(op, UnrealizedConversionCastOp | SubviewOp | ReshapeOp | WordsOp | ViewOp | AllocOp):
-                if all(result.first_use is None for result in op.results):
-                    op.detach()
-                    op.erase()
-        for op in self.kernel.walk():
-            tiles = [v for v in (*op.operands, *op.results) if isinstance(v.type, TileType)]
-            if tiles:
-                raise LocatedError(op, f"expected no tiles after lowering, found {tiles[0].type} on '{op.name}'")
+    @staticmethod
+    def _require_no_tiles(op: Operation) -> None:
+        for value in (*op.operands, *op.results):
+            if isinstance(value.type, TileType):
+                raise LocatedError(op, f"expected no tiles after lowering, found {value.type} on '{op.name}'")
+
+    def _erase_lowered(self) -> None:
+        """Erases what has been lowered, users first."""
+        for old in reversed(self.lowered):
+            if isinstance(old, Operation):
+                old.detach()
+                old.erase()
+            else:
+                old.block.erase_arg(old)
+
+    # Register tiles.
+
+    def keep(self, tile: SSAValue, registers: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+        """Notes the registers of a tile; returns its replacement, which is none."""
+        self.registers[tile] = registers
+        return (None,)
+
+    def expanded(self, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """The values with every register tile replaced by its registers."""
+        found: list[SSAValue] = []
+        for value in values:
+            found += self.registers[value] if isinstance(value.type, TileType) else (value,)
+        return found
+
+    def collapsed(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[SSAValue | None]:
+        """The counterpart: notes which of the values `new` are the registers of tiles; returns the others."""
+        found: list[SSAValue | None] = []
+        at = 0
+        for value in old:
+            if isinstance(type_ := value.type, TileType):
+                count = register_format(type_).count
+                found += self.keep(value, new[at : at + count])
+            else:
+                count = 1
+                found.append(new[at])
+            at += count
+        return found
 
     # Tiles in memory.
 
-    def declare(self, emit: Emitter, type_: TileType, base: SSAValue, alignment: int) -> SSAValue:
-        """A tile value that stands for the memory at `base`."""
-        tile = emit(UnrealizedConversionCastOp.get([base], [type_])).results[0]
+    def declare(self, tile: SSAValue, base: SSAValue, alignment: int) -> Sequence[SSAValue | None]:
+        """Notes where a tile in memory is; returns its replacement, which is none."""
         self.bases[tile] = base, alignment
-        return tile
+        return (None,)
 
     def memory(self, tile: SSAValue, emit: Emitter) -> MemoryTile:
         """Where a tile of global or shared memory is."""
@@ -243,15 +278,18 @@ class _KernelLowering:
 
 
 OpT = TypeVar("OpT", bound=Operation)
-_Rule = Callable[[_KernelLowering, Any, Emitter], Sequence[SSAValue] | None]
+_Rule = Callable[[_KernelLowering, Any, Emitter], Sequence[SSAValue | None] | None]
 _RULES: dict[type[Operation], _Rule] = {}
-"""Operation -> its lowering, which emits the replacement and returns the new results (None: the operation stays)."""
+"""
+Operation -> its lowering, which emits the replacement and returns the new results, None for tiles. A lowering that
+returns None leaves the operation as it is.
+"""
 
 
 def _lowering(
     op_type: type[OpT],
-) -> Callable[[Callable[[_KernelLowering, OpT, Emitter], Sequence[SSAValue] | None]], None]:
-    def register(rule: Callable[[_KernelLowering, OpT, Emitter], Sequence[SSAValue] | None]) -> None:
+) -> Callable[[Callable[[_KernelLowering, OpT, Emitter], Sequence[SSAValue | None] | None]], None]:
+    def register(rule: Callable[[_KernelLowering, OpT, Emitter], Sequence[SSAValue | None] | None]) -> None:
         _RULES[op_type] = rule
 
     return register
@@ -317,7 +355,7 @@ def _warpgroup(lowering: _KernelLowering, op: WarpgroupOp, emit: Emitter) -> Seq
 
 
 @_lowering(AllocOp)
-def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SSAValue]:
+def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SSAValue | None]:
     type_ = op.result.type
     layout = type_.placement
     if type_.memory is not Scope.SHARED or layout is None:
@@ -327,11 +365,11 @@ def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SS
     if op.start is None or lowering.shared is None:
         raise LocatedError(op, "expected a place in shared memory; tirx-allocate-memory chooses it")
     address = emit.add(lowering.shared, op.start)
-    return [lowering.declare(emit, type_, address, POINTER_ALIGNMENT)]
+    return lowering.declare(op.result, address, POINTER_ALIGNMENT)
 
 
 @_lowering(ViewOp)
-def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAValue]:
+def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAValue | None]:
     type_ = op.source_type
     strides = type_.get_strides()
     if op.source not in lowering.pointers or strides is None:
@@ -353,7 +391,7 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
         # The product is whole bytes even where one step of the index is not.
         distance = emit.div(emit.mul(offset, size), 8) if size % 8 else emit.mul(offset, size // 8)
         address = emit.add(address, distance)
-    return [lowering.declare(emit, op.result.type, address, alignment)]
+    return lowering.declare(op.result, address, alignment)
 
 
 @_lowering(AddressOp)
@@ -361,21 +399,29 @@ def _address(lowering: _KernelLowering, op: AddressOp, emit: Emitter) -> Sequenc
     return [lowering.memory(op.tile, emit).base]
 
 
+def _part(lowering: _KernelLowering, op: SubviewOp | ReshapeOp | WordsOp, emit: Emitter) -> Sequence[SSAValue | None]:
+    """`memory` finds a part of a tile through what it is a part of."""
+    return (None,)
+
+
+for _part_op in (SubviewOp, ReshapeOp, WordsOp):
+    _RULES[_part_op] = _part
+
+
 @_lowering(LoadOp)
-def _load(lowering: _KernelLowering, op: LoadOp, emit: Emitter) -> Sequence[SSAValue]:
-    registers = lowering.access(emit, op.source, op.result.type, once=False).load()
-    return [tile_of(emit, registers, op.result.type)]
+def _load(lowering: _KernelLowering, op: LoadOp, emit: Emitter) -> Sequence[SSAValue | None]:
+    return lowering.keep(op.result, lowering.access(emit, op.source, op.result.type, once=False).load())
 
 
 @_lowering(StoreOp)
 def _store(lowering: _KernelLowering, op: StoreOp, emit: Emitter) -> Sequence[SSAValue]:
-    registers = registers_of(emit, op.value)
+    registers = lowering.registers[op.value]
     lowering.access(emit, op.destination, TileType.of(op.value), once=True).store(registers)
     return ()
 
 
 @_lowering(SplatOp)
-def _splat(lowering: _KernelLowering, op: SplatOp, emit: Emitter) -> Sequence[SSAValue]:
+def _splat(lowering: _KernelLowering, op: SplatOp, emit: Emitter) -> Sequence[SSAValue | None]:
     format_ = register_format(op.result.type)
     value = op.value
     if format_.packed > 2:
@@ -384,124 +430,101 @@ def _splat(lowering: _KernelLowering, op: SplatOp, emit: Emitter) -> Sequence[SS
         raise LocatedError(op, f"expected a fill with a type that arith computes in registers, found {value.type}")
     if format_.packed == 2:
         value = emit(PackOp(value, value)).result
-    return [tile_of(emit, [value] * format_.count, op.result.type)]
+    return lowering.keep(op.result, [value] * format_.count)
 
 
 @_lowering(MmaSyncOp)
-def _mma_sync(lowering: _KernelLowering, op: MmaSyncOp, emit: Emitter) -> Sequence[SSAValue]:
+def _mma_sync(lowering: _KernelLowering, op: MmaSyncOp, emit: Emitter) -> Sequence[SSAValue | None]:
     variant = VARIANTS[op.variant.data]
-    a = _fragment(emit, op.a, op.a_slot.value.data, variant.a.elements)
-    b = _fragment(emit, op.b, op.b_slot.value.data, variant.b.elements)
-    c = _fragment(emit, op.accumulator, op.accumulator_slot.value.data, variant.c.elements)
+
+    def fragment(tile: SSAValue, slot: IntegerAttr, elements: int) -> Sequence[SSAValue]:
+        packed = register_format(TileType.of(tile)).packed
+        first = slot.value.data
+        return lowering.registers[tile][first // packed : (first + elements) // packed]
+
+    accumulator = op.accumulator
+    a = fragment(op.a, op.a_slot, variant.a.elements)
+    b = fragment(op.b, op.b_slot, variant.b.elements)
+    c = fragment(accumulator, op.accumulator_slot, variant.c.elements)
     if variant.instruction != "m8n8k4":
         product = emit(MmaM16N8Op(variant.name, a, b, c)).results
     elif variant.operand_type == "f64":
         product = emit(MmaM8N8K4F64Op(a[0], b[0], c)).results
     else:
         product = emit(MmaM8N8K4F16Op(variant.a_orientation, variant.b_orientation, a, b, c)).results
-    registers = list(registers_of(emit, op.accumulator))
+    registers = list(lowering.registers[accumulator])
     first = op.accumulator_slot.value.data // register_format(op.result.type).packed
     registers[first : first + len(product)] = product
-    return [tile_of(emit, registers, op.result.type)]
+    return lowering.keep(op.result, registers)
 
 
 @_lowering(ZeroOp)
-def _zero(lowering: _KernelLowering, op: ZeroOp, emit: Emitter) -> Sequence[SSAValue]:
+def _zero(lowering: _KernelLowering, op: ZeroOp, emit: Emitter) -> Sequence[SSAValue | None]:
     format_ = register_format(op.result.type)
-    return [tile_of(emit, [zero_register(emit, format_.type)] * format_.count, op.result.type)]
+    return lowering.keep(op.result, [zero_register(emit, format_.type)] * format_.count)
 
 
 @_lowering(arith.SelectOp)
-def _select(lowering: _KernelLowering, op: arith.SelectOp, emit: Emitter) -> Sequence[SSAValue] | None:
+def _select(lowering: _KernelLowering, op: arith.SelectOp, emit: Emitter) -> Sequence[SSAValue | None] | None:
     """Tiles are chosen register by register."""
-    if not isinstance(type_ := op.result.type, TileType):
+    if not isinstance(op.result.type, TileType):
         return None
-    pairs = zip(registers_of(emit, op.lhs), registers_of(emit, op.rhs), strict=True)
-    return [tile_of(emit, [emit(arith.SelectOp(op.cond, a, b)).result for a, b in pairs], type_)]
-
-
-def _fragment(emit: Emitter, tile: SSAValue, slot: int, elements: int) -> Sequence[SSAValue]:
-    packed = register_format(TileType.of(tile)).packed
-    return registers_of(emit, tile)[slot // packed : (slot + elements) // packed]
+    pairs = zip(lowering.registers[op.lhs], lowering.registers[op.rhs], strict=True)
+    return lowering.keep(op.result, [emit(arith.SelectOp(op.cond, a, b)).result for a, b in pairs])
 
 
 @_lowering(UnrealizedConversionCastOp)
-def _cast(lowering: _KernelLowering, op: UnrealizedConversionCastOp, emit: Emitter) -> Sequence[SSAValue] | None:
-    """A tile cast to its registers, or to another spelling of its layout, keeps its registers."""
-    if not op.inputs or not isinstance(op.inputs[0].type, TileType):
-        return None
-    registers = registers_of(emit, op.inputs[0])
-    target = op.results[0].type
-    return [tile_of(emit, registers, target)] if isinstance(target, TileType) else registers
+def _cast(lowering: _KernelLowering, op: UnrealizedConversionCastOp, emit: Emitter) -> Sequence[SSAValue | None] | None:
+    """Between a tile and its registers, or from one spelling of a layout to another."""
+    if op.inputs and isinstance(op.inputs[0].type, TileType):
+        return lowering.collapsed(op.results, lowering.registers[op.inputs[0]])
+    if op.results and isinstance(op.results[0].type, TileType):
+        return lowering.keep(op.results[0], op.inputs)
+    return None
 
 
-def _expanded(emit: Emitter, values: Sequence[SSAValue]) -> list[SSAValue]:
-    """The values with every register tile replaced by its registers."""
-    found: list[SSAValue] = []
-    for value in values:
-        found += registers_of(emit, value) if isinstance(value.type, TileType) else [value]
-    return found
-
-
-def _collapsed(emit: Emitter, types: Sequence[Attribute], values: Sequence[SSAValue]) -> list[SSAValue]:
-    """The counterpart: values of `types` made of the registers in `values`."""
-    found: list[SSAValue] = []
-    rest = list(values)
-    for type_ in types:
-        count = register_format(type_).count if isinstance(type_, TileType) else 1
-        part, rest = rest[:count], rest[count:]
-        found.append(tile_of(emit, part, type_) if isinstance(type_, TileType) else part[0])
-    return found
-
-
-def _expand_arguments(block: Block, first: int) -> None:
-    """Replaces the arguments of register-tile type, from `first` on, by one argument per register."""
+def _expand_arguments(lowering: _KernelLowering, block: Block, first: int) -> None:
+    """Adds one argument for each register of the arguments from `first` on, which go once nothing uses them."""
     old = block.args[first:]
-    types = [a.type for a in old]
     new: list[SSAValue] = []
-    for type_ in types:
-        format_ = register_format(type_) if isinstance(type_, TileType) else None
-        for part in [type_] if format_ is None else [format_.type] * format_.count:
+    for argument in old:
+        format_ = register_format(type_) if isinstance(type_ := argument.type, TileType) else None
+        for part in [argument.type] if format_ is None else [format_.type] * format_.count:
             new.append(block.insert_arg(part, len(block.args)))
-    start = block.first_op
-    emit = Emitter(InsertPoint.at_end(block) if start is None else InsertPoint.before(start), block.args[0].location)
-    for argument, value in zip(old, _collapsed(emit, types, new), strict=True):
-        argument.replace_all_uses_with(value)
-        block.erase_arg(argument)
+    for argument, value in zip(old, lowering.collapsed(old, new), strict=True):
+        if value is not None:
+            argument.replace_all_uses_with(value)
+        lowering.lowered.append(argument)
 
 
-def _expand_yield(block: Block) -> None:
-    last = block.last_op
-    if isinstance(last, scf.YieldOp):
-        emit = Emitter.before(last)
-        emit(scf.YieldOp(*_expanded(emit, last.arguments)))
-        last.detach()
-        last.erase()
+def _expand_yield(lowering: _KernelLowering, block: Block) -> None:
+    if isinstance(last := block.last_op, scf.YieldOp):
+        last.operands = lowering.expanded(last.operands)
 
 
 @_lowering(scf.ForOp)
-def _for(lowering: _KernelLowering, op: scf.ForOp, emit: Emitter) -> Sequence[SSAValue]:
+def _for(lowering: _KernelLowering, op: scf.ForOp, emit: Emitter) -> Sequence[SSAValue | None]:
     block = op.body.block
-    _expand_arguments(block, 1)
+    _expand_arguments(lowering, block, 1)
     lowering.block(block)
-    _expand_yield(block)
-    loop = emit(scf.ForOp(op.lb, op.ub, op.step, _expanded(emit, op.iter_args), op.detach_region(op.body)))
-    return _collapsed(emit, [r.type for r in op.results], loop.results)
+    _expand_yield(lowering, block)
+    loop = emit(scf.ForOp(op.lb, op.ub, op.step, lowering.expanded(op.iter_args), op.detach_region(op.body)))
+    return lowering.collapsed(op.results, loop.results)
 
 
 @_lowering(scf.IfOp)
-def _if(lowering: _KernelLowering, op: scf.IfOp, emit: Emitter) -> Sequence[SSAValue]:
+def _if(lowering: _KernelLowering, op: scf.IfOp, emit: Emitter) -> Sequence[SSAValue | None]:
     for region in (op.true_region, op.false_region):
         for block in region.blocks:
             lowering.block(block)
-            _expand_yield(block)
+            _expand_yield(lowering, block)
     types: list[Attribute] = []
     for result in op.results:
-        format_ = register_format(result.type) if isinstance(result.type, TileType) else None
+        format_ = register_format(type_) if isinstance(type_ := result.type, TileType) else None
         types += [result.type] if format_ is None else [format_.type] * format_.count
     true, false = op.true_region, op.false_region
     merged = emit(scf.IfOp(op.cond, types, op.detach_region(true), op.detach_region(false)))
-    return _collapsed(emit, [r.type for r in op.results], merged.results)
+    return lowering.collapsed(op.results, merged.results)
 
 
 @dataclass(frozen=True)
