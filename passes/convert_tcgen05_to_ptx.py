@@ -44,7 +44,7 @@ def _lowering(op_type: type[OpT]) -> Callable[[Callable[[OpT, Emitter], Sequence
 
 
 def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:
-    """What put the tile that `tile` is (a part of) into an allocation."""
+    """The operation that gives the allocation behind `tile`, or behind the tile it is a view of, its columns."""
     root = owner_root(tile).owner
     if not isinstance(root, tcgen05.TileOp):
         raise LocatedError(emit.location, f"expected a tile in an allocation of tensor memory, found {tile.type}")
@@ -52,7 +52,7 @@ def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:
 
 
 def _address(tile: SSAValue, emit: Emitter) -> SSAValue:
-    """The address of the allocated tile that `tile` is (a part of), without the part's own offset."""
+    """The address of the allocated tile behind `tile`, without the offset of a view."""
     root = _root(tile, emit)
     return emit.add(root.base, root.column.value.data)
 
@@ -210,7 +210,7 @@ def _ld(op: tcgen05.LdOp, emit: Emitter) -> Sequence[SSAValue]:
 
 @_lowering(tcgen05.LdRedOp)
 def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
-    """Each instruction gives the least or greatest of its own columns; they are compared with each other after it."""
+    """Loads with a reduction per instruction, then reduces the results of all instructions."""
     format_ = register_format(op.result.type)
     address = _warp_address(op.source, emit)
     registers: list[SSAValue] = []

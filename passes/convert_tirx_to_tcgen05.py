@@ -228,7 +228,7 @@ class _KernelLowering:
 
     @staticmethod
     def _scale_columns(emit: Emitter, tile: SSAValue, scaling: BlockScaling, step: int) -> SSAValue:
-        """The columns of every 32 rows from which one instruction reads scale factors, as a part of their tile."""
+        """The view of a tile of scale factors with the columns that one instruction reads."""
         return _columns_of(emit, tile, *scaling.part(step))
 
     def _scale_copy(self, copy: CopyOp, emit: Emitter) -> Sequence[Operation]:
@@ -321,8 +321,8 @@ class _KernelLowering:
     @staticmethod
     def _storing_warps(store: StoreOp, shape: str) -> int:
         """
-        The warps, as bits, that store a part of a tensor tile: a warp writes all its lanes, and those that hold nothing
-        of the part must leave the rest of the tile alone.
+        Returns a mask of the warps that store a view of a tensor tile. A warp writes all its lanes: warps without
+        elements of the view must not store.
         """
         part = TensorTile.of(TileType.of(store.destination))
         wanted = part.cells()

@@ -129,7 +129,7 @@ class _Checker:
                     raise LocatedError(op, str(e)) from e
 
     def _pair(self) -> None:
-        """What can be said before the tiles are shared out; the rest is checked after `tirx-split-pairs`."""
+        """Checks what does not depend on how the tiles are distributed; `tirx-split-pairs` comes before the rest."""
         for op in self.kernel.walk():
             match op:
                 case ViewOp():

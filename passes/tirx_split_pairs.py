@@ -1,4 +1,4 @@
-"""`tirx-split-pairs`: what a pair of blocks does becomes what each of the two does."""
+"""`tirx-split-pairs`: turns the program of a pair of blocks into the program of each block."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int
 
 
 def _erase_unused(view: SSAValue) -> None:
-    """Erases a view, and what it is a part of, once nothing uses it."""
+    """Erases a view that nothing uses, and then the views it was taken from."""
     while view.first_use is None and isinstance(op := view.owner, ViewOp | SubviewOp):
         view = op.source
         op.detach()
@@ -204,7 +204,7 @@ class _Splitter:
                 return self.splits.get(self._owner(tile))
 
     def _root_dimension(self, tile: SSAValue, dimension: int) -> int | None:
-        """Which dimension of the allocation is this one of its part; None where there is none."""
+        """The dimension of the allocation that `dimension` of a view of it is, None where there is none."""
         match tile.owner:
             case SubviewOp() as op:
                 return self._root_dimension(op.source, dimension)
@@ -230,7 +230,7 @@ class _Splitter:
             )
 
     def _spread(self, copy: Operation) -> bool:
-        """Tiles without a layout are distributed as those that they are copied to or from. Whether anything changed."""
+        """Distributes a tile without a layout like the tile at the other end of a copy. Returns True if it did."""
         source, destination = _ends(copy)
         for tile, other in ((source, destination), (destination, source)):
             if TileType.of(tile).memory is Scope.GLOBAL or TileType.of(other).memory is Scope.GLOBAL:
@@ -297,7 +297,7 @@ class _Splitter:
     # What a block does.
 
     def _views(self, copy: Operation) -> None:
-        """Views of global memory at the other end of a distributed tile become those of its half."""
+        """Narrows views of global memory that are copied to or from a distributed tile to the half of this block."""
         source, destination = _ends(copy)
         for index, (tile, other) in enumerate(((source, destination), (destination, source))):
             if TileType.of(tile).memory is not Scope.GLOBAL or TileType.of(other).memory is Scope.GLOBAL:

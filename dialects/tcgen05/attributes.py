@@ -1,4 +1,4 @@
-"""Attributes of the `tcgen05` dialect: descriptors that still say what they describe, and the choices of fences."""
+"""Attributes of the `tcgen05` dialect: symbolic descriptors, and enumerations of modifiers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class FencePositionAttr(EnumAttribute[FencePosition], SpacedOpaqueSyntaxAttribut
 
 
 class WaitFor(StrEnum):
-    """What a `tcgen05.wait` waits for: the loads or the stores of this thread."""
+    """The accesses of this thread that a `tcgen05.wait` waits for."""
 
     LD = "ld"
     ST = "st"
@@ -92,7 +92,7 @@ class WaitForAttr(EnumAttribute[WaitFor], SpacedOpaqueSyntaxAttribute):
 
 
 class Collector(StrEnum):
-    """What a product does with the collector buffer of an operand (PTX ISA, ".collector_usage")."""
+    """The use of the collector buffer of an operand by a product (PTX ISA, ".collector_usage")."""
 
     FILL = "fill"
     USE = "use"
@@ -108,7 +108,7 @@ class CollectorAttr(EnumAttribute[Collector], SpacedOpaqueSyntaxAttribute):
 
 
 class Reduction(StrEnum):
-    """What `tcgen05.ld.red` keeps of the registers of a thread."""
+    """The reduction that `tcgen05.ld.red` computes over the registers of a thread."""
 
     MIN = "min"
     MAX = "max"

@@ -1,4 +1,4 @@
-"""What the operations of the `tcgen05` dialect share: checks, modifiers, and where their tiles are."""
+"""Checks, modifiers and addresses that the operations of the `tcgen05` dialect share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def string(value: str | None) -> StringAttr | None:
 
 
 def text(value: StringAttr | None) -> str | None:
-    """What an optional property holds."""
+    """The value of an optional property."""
     return None if value is None else value.data
 
 

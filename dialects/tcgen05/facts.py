@@ -1,4 +1,4 @@
-"""What the operands of a `tcgen05` operation say about it, as the plain data that `tirx.tcgen05` checks.
+"""The operands of a `tcgen05` operation as the plain data that `tirx.tcgen05` checks.
 
 Descriptors are known while they are symbolic, and where they are constants; tiles as far as their allocation is seen.
 """
@@ -45,7 +45,7 @@ def constant_bits(value: SSAValue) -> int | None:
 
 
 def tensor_operand(tile: SSAValue) -> TmemOperand:
-    """Where a tile in tensor memory is, counted from its allocation, and what lies there."""
+    """The place of a tile in tensor memory, counted from its allocation, and its contents."""
     type_ = TileType.of(tile)
     lane, column = first_cell(type_)
     layout = type_.placement if isinstance(type_.placement, TileLayout) else None
@@ -67,8 +67,8 @@ def _allocated(base: SSAValue) -> int | None:
 
 
 def _slice_of(op: SmemDescriptorOp) -> OperandSlice | None:
-    """What a symbolic descriptor describes; None while the tile has no layout, or none that a descriptor reaches, which
-    the pass that needs one reports."""
+    """The slice that a symbolic descriptor describes. None while the tile has no layout, or one that no descriptor
+    reaches: the pass that needs it reports that."""
     try:
         return op.slices()[op.step.value.data]
     except (LegalityError, LayoutError):

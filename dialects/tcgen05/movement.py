@@ -152,7 +152,7 @@ class LdRedOp(DirectOperation):
 
     @property
     def ptx_type(self) -> str:
-        """How PTX calls what is compared."""
+        """The PTX name of the type that is compared."""
         return TileType.of(self.source).dtype.name
 
     def verify_(self) -> None:

@@ -470,7 +470,7 @@ class ZeroColumnsAttr(Data[ZeroColumns]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> ZeroColumns:
-        """What stands between the brackets."""
+        """Parses the text between the brackets."""
         start = parser.pos
         try:
             columns = cls._parse_columns(parser)

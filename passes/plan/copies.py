@@ -64,7 +64,7 @@ def is_scale_copy(copy: CopyOp) -> bool:
 
 
 def holds_scales(tile: SSAValue) -> bool:
-    """Whether a product reads a part of the tile's allocation, or all of it, as scale factors."""
+    """Returns True if a product reads scale factors from the allocation of the tile."""
     return TileType.of(tile).memory is Scope.TENSOR and any(
         isinstance(op, MmaOp) and part in op.scales for op, part in parts_in_use(owner_root(tile))
     )

@@ -13,8 +13,8 @@ from tirx.passes.plan.product import ILLEGAL, Product
 FAMILIES: Mapping[Scope, Callable[[Product], ProductPlan]] = MappingProxyType(
     {Scope.TENSOR: tcgen05_product.match, Scope.REGISTER: mma_product.match}
 )
-"""The memory of the accumulator -> the family that multiplies there. Each raises an error for a product that its
-instructions do not do, with what they do."""
+"""Memory space of the accumulator -> the family that multiplies there. Each raises one of `ILLEGAL` for a product that
+its instructions do not do."""
 
 
 def match(mma: MmaOp) -> ProductPlan:

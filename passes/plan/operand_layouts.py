@@ -38,7 +38,7 @@ PERIOD_BYTES = 1024
 
 
 def part_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
-    """The layout of a part of a tile, or of another shape of it, were the tile to have this layout.
+    """Returns the layout that a view of an allocation has if the allocation gets `layout`.
 
     Raises LayoutError when it has no such slice.
     """
@@ -92,7 +92,7 @@ class _Use:
 
 @dataclass(frozen=True)
 class OperandChoice:
-    """A layout with the reasons for it. `cost` is that of all copies to and from the tile; `least` their bound."""
+    """A layout and the reasons for it: `cost` of all copies to and from the tile, `least` the lower bound of it."""
 
     tile: OperandTile
     layout: Layout
@@ -101,7 +101,7 @@ class OperandChoice:
 
     @property
     def reason(self) -> str:
-        """Why, with the cost terms by name."""
+        """The reasons in words, with the cost terms by name."""
         tile = self.tile
         name = f"{tile.major}-major operand, swizzle {tile.swizzle}"
         rest = f"{tile.padding_bytes} bytes of padding, {tile.blocks} block{'s' if tile.blocks > 1 else ''}"
@@ -112,7 +112,7 @@ class OperandChoice:
 
 
 def operand_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]]:
-    """The tiles without a layout that are operands of products, or have parts that are, with those uses.
+    """Yields each allocation without a layout of which products read a view from shared memory, with these uses.
 
     Raises LegalityError, with the product at fault in a LocatedError, when there is no such instruction.
     """
@@ -172,7 +172,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
 
 
 def _candidates(shape: tuple[int, int], type_: TileType, padded: bool) -> Sequence[OperandTile]:
-    """The layouts to choose from, in what the tile counts."""
+    """The layouts to choose from, in elements of the tile."""
     if not padded:
         return operand_candidates(shape, type_.dtype)
     tiles = operand_candidates(shape, type_.dtype, container_bits=8)
@@ -180,7 +180,7 @@ def _candidates(shape: tuple[int, int], type_: TileType, padded: bool) -> Sequen
 
 
 def _in_stages(layout: Layout, type_: TileType) -> Layout:
-    """The layout of an operand, repeated for the leading dimensions of a tile of rank 3 or more."""
+    """Repeats the layout of an operand for the leading dimensions (stages) of a tile of rank 3 or more."""
     if len(type_.dims) == 2:
         return layout
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
@@ -194,7 +194,7 @@ def _in_stages(layout: Layout, type_: TileType) -> Layout:
 
 @dataclass(frozen=True)
 class _Copy:
-    """A copy between a part of a tile and another one that has a layout."""
+    """A copy between a view of the tile, `part`, and another tile that has a layout."""
 
     op: CopyOp
     part: SSAValue
@@ -202,7 +202,7 @@ class _Copy:
 
 
 def _copies(alloc: AllocOp) -> Iterator[_Copy]:
-    """The copies whose cost the layout of a tile decides: those with placed tiles in global or shared memory."""
+    """Yields the copies whose cost depends on the layout of a tile: to and from placed global or shared tiles."""
     for op, part in parts_in_use(alloc.result):
         if not isinstance(op, CopyOp):
             continue

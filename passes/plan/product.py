@@ -13,7 +13,7 @@ from tirx.layout import LayoutError
 from tirx.mma import FragmentError
 
 ILLEGAL = (LegalityError, LayoutError, FragmentError, UnsupportedFeature)
-"""What the rules raise for something that the hardware does not do."""
+"""The errors of rules about what the hardware does."""
 
 
 @dataclass(frozen=True)

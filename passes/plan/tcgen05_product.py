@@ -47,7 +47,7 @@ SELECTABLE_COLUMNS = 2
 
 
 class TensorOperand(StrEnum):
-    """What a tile in tensor memory is to a product, as messages call it."""
+    """The role of a tensor-memory tile in a product, by its name in messages."""
 
     ACCUMULATOR = "accumulator"
     A = "A"
@@ -102,7 +102,7 @@ class Instructions:
     descriptors: tuple[InstructionDescriptor, ...]
 
     def metadata_part(self, step: int) -> tuple[int, int]:
-        """The codes of a row, first and how many, from whose first column on the instruction of this step reads."""
+        """The first code of a row, and the number of codes, of the columns that the instruction of this step reads."""
         shape = self.shape
         if not shape.selects_metadata:
             return step * shape.codes, shape.codes
@@ -111,7 +111,7 @@ class Instructions:
 
 
 def product_kind(a: TileType, b: TileType) -> str:
-    """The kind of tcgen05.mma for these operand types. LegalityError if there is none."""
+    """Returns the kind of tcgen05.mma for these operand types. Raises LegalityError if there is none."""
     names = a.dtype.name, b.dtype.name
     for kind in KINDS.values():
         operands = dict(kind.operands)
@@ -212,7 +212,7 @@ def _check_features(product: Product, shape: ProductShape) -> None:
 
 
 def cta_group(product: Product) -> int:
-    """How many blocks multiply together: 2 in a kernel of pairs. LegalityError for a product of the wrong kernel."""
+    """Returns how many blocks multiply together: 2 in a kernel of pairs. Raises LegalityError where `pair` is wrong."""
     if product.per_cta != product.pair:
         raise LegalityError(
             "expected 'pair' on every product on tensor memory in a kernel with cluster(2) per_cta, and only there, "
@@ -231,7 +231,7 @@ def _check_metadata_type(shape: ProductShape, dims: tuple[int, int], metadata: T
 
 
 def tensor_operands(mma: MmaOp) -> Iterator[tuple[TensorOperand, SSAValue]]:
-    """The tiles of a product that are in tensor memory, but for scale factors."""
+    """Yields the tensor-memory tiles of a product with their roles, scale factors excluded."""
     yield TensorOperand.ACCUMULATOR, mma.accumulator
     if mma.a_type.memory is Scope.TENSOR:
         yield TensorOperand.A, mma.a
@@ -241,8 +241,8 @@ def tensor_operands(mma: MmaOp) -> Iterator[tuple[TensorOperand, SSAValue]]:
 
 def required_layout(operand: TensorOperand, type_: TileType, shape: ProductShape, columns: int) -> TileLayout:
     """
-    Where the hardware has an operand of this type in tensor memory, up to its first column, were its rows of so many
-    elements.
+    Returns where the hardware reads or writes an operand in tensor memory with `columns` elements in a row, up to its
+    first column.
 
     Raises LegalityError for a shape that has no data path.
     """
@@ -260,7 +260,7 @@ def required_layout(operand: TensorOperand, type_: TileType, shape: ProductShape
 
 
 def check_tensor_operand(operand: TensorOperand, type_: TileType, shape: ProductShape) -> None:
-    """LegalityError unless an operand in tensor memory, of this placed type, is where the instructions use it."""
+    """Raises LegalityError unless an operand in tensor memory lies where the instructions read or write it."""
     found = TensorTile.of(type_)
     dims = shape_text(type_)
     expected = required_layout(operand, type_, shape, found.dims[-1])

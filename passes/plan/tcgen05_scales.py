@@ -30,7 +30,7 @@ HALVED_N = (64, 128, 256)
 """N of a pair with M = 128 whose halves are a half, one or two blocks of scale factors."""
 
 PORTABLE = "block"
-"""How the names of scale vectors begin that all targets of a family have (`scale_vec::` only those of one chip)."""
+"""Prefix of the scale vectors that all targets of a family have; those with `scale_vec::` exist on one chip only."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class BlockScaling:
     halves: int = 1
 
     def halves_of(self, index: int) -> int:
-        """The same of operand 0 (A) or 1 (B): A has all of its factors in all lanes."""
+        """`halves` of operand 0 (A) or 1 (B): A has all of its factors in all lanes."""
         return self.halves if index == 1 else 1
 
     @property
@@ -114,7 +114,7 @@ def block_scaling(product: Product) -> BlockScaling | None:
 
 
 def check_scale_shapes(product: Product, scaling: BlockScaling, m: int, n: int) -> None:
-    """LegalityError unless the scale factors are whole blocks, which tcgen05.cp copies; `m`: rows of A in each CTA."""
+    """Raises LegalityError unless tcgen05.cp can copy the scale factors, in whole blocks. `m`: rows of A in each CTA."""
     for index, (name, tile) in enumerate((("SFA", product.scale_a), ("SFB", product.scale_b))):
         if tile is None:
             continue
@@ -175,8 +175,8 @@ def _matrix(dims: tuple[int, ...]) -> tuple[int, int]:
 
 def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_group: int) -> None:
     """
-    LegalityError unless every instruction of `m` rows finds its scale factors where the hardware reads them; of a pair
-    every CTA has those of its rows of A, and all of B's.
+    Raises LegalityError unless every instruction of `m` rows finds its scale factors where the hardware reads them. In
+    a pair each CTA holds the factors of its own rows of A and of all rows of B.
     """
     for index, (name, tile) in enumerate((("SFA", product.scale_a), ("SFB", product.scale_b))):
         if tile is None:
@@ -203,7 +203,7 @@ def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_gro
 
 
 def _columns(layout: TileLayout, dims: tuple[int, int], first: int, count: int) -> TileLayout | None:
-    """The layout of so many scale factors of every row, None if they have none of their own."""
+    """The layout of `count` scale factors of every row, None if the slice has none."""
     try:
         return layout.slice(dims, ((0, dims[0]), (first, first + count)))
     except LayoutError:

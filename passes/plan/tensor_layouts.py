@@ -29,7 +29,7 @@ from tirx.tcgen05.tmem import COLUMN_BITS
 
 @dataclass(frozen=True)
 class TensorUse:
-    """The product that uses a tile in tensor memory, or a part of it, as this operand."""
+    """A product and the operand of it that is a view of a tensor tile."""
 
     mma: MmaOp
     operand: TensorOperand
@@ -37,7 +37,7 @@ class TensorUse:
     shape: ProductShape
 
     def fits(self, root: SSAValue, layout: TileLayout) -> bool:
-        """Whether the product has its operand in place if the allocation has this layout."""
+        """Returns True if the product finds its operand in place when the allocation gets this layout."""
         try:
             type_ = TileType.of(self.tile).with_layout(part_layout(self.tile, root, layout))
             check_tensor_operand(self.operand, type_, self.shape)
@@ -47,7 +47,7 @@ class TensorUse:
 
 
 def tensor_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[TensorUse]]]:
-    """The tiles without a layout that products use in tensor memory, or parts of which they use, with those uses.
+    """Yields each allocation without a layout of which products use a view in tensor memory, with these uses.
 
     Raises LocatedError at a product for which there is no instruction.
     """
@@ -65,8 +65,8 @@ def tensor_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[TensorU
 
 def choose_tensor_layout(root: SSAValue, uses: Sequence[TensorUse]) -> TileLayout:
     """
-    The layout of an allocation with which all its products have their operands in place; where there is none, one that
-    suits the first of them: the check then says what is wrong with the others.
+    Chooses a layout of an allocation with which all its products find their operands in place. Where there is none,
+    one that suits the first product: the check then says what is wrong with the others.
 
     Raises LocatedError at a product that no layout suits.
     """
@@ -88,8 +88,8 @@ def choose_tensor_layout(root: SSAValue, uses: Sequence[TensorUse]) -> TileLayou
 
 def _candidates(root: SSAValue, use: TensorUse) -> Iterator[TileLayout]:
     """
-    The layout that the hardware has for all columns of the tile, and, for data paths that fold columns onto lanes, that
-    of the part that a product uses, repeated. Leading dimensions are stages, repeated as well.
+    Yields the layout of the hardware for all columns of the tile and then, for data paths that fold columns onto lanes,
+    the layout of the view that a product uses, repeated. Leading dimensions are stages, repeated as well.
     """
     type_, used = TileType.of(root), TileType.of(use.tile)
     # Not M: of a pair's product a CTA has its own rows only.

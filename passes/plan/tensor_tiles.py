@@ -22,7 +22,7 @@ UNPACKABLE = ("16x32bx2",)
 """Shapes that are not used with them: the ISA does not say whether immHalfSplitoff then counts pairs of columns."""
 
 PACKED_HALF_LANES: LdShapeName = "16x64b"
-"""What moves tiles in half of the lanes instead."""
+"""The shape that moves tiles in half of the lanes instead."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class TensorTile:
         return self.layout.footprint()["TCol"][0] // self.per_column + columns
 
     def shapes(self) -> tuple[LdShapeName, ...]:
-        """The data movement shapes, the one that suits the tile best first, then those of as many lanes."""
+        """The data movement shapes: first the best one for the tile, then shapes of as many lanes, then all others."""
         best = pick_ld_shape(self.layout, self.bits)
         excluded = UNPACKABLE if self.own_columns else ()
         if best in excluded:
@@ -100,7 +100,7 @@ class TensorTile:
                 continue
 
     def cells(self) -> NDArray[np.bool_]:
-        """Where the tile has elements, copies included: booleans of (4 warps, 32 lanes, 512 columns, part of it)."""
+        """The cells with elements of the tile, copies included: booleans of (4 warps, 32 lanes, 512 columns, elements)."""
         cells = np.zeros((LANES // WARP_SIZE, WARP_SIZE, COLUMNS * self.per_column), dtype=np.bool_)
         size = (self.layout.size(),)
         lane, column = self.layout.axis_table("TLane", size), self.layout.axis_table("TCol", size)
@@ -110,6 +110,6 @@ class TensorTile:
         return cells.reshape(*cells.shape[:2], COLUMNS, self.per_column)
 
     def written(self, shape: str) -> NDArray[np.bool_]:
-        """What tcgen05.st of the tile writes, as `cells`: whole columns, on all lanes of the shape in every warp."""
+        """The cells that tcgen05.st of the tile writes: whole columns, on all lanes of the shape in every warp."""
         columns = written_cells(self.layout, self.dims, shape, element_bits=self.bits, pack=self.own_columns)
         return np.repeat(columns[..., None], self.per_column, axis=-1)
