@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -38,6 +38,9 @@ _PAGE_COLUMNS = 8
 
 _PAGE_GRANULES = 4
 """Granules of shared and global memory that are looked up together."""
+
+_FEW = 12
+"""So many accesses are compared one by one rather than looked up."""
 
 _GLOBAL = Symbol("value", "global memory")
 """Numbers alone are an address in each memory: this tells global from shared memory."""
@@ -310,7 +313,7 @@ class AccessTable:
         self._earlier: dict[Access, Access] = {}
         self._reading = _Pages()
         self._writing = _Pages()
-        self._conflicts: dict[Access, tuple[Access, ...]] = {}
+        self._near: dict[Access, set[Access]] = {}
         self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
         self._order: dict[Access, int] = {}
 
@@ -340,13 +343,15 @@ class AccessTable:
         self._reading.add(access, access.reads)
         self._writing.add(access, access.writes)
 
-    def conflicts(self, access: Access) -> tuple[Access, ...]:
-        """The accesses to the same memory, one of the two a write; in the order in which they were added."""
-        if access not in self._conflicts:
-            candidates = self._reading.near(access.writes) | self._writing.near(access.footprints)
-            found = [other for other in candidates if self._meet(other, access)]
-            self._conflicts[access] = tuple(sorted(found, key=self._order.__getitem__))
-        return self._conflicts[access]
+    def conflicts(self, access: Access, pending: Collection[Access]) -> list[Access]:
+        """Those of `pending` that touch the same memory, one of the two a write, in the order of their addition."""
+        near = pending
+        if len(pending) > _FEW:
+            if access not in self._near:
+                self._near[access] = self._reading.near(access.writes) | self._writing.near(access.footprints)
+            near = self._near[access]
+        found = [other for other in near if other in pending and self._meet(other, access)]
+        return sorted(found, key=self._order.__getitem__)
 
     def _meet(self, before: Access, after: Access) -> bool:
         return any(self.met(before, after, tensor=tensor) is not None for tensor in (True, False))

@@ -67,9 +67,8 @@ class _Checker:
         if not state.pending:
             return
         if access is not None:
-            for before in self._analysis.accesses.conflicts(access):
-                if (ordering := state.pending.get(before)) is None:
-                    continue
+            for before in self._analysis.accesses.conflicts(access, state.pending.keys()):
+                ordering = state.pending[before]
                 if access.kind.is_tcgen05 and before.kind.is_tcgen05:
                     self._check_tensor(before, ordering, op, access)
                 self._check_shared(before, ordering, op, access)
