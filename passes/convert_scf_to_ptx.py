@@ -33,23 +33,22 @@ class ConvertScfToPtxPass(ModulePass):
 
 
 def convert_entry(entry: EntryOp) -> None:
-    """Applies the pass to one entry, outer constructs first."""
+    """Applies the pass to one entry: outer constructs first, of a block the last first, which moves few operations."""
     pending = list(entry.body.blocks)
     while pending:
         block = pending.pop()
-        op = next((o for o in block.ops if o.name.startswith("scf.")), None)
-        if op is None:
-            continue
-        rule = RULES.get(type(op))
-        if rule is None:
-            supported = ", ".join(sorted(t.name for t in RULES))
-            raise LocatedError(op, f"no PTX form for '{op.name}'; convert-scf-to-ptx lowers {supported}")
-        pending += rule(op)
+        constructs = [op for op in block.ops if op.name.startswith("scf.")]
+        for op in constructs:
+            if type(op) not in RULES:
+                supported = ", ".join(sorted(t.name for t in RULES))
+                raise LocatedError(op, f"no PTX form for '{op.name}'; convert-scf-to-ptx lowers {supported}")
+        for op in reversed(constructs):
+            pending += RULES[type(op)](op)
 
 
 OpT = TypeVar("OpT", bound=Operation)
 Rule = Callable[[Any], Sequence[Block]]
-"""Replaces an op by blocks and gives the blocks that may hold more `scf` ops."""
+"""Replaces an op by blocks and returns those that were inside of it."""
 
 RULES: dict[type[Operation], Rule] = {}
 """Op -> its lowering."""
@@ -84,7 +83,7 @@ def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tup
     """Cuts the block of `op` in two: what comes before `op`, and a block `name` of `op` and what follows it."""
     before = op.parent_block()
     if before is None:
-        raise ValueError(f"expected '{op.name}' to be in a block, got a detached op")
+        raise ValueError(f"expected '{op.name}' to be in a block, found a detached op")
     after = before.split_before(op, arg_types=arg_types)
     after.name_hint = name
     return before, after
@@ -122,7 +121,7 @@ def _end(block: Block) -> tuple[Operation, tuple[SSAValue, ...]]:
     """Takes the terminator off `block`; gives it and its operands."""
     terminator = block.last_op
     if terminator is None:
-        raise ValueError("expected a terminator, got an empty block")
+        raise ValueError("expected a terminator, found an empty block")
     operands = tuple(terminator.operands)
     terminator.detach()
     return terminator, operands
@@ -135,7 +134,7 @@ def _for(op: scf.ForOp) -> Sequence[Block]:
     before, after = _split(op, "loop_end")
     header = Block(arg_types=[arg.type for arg in op.body.block.args])
     if (region := after.parent) is None:
-        raise ValueError("expected 'scf.for' to be in a region, got a detached block")
+        raise ValueError("expected 'scf.for' to be in a region, found a detached block")
     region.insert_block_before(header, after)
     header.name_hint = "loop"
     body = _move_before(op.body, after, "loop_body")
@@ -152,7 +151,7 @@ def _for(op: scf.ForOp) -> Sequence[Block]:
     _append(body, BraOp(header, [advance.result, *results]), _written(end, op))
     end.erase()
     _replace(op, carried)
-    return body, after
+    return (body,)
 
 
 @_rule(scf.IfOp)
@@ -173,7 +172,7 @@ def _if(op: scf.IfOp) -> Sequence[Block]:
     then_arm, else_arm = arms
     _append(before, CondBraOp(op.cond, then_arm, else_arm), op)
     _replace(op, after.args)
-    return then_arm, else_arm, after
+    return [arm for arm in arms if arm is not after]
 
 
 @_rule(scf.WhileOp)
@@ -192,7 +191,7 @@ def _while(op: scf.WhileOp) -> Sequence[Block]:
     _append(body, BraOp(header, results), _written(end, op))
     end.erase()
     _replace(op, values)
-    return header, body, after
+    return header, body
 
 
 __all__ = ["RULES", "ConvertScfToPtxPass", "convert_entry"]
