@@ -69,7 +69,7 @@ def _append(block: Block, op: Operation, like: Operation) -> None:
 
 
 def _written(end: Operation, op: Operation) -> Operation:
-    """The terminator, or the operation that implies it where it is not written and so has no location."""
+    """Returns the operation whose location a branch gets: the terminator, or `op` where none was written."""
     return op if end.location == UNKNOWN_LOC else end
 
 

@@ -86,7 +86,7 @@ POINTER_ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class _Parameter:
-    """How a scalar argument travels: the parameter's PTX type and the register that it is loaded into."""
+    """How a scalar argument is passed: the PTX type of the parameter and that of the register it is loaded into."""
 
     ptx_type: str
     register: Attribute
@@ -159,7 +159,7 @@ class _KernelLowering:
         kernel.erase()
 
     def name(self, hint: str | None, default: str) -> str:
-        """A name that nothing else in the entry has."""
+        """Returns a PTX name that nothing else in the entry has, like `hint` where there is one."""
         # SSA names may have characters that PTX names do not.
         stem = default if hint is None else re.sub(r"\W", "_", hint, flags=re.ASCII)
         if not stem[0].isalpha():
@@ -237,7 +237,7 @@ class _KernelLowering:
         return (None,)
 
     def expanded(self, values: Sequence[SSAValue]) -> list[SSAValue]:
-        """The values with every register tile replaced by its registers."""
+        """Returns the values with every register tile replaced by its registers."""
         found: list[SSAValue] = []
         for value in values:
             found += self.registers[value] if isinstance(value.type, TileType) else (value,)
@@ -265,7 +265,7 @@ class _KernelLowering:
         return (None,)
 
     def memory(self, tile: SSAValue, emit: Emitter) -> MemoryTile:
-        """Where a tile of global or shared memory is."""
+        """Returns the address and alignment of a tile of global or shared memory, with its type."""
         root = tile
         while isinstance(op := root.owner, SubviewOp | ReshapeOp | WordsOp):
             root = op.source
@@ -400,7 +400,7 @@ def _address(lowering: _KernelLowering, op: AddressOp, emit: Emitter) -> Sequenc
 
 
 def _part(lowering: _KernelLowering, op: SubviewOp | ReshapeOp | WordsOp, emit: Emitter) -> Sequence[SSAValue | None]:
-    """`memory` finds a part of a tile through what it is a part of."""
+    """Emits nothing: `memory` follows a view to its allocation or memref."""
     return (None,)
 
 

@@ -244,7 +244,7 @@ class _Expander:
         return True
 
     def _distribution(self, op: Operation, shape: Shape, source: TileType, destination: TileType) -> TileLayout:
-        """Which thread moves what between two (parts of) tiles in global or shared memory."""
+        """Returns the register layout that says which thread moves which elements between global and shared memory."""
         ends = source.placement, destination.placement
         if ends[0] is None or ends[1] is None:
             raise LocatedError(op, f"expected layouts on {source} and {destination}; tirx-pick-layouts chooses them")
@@ -259,7 +259,7 @@ class _Expander:
         )
 
     def _memory_pieces(self, op: Operation, source: SSAValue, destination: SSAValue) -> Sequence[tuple[Offsets, Shape]]:
-        """How to cut the tiles so that the threads that can share out a piece have the registers for it."""
+        """Cuts two tiles so that the threads have the registers for each piece."""
         types = TileType.of(source), TileType.of(destination)
         dims, bits = types[0].dims, types[0].dtype.storage_bits
         layouts = [_layout(op, source), _layout(op, destination)]
@@ -289,9 +289,9 @@ class _Expander:
 
     def _tensor_pieces(self, op: Operation, tile: SSAValue) -> tuple[Shape, list[tuple[Offsets, Shape]]]:
         """
-        The shape in which the last dimension of a tensor tile is one run of columns, and that run cut up.
+        Returns a shape of the tile whose last dimension is one run of columns, and the pieces in that shape.
 
-        Data paths that fold columns onto lanes (E and G) have several runs; a piece takes the same part of each.
+        Data paths that fold columns onto lanes (E and G) have several runs; a piece takes the same columns of each.
         """
         type_ = TileType.of(tile)
         layout = _layout(op, tile)
@@ -316,7 +316,7 @@ class _Expander:
 
     @staticmethod
     def _fragment(tile: SSAValue) -> TileLayout:
-        """The registers that a tensor tile becomes with the data movement shape that suits it."""
+        """Returns the register layout that tcgen05.ld of a tensor tile gives with the shape that suits it best."""
         return TensorTile.of(TileType.of(tile)).fragment()
 
     @staticmethod
@@ -329,7 +329,7 @@ class _Expander:
 
 
 def _in_registers(tile: SSAValue, layout: TileLayout) -> TileType:
-    """The type of a tile of the same elements in registers."""
+    """Returns the type of a register tile with the elements of `tile` and this layout."""
     type_ = TileType.of(tile)
     return TileType.get(type_.dims, type_.element_type, Scope.REGISTER, layout)
 

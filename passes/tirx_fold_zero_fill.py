@@ -29,7 +29,7 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 def _touches(op: Operation, tile: SSAValue) -> bool:
-    """Whether `op` or an operation inside it uses a tile of the same allocation."""
+    """Returns True if `op`, or an operation inside it, uses a view of the same allocation as `tile`."""
     root = owner_root(tile)
     return any(owner_root(operand) is root for inner in op.walk() for operand in inner.operands)
 
@@ -41,7 +41,7 @@ def _first_touch(op: Operation | None, tile: SSAValue) -> Operation | None:
 
 
 def _overwriting_mma(fill: FillOp) -> tuple[MmaOp, list[scf.ForOp]] | None:
-    """The product that is certain to touch the tile first after the fill, and the loops around it."""
+    """Returns the product that uses the tile first on every path behind the fill, with the loops around it."""
     loops: list[scf.ForOp] = []
     op = _first_touch(fill.next_op, fill.tile)
     while isinstance(op, scf.ForOp) and trip_count_is_positive(op):

@@ -58,7 +58,7 @@ def _declares_variable(op: Operation) -> bool:
 
 
 def _written(op: Operation) -> SSAValue | None:
-    """What `op` overwrites, or updates in place, as a whole: maybe a variable."""
+    """Returns the variable, or tile in memory, that `op` overwrites or updates in place; None for other operations."""
     match op:
         case memref.StoreOp():
             return op.memref
@@ -160,7 +160,7 @@ class _Promoter:
         return found
 
     def _carried(self, op: Operation) -> list[SSAValue]:
-        """The variables that `op` writes and that somebody reads who may see it: afterwards, or in its next round."""
+        """Returns the variables that `op` writes and that are read behind it, or inside in the next round of a loop."""
         effects, total = self.effects[op], self.total.reads
         return [
             variable
@@ -308,7 +308,7 @@ def _finish(old: Operation, new: Operation, carried: Sequence[SSAValue], values:
 
 
 def _contents(variable: SSAValue) -> Attribute:
-    """The type of the values of a variable."""
+    """Returns the type of the values of a variable."""
     match variable.owner:
         case memref.AllocaOp() as op:
             return op.memref.type.element_type
@@ -331,7 +331,10 @@ def _zero(emit: Emitter, type_: Attribute) -> SSAValue:
 
 
 def _retyped(emit: Emitter, op: CopyOp, value: SSAValue, type_: TileType) -> SSAValue:
-    """The same registers under another spelling of their layout, or with one where either has none yet."""
+    """Casts a register tile to a type whose layout is equivalent, or where one of the two has none yet.
+
+    Raises LocatedError at `op` for layouts that give threads other elements.
+    """
     if value.type == type_:
         return value
     source, destination = TileType.of(value).placement, type_.placement

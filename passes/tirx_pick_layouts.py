@@ -52,7 +52,7 @@ from tirx.tcgen05 import LegalityError
 
 
 def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
-    """Places a tile, and with it the parts and other shapes of it that have no layout yet."""
+    """Gives a tile its layout, and the views of it that have none the layout that follows."""
     value = Rewriter.replace_value_with_new_type(tile, TileType.of(tile).with_layout(layout))
     for op in [use.operation for use in value.uses]:
         match op:
@@ -70,7 +70,7 @@ def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
 
 
 def _contiguous_dimension(tile: SSAValue) -> int | None:
-    """The dimension of a placed plain tile along which neighbours are adjacent in memory, None if there is none."""
+    """Returns the dimension along which neighbours are adjacent in memory; None without one, and for swizzled tiles."""
     type_ = TileType.of(tile)
     if not isinstance(layout := type_.placement, TileLayout) or layout.axes != ("m",):
         return None
@@ -86,8 +86,9 @@ def _contiguous_dimension(tile: SSAValue) -> int | None:
 
 def _common_image(tensors: Sequence[TileType]) -> TileLayout:
     """
-    The registers that tcgen05.ld and st of all these tiles have in common, with a shape for each; those that suit the
-    first one where there are none: the lowering then says what is wrong with the others.
+    Returns a register layout to which tcgen05.ld and st move all these tiles, each with a shape of its own.
+
+    Where there is none, that of the first tile: the lowering then says what is wrong with the others.
 
     Raises LegalityError for a tile that no shape moves.
     """
@@ -100,8 +101,9 @@ def _common_image(tensors: Sequence[TileType]) -> TileLayout:
 
 def _operand_major(registers: RegisterClass) -> Major:
     """
-    K-major unless what is copied into the operand is contiguous along its rows: then a copy moves whole vectors
-    only if the operand is MN-major too.
+    Returns the major-ness with which loads of an operand move whole vectors.
+
+    That is MN where all tiles that it is loaded from are contiguous along their rows, and K otherwise.
     """
     majors = {_contiguous_dimension(tile) for tile in registers.memory}
     return "MN" if majors == {0} else "K"
@@ -158,7 +160,7 @@ class _Picker:
         remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
 
     def _scales(self, mma: MmaOp) -> None:
-        """Scale factors in tensor memory where the product reads them, and in shared memory as `tcgen05.cp` does."""
+        """Places scale factors in tensor memory as products read them, in shared memory as `tcgen05.cp` does."""
         for index in range(len(mma.scales)):
             root = owner_root(mma.scales[index])
             halves = 1
@@ -189,7 +191,7 @@ class _Picker:
         remark(registers.first_op, f"picked {layout_attr(layout)}: {why}")
 
     def _written(self, registers: RegisterClass) -> None:
-        """Values without a layout get that of another one in their class."""
+        """Gives values without a layout the one that is written on others of their class."""
         placed = [value for value in registers.values if TileType.of(value).placement is not None]
         layouts = [layout for value in placed if (layout := TileType.of(value).placement) is not None]
         for value, other in zip(placed[1:], layouts[1:], strict=True):

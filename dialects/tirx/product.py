@@ -63,8 +63,10 @@ class ProductOp(DirectOperation):
       `instruction("k96")`, for packed 4-bit operands with scale factors on sm_103a: 96 elements of K at a time,
     - `plan(...)`: the instructions that multiply, see `#tirx.plan`; `tirx-select-instructions` chooses them.
 
-    Types are those of the operands in the order in which they are written. With a result the accumulator is a register
-    value: the result is its new contents.
+    Types are those of the operands in the order in which they are written.
+
+    An accumulator in tensor memory, or in a `tirx.alloc` of registers, is updated in place. A register value
+    never changes: then the product has a result, the new accumulator. `tirx-mem2reg` turns allocations into values.
     """
 
     a = operand_def(TileType)
@@ -120,7 +122,7 @@ class ProductOp(DirectOperation):
         )
 
     def with_accumulate(self, accumulate: SSAValue) -> Self:
-        """The same product in tensor memory, not inserted yet, that overwrites when `accumulate` is false."""
+        """Returns the same product in tensor memory, which overwrites its accumulator when `accumulate` is false."""
         sfa, sfb = self.scale_a, self.scale_b
         product = type(self)(
             self.a,

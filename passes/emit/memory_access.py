@@ -70,7 +70,7 @@ class TileAccess:
         return plan
 
     def _place(self, access: Access) -> tuple[SSAValue, int]:
-        """Where an access lies: an address, and a constant distance from it, in bytes."""
+        """Returns the address of an access as a value and a constant number of bytes behind it."""
         distance, rest = divmod(access.const * self.bits, 8)
         if rest:
             # Half a byte on, so the thread's part is another half; only together do they make whole bytes.
@@ -95,7 +95,7 @@ class TileAccess:
         return self._addresses[expr]
 
     def _registers_of(self, access: Access) -> tuple[int, int]:
-        """The first register of an access and how many whole registers it fills (0 for half a register)."""
+        """Returns the first register of an access and how many whole registers it fills, 0 for a part of one."""
         return access.register // self.format.packed, access.count // self.format.packed
 
     def load(self) -> Sequence[SSAValue]:
@@ -168,7 +168,7 @@ class TileAccess:
         return [zero_register(self.emit, self.format.type) if r is None else r for r in registers]
 
     def _joined(self, parts: Sequence[tuple[int, SSAValue]]) -> SSAValue:
-        """One register of its parts, zero where there is none."""
+        """Joins the parts of one register, given by their first bits; bits without a part are zero."""
         if all(part.type == i16 for _, part in parts):
             halves = {start // 16: part for start, part in parts}
             low, high = (halves.get(k) or zero_register(self.emit, i16) for k in (0, 1))
@@ -199,5 +199,5 @@ class TileAccess:
             self.emit(StOp(self.memory.space, address, data, constant))
 
     def _bit_of(self, access: Access) -> int:
-        """Where an access starts in its register, in bits."""
+        """Returns the bit of its register at which an access starts."""
         return access.register * self.bits % REGISTER_BITS
