@@ -11,6 +11,7 @@ from xdsl.ir import Dialect
 _DIALECTS = {
     "tirx": "tirx.dialects.tirx:TIRX",
     "tcgen05": "tirx.dialects.tcgen05:TCGEN05",
+    "wgmma": "tirx.dialects.wgmma:WGMMA",
     "ptx": "tirx.dialects.ptx:PTX",
 }
 

@@ -12,7 +12,7 @@ from tirx.wgmma.fragments import (
     operand_a_layout,
 )
 from tirx.wgmma.kinds import FORM_RULES, KINDS, MAX_PENDING, ROWS, Form, Kind, check_form, find_kind, split_n
-from tirx.wgmma.match import Product, SmemRead, Tile, WgmmaPlan, WgmmaStep, match, pick_warpgroups
+from tirx.wgmma.match import Product, SmemRead, Tile, WgmmaPlan, WgmmaStep, accumulator_part, match, pick_warpgroups
 
 __all__ = [
     "FORM_RULES",
@@ -36,6 +36,7 @@ __all__ = [
     "WgmmaPlan",
     "WgmmaStep",
     "accumulator_layout",
+    "accumulator_part",
     "check_form",
     "check_wgmma",
     "find_kind",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tirx.hw.errors import LegalityError
 from tirx.hw.rules import raise_first, unsupported
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
-from tirx.layout.ownership import describe_element, held_elements
+from tirx.layout.ownership import MAX_THREADS, describe_element, held_elements
 from tirx.smem.canonical import operand_slices
 from tirx.smem.canonical_form import CanonicalLayout, OperandLayout, OperandSlice
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
@@ -417,6 +417,29 @@ def match(p: Product) -> WgmmaPlan:
         for (form, d, place), a, b in zip(chosen, a_steps, b_steps, strict=True)
     )
     return WgmmaPlan(steps, groups, a_read, SmemRead(b_reader.canonical(), b_bases))
+
+
+def accumulator_part(
+    layout: TileLayout, shape: tuple[int, int], register: int, n: int
+) -> tuple[tuple[int, tuple[int, int]], ...]:
+    """The warpgroups that hold D, each with the first row and column of a 64 x `n` part of it.
+
+    `register`: where the part starts on axis m, in all of them. Raises LegalityError where the registers hold no such
+    part, and for a layout that no products of wgmma write.
+    """
+    tile = Tile(layout, shape, "", registers=True)
+    held = _held(tile, MAX_THREADS, "D")
+    groups = _participating(held)
+    grid = f"the layout {accumulator_layout(*shape, pick_warpgroups(*shape, len(groups), groups[0] * WARPGROUP_WARPS))}"
+    unit = _Unit(accumulator_layout(ROWS, 8), 8, 4)
+    for run in _runs(_blocks(held[list(groups)], tile, unit, "D", grid)):
+        start = register - run.register
+        if 0 <= start and start % 4 == 0 and start + n // 2 <= run.columns // 2:
+            places = ((row, column + 2 * start) for row, column in run.origin)
+            return tuple(zip(groups, places, strict=True))
+    raise LegalityError(
+        f"expected a 64x{n} part of D from register {register} on, in all warpgroups, found none with {layout}"
+    )
 
 
 def _keys(piece: _Run) -> list[tuple[int, int]]:

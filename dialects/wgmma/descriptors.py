@@ -1,0 +1,153 @@
+"""Matrix descriptors as values: `tirx-materialize-descriptors` derives their bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, i32, i64
+from xdsl.ir import Data, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_attr_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.tirx import Scope, TileType
+from tirx.hw.errors import LegalityError
+from tirx.layout import ComposeLayout, TileLayout
+from tirx.smem.canonical import operand_slices
+from tirx.smem.canonical_form import OperandSlice
+from tirx.smem.swizzle_modes import Major
+from tirx.smem.wgmma_descriptor import WgmmaDescriptor
+from tirx.wgmma import WGMMA_OPERANDS
+
+
+@cache
+def _slices(
+    layout: TileLayout | ComposeLayout, shape: tuple[int, int], dtype: str, k: int, rows: tuple[int, int]
+) -> tuple[OperandSlice, ...]:
+    return operand_slices(layout, shape, dtype, k, rows=rows, family=WGMMA_OPERANDS)
+
+
+@irdl_attr_definition
+class RowsAttr(Data[tuple[int, ...]]):
+    """`[0, 64]`: a row for each warpgroup."""
+
+    name = "wgmma.rows"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int, ...]:
+        return tuple(
+            parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False), " of rows"
+            )
+        )
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"[{', '.join(map(str, self.data))}]")
+
+
+READ_AS = {"f32": "tf32"}
+"""Element types of tiles -> the type that wgmma reads them as."""
+
+
+@irdl_op_definition
+class SmemDescriptorOp(IRDLOperation):
+    """
+    `%d = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [0, 64] : !tirx.tile<128x64xf16, shared, L> -> i64`
+
+    The matrix descriptor of the part of an operand that one instruction reads: slice 2 of 16 stored elements along K,
+    of 64 rows. `first` has the first of these rows for each warpgroup, from warpgroup `warpgroup` of the block on (0 by
+    default); one entry means that all of them read the same. `tirx-materialize-descriptors` derives the bits.
+    """
+
+    name = "wgmma.smem_descriptor"
+
+    tile = operand_def(TileType)
+    step = prop_def(IntegerAttr[I32])
+    k = prop_def(IntegerAttr[I32])
+    rows = prop_def(IntegerAttr[I32])
+    first = prop_def(RowsAttr)
+    warpgroup = opt_prop_def(IntegerAttr[I32])
+    result = result_def(I64)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$tile `,` $step `of` $k `rows` $rows `from` $first (`warpgroup` $warpgroup^)? attr-dict "
+        "`:` type($tile) `->` type($result)"
+    )
+    traits = traits_def(Pure())
+
+    def __init__(self, tile: SSAValue, step: int, k: int, rows: int, first: Sequence[int], warpgroup: int = 0):
+        super().__init__(
+            operands=[tile],
+            properties={
+                "step": IntegerAttr(step, i32),
+                "k": IntegerAttr(k, i32),
+                "rows": IntegerAttr(rows, i32),
+                "first": RowsAttr(tuple(first)),
+                "warpgroup": IntegerAttr(warpgroup, i32) if warpgroup else None,
+            },
+            result_types=[i64],
+        )
+
+    @property
+    def first_rows(self) -> tuple[int, ...]:
+        return self.first.data
+
+    @property
+    def dtype(self) -> str:
+        """The element type that wgmma reads, by its PTX name."""
+        name = TileType.of(self.tile).dtype.name
+        return READ_AS.get(name, name)
+
+    def slices(self) -> tuple[OperandSlice, ...]:
+        """This slice for each entry of `first`. Raises LegalityError or LayoutError where no descriptor reads one."""
+        type_ = TileType.of(self.tile)
+        if type_.placement is None:
+            raise LegalityError("expected a layout on the tile; tirx-pick-layouts chooses one")
+        shape, rows = (type_.dims[-2], type_.dims[-1]), self.rows.value.data
+        return tuple(
+            _slices(type_.placement, shape, self.dtype, self.k.value.data, (first, first + rows))[self.step.value.data]
+            for first in self.first_rows
+        )
+
+    def descriptors(self) -> tuple[WgmmaDescriptor, ...]:
+        """The descriptors for a tile at address 0. Raises as `slices`."""
+        return tuple(WgmmaDescriptor.of(part.descriptor()) for part in self.slices())
+
+    @property
+    def major(self) -> Major:
+        """Raises as `slices`."""
+        return self.slices()[0].canonical.major
+
+    def verify_(self) -> None:
+        type_ = TileType.of(self.tile)
+        if type_.memory is not Scope.SHARED or type_.placement is None or len(type_.dims) != 2:
+            raise VerifyException(f"expected an operand of shape MNxK in shared memory with a layout, found {type_}")
+        (mn, size), k, step = type_.dims, self.k.value.data, self.step.value.data
+        if k < 1 or size % k:
+            raise VerifyException(f"expected slices of a divisor of K = {size} elements, found slices of {k}")
+        if not 0 <= step < size // k:
+            raise VerifyException(f"expected slice 0 to {size // k - 1} of {k} elements of K = {size}, found {step}")
+        rows = self.rows.value.data
+        if not self.first_rows:
+            raise VerifyException("expected the first row for each warpgroup, found none")
+        for first in self.first_rows:
+            if first < 0 or first % 8 or rows < 1 or rows % 8 or first + rows > mn:
+                raise VerifyException(
+                    f"expected rows [first, first + rows) of {mn} in steps of 8, found [{first}, {first + rows})"
+                )
+        if self.warpgroup is not None and self.warpgroup.value.data < 0:
+            raise VerifyException(f"expected the number of a warpgroup, found {self.warpgroup.value.data}")
