@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tirx.passes.convert_tirx_to_mma import ConvertTirxToMmaPass
     from tirx.passes.convert_tirx_to_ptx import ConvertTirxToPtxPass
     from tirx.passes.convert_tirx_to_tcgen05 import ConvertTirxToTcgen05Pass
+    from tirx.passes.convert_wgmma_to_ptx import ConvertWgmmaToPtxPass
     from tirx.passes.tirx_allocate_memory import TirxAllocateMemoryPass
     from tirx.passes.tirx_check_layouts import TirxCheckLayoutsPass
     from tirx.passes.tirx_check_rings import TirxCheckRingsPass
@@ -46,6 +47,7 @@ __all__ = [
     "ConvertTirxToMmaPass",
     "ConvertTirxToPtxPass",
     "ConvertTirxToTcgen05Pass",
+    "ConvertWgmmaToPtxPass",
     "TirxAllocateMemoryPass",
     "TirxCheckLayoutsPass",
     "TirxCheckRingsPass",
@@ -82,6 +84,7 @@ PASS_SUMMARIES = {
     "convert-tirx-to-mma": "lower products of register tiles to warp-level mma.sync",
     "tirx-materialize-descriptors": "replace symbolic descriptors by the constants the hardware reads",
     "convert-tcgen05-to-ptx": "lower tcgen05 operations to PTX instructions",
+    "convert-wgmma-to-ptx": "lower warpgroup products to PTX instructions",
     "convert-tirx-to-ptx": "lower kernels, tiles and register tiles to PTX instructions",
     "convert-arith-to-ptx": "lower arith operations to PTX instructions",
     "convert-scf-to-ptx": "lower structured control flow to PTX branches",

@@ -27,6 +27,7 @@ _LOWER_TO_PTX = (
     "convert-tirx-to-mma",
     "tirx-materialize-descriptors",
     "convert-tcgen05-to-ptx",
+    "convert-wgmma-to-ptx",
     "convert-tirx-to-ptx",
     "convert-arith-to-ptx",
     "cse",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -11,12 +11,15 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import AddressOp
+from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.layout import LayoutError
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.tcgen05 import LegalityError, SmemDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
+from tirx.wgmma.kinds import WARPGROUP_THREADS
 
 _ADDRESS_UNIT = 16
 """The start address field counts 16-byte units (PTX ISA, "Shared Memory Descriptor", matrix-descriptor-encode)."""
@@ -60,6 +63,36 @@ def _at(emit: Emitter, tile: SSAValue, template: int, offset_bytes: int, block: 
     return emit.add(bases[key], offset_bytes // _ADDRESS_UNIT)
 
 
+def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
+    """The descriptor of a warpgroup's part: the constant fields, the tile's address, and the offset of the warpgroup.
+
+    Raises LocatedError where no descriptor reads a part, or the parts are not equally far apart.
+    """
+    try:
+        parts = op.descriptors()
+    except (LegalityError, LayoutError) as e:
+        raise LocatedError(op, str(e)) from e
+    starts = [part.start // _ADDRESS_UNIT for part in parts]
+    step = starts[1] - starts[0] if len(starts) > 1 else 0
+    template = replace(parts[0], start=0).encode()
+    if starts != [starts[0] + step * i for i in range(len(starts))] or template != replace(parts[-1], start=0).encode():
+        raise LocatedError(
+            op,
+            "expected warpgroups that are equally far apart in the tile, found descriptors that start at bytes "
+            + ", ".join(str(part.start) for part in parts),
+        )
+    emit = Emitter.before(op)
+    address = emit.bit_and(emit.div(emit(AddressOp(op.tile)).result, _ADDRESS_UNIT), _START_FIELD)
+    start = emit(arith.ExtUIOp(address, i64)).result
+    base = emit(arith.OrIOp(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)).result
+    first = 0 if op.warpgroup is None else op.warpgroup.value.data
+    if step:
+        warpgroup = emit.div(emit(ReadSpecialOp("tid.x")).result, WARPGROUP_THREADS)
+        distance = emit(arith.ExtUIOp(warpgroup, i64)).result
+        base = emit.add(base, emit.mul(distance, step))
+    return emit.add(base, starts[0] - step * first)
+
+
 @dataclass(frozen=True)
 class TirxMaterializeDescriptorsPass(ModulePass):
     """
@@ -79,6 +112,8 @@ class TirxMaterializeDescriptorsPass(ModulePass):
                 case CpDescriptorOp() if (block := symbolic.parent) is not None:
                     emit, template = Emitter.before(symbolic), BLOCK_DESCRIPTOR.encode()
                     value = _at(emit, symbolic.tile, template, symbolic.offset.value.data, block, bases)
+                case WgmmaDescriptorOp():
+                    value = _wgmma_descriptor(symbolic)
                 case InstructionDescriptorOp():
                     constant = bit_pattern(symbolic.descriptor.data.encode(), i32.width.data)
                     value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result

@@ -24,6 +24,7 @@ _CONVERTED_BY: dict[str, str] = {
     "scf": "convert-scf-to-ptx",
     "tcgen05": "convert-tcgen05-to-ptx",
     "tirx": "convert-tirx-to-ptx",
+    "wgmma": "convert-wgmma-to-ptx",
 }
 """Dialect -> the pass that turns it into `ptx`."""
 
@@ -133,17 +134,23 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
     Raises LocatedError where something else could read the operand after it is overwritten.
     """
     found: dict[SSAValue, SSAValue] = {}
+    reached: dict[tuple[Block | None, Block | None], set[Block]] = {}
     for op in entry.body.walk():
         if not isinstance(op, PTXInstruction):
             continue
         for result, operand in op.in_place():
             origin = operand.owner if isinstance(operand.owner, Block) else operand.owner.parent
+            behind = reached.get((op.parent, origin))
+            if behind is None:
+                behind = reached[op.parent, origin] = _behind(op.parent, origin)
             if isinstance(operand.owner, ConstantOp):
                 other = "a constant"
-            elif not operand.has_one_use():
-                other = "one that is used elsewhere"
-            elif _comes_again(op.parent, origin):
+            elif op.parent in behind:
                 other = "one from outside of a loop"
+            elif any(_is_later(use.operation, op, behind) for use in operand.uses):
+                other = "one that is used again"
+            elif sum(use.operation is op for use in operand.uses) > 1:
+                other = "one that it uses twice"
             else:
                 found[result] = operand
                 continue
@@ -154,18 +161,21 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
     return found
 
 
-def _comes_again(block: Block | None, origin: Block | None) -> bool:
-    """Returns True if a path leads from `block` back to it without passing through `origin`."""
-    pending, seen = [block], {origin}
+def _behind(block: Block | None, origin: Block | None) -> set[Block]:
+    """The blocks that paths from the end of `block` come to without passing through `origin`."""
+    pending = [block]
+    reached: set[Block] = set()
     while pending:
         last = None if (current := pending.pop()) is None else current.last_op
-        for successor in () if last is None else last.successors:
-            if successor is block is not origin:
-                return True
-            if successor not in seen:
-                seen.add(successor)
-                pending.append(successor)
-    return False
+        fresh = [b for b in (() if last is None else last.successors) if b is not origin and b not in reached]
+        reached.update(fresh)
+        pending += fresh
+    return reached
+
+
+def _is_later(user: Operation, op: Operation, behind: set[Block]) -> bool:
+    """Returns True if `user` may be executed after `op`, which the blocks `behind` follow."""
+    return user.parent in behind or (user is not op and user.parent is op.parent and op.is_before_in_block(user))
 
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:

@@ -26,7 +26,7 @@ ptx.entry @constants(a : u64) target("sm_90a") {
 ptx.entry @other_uses(a : u64) target("sm_90a") {
   %a = ptx.ld.param @a : i64
   %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found one that is used elsewhere}}
+  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found one that is used again}}
   %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
   ptx.st global %a, %2 : i64, f32
   ptx.ret
