@@ -37,6 +37,7 @@ from tirx.dialects.ptx.base import (
     source,
     typed,
 )
+from tirx.dialects.ptx.folding import fold_integers
 
 Value = SSAValue | Operation
 
@@ -52,8 +53,6 @@ def _unit(flag: bool) -> UnitAttr | None:
 class _FoldsIntegers(HasFolder):
     @classmethod
     def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
-        from tirx.dialects.ptx.folding import fold_integers  # only `canonicalize` needs it
-
         return fold_integers(op)
 
 

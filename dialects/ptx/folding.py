@@ -9,16 +9,6 @@ from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializa
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tirx.dialects.ptx.arith import (
-    AddOp,
-    AndOp,
-    MulLoOp,
-    OrOp,
-    ShlOp,
-    ShrOp,
-    SubOp,
-    XorOp,
-)
 from tirx.dialects.ptx.base import is_float, width
 from tirx.dialects.ptx.core import ConstantOp, integer_attr
 
@@ -36,31 +26,23 @@ def _signed(bits: int, width: int) -> int:
     return bits - (1 << width) if bits >> (width - 1) else bits
 
 
-_COMPUTE: dict[type[Operation], Callable[[int, int], int]] = {
-    AddOp: lambda a, b: a + b,
-    SubOp: lambda a, b: a - b,
-    MulLoOp: lambda a, b: a * b,
-    AndOp: lambda a, b: a & b,
-    OrOp: lambda a, b: a | b,
-    XorOp: lambda a, b: a ^ b,
+_COMPUTE: dict[str, Callable[[int, int], int]] = {
+    "ptx.add": lambda a, b: a + b,
+    "ptx.sub": lambda a, b: a - b,
+    "ptx.mul.lo": lambda a, b: a * b,
+    "ptx.and": lambda a, b: a & b,
+    "ptx.or": lambda a, b: a | b,
+    "ptx.xor": lambda a, b: a ^ b,
 }
 """Instruction -> its result for unsigned operands, of which the register keeps the low bits."""
 
-_COMMUTATIVE = (AddOp, MulLoOp, AndOp, OrOp, XorOp)
+_COMMUTATIVE = ("ptx.add", "ptx.mul.lo", "ptx.and", "ptx.or", "ptx.xor")
+_SHIFTS = ("ptx.shl", "ptx.shr")
 
-_NEUTRAL: dict[type[Operation], int] = {
-    AddOp: 0,
-    SubOp: 0,
-    MulLoOp: 1,
-    AndOp: -1,
-    OrOp: 0,
-    XorOp: 0,
-    ShlOp: 0,
-    ShrOp: 0,
-}
+_NEUTRAL = {"ptx.mul.lo": 1, "ptx.and": -1} | dict.fromkeys(("ptx.add", "ptx.sub", "ptx.or", "ptx.xor", *_SHIFTS), 0)
 """Instruction -> the second operand with which its result is the first one."""
 
-_ABSORBING: dict[type[Operation], int] = {MulLoOp: 0, AndOp: 0, OrOp: -1}
+_ABSORBING = {"ptx.mul.lo": 0, "ptx.and": 0, "ptx.or": -1}
 """Instruction -> the operand that is its result, whatever the other one is."""
 
 
@@ -72,13 +54,13 @@ def _constant(value: SSAValue) -> int | None:
 
 
 def _compute(op: Operation, a: int, b: int, bits: int) -> int | None:
-    match op:
-        case ShlOp():
+    match op.name:
+        case "ptx.shl":
             return a << min(b, bits)  # amounts beyond the width are the width (PTX ISA, "shl")
-        case ShrOp():
-            return (a if op.unsigned is not None else _signed(a, bits)) >> min(b, bits)
-        case _:
-            compute = _COMPUTE.get(type(op))
+        case "ptx.shr":
+            return (a if "unsigned" in op.properties else _signed(a, bits)) >> min(b, bits)
+        case name:
+            compute = _COMPUTE.get(name)
             return None if compute is None else compute(a, b)
 
 
@@ -88,18 +70,18 @@ def fold_integers(op: Operation) -> Sequence[SSAValue | Attribute] | None:
     if is_float(type_) or len(op.operands) != 2:
         return None
     first, second = op.operands
-    if isinstance(op, _COMMUTATIVE) and _constant(second) is None:
+    if op.name in _COMMUTATIVE and _constant(second) is None:
         first, second = second, first
     bits = width(type_)
     a, b = _constant(first), _constant(second)
     if a is not None and b is not None and (result := _compute(op, a, b, bits)) is not None:
         return [integer_attr(result, type_)]
     mask = (1 << width(second.type)) - 1
-    neutral, absorbing = _NEUTRAL.get(type(op)), _ABSORBING.get(type(op))
+    neutral, absorbing = _NEUTRAL.get(op.name), _ABSORBING.get(op.name)
     if b is not None and neutral is not None and b == neutral & mask:
         return [first]
     if b is not None and absorbing is not None and b == absorbing & mask:
         return [second]
-    if a == 0 and isinstance(op, ShlOp | ShrOp):
+    if a == 0 and op.name in _SHIFTS:
         return [first]
     return None

@@ -11,6 +11,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.ptx.tcgen05_mma import Collector
 from tirx.dialects.tirx.fields import fields_text, parse_fields
 from tirx.tcgen05 import InstructionDescriptor, ZeroColumnMask
 
@@ -89,15 +90,6 @@ class WaitForAttr(EnumAttribute[WaitFor], SpacedOpaqueSyntaxAttribute):
     """`#tcgen05<wait_for ld>`"""
 
     name = "tcgen05.wait_for"
-
-
-class Collector(StrEnum):
-    """The use of the collector buffer of an operand by a product (PTX ISA, ".collector_usage")."""
-
-    FILL = "fill"
-    USE = "use"
-    LASTUSE = "lastuse"
-    DISCARD = "discard"
 
 
 @irdl_attr_definition

@@ -19,7 +19,7 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import Parser
-from xdsl.pattern_rewriter import RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 from xdsl.utils.exceptions import VerifyException
@@ -68,9 +68,7 @@ def _part_type(source: TileType, offsets: tuple[int, ...], shape: tuple[int, ...
 class _ViewOfView(HasCanonicalizationPatternsTrait):
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tirx.dialects.tirx.canonicalization import MergeReshapes, MergeSubviews
-
-        return MergeReshapes(), MergeSubviews()
+        return _MergeReshapes(), _MergeSubviews()
 
 
 @irdl_op_definition
@@ -195,6 +193,29 @@ class ReshapeOp(DirectOperation):
             raise VerifyException(
                 f"expected the layout of the source, {source.placement or 'none'}, found {result.placement or 'none'}"
             )
+
+
+class _MergeReshapes(RewritePattern):
+    """A reshape of a reshape is a reshape, and one to the same shape is nothing."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter) -> None:
+        if op.source.type == op.result.type:
+            rewriter.replace(op, [], [op.source])
+        elif isinstance(inner := op.source.owner, ReshapeOp):
+            rewriter.replace(op, ReshapeOp(inner.source, op.result.type.dims))
+
+
+class _MergeSubviews(RewritePattern):
+    """A part of a part is a part, and all of a tile is the tile."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SubviewOp, rewriter: PatternRewriter) -> None:
+        if op.source.type == op.result.type:
+            rewriter.replace(op, [], [op.source])
+        elif isinstance(inner := op.source.owner, SubviewOp):
+            start = [a + b for a, b in zip(inner.start, op.start, strict=True)]
+            rewriter.replace(op, SubviewOp(inner.source, start, op.result.type))
 
 
 @irdl_op_definition
