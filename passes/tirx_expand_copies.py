@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -13,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from tirx.copy.access import plan_accesses
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
@@ -94,16 +96,47 @@ def _ways_to_cut(size: int, most: int) -> Iterator[Cuts]:
     equal = [(size // d, False, d) for d in range(min(most, size), 0, -1) if size % d == 0]
     powers = [1 << k for k in range(most.bit_length())]
     falling = [(size // power + (size % power).bit_count(), True, power) for power in powers]
-    for _, has_rest, largest in sorted((*equal, *falling)):
-        bounds: list[Bounds] = []
-        at = 0
-        while at < size:
-            extent = largest
-            while has_rest and at + extent > size:
-                extent //= 2
-            bounds.append((at, at + extent))
-            at += extent
-        yield tuple(bounds)
+    for _, _, largest in sorted((*equal, *falling)):
+        yield _runs(size, largest)
+
+
+def _runs(size: int, largest: int) -> Cuts:
+    """Cuts a dimension into pieces of `largest`, and the rest into halves of that, quarters and so on."""
+    bounds: list[Bounds] = []
+    at = 0
+    while at < size:
+        extent = largest
+        while at + extent > size:
+            extent //= 2
+        bounds.append((at, at + extent))
+        at += extent
+    return tuple(bounds)
+
+
+def _power_pieces(
+    shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayout], bits: int
+) -> list[tuple[Offsets, Shape]] | None:
+    """
+    Cuts every dimension into powers of two, which any number of threads can share out.
+
+    None where pieces would have no layout of their own, or would split a byte.
+    """
+    cuts: list[Cuts] = []
+    inner = 1
+    for size in reversed(shape):
+        largest = 1 << max(1, min(size, limit // inner)).bit_length() - 1
+        cuts.insert(0, _runs(size, largest))
+        inner *= largest
+    if shape[-1] * bits % 8 or not all(_has_slices(layout, shape, cuts) for layout in layouts):
+        return None
+    return _all_of(cuts)
+
+
+def _all_of(cuts: Sequence[Cuts]) -> list[tuple[Offsets, Shape]]:
+    """The pieces that cuts of every dimension make, in row-major order."""
+    return [
+        (tuple(begin for begin, _ in bounds), tuple(end - begin for begin, end in bounds)) for bounds in product(*cuts)
+    ]
 
 
 def _pieces(shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayout]) -> list[tuple[Offsets, Shape]]:
@@ -125,9 +158,7 @@ def _pieces(shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayo
                 cuts = tried
                 part[dimension] = max(end - begin for begin, end in way)
                 break
-    return [
-        (tuple(begin for begin, _ in bounds), tuple(end - begin for begin, end in bounds)) for bounds in product(*cuts)
-    ]
+    return _all_of(cuts)
 
 
 def _grid(shape: Shape, part: Shape) -> Iterator[tuple[Offsets, Shape]]:
@@ -266,19 +297,21 @@ class _Expander:
         threads = thread_set(op).count
         room = min(REGISTER_BYTES, self.registers // 2 * 4)
         limit = threads * room * 8 // bits
+        pieces = _pieces(dims, limit, layouts)
+        held, accesses = self._demand(op, types, pieces)
+        if held <= room:
+            return pieces
+        # The threads do not share out these pieces evenly: smaller ones, and powers of two, may need less.
+        choices = [(held, accesses, pieces)]
+        if (powers := _power_pieces(dims, limit, layouts, bits)) is not None:
+            choices.append((*self._demand(op, types, powers), powers))
         previous: Shape | None = None
-        while True:
-            pieces = _pieces(dims, limit, layouts)
-            held = 0
-            for shape, offsets in {shape: offsets for offsets, shape in reversed(pieces)}.items():
-                distribution = self._distribution(op, shape, *(SubviewOp.type_of(t, offsets, shape) for t in types))
-                held = max(held, distribution.span("m") * bits // 8)
-            if held <= room:
-                return pieces
-            largest = max((shape for _, shape in pieces), key=prod)
-            if largest == previous:
-                break
-            previous, limit = largest, prod(largest) - 1
+        while (largest := max((shape for _, shape in pieces), key=prod)) != previous and held > room:
+            previous = largest
+            pieces = _pieces(dims, prod(largest) - 1, layouts)
+            held, accesses = self._demand(op, types, pieces)
+            choices.append((held, accesses, pieces))
+        held, _, pieces = min(choices, key=lambda choice: (max(choice[0], room), choice[1]))
         if held > self.registers * 4:
             raise LocatedError(
                 op,
@@ -286,6 +319,23 @@ class _Expander:
                 f"has to move {held} bytes at once; extents with more divisors in common with the threads help",
             )
         return pieces
+
+    def _demand(
+        self, op: Operation, types: tuple[TileType, TileType], pieces: Sequence[tuple[Offsets, Shape]]
+    ) -> tuple[int, int]:
+        """The bytes that a thread holds of the largest piece, and its accesses to both sides of all pieces."""
+        held = accesses = 0
+        bits, threads = types[0].dtype.storage_bits, thread_set(op).count
+        counts = Counter(shape for _, shape in pieces)
+        for shape, offsets in {shape: offsets for offsets, shape in reversed(pieces)}.items():
+            ends = [SubviewOp.type_of(type_, offsets, shape) for type_ in types]
+            registers = self._distribution(op, shape, ends[0], ends[1])
+            held = max(held, registers.span("m"))
+            for end in ends:
+                if end.placement is not None:
+                    plan = plan_accesses(registers, end.placement, shape, bits, threads)
+                    accesses += counts[shape] * len(plan.accesses)
+        return held * bits // 8, accesses
 
     def _tensor_pieces(self, op: Operation, tile: SSAValue) -> tuple[Shape, list[tuple[Offsets, Shape]]]:
         """

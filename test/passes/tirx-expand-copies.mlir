@@ -205,3 +205,21 @@ tirx.kernel @warpgroups(%d: memref<128x160xf32>) target("sm_100a") threads(288) 
   tirx.copy %t, %gd : !tirx.tile<128x160xf32, tensor, #d>, !tirx.tile<128x160xf32, global, #gd>
   tirx.return
 }
+
+// Columns without divisors are cut as well, where the threads cannot share out the rows.
+
+#line = #tirx.tile_layout<S[20011 : 1]>
+!gl = !tirx.tile<20011xf16, global, #line>
+!sl = !tirx.tile<20011xf16, shared, #line>
+
+// CHECK-LABEL: tirx.kernel @line
+// CHECK:         tirx.load {{.*}} -> !tirx.tile<16384xf16, register
+// CHECK:         tirx.load {{.*}} -> !tirx.tile<2048xf16, register
+// CHECK:         tirx.load {{.*}} -> !tirx.tile<1024xf16, register
+tirx.kernel @line(%a: memref<20011xf16>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0] : memref<20011xf16> -> !gl
+  %s = tirx.alloc : !sl
+  tirx.copy %ga, %s : !gl, !sl
+  tirx.return
+}
