@@ -29,7 +29,7 @@ from tirx.dialects.tirx import (
     KernelOp,
     MmaOp,
     ReturnOp,
-    Scope,
+    MemorySpace,
     TileType,
     ViewOp,
 )
@@ -57,9 +57,9 @@ def gemm(m: int, n: int, k: int, target: str) -> ModuleOp:
 
     row = build.insert(arith.MuliOp(build.insert(BlockIdOp(GridAxis.Y)), index(tile_m))).result
     column = build.insert(arith.MuliOp(build.insert(BlockIdOp(GridAxis.X)), index(tile_n))).result
-    shared_a = build.insert(AllocOp(TileType.get((tile_m, tile_k), f16, Scope.SHARED))).result
-    shared_b = build.insert(AllocOp(TileType.get((tile_n, tile_k), f16, Scope.SHARED))).result
-    accumulator = build.insert(AllocOp(TileType.get((tile_m, tile_n), f32, Scope.TENSOR))).result
+    shared_a = build.insert(AllocOp(TileType.get((tile_m, tile_k), f16, MemorySpace.SHARED))).result
+    shared_b = build.insert(AllocOp(TileType.get((tile_n, tile_k), f16, MemorySpace.SHARED))).result
+    accumulator = build.insert(AllocOp(TileType.get((tile_m, tile_n), f32, MemorySpace.TENSOR))).result
     build.insert(FillOp(accumulator, build.insert(arith.ConstantOp(FloatAttr(0.0, f32))).result))
 
     body = Block(arg_types=[IndexType()])
@@ -67,12 +67,12 @@ def gemm(m: int, n: int, k: int, target: str) -> ModuleOp:
     loop = Builder(InsertPoint.at_end(body))
     step = body.args[0]
     for matrix, start, tile, extent in ((a, row, shared_a, tile_m), (b, column, shared_b, tile_n)):
-        view = loop.insert(ViewOp(matrix, [start, step], TileType.get((extent, tile_k), f16, Scope.GLOBAL)))
+        view = loop.insert(ViewOp(matrix, [start, step], TileType.get((extent, tile_k), f16, MemorySpace.GLOBAL)))
         loop.insert(CopyOp(view.result, tile))
     loop.insert(MmaOp(shared_a, shared_b, accumulator))
     loop.insert(scf.YieldOp())
 
-    result = build.insert(ViewOp(d, [row, column], TileType.get((tile_m, tile_n), f32, Scope.GLOBAL))).result
+    result = build.insert(ViewOp(d, [row, column], TileType.get((tile_m, tile_n), f32, MemorySpace.GLOBAL))).result
     build.insert(CopyOp(accumulator, result))
     build.insert(ReturnOp())
     return ModuleOp([kernel])

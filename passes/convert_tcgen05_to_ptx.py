@@ -19,7 +19,7 @@ from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.tcgen05 import FencePosition, Reduction, WaitFor, first_cell
-from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, kernels, owner_root
+from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, base_allocation, kernels
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.tensor_lifetimes import check_lifetimes
 from tirx.passes.emit.emitter import Emitter
@@ -45,7 +45,7 @@ def _lowering(op_type: type[OpT]) -> Callable[[Callable[[OpT, Emitter], Sequence
 
 def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:
     """The operation that gives the allocation behind `tile`, or behind the tile it is a view of, its columns."""
-    root = owner_root(tile).owner
+    root = base_allocation(tile).owner
     if not isinstance(root, tcgen05.TileOp):
         raise LocatedError(emit.location, f"expected a tile in an allocation of tensor memory, found {tile.type}")
     return root

@@ -53,10 +53,10 @@ from tirx.dialects.tirx import (
     LeaderOp,
     LoadOp,
     MemoryPlan,
+    MemorySpace,
     MmaSyncOp,
     ReshapeOp,
     ReturnOp,
-    Scope,
     SplatOp,
     StoreOp,
     SubviewOp,
@@ -357,8 +357,8 @@ def _warpgroup(lowering: _KernelLowering, op: WarpgroupOp, emit: Emitter) -> Seq
 @_lowering(AllocOp)
 def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SSAValue | None]:
     type_ = op.result.type
-    layout = type_.placement
-    if type_.memory is not Scope.SHARED or layout is None:
+    layout = type_.layout
+    if type_.memory is not MemorySpace.SHARED or layout is None:
         raise LocatedError(
             op, f"expected a shared tile with a layout at this point, found {type_}; earlier passes lower the others"
         )

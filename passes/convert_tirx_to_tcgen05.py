@@ -32,16 +32,16 @@ from tirx.dialects.tirx import (
     LeaderOp,
     LoadOp,
     MemoryPlan,
+    MemorySpace,
     MmaOp,
     ReturnOp,
-    Scope,
     StoreOp,
     SubviewOp,
     Tcgen05Plan,
     ThreadSet,
     TileType,
+    base_allocation,
     kernels,
-    owner_root,
     thread_set,
     transfer,
 )
@@ -75,7 +75,7 @@ class _KernelLowering:
         self.transfers: list[CopyOp | LoadOp | StoreOp] = []
         for op in kernel.walk():
             match op:
-                case AllocOp() if op.result.type.memory is Scope.TENSOR:
+                case AllocOp() if op.result.type.memory is MemorySpace.TENSOR:
                     self.tensors.append(op)
                 case MmaOp() if op.on_tensor_memory:
                     self.products.append(op)
@@ -95,7 +95,7 @@ class _KernelLowering:
         except LegalityError as e:
             raise LocatedError(self.kernel, str(e)) from e
         for alloc in self.tensors:
-            if alloc.result.type.placement is None:
+            if alloc.result.type.layout is None:
                 raise LocatedError(alloc, f"expected a layout on {alloc.result.type}; tirx-pick-layouts chooses one")
             if alloc.start is None:
                 raise LocatedError(alloc, "expected a place in tensor memory; tirx-allocate-memory chooses it")
@@ -110,7 +110,7 @@ class _KernelLowering:
         for product, before in with_product.items():
             self._product(product, before)
         for op in self.transfers:
-            in_tensor_memory = any(TileType.of(end).memory is Scope.TENSOR for end in transfer(op) or ())
+            in_tensor_memory = any(TileType.of(end).memory is MemorySpace.TENSOR for end in transfer(op) or ())
             if op in issued_with_product or not in_tensor_memory:
                 continue
             try:
@@ -154,7 +154,7 @@ class _KernelLowering:
     @staticmethod
     def _word(emit: Emitter, start: int, words: int) -> SSAValue:
         """The address of so many 32-bit words at a place in shared memory."""
-        type_ = TileType.get((words,), i32, Scope.SHARED, TileLayout.row_major((words,)))
+        type_ = TileType.get((words,), i32, MemorySpace.SHARED, TileLayout.row_major((words,)))
         return emit(AddressOp(emit(AllocOp(type_, start)).result)).result
 
     @staticmethod
@@ -253,7 +253,7 @@ class _KernelLowering:
         for step, fields in enumerate(product.descriptors):
             enable = mma.accumulate if step == 0 and mma.accumulate is not None else always
             k = shape.operand_k(0)
-            if mma.a_type.memory is Scope.TENSOR:
+            if mma.a_type.memory is MemorySpace.TENSOR:
                 a = _columns_of(emit, mma.a, step * k, k)
             else:
                 a = self._descriptor(emit, mma.a, step, k, shape)
@@ -326,7 +326,7 @@ class _KernelLowering:
         """
         part = TensorTile.of(TileType.of(store.destination))
         wanted = part.cells()
-        others = part.written(shape) & TensorTile.of(TileType.of(owner_root(store.destination))).cells() & ~wanted
+        others = part.written(shape) & TensorTile.of(TileType.of(base_allocation(store.destination))).cells() & ~wanted
         if not others.any():
             return ALL_WARPS
         active = np.any(wanted, axis=(1, 2, 3))
@@ -352,16 +352,15 @@ class _KernelLowering:
     def _shape(op: Operation, tensor: TileType, register: TileType) -> str:
         """The data movement shape that takes the tensor tile to exactly this register layout."""
         tile = TensorTile.of(tensor)
-        if not isinstance(register.placement, TileLayout):
+        if not isinstance(register.layout, TileLayout):
             raise LocatedError(op, f"expected a layout on {register}; tirx-pick-layouts chooses one")
         for shape, fragment in tile.fragments():
-            if same_registers(fragment, register.placement):
+            if same_registers(fragment, register.layout):
                 return shape
         expected = tile.fragment()
         raise LocatedError(
             op,
-            f"expected a register layout that tcgen05.ld and st can move, such as {expected}, "
-            f"found {register.placement}",
+            f"expected a register layout that tcgen05.ld and st can move, such as {expected}, found {register.layout}",
         )
 
     def _epilogue(self, base: SSAValue, is_first_warp: SSAValue, columns: int) -> None:

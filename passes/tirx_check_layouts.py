@@ -17,18 +17,18 @@ from tirx.dialects.tirx import (
     FillOp,
     KernelOp,
     LoadOp,
+    MemorySpace,
     MmaOp,
-    Scope,
     StoreOp,
     TileType,
     ViewOp,
     WordsOp,
+    base_allocation,
     kernels,
-    owner_root,
-    parts_in_use,
     thread_set,
+    views_in_use,
 )
-from tirx.dialects.tirx.parts import PACKED_BITS
+from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target, TargetError
 from tirx.layout import LayoutError, axis
@@ -118,11 +118,11 @@ class _Checker:
         for value in (*op.operands, *op.results):
             if not isinstance(type_ := value.type, TileType) or type_.dtype.bits != PACKED_BITS:
                 continue
-            if type_.memory not in (Scope.GLOBAL, Scope.SHARED):
+            if type_.memory not in (MemorySpace.GLOBAL, MemorySpace.SHARED):
                 raise LocatedError(
                     op, f"expected {PACKED_BITS}-bit elements in global and shared memory only, found {type_}"
                 )
-            if isinstance(op, CopyOp) and type_.placement is not None:
+            if isinstance(op, CopyOp) and type_.layout is not None:
                 try:
                     WordsOp.type_of(type_)
                 except LegalityError as e:
@@ -143,14 +143,14 @@ class _Checker:
 
     def _alloc(self, op: AllocOp) -> None:
         type_ = op.result.type
-        if type_.placement is not None and CTA_AXIS in type_.placement.axes:
+        if type_.layout is not None and CTA_AXIS in type_.layout.axes:
             raise LocatedError(
-                op, f"expected a kernel with cluster(2) for a layout with axis {CTA_AXIS}, found {type_.placement}"
+                op, f"expected a kernel with cluster(2) for a layout with axis {CTA_AXIS}, found {type_.layout}"
             )
         match type_.memory:
-            case Scope.SHARED:
+            case MemorySpace.SHARED:
                 self._shared(op, type_)
-            case Scope.TENSOR:
+            case MemorySpace.TENSOR:
                 self.tensor_tiles.append(op)
                 self._tensor(op, type_)
             case _:
@@ -161,11 +161,11 @@ class _Checker:
         A tile that is read has to be written before, or after it in a loop around both. Registers are followed in
         order, by a later pass.
         """
-        if alloc.result.type.memory is Scope.REGISTER:
+        if alloc.result.type.memory is MemorySpace.REGISTER:
             return
         reads: list[Operation] = []
         writes: list[Operation] = []
-        for op, tile in parts_in_use(alloc.result):
+        for op, tile in views_in_use(alloc.result):
             match op:
                 case CopyOp() if tile is op.destination:
                     writes.append(op)
@@ -187,7 +187,7 @@ class _Checker:
             )
 
     def _shared(self, op: AllocOp, type_: TileType) -> None:
-        layout = type_.placement
+        layout = type_.layout
         if layout is not None and not layout.is_injective():
             raise LocatedError(op, f"expected a layout that gives every element its own address, found {layout}")
 
@@ -198,15 +198,15 @@ class _Checker:
                 raise LegalityError(
                     f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_.element_type}"
                 )
-            if type_.placement is None:
+            if type_.layout is None:
                 return
-            if not type_.placement.is_injective():
-                raise LegalityError(f"expected a layout that gives every element its own cell, found {type_.placement}")
+            if not type_.layout.is_injective():
+                raise LegalityError(f"expected a layout that gives every element its own cell, found {type_.layout}")
         except (LegalityError, LayoutError) as e:
             raise LocatedError(op, str(e)) from e
 
     def _register(self, op: Operation, type_: TileType) -> None:
-        layout = type_.placement
+        layout = type_.layout
         if layout is None:
             return
         last = 0
@@ -251,17 +251,17 @@ class _Checker:
         if is_scale_copy(op):
             try:
                 check_scale_source(op.source_type)
-                if op.source_type.placement is not None and target.placement is not None:
+                if op.source_type.layout is not None and target.layout is not None:
                     planned_scale_copies(op)
             except ILLEGAL as e:
                 raise LocatedError(op, str(e)) from e
         self._destination(op, target)
-        if memory is Scope.REGISTER or owner_root(op.source) is not owner_root(op.destination):
+        if memory is MemorySpace.REGISTER or base_allocation(op.source) is not base_allocation(op.destination):
             return
         found = overlap(op.source, op.destination)
         if found is Overlap.YES:
             raise LocatedError(op, "expected two tiles that do not overlap, found two that share elements")
-        if found is Overlap.MAYBE and memory is Scope.GLOBAL:
+        if found is Overlap.MAYBE and memory is MemorySpace.GLOBAL:
             warn(op, "the two views of one memref may overlap; what they share would be undefined")
 
     def _store(self, op: StoreOp) -> None:
@@ -274,9 +274,9 @@ class _Checker:
 
     @staticmethod
     def _destination(op: Operation, target: TileType) -> None:
-        if target.memory is Scope.GLOBAL and target.placement is not None and not target.placement.is_injective():
+        if target.memory is MemorySpace.GLOBAL and target.layout is not None and not target.layout.is_injective():
             raise LocatedError(
-                op, f"expected a destination that has an address for every element, found {target.placement}"
+                op, f"expected a destination that has an address for every element, found {target.layout}"
             )
 
     def _mma(self, op: MmaOp) -> None:
@@ -310,7 +310,7 @@ class _Checker:
     def _apart(op: MmaOp) -> None:
         """LegalityError for a product that overwrites the A that it still reads."""
         a, accumulator = op.a, op.accumulator
-        if owner_root(a) is owner_root(accumulator) and overlap(a, accumulator) is Overlap.YES:
+        if base_allocation(a) is base_allocation(accumulator) and overlap(a, accumulator) is Overlap.YES:
             raise LegalityError("expected A in other columns than the accumulator, found two tiles that share columns")
 
 

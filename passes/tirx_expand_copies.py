@@ -24,8 +24,8 @@ from tirx.dialects.tirx import (
     FillOp,
     KernelOp,
     LoadOp,
+    MemorySpace,
     ReshapeOp,
-    Scope,
     SplatOp,
     StoreOp,
     SubviewOp,
@@ -34,9 +34,9 @@ from tirx.dialects.tirx import (
     WordsOp,
     thread_set,
 )
-from tirx.dialects.tirx.parts import PACKED_BITS
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
+from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.tensor_tiles import TensorTile
@@ -63,14 +63,14 @@ Shape = tuple[int, ...]
 
 
 def _layout(op: Operation, tile: SSAValue) -> TileLayout | ComposeLayout:
-    layout = TileType.of(tile).placement
+    layout = TileType.of(tile).layout
     if layout is None:
         raise LocatedError(op, f"expected a layout on {tile.type}; tirx-pick-layouts chooses one")
     return layout
 
 
-def _memory(scope: Scope) -> Memory:
-    return "global" if scope is Scope.GLOBAL else "shared"
+def _memory(memory: MemorySpace) -> Memory:
+    return "global" if memory is MemorySpace.GLOBAL else "shared"
 
 
 def _largest_divisor(n: int, limit: int) -> int:
@@ -222,7 +222,7 @@ class _Expander:
 
     def _copy(self, op: CopyOp) -> bool:
         memories = op.source_type.memory, op.destination_type.memory
-        if Scope.REGISTER in memories or op.engine == EngineAttr(Engine.TCGEN05_CP):
+        if MemorySpace.REGISTER in memories or op.engine == EngineAttr(Engine.TCGEN05_CP):
             return False
         emit = Emitter.before(op)
         if op.source_type.dtype.bits == PACKED_BITS:
@@ -231,10 +231,10 @@ class _Expander:
             words.detach()
             words.erase()
             return True
-        if memories == (Scope.TENSOR, Scope.TENSOR):
+        if memories == (MemorySpace.TENSOR, MemorySpace.TENSOR):
             raise LocatedError(op, "expected at most one side of a copy in tensor memory, found both")
-        if Scope.TENSOR in memories:
-            tensor = op.source if memories[0] is Scope.TENSOR else op.destination
+        if MemorySpace.TENSOR in memories:
+            tensor = op.source if memories[0] is MemorySpace.TENSOR else op.destination
             whole, pieces = self._tensor_pieces(op, tensor)
             whole_source, whole_destination = _reshape(emit, op.source, whole), _reshape(emit, op.destination, whole)
 
@@ -256,9 +256,9 @@ class _Expander:
     def _fill(self, op: FillOp) -> bool:
         emit = Emitter.before(op)
         match op.tile_type.memory:
-            case Scope.REGISTER:
+            case MemorySpace.REGISTER:
                 return False
-            case Scope.TENSOR:
+            case MemorySpace.TENSOR:
                 whole, pieces = self._tensor_pieces(op, op.tile)
                 reshaped = _reshape(emit, op.tile, whole)
 
@@ -276,7 +276,7 @@ class _Expander:
 
     def _distribution(self, op: Operation, shape: Shape, source: TileType, destination: TileType) -> TileLayout:
         """Returns the register layout that says which thread moves which elements between global and shared memory."""
-        ends = source.placement, destination.placement
+        ends = source.layout, destination.layout
         if ends[0] is None or ends[1] is None:
             raise LocatedError(op, f"expected layouts on {source} and {destination}; tirx-pick-layouts chooses them")
         return copy_distribution(
@@ -332,8 +332,8 @@ class _Expander:
             registers = self._distribution(op, shape, ends[0], ends[1])
             held = max(held, registers.span("m"))
             for end in ends:
-                if end.placement is not None:
-                    plan = plan_accesses(registers, end.placement, shape, bits, threads)
+                if end.layout is not None:
+                    plan = plan_accesses(registers, end.layout, shape, bits, threads)
                     accesses += counts[shape] * len(plan.accesses)
         return held * bits // 8, accesses
 
@@ -381,7 +381,7 @@ class _Expander:
 def _in_registers(tile: SSAValue, layout: TileLayout) -> TileType:
     """Returns the type of a register tile with the elements of `tile` and this layout."""
     type_ = TileType.of(tile)
-    return TileType.get(type_.dims, type_.element_type, Scope.REGISTER, layout)
+    return TileType.get(type_.dims, type_.element_type, MemorySpace.REGISTER, layout)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.dialects.tirx import FillOp, MmaOp, Scope, owner_root
+from tirx.dialects.tirx import FillOp, MemorySpace, MmaOp, base_allocation
 from tirx.passes.analysis.index_analysis import trip_count_is_positive
 from tirx.passes.emit.emitter import Emitter
 
@@ -30,8 +30,8 @@ def _is_zero(value: SSAValue) -> bool:
 
 def _touches(op: Operation, tile: SSAValue) -> bool:
     """Returns True if `op`, or an operation inside it, uses a view of the same allocation as `tile`."""
-    root = owner_root(tile)
-    return any(owner_root(operand) is root for inner in op.walk() for operand in inner.operands)
+    root = base_allocation(tile)
+    return any(base_allocation(operand) is root for inner in op.walk() for operand in inner.operands)
 
 
 def _first_touch(op: Operation | None, tile: SSAValue) -> Operation | None:
@@ -64,7 +64,7 @@ class TirxFoldZeroFillPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for fill in [f for f in op.walk() if isinstance(f, FillOp)]:
-            if fill.tile_type.memory is not Scope.TENSOR or not _is_zero(fill.value):
+            if fill.tile_type.memory is not MemorySpace.TENSOR or not _is_zero(fill.value):
                 continue
             if (found := _overwriting_mma(fill)) is None:
                 continue

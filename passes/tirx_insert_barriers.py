@@ -18,10 +18,10 @@ from tirx.dialects.tirx import (
     Engine,
     FillOp,
     KernelOp,
+    MemorySpace,
     MmaOp,
-    Scope,
     TileType,
-    owner_root,
+    base_allocation,
     transfer,
 )
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
@@ -55,7 +55,7 @@ def _runs_of_bytes(kernel: KernelOp) -> dict[SSAValue, frozenset[_Place]]:
     ends = {
         op.result: (op.start, op.start + shared_bytes(op.result.type))
         for op in kernel.walk()
-        if isinstance(op, AllocOp) and op.start is not None and op.result.type.memory is Scope.SHARED
+        if isinstance(op, AllocOp) and op.start is not None and op.result.type.memory is MemorySpace.SHARED
     }
     cuts = sorted({end for both in ends.values() for end in both})
     return {
@@ -126,10 +126,10 @@ class _BarrierInsertion:
         found: set[_Place] = set()
         for tile in tiles:
             match TileType.of(tile).memory:
-                case Scope.SHARED | Scope.GLOBAL:
-                    root = owner_root(tile)
+                case MemorySpace.SHARED | MemorySpace.GLOBAL:
+                    root = base_allocation(tile)
                     found |= self._runs.get(root, {root})
-                case Scope.TENSOR if self._warps_share_lanes:
+                case MemorySpace.TENSOR if self._warps_share_lanes:
                     found.add(_TENSOR_MEMORY)
                 case _:
                     pass

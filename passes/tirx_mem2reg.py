@@ -30,9 +30,9 @@ from tirx.dialects.tirx import (
     FillOp,
     KernelOp,
     LoadOp,
+    MemorySpace,
     MmaOp,
     ReshapeOp,
-    Scope,
     SplatOp,
     StoreOp,
     SubviewOp,
@@ -50,7 +50,7 @@ _Values = dict[SSAValue, SSAValue]
 def _declares_variable(op: Operation) -> bool:
     match op:
         case AllocOp():
-            return op.result.type.memory is Scope.REGISTER
+            return op.result.type.memory is MemorySpace.REGISTER
         case memref.AllocaOp():
             return op.memref.type.get_num_dims() == 0
         case _:
@@ -82,7 +82,7 @@ def _check_tiles(op: Operation) -> None:
     if not isinstance(op, scf.ForOp | scf.IfOp | arith.SelectOp):
         raise LocatedError(op, f"expected tiles to go through scf.for, scf.if and arith.select only, found {op.name}")
     for type_ in tiles:
-        if type_.memory is not Scope.REGISTER:
+        if type_.memory is not MemorySpace.REGISTER:
             raise LocatedError(op, f"expected {op.name} on register tiles, which are values, found {type_}")
 
 
@@ -337,7 +337,7 @@ def _retyped(emit: Emitter, op: CopyOp, value: SSAValue, type_: TileType) -> SSA
     """
     if value.type == type_:
         return value
-    source, destination = TileType.of(value).placement, type_.placement
+    source, destination = TileType.of(value).layout, type_.layout
     if source is not None and destination is not None:
         if not same_layout(source, destination):
             raise LocatedError(

@@ -18,17 +18,17 @@ from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
     KernelOp,
+    MemorySpace,
     MmaOp,
     ReshapeOp,
-    Scope,
     SubviewOp,
     TileType,
     ViewOp,
+    base_allocation,
     layout_attr,
-    owner_root,
-    parts_in_use,
     strided_layout,
     thread_set,
+    views_in_use,
 )
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
@@ -56,14 +56,14 @@ def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
     value = Rewriter.replace_value_with_new_type(tile, TileType.of(tile).with_layout(layout))
     for op in [use.operation for use in value.uses]:
         match op:
-            case SubviewOp() if op.result.type.placement is None:
+            case SubviewOp() if op.result.type.layout is None:
                 try:
-                    part = SubviewOp.type_of(TileType.of(value), op.start, op.result.type.dims).placement
+                    part = SubviewOp.type_of(TileType.of(value), op.start, op.result.type.dims).layout
                 except LayoutError as e:
                     raise LocatedError(op, f"the layout picked for the source has no such part: {e}") from e
                 if part is not None:
                     _place(op.result, part)
-            case ReshapeOp() if op.result.type.placement is None:
+            case ReshapeOp() if op.result.type.layout is None:
                 _place(op.result, layout)
             case _:
                 pass
@@ -72,7 +72,7 @@ def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
 def _contiguous_dimension(tile: SSAValue) -> int | None:
     """Returns the dimension along which neighbours are adjacent in memory; None without one, and for swizzled tiles."""
     type_ = TileType.of(tile)
-    if not isinstance(layout := type_.placement, TileLayout) or layout.axes != ("m",):
+    if not isinstance(layout := type_.layout, TileLayout) or layout.axes != ("m",):
         return None
     for dimension in reversed(range(len(type_.dims))):
         if type_.dims[dimension] == 1:
@@ -138,14 +138,14 @@ class _Picker:
             if not mma.on_tensor_memory:
                 self._mma_sync(mma)
         for op in ops:
-            if isinstance(op, AllocOp) and op.result.type.placement is None and not is_register_tile(op.result):
+            if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
                 self._plain(op)
         for registers in self.registers:
-            if registers.type.placement is None:
+            if registers.type.layout is None:
                 self._registers(registers)
 
     def _view(self, op: ViewOp) -> None:
-        if op.result.type.placement is None:
+        if op.result.type.layout is None:
             layout = strided_layout(op.source_type, op.result.type.dims)
             if isinstance(layout, str):
                 raise LocatedError(op, layout)
@@ -162,22 +162,22 @@ class _Picker:
     def _scales(self, mma: MmaOp) -> None:
         """Places scale factors in tensor memory as products read them, in shared memory as `tcgen05.cp` does."""
         for index in range(len(mma.scales)):
-            root = owner_root(mma.scales[index])
+            root = base_allocation(mma.scales[index])
             halves = 1
             try:
                 scaling = product_shape(Product.of(mma)).scaling
                 halves = 1 if scaling is None else scaling.halves_of(index)
-                if scaling is not None and TileType.of(root).placement is None:
+                if scaling is not None and TileType.of(root).layout is None:
                     layout = scale_tmem_layout(TileType.of(root).dims, halves)
                     what = f"{('SFA', 'SFB')[index]} of kind {scaling.vector.kind}, {scaling.vector.name}"
                     self._picked(root, layout, what)
             except ILLEGAL as e:
                 raise LocatedError(mma, str(e)) from e
-            for op, part in list(parts_in_use(owner_root(mma.scales[index]))):
-                if not isinstance(op, CopyOp) or op.destination is not part or op.source_type.placement is not None:
+            for op, part in list(views_in_use(base_allocation(mma.scales[index]))):
+                if not isinstance(op, CopyOp) or op.destination is not part or op.source_type.layout is not None:
                     continue
-                source = owner_root(op.source)
-                if TileType.of(source).memory is not Scope.SHARED:
+                source = base_allocation(op.source)
+                if TileType.of(source).memory is not MemorySpace.SHARED:
                     continue
                 try:
                     layout = scale_smem_layout(TileType.of(source).dims, halves)
@@ -192,8 +192,8 @@ class _Picker:
 
     def _written(self, registers: RegisterClass) -> None:
         """Gives values without a layout the one that is written on others of their class."""
-        placed = [value for value in registers.values if TileType.of(value).placement is not None]
-        layouts = [layout for value in placed if (layout := TileType.of(value).placement) is not None]
+        placed = [value for value in registers.values if TileType.of(value).layout is not None]
+        layouts = [layout for value in placed if (layout := TileType.of(value).layout) is not None]
         for value, other in zip(placed[1:], layouts[1:], strict=True):
             if not same_layout(layouts[0], other):
                 raise LocatedError(
@@ -203,13 +203,13 @@ class _Picker:
                 )
         if layouts and len(placed) < len(registers.values):
             self.registers.retype(
-                registers, lambda type_: type_ if type_.placement is not None else type_.with_layout(layouts[0])
+                registers, lambda type_: type_ if type_.layout is not None else type_.with_layout(layouts[0])
             )
 
     def _mma_sync(self, mma: MmaOp) -> None:
         tiles = mma.a, mma.b, mma.accumulator
         classes = [self.registers.of(tile) for tile in tiles]
-        placed = [found for found in classes if found.type.placement is not None]
+        placed = [found for found in classes if found.type.layout is not None]
         if len(placed) == len(tiles):
             return
         if not self.fragments.issuperset(placed):
@@ -240,7 +240,7 @@ class _Picker:
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
         for index, (found, layout) in enumerate(zip(classes, layouts, strict=True)):
-            if (picked := found.type.placement) is None:
+            if (picked := found.type.layout) is None:
                 self._pick_registers(
                     found, layout, f"fragments of mma.sync over {warps} warp{'s' if warps > 1 else ''}"
                 )
@@ -256,19 +256,19 @@ class _Picker:
 
     def _plain(self, alloc: AllocOp) -> None:
         type_ = alloc.result.type
-        if type_.memory is Scope.TENSOR:
+        if type_.memory is MemorySpace.TENSOR:
             raise LocatedError(alloc, "expected a tensor tile to be an operand of a product, or to have a layout")
         self._picked(alloc.result, TileLayout.row_major(type_.dims), "row-major")
 
     def _registers(self, registers: RegisterClass) -> None:
         type_ = registers.type
         threads = thread_set(registers.first_op).count
-        placed = [end for end in map(TileType.of, registers.memory) if end.placement is not None]
-        tensors = [end for end in placed if end.memory is Scope.TENSOR]
+        placed = [end for end in map(TileType.of, registers.memory) if end.layout is not None]
+        tensors = [end for end in placed if end.memory is MemorySpace.TENSOR]
         memories: list[tuple[Memory, TileLayout | ComposeLayout]] = [
-            ("global" if end.memory is Scope.GLOBAL else "shared", end.placement)
+            ("global" if end.memory is MemorySpace.GLOBAL else "shared", end.layout)
             for end in placed
-            if end.placement is not None
+            if end.layout is not None
         ] or [("global", TileLayout.row_major(type_.dims))]
         (first, source), (last, destination) = memories[0], memories[-1]
         try:

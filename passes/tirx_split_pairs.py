@@ -20,14 +20,14 @@ from tirx.dialects.tirx import (
     FillOp,
     KernelOp,
     LoadOp,
+    MemorySpace,
     MmaOp,
     ReshapeOp,
-    Scope,
     StoreOp,
     SubviewOp,
     TileType,
     ViewOp,
-    owner_root,
+    base_allocation,
     transfer,
 )
 from tirx.dialects.tirx.kernel import PAIR
@@ -52,7 +52,7 @@ _COPIES = Iter(PAIR, 1, CTA_AXIS)
 
 def _written_split(op: Operation, type_: TileType) -> int | None:
     """The dimension that the layout of this type, on `op`, distributes over the pair; None for a copy in each block."""
-    layout = type_.placement
+    layout = type_.layout
     if not isinstance(layout, TileLayout) or CTA_AXIS not in layout.axes:
         return None
     copies = [it for it in layout.replica if it.axis == CTA_AXIS]
@@ -83,7 +83,7 @@ def _half(dims: tuple[int, ...], dimension: int | None) -> tuple[int, ...]:
 
 def _of_one_block(type_: TileType, dimension: int | None) -> TileType:
     """The part of a tile that one block holds: half of `dimension`, or all for None."""
-    layout = of_one_cta(type_.placement) if isinstance(type_.placement, TileLayout) else type_.placement
+    layout = of_one_cta(type_.layout) if isinstance(type_.layout, TileLayout) else type_.layout
     return TileType.get(_half(type_.dims, dimension), type_.element_type, type_.memory, layout)
 
 
@@ -172,7 +172,7 @@ class _Splitter:
 
     def _written(self, owner: _Owner, op: Operation, type_: TileType) -> None:
         """Notes what a written layout says."""
-        if type_.placement is not None:
+        if type_.layout is not None:
             self.fixed.add(owner)
             if (dimension := _written_split(op, type_)) is not None:
                 self.splits[owner] = dimension
@@ -181,7 +181,7 @@ class _Splitter:
 
     def _owner(self, tile: SSAValue) -> _Owner:
         """The allocation or class that a tile is, or is a part of."""
-        return self.registers.of(tile) if is_register_tile(tile) else owner_root(tile)
+        return self.registers.of(tile) if is_register_tile(tile) else base_allocation(tile)
 
     def _of(self, tile: SSAValue) -> int | None:
         """The distributed dimension of a tile or of a part of one."""
@@ -215,13 +215,13 @@ class _Splitter:
                 return dimension
 
     def _distribute(self, mma: MmaOp, name: str, tile: SSAValue, dimension: int) -> None:
-        root = owner_root(tile)  # in memory
+        root = base_allocation(tile)  # in memory
         wanted = self._root_dimension(tile, dimension)
         if wanted is not None and root not in self.splits and root not in self.fixed:
             self.splits[root] = wanted
         if wanted is None or self._of(tile) != dimension:
             hint = ""
-            if isinstance(TileType.of(root).placement, ComposeLayout):
+            if isinstance(TileType.of(root).layout, ComposeLayout):
                 hint = "; a swizzle has no place for it: leave the layout out, or write the kernel with per_cta"
             raise LocatedError(
                 mma,
@@ -233,7 +233,7 @@ class _Splitter:
         """Distributes a tile without a layout like the tile at the other end of a copy. Returns True if it did."""
         source, destination = _ends(copy)
         for tile, other in ((source, destination), (destination, source)):
-            if TileType.of(tile).memory is Scope.GLOBAL or TileType.of(other).memory is Scope.GLOBAL:
+            if TileType.of(tile).memory is MemorySpace.GLOBAL or TileType.of(other).memory is MemorySpace.GLOBAL:
                 continue
             owner = self._owner(tile)
             if owner in self.splits or owner in self.fixed or (dimension := self._of(other)) is None:
@@ -256,7 +256,7 @@ class _Splitter:
                     )
             case CopyOp() | LoadOp() | StoreOp():
                 source, destination = _ends(op)
-                ends = [tile for tile in (source, destination) if TileType.of(tile).memory is not Scope.GLOBAL]
+                ends = [tile for tile in (source, destination) if TileType.of(tile).memory is not MemorySpace.GLOBAL]
                 if len({self._of(tile) for tile in ends}) > 1:
                     raise LocatedError(
                         op,
@@ -300,7 +300,7 @@ class _Splitter:
         """Narrows views of global memory that are copied to or from a distributed tile to the half of this block."""
         source, destination = _ends(copy)
         for index, (tile, other) in enumerate(((source, destination), (destination, source))):
-            if TileType.of(tile).memory is not Scope.GLOBAL or TileType.of(other).memory is Scope.GLOBAL:
+            if TileType.of(tile).memory is not MemorySpace.GLOBAL or TileType.of(other).memory is MemorySpace.GLOBAL:
                 continue
             if (dimension := self._of(other)) is not None:
                 copy.operands[index] = self._view_of_half(copy, tile, dimension)
@@ -320,7 +320,7 @@ class _Splitter:
         indices = [index if d < outer else emit.add(index, starts[d - outer]) for d, index in enumerate(view.indices)]
         offset = emit.mul(self._rank(), dims[dimension])
         indices[outer + dimension] = emit.add(indices[outer + dimension], offset)
-        type_ = TileType.get(dims, TileType.of(tile).element_type, Scope.GLOBAL)
+        type_ = TileType.get(dims, TileType.of(tile).element_type, MemorySpace.GLOBAL)
         return emit(ViewOp(view.source, indices, type_)).result
 
     def _rank(self) -> SSAValue:
@@ -354,9 +354,7 @@ class _Splitter:
                     if inner is None and dimension is not None:
                         raise LocatedError(op, f"expected a reshape that keeps the halves of dimension {dimension}")
                     dims = _half(op.result.type.dims, inner)
-                    self._replace(
-                        op.result, inner, TileType.get(dims, type_.element_type, type_.memory, type_.placement)
-                    )
+                    self._replace(op.result, inner, TileType.get(dims, type_.element_type, type_.memory, type_.layout))
                 case _:
                     pass
 

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.ptx.tcgen05 import require
 from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tile, last_column, target_of
-from tirx.dialects.tirx import Scope, TileType
+from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.tcgen05.check_memory import Alloc, check_memory
 from tirx.tcgen05.tmem import COLUMNS
 
@@ -118,7 +118,7 @@ class TileOp(DirectOperation):
         super().__init__(operands=[base], properties={"column": i32_attr(column)}, result_types=[type_])
 
     def verify_(self) -> None:
-        type_ = expect_tile(self.result, Scope.TENSOR, "a tile")
+        type_ = expect_tile(self.result, MemorySpace.TENSOR, "a tile")
         first = self.column.value.data
         last = first + last_column(type_)
         if first < 0 or last >= COLUMNS:

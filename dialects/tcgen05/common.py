@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.ptx.core import EntryOp
-from tirx.dialects.tirx import KernelOp, Scope, TileType
+from tirx.dialects.tirx import KernelOp, MemorySpace, TileType
 from tirx.layout import LayoutError, TileLayout
 from tirx.tcgen05.tmem import CTA_GROUPS
 
@@ -45,17 +45,17 @@ def unit(flag: bool) -> UnitAttr | None:
     return UnitAttr() if flag else None
 
 
-def expect_tile(value: SSAValue, scope: Scope, what: str) -> TileType:
+def expect_tile(value: SSAValue, memory: MemorySpace, what: str) -> TileType:
     """The type of a tile; VerifyException unless it is in that memory and has a layout."""
     type_ = TileType.of(value)
-    if type_.memory is not scope or type_.placement is None:
-        raise VerifyException(f"expected {what} in {scope.place} with a layout, found {type_}")
+    if type_.memory is not memory or type_.layout is None:
+        raise VerifyException(f"expected {what} in {memory.place} with a layout, found {type_}")
     return type_
 
 
 def expect_tensor_tile(value: SSAValue, what: str) -> TileType:
     """As `expect_tile`, of a tile in tensor memory that starts with a column and so has an address."""
-    type_ = expect_tile(value, Scope.TENSOR, what)
+    type_ = expect_tile(value, MemorySpace.TENSOR, what)
     first_cell(type_)
     return type_
 
@@ -79,7 +79,7 @@ def first_cell(type_: TileType) -> tuple[int, int]:
 
     `TCol` counts elements. VerifyException for a tile that does not start with a column.
     """
-    offsets = {} if type_.placement is None else _tile_layout(type_).offsets
+    offsets = {} if type_.layout is None else _tile_layout(type_).offsets
     bits = offsets.get("TCol", 0) * type_.dtype.storage_bits
     if bits % COLUMN_BITS:
         raise VerifyException(
@@ -96,9 +96,9 @@ def last_column(type_: TileType) -> int:
 
 
 def _tile_layout(type_: TileType) -> TileLayout:
-    if not isinstance(type_.placement, TileLayout):
+    if not isinstance(type_.layout, TileLayout):
         raise VerifyException(f"expected a tensor tile with a tile layout, found {type_}")
-    return type_.placement
+    return type_.layout
 
 
 def same_registers(fragment: TileLayout, layout: TileLayout) -> bool:

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
 from tirx.dialects.tcgen05.common import expect_tile, unit
-from tirx.dialects.tirx import Scope, TileType
+from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.tcgen05 import InstructionDescriptor, LegalityError, OperandSlice, ZeroColumnMask
 from tirx.tcgen05.scale_copy import ROW_BYTES
@@ -79,10 +79,10 @@ class SmemDescriptorOp(DirectOperation):
     def slices(self) -> tuple[OperandSlice, ...]:
         """All slices of the tile. Raises LegalityError or LayoutError for a layout that no descriptor reaches."""
         type_ = TileType.of(self.tile)
-        if type_.placement is None:
+        if type_.layout is None:
             raise LegalityError("expected a layout on the tile; tirx-pick-layouts chooses one")
         return _slices(
-            type_.placement,
+            type_.layout,
             (type_.dims[-2], type_.dims[-1]),
             type_.dtype.name,
             self.k.value.data,
@@ -91,7 +91,7 @@ class SmemDescriptorOp(DirectOperation):
         )
 
     def verify_(self) -> None:
-        type_ = expect_tile(self.tile, Scope.SHARED, "an operand")
+        type_ = expect_tile(self.tile, MemorySpace.SHARED, "an operand")
         if len(type_.dims) != 2:
             raise VerifyException(f"expected an operand of shape MNxK, found {type_}")
         k, step, size = self.k.value.data, self.step.value.data, type_.dims[-1]
@@ -126,7 +126,7 @@ class CpDescriptorOp(DirectOperation):
         super().__init__(operands=[tile], properties={"offset": i32_attr(offset)}, result_types=[i64])
 
     def verify_(self) -> None:
-        expect_tile(self.tile, Scope.SHARED, "a tile")
+        expect_tile(self.tile, MemorySpace.SHARED, "a tile")
         offset = self.offset.value.data
         if offset < 0 or offset % ROW_BYTES:
             raise VerifyException(f"expected an offset of 0 or more in steps of {ROW_BYTES} bytes, found {offset}")

@@ -18,7 +18,7 @@ from tirx.dialects.ptx.tcgen05 import require
 from tirx.dialects.tcgen05.allocation import AllocOp, TileOp
 from tirx.dialects.tcgen05.common import first_cell
 from tirx.dialects.tcgen05.descriptors import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
-from tirx.dialects.tirx import TileType, owner_root
+from tirx.dialects.tirx import TileType, base_allocation
 from tirx.layout import LayoutError, TileLayout
 from tirx.tcgen05 import (
     InstructionDescriptor,
@@ -48,9 +48,9 @@ def tensor_operand(tile: SSAValue) -> TmemOperand:
     """The place of a tile in tensor memory, counted from its allocation, and its contents."""
     type_ = TileType.of(tile)
     lane, column = first_cell(type_)
-    layout = type_.placement if isinstance(type_.placement, TileLayout) else None
+    layout = type_.layout if isinstance(type_.layout, TileLayout) else None
     rows = type_.dims[-2] if len(type_.dims) > 1 else None
-    root = owner_root(tile).owner
+    root = base_allocation(tile).owner
     if not isinstance(root, TileOp):
         return TmemOperand(None, lane, dtype=type_.dtype.name, layout=layout, rows=rows)
     first, allocated = root.column.value.data + column, _allocated(root.base)

@@ -29,7 +29,7 @@ from tirx.dialects.tcgen05.common import (
     unit,
 )
 from tirx.dialects.tcgen05.facts import shared_operand, tensor_operand
-from tirx.dialects.tirx import Scope, TileType
+from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import TileLayout
 from tirx.tcgen05 import LD_SHAPES, LegalityError, TmemAccessPlan, plan_tmem_access
 from tirx.tcgen05.check_memory import Cp, LdSt, Shift, check_memory
@@ -46,12 +46,12 @@ def _plan(name: str, memory: TileType, registers: TileType, pack: bool) -> TmemA
     VerifyException, saying what is legal, for a tile that the shape does not move.
     """
     _check_ld_shape(name)
-    if not isinstance(memory.placement, TileLayout) or not isinstance(registers.placement, TileLayout):
+    if not isinstance(memory.layout, TileLayout) or not isinstance(registers.layout, TileLayout):
         raise VerifyException(f"expected tiles with tile layouts, found {memory} and {registers}")
-    warps = "wid_in_wg" if "wid_in_wg" in registers.placement.axes else "warpid"
+    warps = "wid_in_wg" if "wid_in_wg" in registers.layout.axes else "warpid"
     bits = memory.dtype.storage_bits
     try:
-        return plan_tmem_access(memory.placement, memory.dims, name, warp_axis=warps, element_bits=bits, pack=pack)
+        return plan_tmem_access(memory.layout, memory.dims, name, warp_axis=warps, element_bits=bits, pack=pack)
     except LegalityError as error:
         raise VerifyException(str(error)) from error
 
@@ -59,9 +59,9 @@ def _plan(name: str, memory: TileType, registers: TileType, pack: bool) -> TmemA
 def _check_access(plan: TmemAccessPlan, memory: TileType, registers: TileType) -> None:
     if (memory.dims, memory.element_type) != (registers.dims, registers.element_type):
         raise VerifyException(f"expected tiles of one shape and element type, found {memory} and {registers}")
-    if not isinstance(registers.placement, TileLayout) or not same_registers(plan.fragment, registers.placement):
+    if not isinstance(registers.layout, TileLayout) or not same_registers(plan.fragment, registers.layout):
         raise VerifyException(
-            f"expected registers as shape {plan.shape} moves them, {plan.fragment}, found {registers.placement}"
+            f"expected registers as shape {plan.shape} moves them, {plan.fragment}, found {registers.layout}"
         )
 
 
@@ -91,8 +91,8 @@ class LdOp(DirectOperation):
         )
 
     def verify_(self) -> None:
-        source = expect_tile(self.source, Scope.TENSOR, "a tile")
-        result = expect_tile(self.result, Scope.REGISTER, "a tile")
+        source = expect_tile(self.source, MemorySpace.TENSOR, "a tile")
+        result = expect_tile(self.result, MemorySpace.REGISTER, "a tile")
         _check_access(self.plan(), source, result)
 
     def plan(self) -> TmemAccessPlan:
@@ -156,8 +156,8 @@ class LdRedOp(DirectOperation):
         return TileType.of(self.source).dtype.name
 
     def verify_(self) -> None:
-        source = expect_tile(self.source, Scope.TENSOR, "a tile")
-        result = expect_tile(self.result, Scope.REGISTER, "a tile")
+        source = expect_tile(self.source, MemorySpace.TENSOR, "a tile")
+        result = expect_tile(self.result, MemorySpace.REGISTER, "a tile")
         plan = self.plan()
         _check_access(plan, source, result)
         for access in plan.accesses:
@@ -175,12 +175,12 @@ class LdRedOp(DirectOperation):
             raise VerifyException(
                 f"expected a tile in one half of the lanes of each warp for shape {plan.shape}, found both"
             )
-        reduced = expect_tile(self.reduced, Scope.REGISTER, "the reduction")
+        reduced = expect_tile(self.reduced, MemorySpace.REGISTER, "the reduction")
         held = plan.fragment
         threads = TileLayout(tuple(it for it in held.shard if it.axis != "m"), held.replica).canonicalize()
         if reduced.element_type != source.element_type:
             raise VerifyException(f"expected a reduction of {source.element_type}, found {reduced.element_type}")
-        layout = reduced.placement
+        layout = reduced.layout
         if not isinstance(layout, TileLayout) or not same_registers(threads, layout):
             raise VerifyException(f"expected one element of the reduction in each thread, {threads}, found {layout}")
 
@@ -216,8 +216,8 @@ class StOp(DirectOperation):
         )
 
     def verify_(self) -> None:
-        value = expect_tile(self.value, Scope.REGISTER, "a tile")
-        destination = expect_tile(self.destination, Scope.TENSOR, "a tile")
+        value = expect_tile(self.value, MemorySpace.REGISTER, "a tile")
+        destination = expect_tile(self.destination, MemorySpace.TENSOR, "a tile")
         _check_access(self.plan(), destination, value)
 
     def plan(self) -> TmemAccessPlan:

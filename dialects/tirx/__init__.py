@@ -12,9 +12,9 @@ from tirx.dialects.tirx.attributes import (
     ColumnRuns,
     ComposeLayoutAttr,
     LayoutAttr,
+    MemorySpace,
+    MemorySpaceAttr,
     RawColumns,
-    Scope,
-    ScopeAttr,
     SwizzleLayoutAttr,
     TileLayoutAttr,
     TileType,
@@ -38,7 +38,6 @@ from tirx.dialects.tirx.kernel import (
 from tirx.dialects.tirx.loops import AtOp, ForOp, TileOrder, TileOrderAttr, TilesOp, YieldOp
 from tirx.dialects.tirx.memory_plan import MemoryPlan, MemoryPlanAttr
 from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, ViewOp, strided_layout
-from tirx.dialects.tirx.parts import ReshapeOp, SubviewOp, WordsOp, owner_root, parts_in_use
 from tirx.dialects.tirx.plans import MmaSyncPlan, PlanAttr, ProductPlan, Tcgen05Plan
 from tirx.dialects.tirx.product import MmaOp, ProductOp
 from tirx.dialects.tirx.queues import AsyncCopyOp, AsyncMmaOp, AsyncNextOp, AwaitOp, GlobalPostOp, GlobalWaitOp
@@ -55,6 +54,7 @@ from tirx.dialects.tirx.ring_types import PendingType, RingType, SlotViewAttr, T
 from tirx.dialects.tirx.rings import AcquireOp, Across, AcrossAttr, ReleaseOp, RingOp
 from tirx.dialects.tirx.roles import RoleOp, RolesOp, Unit, UnitAttr
 from tirx.dialects.tirx.threads import BarrierOp, LeaderOp, WarpgroupOp
+from tirx.dialects.tirx.views import ReshapeOp, SubviewOp, WordsOp, base_allocation, views_in_use
 
 TIRX = Dialect(
     "tirx",
@@ -110,7 +110,7 @@ TIRX = Dialect(
         GridAxisAttr,
         MemoryPlanAttr,
         PlanAttr,
-        ScopeAttr,
+        MemorySpaceAttr,
         SwizzleLayoutAttr,
         TileLayoutAttr,
         TileType,
@@ -171,8 +171,8 @@ __all__ = [
     "RingType",
     "RoleOp",
     "RolesOp",
-    "Scope",
-    "ScopeAttr",
+    "MemorySpace",
+    "MemorySpaceAttr",
     "SlotViewAttr",
     "SplatOp",
     "StoreOp",
@@ -197,8 +197,8 @@ __all__ = [
     "ZeroOp",
     "kernels",
     "layout_attr",
-    "owner_root",
-    "parts_in_use",
+    "base_allocation",
+    "views_in_use",
     "strided_layout",
     "thread_set",
     "transfer",

@@ -142,7 +142,7 @@ def layout_attr(layout: TileLayout | ComposeLayout) -> TileLayoutAttr | ComposeL
     return TileLayoutAttr(layout) if isinstance(layout, TileLayout) else ComposeLayoutAttr(layout)
 
 
-class Scope(StrEnum):
+class MemorySpace(StrEnum):
     """The memory that a tile lives in."""
 
     GLOBAL = "global"
@@ -152,24 +152,24 @@ class Scope(StrEnum):
 
     @property
     def place(self) -> str:
-        """The scope in a sentence: `tensor memory`, `registers`."""
-        return "registers" if self is Scope.REGISTER else f"{self} memory"
+        """The memory space in a sentence: `tensor memory`, `registers`."""
+        return "registers" if self is MemorySpace.REGISTER else f"{self} memory"
 
 
 @irdl_attr_definition
-class ScopeAttr(EnumAttribute[Scope], SpacedOpaqueSyntaxAttribute):
-    """`#tirx<scope shared>`"""
+class MemorySpaceAttr(EnumAttribute[MemorySpace], SpacedOpaqueSyntaxAttribute):
+    """`#tirx<memory_space shared>`"""
 
-    name = "tirx.scope"
+    name = "tirx.memory_space"
 
 
-_MEMORY_AXES: dict[Scope, frozenset[str]] = {
-    Scope.GLOBAL: frozenset({"m"}),
-    Scope.SHARED: frozenset({"m", "cbx"}),
-    Scope.TENSOR: frozenset({"TLane", "TCol", "cbx"}),
-    Scope.REGISTER: frozenset({"m"}),
+_MEMORY_AXES: dict[MemorySpace, frozenset[str]] = {
+    MemorySpace.GLOBAL: frozenset({"m"}),
+    MemorySpace.SHARED: frozenset({"m", "cbx"}),
+    MemorySpace.TENSOR: frozenset({"TLane", "TCol", "cbx"}),
+    MemorySpace.REGISTER: frozenset({"m"}),
 }
-"""Axes that a tile of each scope may use, `cbx` for the block of a pair. Register tiles also use thread axes."""
+"""Axes that a tile of each memory space may use, `cbx` for the block of a pair. Register tiles also use thread axes."""
 
 
 def _shape_problem(dims: Sequence[int]) -> str | None:
@@ -191,22 +191,22 @@ def _element_problem(type_: Attribute) -> str | None:
 
 
 def _layout_problem(
-    shape: Sequence[int], element: ElementType, scope: Scope, layout: TileLayout | ComposeLayout
+    shape: Sequence[int], element: ElementType, memory: MemorySpace, layout: TileLayout | ComposeLayout
 ) -> str | None:
-    """Why `layout` cannot place a tile of `shape` in `scope`, or None when it can."""
+    """Why `layout` cannot place a tile of `shape` in `memory`, or None when it can."""
     if layout.size() != prod(shape):
         return (
             f"expected a layout of {prod(shape)} elements for a {'x'.join(map(str, shape))} tile, "
             f"found one of {layout.size()}: {layout}"
         )
-    if isinstance(layout, ComposeLayout) and scope is not Scope.SHARED:
-        return f"expected a tile layout in {scope.place}, found a swizzle, which only shared memory has"
+    if isinstance(layout, ComposeLayout) and memory is not MemorySpace.SHARED:
+        return f"expected a tile layout in {memory.place}, found a swizzle, which only shared memory has"
     for name in layout.axes:
-        allowed = name in _MEMORY_AXES[scope] or (scope is Scope.REGISTER and axis(name).kind == "thread")
+        allowed = name in _MEMORY_AXES[memory] or (memory is MemorySpace.REGISTER and axis(name).kind == "thread")
         if not allowed:
-            names = ", ".join(sorted(_MEMORY_AXES[scope]))
-            threads = " and thread axes such as laneid and warpid" if scope is Scope.REGISTER else ""
-            return f"expected axes of {scope.place} ({names}{threads}), found axis {name}"
+            names = ", ".join(sorted(_MEMORY_AXES[memory]))
+            threads = " and thread axes such as laneid and warpid" if memory is MemorySpace.REGISTER else ""
+            return f"expected axes of {memory.place} ({names}{threads}), found axis {name}"
     try:
         layout.check_bounds(element.storage_bits)
     except LayoutError as e:
@@ -214,7 +214,7 @@ def _layout_problem(
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     if (copies := prod(it.extent for it in tile.replica)) > _MAX_COPIES:
         return f"expected at most {_MAX_COPIES} copies of every element, found {copies} in {layout}"
-    if scope is Scope.REGISTER and (slots := layout.footprint().get("m", (0, 0))[1] + 1) > _MAX_SLOTS:
+    if memory is MemorySpace.REGISTER and (slots := layout.footprint().get("m", (0, 0))[1] + 1) > _MAX_SLOTS:
         return f"expected at most {_MAX_SLOTS} elements in a thread, found {slots} in {layout}"
     return None
 
@@ -232,18 +232,18 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     shape: ArrayAttr[IntAttr]
     element_type: Attribute
-    scope: ScopeAttr
-    layout: TileLayoutAttr | ComposeLayoutAttr | NoneAttr
+    memory_space: MemorySpaceAttr
+    layout_attribute: TileLayoutAttr | ComposeLayoutAttr | NoneAttr
 
     @staticmethod
     def get(
         shape: Sequence[int],
         element_type: Attribute,
-        scope: Scope,
+        memory: MemorySpace,
         layout: TileLayout | ComposeLayout | None = None,
     ) -> TileType:
         """A tile type from plain values. Raises VerifyException when the layout does not fit."""
-        return _tile_type(tuple(shape), element_type, scope, layout)
+        return _tile_type(tuple(shape), element_type, memory, layout)
 
     @staticmethod
     def of(value: SSAValue) -> TileType:
@@ -257,17 +257,17 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         return tuple(n.data for n in self.shape)
 
     @property
-    def memory(self) -> Scope:
-        return self.scope.data
+    def memory(self) -> MemorySpace:
+        return self.memory_space.data
 
     @property
     def dtype(self) -> ElementType:
         return _element_type(self.element_type)
 
     @property
-    def placement(self) -> TileLayout | ComposeLayout | None:
+    def layout(self) -> TileLayout | ComposeLayout | None:
         """The layout as a value, None when none has been written or picked."""
-        return None if isinstance(self.layout, NoneAttr) else self.layout.data
+        return None if isinstance(self.layout_attribute, NoneAttr) else self.layout_attribute.data
 
     @property
     def num_elements(self) -> int:
@@ -279,12 +279,12 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     def with_layout(self, layout: TileLayout | ComposeLayout) -> TileType:
         """The same tile, placed."""
-        return TileType(self.shape, self.element_type, self.scope, layout_attr(layout))
+        return TileType(self.shape, self.element_type, self.memory_space, layout_attr(layout))
 
     def verify(self) -> None:
         problem = _shape_problem(self.dims) or _element_problem(self.element_type)
-        if problem is None and self.placement is not None:
-            problem = _layout_problem(self.dims, self.dtype, self.memory, self.placement)
+        if problem is None and self.layout is not None:
+            problem = _layout_problem(self.dims, self.dtype, self.memory, self.layout)
         if problem is not None:
             raise VerifyException(problem)
 
@@ -302,20 +302,20 @@ class TileType(ParametrizedAttribute, TypeAttribute):
             if (problem := _element_problem(element)) is not None:
                 parser.raise_error(problem, element_start, parser.pos)
             parser.parse_punctuation(",")
-            scope = parser.parse_str_enum(Scope)
+            memory = parser.parse_str_enum(MemorySpace)
             layout: Attribute = NoneAttr()
             if parser.parse_optional_punctuation(",") is not None:
-                layout = cls._parse_layout(parser, shape, element, scope)
-        return ArrayAttr([IntAttr(n) for n in shape]), element, ScopeAttr(scope), layout
+                layout = cls._parse_layout(parser, shape, element, memory)
+        return ArrayAttr([IntAttr(n) for n in shape]), element, MemorySpaceAttr(memory), layout
 
     @staticmethod
-    def _parse_layout(parser: AttrParser, shape: Sequence[int], element: Attribute, scope: Scope) -> Attribute:
+    def _parse_layout(parser: AttrParser, shape: Sequence[int], element: Attribute, memory: MemorySpace) -> Attribute:
         wanted = "expected a #tirx.tile_layout or #tirx.compose_layout"
         start = parser.pos
         layout = parser.expect(parser.parse_optional_attribute, wanted)
         if not isinstance(layout, TileLayoutAttr | ComposeLayoutAttr):
             parser.raise_error(f"{wanted}, found {layout}", start, parser.pos)
-        problem = _layout_problem(shape, element_type(str(element)), scope, layout.data)
+        problem = _layout_problem(shape, element_type(str(element)), memory, layout.data)
         if problem is not None:
             parser.raise_error(problem, start, parser.pos)
         return layout
@@ -326,19 +326,19 @@ class TileType(ParametrizedAttribute, TypeAttribute):
             printer.print_string("x")
             printer.print_attribute(self.element_type)
             printer.print_string(f", {self.memory}")
-            if not isinstance(self.layout, NoneAttr):
+            if self.layout is not None:
                 printer.print_string(", ")
-                printer.print_attribute(self.layout)
+                printer.print_attribute(self.layout_attribute)
 
 
 @lru_cache(maxsize=1024)
 def _tile_type(
-    shape: tuple[int, ...], element_type: Attribute, scope: Scope, layout: TileLayout | ComposeLayout | None
+    shape: tuple[int, ...], element_type: Attribute, memory: MemorySpace, layout: TileLayout | ComposeLayout | None
 ) -> TileType:
     return TileType(
         ArrayAttr([IntAttr(n) for n in shape]),
         element_type,
-        ScopeAttr(scope),
+        MemorySpaceAttr(memory),
         NoneAttr() if layout is None else layout_attr(layout),
     )
 

@@ -9,7 +9,7 @@ from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.tirx.attributes import Scope
+from tirx.dialects.tirx.attributes import MemorySpace
 
 
 class Queue(StrEnum):
@@ -48,18 +48,18 @@ class Engine(StrEnum):
 class AsyncEngine:
     """An engine of asynchronous copies: the memories that it copies between and the queue that its work joins."""
 
-    source: Scope
-    destination: Scope
+    source: MemorySpace
+    destination: MemorySpace
     queue: Queue
 
 
 ASYNC_ENGINES = {
-    Engine.TMA: AsyncEngine(Scope.GLOBAL, Scope.SHARED, Queue.TMA),
-    Engine.TMA_MULTICAST: AsyncEngine(Scope.GLOBAL, Scope.SHARED, Queue.TMA),
-    Engine.TMA_STORE: AsyncEngine(Scope.SHARED, Scope.GLOBAL, Queue.STORE),
-    Engine.TMA_REDUCE: AsyncEngine(Scope.SHARED, Scope.GLOBAL, Queue.STORE),
-    Engine.CP_ASYNC: AsyncEngine(Scope.GLOBAL, Scope.SHARED, Queue.CP_ASYNC),
-    Engine.TCGEN05_CP: AsyncEngine(Scope.SHARED, Scope.TENSOR, Queue.TCGEN05),
+    Engine.TMA: AsyncEngine(MemorySpace.GLOBAL, MemorySpace.SHARED, Queue.TMA),
+    Engine.TMA_MULTICAST: AsyncEngine(MemorySpace.GLOBAL, MemorySpace.SHARED, Queue.TMA),
+    Engine.TMA_STORE: AsyncEngine(MemorySpace.SHARED, MemorySpace.GLOBAL, Queue.STORE),
+    Engine.TMA_REDUCE: AsyncEngine(MemorySpace.SHARED, MemorySpace.GLOBAL, Queue.STORE),
+    Engine.CP_ASYNC: AsyncEngine(MemorySpace.GLOBAL, MemorySpace.SHARED, Queue.CP_ASYNC),
+    Engine.TCGEN05_CP: AsyncEngine(MemorySpace.SHARED, MemorySpace.TENSOR, Queue.TCGEN05),
 }
 """Engines of `tirx.async_copy` (PTX ISA, `cp.async.bulk.tensor`, `cp.async`, `tcgen05.cp`)."""
 

@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.rings import RingOp
 from tirx.dialects.tirx.syntax import (
@@ -376,7 +376,7 @@ class ForOp(IRDLOperation):
 def _can_be_carried(type_: Attribute) -> bool:
     match type_:
         case TileType():
-            return type_.memory is Scope.REGISTER
+            return type_.memory is MemorySpace.REGISTER
         case PendingType() | IndexType() | IntegerType():
             return True
         case _:

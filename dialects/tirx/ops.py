@@ -23,7 +23,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
-from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import Iter, TileLayout
@@ -58,12 +58,12 @@ class AllocOp(DirectOperation):
 
     def verify_(self) -> None:
         type_ = self.result.type
-        if type_.memory is Scope.GLOBAL:
+        if type_.memory is MemorySpace.GLOBAL:
             raise VerifyException(
                 "expected a shared, tensor or register tile, found a global one: kernels get global memory "
                 "as memref arguments"
             )
-        if self.start is not None and (type_.memory is Scope.REGISTER or self.start < 0):
+        if self.start is not None and (type_.memory is MemorySpace.REGISTER or self.start < 0):
             raise VerifyException(
                 f"expected a place of 0 or more in shared or tensor memory, found {self.start} in {type_.memory.place}"
             )
@@ -124,7 +124,7 @@ class ViewOp(DirectOperation):
             raise VerifyException(f"expected {source.get_num_dims()} indices into {source}, found {len(self.indices)}")
         if not isinstance(source.memory_space, NoneAttr):
             raise VerifyException(f"expected a memref in global memory, without a memory space, found {source}")
-        if tile.memory is not Scope.GLOBAL:
+        if tile.memory is not MemorySpace.GLOBAL:
             raise VerifyException(f"expected a global tile, found a {tile.memory} one")
         if len(tile.dims) > source.get_num_dims():
             raise VerifyException(
@@ -138,8 +138,8 @@ class ViewOp(DirectOperation):
         layout = strided_layout(source, tile.dims)
         if isinstance(layout, str):
             raise VerifyException(layout)
-        if isinstance(tile.placement, TileLayout) and not tile.placement.equivalent(layout):
-            raise VerifyException(f"expected the layout of {source}, {layout}, found {tile.placement}")
+        if isinstance(tile.layout, TileLayout) and not tile.layout.equivalent(layout):
+            raise VerifyException(f"expected the layout of {source}, {layout}, found {tile.layout}")
 
 
 @irdl_op_definition

@@ -21,7 +21,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
-from tirx.dialects.tirx.attributes import Scope, TileType, ZeroColumnsAttr
+from tirx.dialects.tirx.attributes import MemorySpace, TileType, ZeroColumnsAttr
 from tirx.dialects.tirx.plans import PlanAttr, Tcgen05Plan
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.syntax import parse_attributes, shape_text
@@ -163,7 +163,7 @@ class ProductOp(DirectOperation):
     @property
     def on_tensor_memory(self) -> bool:
         """Whether this is a tcgen05 product, as opposed to one in registers."""
-        return self.accumulator_type.memory is Scope.TENSOR
+        return self.accumulator_type.memory is MemorySpace.TENSOR
 
     @property
     def is_weight_stationary(self) -> bool:
@@ -342,23 +342,23 @@ class MmaOp(ProductOp):
 
     def _verify_memories(self) -> None:
         acc = self.accumulator_type
-        if acc.memory not in (Scope.TENSOR, Scope.REGISTER):
+        if acc.memory not in (MemorySpace.TENSOR, MemorySpace.REGISTER):
             raise VerifyException(
                 f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
             )
         on_tensor = self.on_tensor_memory
         for name, type_, wanted in (
-            ("A", self.a_type, (Scope.SHARED, Scope.TENSOR) if on_tensor else (Scope.REGISTER,)),
-            ("B", self.b_type, (Scope.SHARED,) if on_tensor else (Scope.REGISTER,)),
+            ("A", self.a_type, (MemorySpace.SHARED, MemorySpace.TENSOR) if on_tensor else (MemorySpace.REGISTER,)),
+            ("B", self.b_type, (MemorySpace.SHARED,) if on_tensor else (MemorySpace.REGISTER,)),
         ):
             if type_.memory not in wanted:
                 raise VerifyException(
-                    f"expected {name} in {' or '.join(scope.place for scope in wanted)} for an accumulator in "
+                    f"expected {name} in {' or '.join(memory.place for memory in wanted)} for an accumulator in "
                     f"{acc.memory.place}, found it in {type_.memory.place}"
                 )
         for name, value in (("SFA", self.scale_a), ("SFB", self.scale_b), ("the metadata", self.metadata)):
-            if value is not None and (memory := TileType.of(value).memory) is not Scope.TENSOR:
-                raise VerifyException(f"expected {name} in {Scope.TENSOR.place}, found it in {memory.place}")
+            if value is not None and (memory := TileType.of(value).memory) is not MemorySpace.TENSOR:
+                raise VerifyException(f"expected {name} in {MemorySpace.TENSOR.place}, found it in {memory.place}")
 
     def _verify_no_clauses(self) -> None:
         for name, clause in (

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.ring_types import PendingType
@@ -129,19 +129,19 @@ class AsyncMmaOp(ProductOp):
 
     def verify_(self) -> None:
         acc = self.accumulator_type
-        if acc.memory not in (Scope.TENSOR, Scope.REGISTER):
+        if acc.memory not in (MemorySpace.TENSOR, MemorySpace.REGISTER):
             raise VerifyException(
                 f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
             )
-        other = Scope.TENSOR if self.on_tensor_memory else Scope.REGISTER
+        other = MemorySpace.TENSOR if self.on_tensor_memory else MemorySpace.REGISTER
         for name, type_, wanted in (
-            ("A", self.a_type, (Scope.SHARED, other)),
-            ("B", self.b_type, (Scope.SHARED,)),
-            *((name, TileType.of(tile), (Scope.TENSOR,)) for name, tile in self._tensor_operands()),
+            ("A", self.a_type, (MemorySpace.SHARED, other)),
+            ("B", self.b_type, (MemorySpace.SHARED,)),
+            *((name, TileType.of(tile), (MemorySpace.TENSOR,)) for name, tile in self._tensor_operands()),
         ):
             if type_.memory not in wanted:
                 raise VerifyException(
-                    f"expected {name} in {' or '.join(scope.place for scope in wanted)} for an accumulator in "
+                    f"expected {name} in {' or '.join(memory.place for memory in wanted)} for an accumulator in "
                     f"{acc.memory.place}, found it in {type_.memory.place}"
                 )
         self.verify_shapes()

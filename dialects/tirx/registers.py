@@ -25,20 +25,20 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
-from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.ops import CopyOp
 from tirx.mma import VARIANTS, Fragment
 
 
 def _require_register(type_: TileType) -> None:
-    if type_.memory is not Scope.REGISTER:
+    if type_.memory is not MemorySpace.REGISTER:
         raise VerifyException(f"expected a register tile, found {type_}")
 
 
 def _require_moved(register: TileType, memory: TileType, found: str) -> None:
     """Raises VerifyException unless a load or store can move these tiles; `found` names both in order."""
     _require_register(register)
-    if memory.memory is Scope.REGISTER:
+    if memory.memory is MemorySpace.REGISTER:
         raise VerifyException(f"expected a tile in global, shared or tensor memory, found {memory}")
     if (register.dims, register.element_type) != (memory.dims, memory.element_type):
         raise VerifyException(f"expected tiles of one shape and element type, found {found}")
@@ -214,11 +214,11 @@ class MmaSyncOp(DirectOperation):
 
 
 def _require_fragment(name: str, type_: TileType, slot: int, fragment: Fragment) -> None:
-    if type_.memory is not Scope.REGISTER or type_.placement is None:
+    if type_.memory is not MemorySpace.REGISTER or type_.layout is None:
         raise VerifyException(f"expected a register tile with a layout, found {type_}")
     if type_.dtype.name != fragment.dtype:
         raise VerifyException(f"expected {name} of {fragment.dtype}, found {type_.element_type}")
-    slots = type_.placement.span("m")
+    slots = type_.layout.span("m")
     if not 0 <= slot <= slots - fragment.elements:
         raise VerifyException(
             f"expected {fragment.elements} slots of {name} within [0, {slots}), found them from slot {slot} on"
@@ -242,5 +242,5 @@ class AddressOp(DirectOperation):
         super().__init__(operands=[tile], result_types=[i32])
 
     def verify_(self) -> None:
-        if (memory := TileType.of(self.tile).memory) is not Scope.SHARED:
+        if (memory := TileType.of(self.tile).memory) is not MemorySpace.SHARED:
             raise VerifyException(f"expected a shared tile, found a {memory} one")

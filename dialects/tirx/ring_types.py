@@ -11,7 +11,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
 
 SLOT_LIMIT = 2**20
 """Bytes of a slot stay below this: the transaction count of an mbarrier has 20 bits (PTX ISA, "mbarrier")."""
@@ -43,7 +43,7 @@ class SlotViewAttr(ParametrizedAttribute):
 def _content_kind(type_: Attribute) -> str | None:
     """What a slot with a view of this type holds: "tiles", "scalars" or "tile_id"; None if it cannot hold it."""
     match type_:
-        case TileType() if type_.memory in (Scope.SHARED, Scope.TENSOR):
+        case TileType() if type_.memory in (MemorySpace.SHARED, MemorySpace.TENSOR):
             return "tiles"
         case IndexType() | IntegerType():
             return "scalars"
@@ -219,7 +219,7 @@ class PendingType(ParametrizedAttribute, TypeAttribute):
         return self.tile
 
     def verify(self) -> None:
-        if self.tile_type.memory is not Scope.REGISTER:
+        if self.tile_type.memory is not MemorySpace.REGISTER:
             raise VerifyException(f"expected a register tile that is pending, found {self.tile}")
 
     @classmethod
@@ -227,7 +227,7 @@ class PendingType(ParametrizedAttribute, TypeAttribute):
         with parser.in_angle_brackets():
             start = parser.pos
             tile = parser.parse_type()
-            if not isinstance(tile, TileType) or tile.memory is not Scope.REGISTER:
+            if not isinstance(tile, TileType) or tile.memory is not MemorySpace.REGISTER:
                 parser.raise_error(f"expected a register tile that is pending, found {tile}", start, parser.pos)
             return (tile,)
 

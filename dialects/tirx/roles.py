@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.tirx.attributes import Scope, ScopeAttr, TileType
+from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.syntax import parse_in_parens
@@ -213,7 +213,7 @@ class RolesOp(IRDLOperation):
                 problem = _crossing_problem(value)
                 if problem is not None:
                     raise VerifyException(f"expected {_name(value)} to come into role @{role.sym_name.data} {problem}")
-                if isinstance(value.type, TileType) and value.type.memory is not Scope.GLOBAL:
+                if isinstance(value.type, TileType) and value.type.memory is not MemorySpace.GLOBAL:
                     if owners.setdefault(value, role) is not role:
                         raise VerifyException(
                             f"expected a ring for {_name(value)}, a tile in {value.type.memory.place} that the roles "
@@ -240,9 +240,9 @@ def _crossing_problem(value: SSAValue) -> str | None:
     match value.type:
         case RingType() | MemRefType():
             return None
-        case TileType() as tile if tile.memory not in (Scope.GLOBAL, Scope.REGISTER):
+        case TileType() as tile if tile.memory not in (MemorySpace.GLOBAL, MemorySpace.REGISTER):
             return None
-        case TileType(scope=ScopeAttr(data=Scope.REGISTER)) | PendingType():
+        case TileType(memory_space=MemorySpaceAttr(data=MemorySpace.REGISTER)) | PendingType():
             return "through a ring, found a register tile"
         case _:
             return None if _is_recomputable(value) else "through a ring, found a value that depends on memory"

@@ -11,7 +11,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator, Recur
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.kernel import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.tirx.syntax import parse_integer
 
@@ -90,7 +90,7 @@ class WarpgroupOp(IRDLOperation, OnThreads):
         inside = set(self.walk())
         for op in inside:
             for value in op.operands:
-                if not isinstance(type_ := value.type, TileType) or type_.memory is not Scope.REGISTER:
+                if not isinstance(type_ := value.type, TileType) or type_.memory is not MemorySpace.REGISTER:
                     continue
                 owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
                 if owner not in inside:

@@ -23,7 +23,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.tirx import Scope, TileType
+from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.smem.canonical import operand_slices
@@ -115,11 +115,11 @@ class SmemDescriptorOp(IRDLOperation):
     def slices(self) -> tuple[OperandSlice, ...]:
         """This slice for each entry of `first`. Raises LegalityError or LayoutError where no descriptor reads one."""
         type_ = TileType.of(self.tile)
-        if type_.placement is None:
+        if type_.layout is None:
             raise LegalityError("expected a layout on the tile; tirx-pick-layouts chooses one")
         shape, rows = (type_.dims[-2], type_.dims[-1]), self.rows.value.data
         return tuple(
-            _slices(type_.placement, shape, self.dtype, self.k.value.data, (first, first + rows))[self.step.value.data]
+            _slices(type_.layout, shape, self.dtype, self.k.value.data, (first, first + rows))[self.step.value.data]
             for first in self.first_rows
         )
 
@@ -134,7 +134,7 @@ class SmemDescriptorOp(IRDLOperation):
 
     def verify_(self) -> None:
         type_ = TileType.of(self.tile)
-        if type_.memory is not Scope.SHARED or type_.placement is None or len(type_.dims) != 2:
+        if type_.memory is not MemorySpace.SHARED or type_.layout is None or len(type_.dims) != 2:
             raise VerifyException(f"expected an operand of shape MNxK in shared memory with a layout, found {type_}")
         (mn, size), k, step = type_.dims, self.k.value.data, self.step.value.data
         if k < 1 or size % k:

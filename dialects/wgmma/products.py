@@ -21,7 +21,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.tirx import PendingType, Scope, TileType
+from tirx.dialects.tirx import MemorySpace, PendingType, TileType
 from tirx.dialects.wgmma.descriptors import SmemDescriptorOp
 from tirx.dialects.wgmma.synchronization import EFFECTS
 from tirx.hw.errors import LegalityError
@@ -37,9 +37,9 @@ def _unit(flag: bool) -> UnitAttr | None:
 
 
 def _register_tile(type_: TileType, what: str) -> TileLayout:
-    if type_.memory is not Scope.REGISTER or not isinstance(type_.placement, TileLayout) or len(type_.dims) != 2:
+    if type_.memory is not MemorySpace.REGISTER or not isinstance(type_.layout, TileLayout) or len(type_.dims) != 2:
         raise VerifyException(f"expected {what} as a matrix in registers with a layout, found {type_}")
-    return type_.placement
+    return type_.layout
 
 
 @irdl_op_definition

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import ReshapeOp, Scope, SubviewOp, TileType, ViewOp
+from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp
 from tirx.layout import TileLayout
 from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.emit.emitter import constant_value
@@ -25,7 +25,7 @@ class Overlap(Enum):
 
 def overlap(a: SSAValue, b: SSAValue) -> Overlap:
     """
-    Whether two tiles with the same `owner_root` share an element.
+    Whether two tiles with the same `base_allocation` share an element.
 
     Parts of an allocation are compared by the places that their layouts give, views of a memref by their indices.
     """
@@ -44,10 +44,10 @@ def overlap(a: SSAValue, b: SSAValue) -> Overlap:
 def _places(tile: SSAValue) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
     """Where the elements of a part of an allocation are, as numbers; None before it has a layout."""
     type_ = TileType.of(tile)
-    layout = type_.placement
+    layout = type_.layout
     if layout is None:
         return None
-    if type_.memory is Scope.TENSOR and isinstance(layout, TileLayout):
+    if type_.memory is MemorySpace.TENSOR and isinstance(layout, TileLayout):
         return np.flatnonzero(TensorTile.of(type_).cells())
     return layout.axis_table("m", (layout.size(),))
 

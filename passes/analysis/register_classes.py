@@ -12,7 +12,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tirx.dialects.tcgen05 import same_registers
-from tirx.dialects.tirx import CopyOp, KernelOp, MmaOp, Scope, TileType, transfer
+from tirx.dialects.tirx import CopyOp, KernelOp, MemorySpace, MmaOp, TileType, transfer
 from tirx.layout import ComposeLayout, TileLayout
 
 _Group = Sequence[SSAValue]
@@ -106,7 +106,7 @@ def same_layout(a: TileLayout | ComposeLayout, b: TileLayout | ComposeLayout) ->
 
 
 def is_register_tile(value: SSAValue) -> bool:
-    return isinstance(type_ := value.type, TileType) and type_.memory is Scope.REGISTER
+    return isinstance(type_ := value.type, TileType) and type_.memory is MemorySpace.REGISTER
 
 
 def register_classes(kernel: KernelOp) -> RegisterClasses:

@@ -17,7 +17,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import PackOp, UnpackOp
 from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
 from tirx.dialects.ptx.sync import BarWarpSyncOp
-from tirx.dialects.tirx import Scope, TileType
+from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.emit.emitter import Emitter, bit_pattern
@@ -35,7 +35,7 @@ class MemoryTile:
 
     @property
     def space(self) -> str:
-        return "global" if self.type.memory is Scope.GLOBAL else "shared"
+        return "global" if self.type.memory is MemorySpace.GLOBAL else "shared"
 
 
 class TileAccess:
@@ -58,7 +58,7 @@ class TileAccess:
         self._emission: dict[Attribute, IndexEmission] = {}
 
     def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
-        layout, memory = register.placement, self.memory.type.placement
+        layout, memory = register.layout, self.memory.type.layout
         if not isinstance(layout, TileLayout) or memory is None:
             raise LocatedError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
         try:

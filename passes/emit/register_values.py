@@ -37,7 +37,7 @@ class RegisterFormat:
 @lru_cache(maxsize=1024)
 def register_format(tile: TileType) -> RegisterFormat:
     """The registers of a tile with a layout. ValueError for a tile that is not in registers."""
-    layout = tile.placement
+    layout = tile.layout
     if not isinstance(layout, TileLayout):
         raise ValueError(f"expected a register tile with a tile layout, found {tile}")
     slots = layout.footprint().get("m", (0, 0))[1] + 1

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from xdsl.ir import SSAValue
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import CopyOp, Engine, MmaOp, Scope, TileType, owner_root, parts_in_use
+from tirx.dialects.tirx import CopyOp, Engine, MemorySpace, MmaOp, TileType, base_allocation, views_in_use
 from tirx.layout import TileLayout
 from tirx.passes.plan.product import ILLEGAL
 from tirx.tcgen05 import LegalityError
@@ -49,13 +49,13 @@ def _engine(copy: CopyOp) -> Engine | None:
     return engine_between(copy.source_type.memory, copy.destination_type.memory)
 
 
-def engine_between(source: Scope, destination: Scope) -> Engine | None:
+def engine_between(source: MemorySpace, destination: MemorySpace) -> Engine | None:
     """The engine between two memories, but for scale factors; None between registers. LegalityError for none."""
-    if source is Scope.TENSOR and destination is Scope.TENSOR:
+    if source is MemorySpace.TENSOR and destination is MemorySpace.TENSOR:
         raise LegalityError("expected at most one side of a copy in tensor memory, found both")
-    if source is Scope.REGISTER and destination is Scope.REGISTER:
+    if source is MemorySpace.REGISTER and destination is MemorySpace.REGISTER:
         return None
-    return _TENSOR_ENGINES[source is Scope.TENSOR, destination is Scope.TENSOR]
+    return _TENSOR_ENGINES[source is MemorySpace.TENSOR, destination is MemorySpace.TENSOR]
 
 
 def is_scale_copy(copy: CopyOp) -> bool:
@@ -65,8 +65,8 @@ def is_scale_copy(copy: CopyOp) -> bool:
 
 def holds_scales(tile: SSAValue) -> bool:
     """Returns True if a product reads scale factors from the allocation of the tile."""
-    return TileType.of(tile).memory is Scope.TENSOR and any(
-        isinstance(op, MmaOp) and part in op.scales for op, part in parts_in_use(owner_root(tile))
+    return TileType.of(tile).memory is MemorySpace.TENSOR and any(
+        isinstance(op, MmaOp) and part in op.scales for op, part in views_in_use(base_allocation(tile))
     )
 
 
@@ -74,7 +74,7 @@ def planned_scale_copies(copy: CopyOp) -> tuple[ScaleCopy, ...]:
     """The `tcgen05.cp` of a copy of scale factors. Raises LegalityError for one that tcgen05.cp cannot do."""
     source, destination = copy.source_type, copy.destination_type
     check_scale_source(source)
-    layouts = source.placement, destination.placement
+    layouts = source.layout, destination.layout
     if layouts[0] is None or not isinstance(layouts[1], TileLayout):
         raise LegalityError("expected layouts on both tiles; tirx-pick-layouts chooses them")
     return _scale_copies(layouts[0], layouts[1], source.dims)
@@ -82,7 +82,7 @@ def planned_scale_copies(copy: CopyOp) -> tuple[ScaleCopy, ...]:
 
 def check_scale_source(source: TileType) -> None:
     """Raises LegalityError unless scale factors come from a tile that tcgen05.cp reads."""
-    if source.memory is not Scope.SHARED:
+    if source.memory is not MemorySpace.SHARED:
         raise LegalityError(
             "expected scale factors from a shared tile, which tcgen05.cp copies to all four partitions of lanes, "
             f"found one in {source.memory.place}"

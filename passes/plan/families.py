@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import MmaOp, PlanAttr, ProductPlan, Scope
+from tirx.dialects.tirx import MemorySpace, MmaOp, PlanAttr, ProductPlan
 from tirx.passes.plan import mma_product, tcgen05_product
 from tirx.passes.plan.product import ILLEGAL, Product
 
-FAMILIES: Mapping[Scope, Callable[[Product], ProductPlan]] = MappingProxyType(
-    {Scope.TENSOR: tcgen05_product.match, Scope.REGISTER: mma_product.match}
+FAMILIES: Mapping[MemorySpace, Callable[[Product], ProductPlan]] = MappingProxyType(
+    {MemorySpace.TENSOR: tcgen05_product.match, MemorySpace.REGISTER: mma_product.match}
 )
 """Memory space of the accumulator -> the family that multiplies there. Each raises one of `ILLEGAL` for a product that
 its instructions do not do."""

@@ -23,11 +23,11 @@ from tirx.dialects.tirx import (
     KernelOp,
     LoadOp,
     MemoryPlan,
+    MemorySpace,
     MmaOp,
-    Scope,
     StoreOp,
     TileType,
-    parts_in_use,
+    views_in_use,
 )
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout
@@ -118,12 +118,12 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
     """
     allocs = [op for op in kernel.walk() if isinstance(op, AllocOp)]
     lifetimes = _lifetimes(kernel, allocs)
-    in_tensor = [alloc for alloc in allocs if alloc.result.type.memory is Scope.TENSOR]
+    in_tensor = [alloc for alloc in allocs if alloc.result.type.memory is MemorySpace.TENSOR]
     tensor = _place(
-        [_tensor_block(alloc, lifetimes[alloc]) for alloc in in_tensor if alloc.result.type.placement is not None]
+        [_tensor_block(alloc, lifetimes[alloc]) for alloc in in_tensor if alloc.result.type.layout is not None]
     )
     _check_room(tensor, COLUMNS, "columns", "columns of tensor memory")
-    shared = _place([_shared_block(op, lifetimes[op]) for op in allocs if op.result.type.memory is Scope.SHARED])
+    shared = _place([_shared_block(op, lifetimes[op]) for op in allocs if op.result.type.memory is MemorySpace.SHARED])
     _check_room(shared, target.shared_limit, "bytes", f"bytes of shared memory on {target}")
     others: list[int] = []
     for size in (MBARRIER_BYTES, SLOT_BYTES) if in_tensor else ():
@@ -152,14 +152,14 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
 def shared_bytes(type_: TileType) -> int:
     """Bytes that a shared tile takes: whole units of 16 bytes, which products read, holes included."""
     elements = type_.num_elements
-    if type_.placement is not None:
-        elements = type_.placement.footprint().get("m", (0, 0))[1] + 1
+    if type_.layout is not None:
+        elements = type_.layout.footprint().get("m", (0, 0))[1] + 1
     return -(-elements * type_.dtype.storage_bits // (UNIT_BYTES * 8)) * UNIT_BYTES
 
 
 def shared_alignment(type_: TileType) -> int:
     """Bytes to which the base of a shared tile is aligned; the most for a tile whose layout is still to be picked."""
-    match type_.placement:
+    match type_.layout:
         case None:
             return SWIZZLED_ALIGNMENT
         case ComposeLayout() as layout:
@@ -195,7 +195,7 @@ def _lifetimes(kernel: KernelOp, allocs: Sequence[AllocOp]) -> dict[AllocOp, Lif
     whole = Lifetime(0, position[op]) if (op := kernel.body.block.last_op) is not None else Lifetime(0, 0)
     found: dict[AllocOp, Lifetime] = {}
     for alloc in allocs:
-        users = [op for op, _ in parts_in_use(alloc.result)]
+        users = [op for op, _ in views_in_use(alloc.result)]
         used = [position[op] for op in users] or [position[alloc]]
         known = all(type(op) in _COMPLETE for op in users)
         found[alloc] = Lifetime(min(used), max(used)) if known else whole

@@ -99,6 +99,6 @@ def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep
 
 
 def _layout(name: str, type_: TileType) -> TileLayout:
-    if not isinstance(type_.placement, TileLayout):
+    if not isinstance(type_.layout, TileLayout):
         raise FragmentError(f"expected a tile layout on {name}; tirx-pick-layouts chooses one")
-    return type_.placement
+    return type_.layout

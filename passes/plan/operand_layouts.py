@@ -13,13 +13,13 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
+    MemorySpace,
     MmaOp,
     ReshapeOp,
-    Scope,
     SubviewOp,
     TileType,
-    owner_root,
-    parts_in_use,
+    base_allocation,
+    views_in_use,
 )
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.plan.product import ILLEGAL, Product
@@ -37,7 +37,7 @@ PERIOD_BYTES = 1024
 """Every stage of a tile of rank 3 or more starts where the patterns of all swizzles do."""
 
 
-def part_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
+def view_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
     """Returns the layout that a view of an allocation has if the allocation gets `layout`.
 
     Raises LayoutError when it has no such slice.
@@ -46,11 +46,11 @@ def part_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
         return layout
     match part.owner:
         case SubviewOp() as op:
-            source = part_layout(op.source, root, layout)
+            source = view_layout(op.source, root, layout)
             ends = zip(op.start, op.result.type.dims, strict=True)
             return source.slice(TileType.of(op.source).dims, tuple((start, start + size) for start, size in ends))
         case ReshapeOp() as op:
-            return part_layout(op.source, root, layout)
+            return view_layout(op.source, root, layout)
         case _:
             raise LayoutError(f"expected a part of {root.type}, found {part.type}")
 
@@ -78,7 +78,7 @@ class _Use:
         type_ = TileType.of(self.tile)
         mn, k = type_.dims
         try:
-            mine = part_layout(self.tile, root, layout)
+            mine = view_layout(self.tile, root, layout)
             parts = stored_slices(
                 mine, (mn, k), type_.dtype, self.k, padded=self.padded, absolute_lbo=self.absolute_lbo
             )
@@ -119,14 +119,14 @@ def operand_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]
     uses: dict[SSAValue, list[_Use]] = {}
     for mma in mmas:
         for index in range(len(OPERANDS)):
-            if TileType.of(tile := mma.operands[index]).placement is None:
+            if TileType.of(tile := mma.operands[index]).layout is None:
                 try:
                     shape = product_shape(Product.of(mma))
                 except ILLEGAL as e:
                     raise LocatedError(mma, str(e)) from e
                 padded = is_padded(shape.kind, TileType.of(tile).dtype)
                 use = _Use(mma, index, shape.operand_k(index), padded, shape.k96)
-                uses.setdefault(owner_root(tile), []).append(use)
+                uses.setdefault(base_allocation(tile), []).append(use)
     yield from uses.items()
 
 
@@ -203,12 +203,12 @@ class _Copy:
 
 def _copies(alloc: AllocOp) -> Iterator[_Copy]:
     """Yields the copies whose cost depends on the layout of a tile: to and from placed global or shared tiles."""
-    for op, part in parts_in_use(alloc.result):
+    for op, part in views_in_use(alloc.result):
         if not isinstance(op, CopyOp):
             continue
         other = TileType.of(op.source if op.destination is part else op.destination)
-        if other.placement is not None and other.memory in (Scope.GLOBAL, Scope.SHARED):
-            yield _Copy(op, part, CopyEnd(other.placement, "global" if other.memory is Scope.GLOBAL else "shared"))
+        if other.layout is not None and other.memory in (MemorySpace.GLOBAL, MemorySpace.SHARED):
+            yield _Copy(op, part, CopyEnd(other.layout, "global" if other.memory is MemorySpace.GLOBAL else "shared"))
 
 
 def _priced(root: SSAValue, tile: OperandTile, layout: Layout, copies: Sequence[_Copy], threads: int) -> OperandChoice:
@@ -216,7 +216,7 @@ def _priced(root: SSAValue, tile: OperandTile, layout: Layout, copies: Sequence[
     for copy in copies:
         type_ = TileType.of(copy.part)
         try:
-            mine = CopyEnd(part_layout(copy.part, root, layout), "shared")
+            mine = CopyEnd(view_layout(copy.part, root, layout), "shared")
             ends = (copy.other, mine) if copy.op.destination is copy.part else (mine, copy.other)
             cost += copy_cost(type_.dims, ends, type_.dtype.storage_bits, threads)
         except LayoutError as e:

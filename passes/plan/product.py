@@ -85,4 +85,4 @@ class Product:
     def is_placed(self) -> bool:
         """Whether all tiles but scale factors have layouts."""
         tiles = (self.a, self.b, self.accumulator, *([] if self.metadata is None else [self.metadata]))
-        return all(tile.placement is not None for tile in tiles)
+        return all(tile.layout is not None for tile in tiles)

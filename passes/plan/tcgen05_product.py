@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import KernelOp, MmaOp, Scope, Tcgen05Plan, TileType
+from tirx.dialects.tirx import KernelOp, MemorySpace, MmaOp, Tcgen05Plan, TileType
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.hw.features import FEATURES, required_version
 from tirx.layout import TileLayout
@@ -150,7 +150,7 @@ def product_shape(product: Product) -> ProductShape:
         )
     scaling = block_scaling(product)
     kind = product_kind(a, product.b) if scaling is None else scaling.vector.kind
-    if a.memory is Scope.TENSOR and smem_packing(kind, a.dtype).container_bits != a.dtype.bits:
+    if a.memory is MemorySpace.TENSOR and smem_packing(kind, a.dtype).container_bits != a.dtype.bits:
         raise LegalityError(
             f"expected A of 8 bits or more in tensor memory, or in shared memory, found {a.dtype.name}: in tensor "
             f"memory a byte holds one narrower element of kind {kind}, which copies do not make yet"
@@ -161,7 +161,7 @@ def product_shape(product: Product) -> ProductShape:
             f"kind {kind}: expected an accumulator of {' or '.join(accumulators)}, found {acc.dtype.name}"
         )
     k96 = product.instruction is not None
-    if k96 and a.memory is Scope.TENSOR:
+    if k96 and a.memory is MemorySpace.TENSOR:
         raise LegalityError(
             "expected A in shared memory for K = 96, found it in tensor memory, for which no source has that K"
         )
@@ -233,7 +233,7 @@ def _check_metadata_type(shape: ProductShape, dims: tuple[int, int], metadata: T
 def tensor_operands(mma: MmaOp) -> Iterator[tuple[TensorOperand, SSAValue]]:
     """Yields the tensor-memory tiles of a product with their roles, scale factors excluded."""
     yield TensorOperand.ACCUMULATOR, mma.accumulator
-    if mma.a_type.memory is Scope.TENSOR:
+    if mma.a_type.memory is MemorySpace.TENSOR:
         yield TensorOperand.A, mma.a
     if mma.metadata is not None:
         yield TensorOperand.METADATA, mma.metadata
@@ -287,25 +287,23 @@ def check_operands(product: Product, shape: ProductShape) -> list[Major]:
     Raises LegalityError, saying what is legal, for one that the instructions do not read.
     """
     in_tensor = [(TensorOperand.ACCUMULATOR, product.accumulator), (TensorOperand.METADATA, product.metadata)]
-    if product.a.memory is Scope.TENSOR:
+    if product.a.memory is MemorySpace.TENSOR:
         in_tensor.insert(1, (TensorOperand.A, product.a))
     for operand, tile in in_tensor:
-        if tile is not None and tile.placement is not None:
+        if tile is not None and tile.layout is not None:
             check_tensor_operand(operand, tile, shape)
     majors: list[Major] = []
     for index, (name, type_) in enumerate((("A", product.a), ("B", product.b))):
-        if type_.placement is None:
+        if type_.layout is None:
             continue
-        if type_.memory is Scope.TENSOR:
+        if type_.memory is MemorySpace.TENSOR:
             majors.append("K")
             continue
         rows, k = type_.dims
         try:
             padded = is_padded(shape.kind, type_.dtype)
             k_instr = shape.operand_k(index)
-            slices = stored_slices(
-                type_.placement, (rows, k), type_.dtype, k_instr, padded=padded, absolute_lbo=shape.k96
-            )
+            slices = stored_slices(type_.layout, (rows, k), type_.dtype, k_instr, padded=padded, absolute_lbo=shape.k96)
         except LegalityError as e:
             raise LegalityError(f"operand {name}: {e}") from e
         majors.append(slices[0].canonical.major)
@@ -322,7 +320,7 @@ def match(product: Product) -> Tcgen05Plan:
     shape = product_shape(product)
     tiles = ("A", product.a), ("B", product.b), ("the accumulator", product.accumulator)
     for name, tile in (*tiles, ("the metadata", product.metadata)):
-        if tile is not None and tile.placement is None:
+        if tile is not None and tile.layout is None:
             raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
     a_major, b_major = check_operands(product, shape)
     if shape.scaling is not None:

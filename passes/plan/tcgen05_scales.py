@@ -114,7 +114,7 @@ def block_scaling(product: Product) -> BlockScaling | None:
 
 
 def check_scale_shapes(product: Product, scaling: BlockScaling, m: int, n: int) -> None:
-    """Raises LegalityError unless tcgen05.cp can copy the scale factors, in whole blocks. `m`: rows of A in each CTA."""
+    """Raises LegalityError unless tcgen05.cp can copy the scale factors, in whole blocks. `m`: rows of A in a CTA."""
     for index, (name, tile) in enumerate((("SFA", product.scale_a), ("SFB", product.scale_b))):
         if tile is None:
             continue
@@ -181,7 +181,7 @@ def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_gro
     for index, (name, tile) in enumerate((("SFA", product.scale_a), ("SFB", product.scale_b))):
         if tile is None:
             continue
-        layout, (rows, blocks) = tile.placement, tile.dims
+        layout, (rows, blocks) = tile.layout, tile.dims
         if not isinstance(layout, TileLayout):
             raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
         # With K = 96 an instruction goes on in the next column of K, which is that behind all rows.

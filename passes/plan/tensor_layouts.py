@@ -9,10 +9,10 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import AllocOp, MmaOp, TileType, owner_root
+from tirx.dialects.tirx import AllocOp, MmaOp, TileType, base_allocation
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import Iter, LayoutError, TileLayout
-from tirx.passes.plan.operand_layouts import part_layout
+from tirx.passes.plan.operand_layouts import view_layout
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import (
     SELECTABLE_COLUMNS,
@@ -39,7 +39,7 @@ class TensorUse:
     def fits(self, root: SSAValue, layout: TileLayout) -> bool:
         """Returns True if the product finds its operand in place when the allocation gets this layout."""
         try:
-            type_ = TileType.of(self.tile).with_layout(part_layout(self.tile, root, layout))
+            type_ = TileType.of(self.tile).with_layout(view_layout(self.tile, root, layout))
             check_tensor_operand(self.operand, type_, self.shape)
         except (LegalityError, LayoutError):
             return False
@@ -54,12 +54,12 @@ def tensor_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[TensorU
     uses: dict[SSAValue, list[TensorUse]] = {}
     for mma in mmas:
         for operand, tile in tensor_operands(mma):
-            if TileType.of(tile).placement is None:
+            if TileType.of(tile).layout is None:
                 try:
                     shape = product_shape(Product.of(mma))
                 except ILLEGAL as e:
                     raise LocatedError(mma, str(e)) from e
-                uses.setdefault(owner_root(tile), []).append(TensorUse(mma, operand, tile, shape))
+                uses.setdefault(base_allocation(tile), []).append(TensorUse(mma, operand, tile, shape))
     yield from uses.items()
 
 

@@ -41,7 +41,7 @@ class TensorTile:
     @staticmethod
     def of(type_: TileType) -> TensorTile:
         """The tile of this type. LegalityError without a tile layout, and for elements that do not fill columns."""
-        layout, bits = type_.placement, type_.dtype.storage_bits
+        layout, bits = type_.layout, type_.dtype.storage_bits
         if layout is None:
             raise LegalityError(f"expected a layout on {type_}; tirx-pick-layouts chooses one")
         if not isinstance(layout, TileLayout):
@@ -100,7 +100,7 @@ class TensorTile:
                 continue
 
     def cells(self) -> NDArray[np.bool_]:
-        """The cells with elements of the tile, copies included: booleans of (4 warps, 32 lanes, 512 columns, elements)."""
+        """The cells with elements of the tile, copies included: booleans of (4 warps, 32 lanes, 512 columns, parts)."""
         cells = np.zeros((LANES // WARP_SIZE, WARP_SIZE, COLUMNS * self.per_column), dtype=np.bool_)
         size = (self.layout.size(),)
         lane, column = self.layout.axis_table("TLane", size), self.layout.axis_table("TCol", size)

@@ -16,13 +16,13 @@ from tirx.dialects.tirx import (
     AsyncNextOp,
     Engine,
     KernelOp,
+    MemorySpace,
     MmaOp,
     MmaSyncOp,
     ReleaseOp,
     RingOp,
     RoleOp,
     RolesOp,
-    Scope,
     TilesOp,
     Unit,
 )
@@ -142,7 +142,7 @@ def _derived_unit(owner: Owner) -> Unit:
                 return Unit.WARPGROUP
             case MmaSyncOp():
                 return Unit.WARP
-            case MmaOp() if op.accumulator_type.memory is Scope.REGISTER:
+            case MmaOp() if op.accumulator_type.memory is MemorySpace.REGISTER:
                 return Unit.WARP
             case _:
                 pass

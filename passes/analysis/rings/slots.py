@@ -13,8 +13,8 @@ from tirx.dialects.tirx import (
     AsyncMmaOp,
     AtOp,
     ForOp,
+    MemorySpace,
     RingOp,
-    Scope,
     TilesOp,
     TileType,
 )
@@ -41,7 +41,7 @@ class SlotTile:
 
 def slot_tile(value: SSAValue) -> SlotTile | None:
     """The slot that a tile is a part of; None for other values. Raises RingError for a tile that cannot be followed."""
-    if not isinstance(value.type, TileType) or value.type.memory not in (Scope.SHARED, Scope.TENSOR):
+    if not isinstance(value.type, TileType) or value.type.memory not in (MemorySpace.SHARED, MemorySpace.TENSOR):
         return None
     if not isinstance(value, OpResult):
         return None

@@ -340,7 +340,7 @@
 // -----
 
 // expected-error@+1 {{Expected `global`, `shared`, `tensor`, or `register`.}}
-"test.op"() {a = #tirx<scope smem>} : () -> ()
+"test.op"() {a = #tirx<memory_space smem>} : () -> ()
 
 // -----
 

@@ -180,8 +180,8 @@
 "test.op"() {a = !tirx.tile<2x8xui64, shared>} : () -> ()
 
 // The other attributes of the dialect.
-// CHECK: "test.op"() {a = #tirx<scope shared>, b = #tirx<grid_axis x>}
-"test.op"() {a = #tirx<scope shared>, b = #tirx<grid_axis x>} : () -> ()
+// CHECK: "test.op"() {a = #tirx<memory_space shared>, b = #tirx<grid_axis x>}
+"test.op"() {a = #tirx<memory_space shared>, b = #tirx<grid_axis x>} : () -> ()
 // CHECK: "test.op"() {a = #tirx.zero_columns<[]>, b = #tirx.zero_columns<[3, 4, 5]>, c = #tirx.zero_columns<[0], shift = 32>}
 "test.op"() {a = #tirx.zero_columns<[]>, b = #tirx.zero_columns<[3, 4, 5]>, c = #tirx.zero_columns<[0], shift = 32>} : () -> ()
 // CHECK: "test.op"() {a = #tirx.zero_columns<start = 3, zero = 2, use = 6>, b = #tirx.zero_columns<start = 0, zero = 1, use = 1, shift = 1>}

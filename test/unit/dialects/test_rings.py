@@ -23,6 +23,7 @@ from tirx.dialects.tirx import (
     Engine,
     ForOp,
     KernelOp,
+    MemorySpace,
     PendingType,
     Queue,
     ReleaseOp,
@@ -31,7 +32,6 @@ from tirx.dialects.tirx import (
     RingType,
     RoleOp,
     RolesOp,
-    Scope,
     TileIdType,
     TileOrder,
     TilesOp,
@@ -42,10 +42,10 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.kernel import ThreadSet
 from tirx.text.verification import verify_located
 
-A = TileType.get((128, 64), f16, Scope.SHARED)
-B = TileType.get((256, 64), f16, Scope.SHARED)
-REGISTERS = TileType.get((128, 256), f32, Scope.REGISTER)
-TENSOR = TileType.get((128, 256), f32, Scope.TENSOR)
+A = TileType.get((128, 64), f16, MemorySpace.SHARED)
+B = TileType.get((256, 64), f16, MemorySpace.SHARED)
+REGISTERS = TileType.get((128, 256), f32, MemorySpace.REGISTER)
+TENSOR = TileType.get((128, 256), f32, MemorySpace.TENSOR)
 
 
 def value(type_: Attribute) -> SSAValue:
@@ -60,7 +60,10 @@ def text(op: Operation) -> str:
 
 
 def test_slots_are_as_large_as_the_largest_view_of_their_bytes():
-    scores, weights = TileType.get((128, 128), f32, Scope.TENSOR), TileType.get((128, 128), f16, Scope.TENSOR)
+    scores, weights = (
+        TileType.get((128, 128), f32, MemorySpace.TENSOR),
+        TileType.get((128, 128), f16, MemorySpace.TENSOR),
+    )
     assert RingType.get([("a", A)], [("b", B)]).slot_bytes == (128 + 256) * 64 * 2
     assert RingType.get([("s", scores), ("p", weights)]).slot_bytes == 128 * 128 * 4
     assert RingType.get().slot_bytes == 0
@@ -98,7 +101,7 @@ def test_engines_join_queues():
     assert queues[Engine.TMA] is queues[Engine.TMA_MULTICAST] is Queue.TMA
     assert queues[Engine.TMA_STORE] is queues[Engine.TMA_REDUCE] is Queue.STORE
     assert (queues[Engine.CP_ASYNC], queues[Engine.TCGEN05_CP]) == (Queue.CP_ASYNC, Queue.TCGEN05)
-    shared, tensor = TileType.get((8, 16), f16, Scope.SHARED), TileType.get((8, 16), f16, Scope.TENSOR)
+    shared, tensor = TileType.get((8, 16), f16, MemorySpace.SHARED), TileType.get((8, 16), f16, MemorySpace.TENSOR)
     assert AsyncCopyOp(value(shared), value(tensor), Engine.TCGEN05_CP).queue is Queue.TCGEN05
     assert AsyncMmaOp(value(A), value(B), value(TENSOR)).queue is Queue.TCGEN05
     assert AsyncMmaOp(value(A), value(B), value(REGISTERS), result_type=PendingType(REGISTERS)).queue is Queue.WGMMA

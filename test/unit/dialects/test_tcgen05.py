@@ -10,16 +10,18 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import tcgen05
-from tirx.dialects.tirx import Scope, TileType
+from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import TileLayout
 from tirx.tcgen05 import KINDS, InstructionDescriptor, LegalityError, ZeroColumnMask
 from tirx.universe import new_context
 
-ACCUMULATOR = TileType.get((128, 256), f32, Scope.TENSOR, TileLayout.parse("S[(128, 256) : (1@TLane, 1@TCol)]"))
-OPERAND = TileType.get((128, 64), f16, Scope.SHARED, TileLayout.row_major((128, 64)))
-REGISTERS = TileType.get((128, 256), f32, Scope.REGISTER, TileLayout.parse("S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]"))
+ACCUMULATOR = TileType.get((128, 256), f32, MemorySpace.TENSOR, TileLayout.parse("S[(128, 256) : (1@TLane, 1@TCol)]"))
+OPERAND = TileType.get((128, 64), f16, MemorySpace.SHARED, TileLayout.row_major((128, 64)))
+REGISTERS = TileType.get(
+    (128, 256), f32, MemorySpace.REGISTER, TileLayout.parse("S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]")
+)
 
-ROWS = TileType.get((128,), f32, Scope.REGISTER, TileLayout.parse("S[(4, 32) : (1@warpid, 1@laneid)]"))
+ROWS = TileType.get((128,), f32, MemorySpace.REGISTER, TileLayout.parse("S[(4, 32) : (1@warpid, 1@laneid)]"))
 
 
 def value(type_: Attribute) -> SSAValue:

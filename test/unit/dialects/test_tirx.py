@@ -40,12 +40,12 @@ from tirx.dialects.tirx import (
     KernelOp,
     LeaderOp,
     LoadOp,
+    MemorySpace,
     MmaOp,
     MmaSyncOp,
     RawColumns,
     ReshapeOp,
     ReturnOp,
-    Scope,
     SplatOp,
     StoreOp,
     SubviewOp,
@@ -55,8 +55,8 @@ from tirx.dialects.tirx import (
     ViewOp,
     ZeroColumns,
     ZeroColumnsAttr,
+    base_allocation,
     layout_attr,
-    owner_root,
     strided_layout,
 )
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
@@ -65,9 +65,9 @@ from tirx.universe import new_context
 
 ROWS = TileLayout.row_major((8, 64))
 SWIZZLED = ComposeLayout(SwizzleLayout(3, 3, 3), ROWS)
-F64_OPERAND = TileType.get((8, 4), f64, Scope.REGISTER, TileLayout.parse("S[(8, 4) : (4@laneid, 1@laneid)]"))
+F64_OPERAND = TileType.get((8, 4), f64, MemorySpace.REGISTER, TileLayout.parse("S[(8, 4) : (4@laneid, 1@laneid)]"))
 F64_ACCUMULATOR = TileType.get(
-    (8, 16), f64, Scope.REGISTER, TileLayout.parse("S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]")
+    (8, 16), f64, MemorySpace.REGISTER, TileLayout.parse("S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]")
 )
 
 
@@ -94,9 +94,9 @@ def test_kernel_with_everything() -> None:
     kernel = KernelOp("copy", (memref, memref), 128, target="sm_100a", grid=(4, 2))
     source, destination = kernel.body.block.args
     x, y = BlockIdOp(GridAxis.X), BlockIdOp(GridAxis.Y)
-    tile = TileType.get((8, 64), f32, Scope.GLOBAL)
+    tile = TileType.get((8, 64), f32, MemorySpace.GLOBAL)
     views = [ViewOp(argument, (y.result, x.result), tile) for argument in (source, destination)]
-    shared = AllocOp(TileType.get((8, 64), f32, Scope.SHARED, ROWS))
+    shared = AllocOp(TileType.get((8, 64), f32, MemorySpace.SHARED, ROWS))
     copies = [CopyOp(views[0].result, shared.result), CopyOp(shared.result, views[1].result)]
     kernel.body.block.add_ops([x, y, *views, shared, *copies, ReturnOp()])
     module = ModuleOp([kernel])
@@ -141,14 +141,14 @@ def test_kernel_that_does_not_verify(kernel: Callable[[], KernelOp], message: st
 
 
 def test_tile_type() -> None:
-    type_ = TileType.get((8, 64), f16, Scope.SHARED, SWIZZLED)
+    type_ = TileType.get((8, 64), f16, MemorySpace.SHARED, SWIZZLED)
     assert type_.dims == (8, 64)
-    assert type_.memory is Scope.SHARED
+    assert type_.memory is MemorySpace.SHARED
     assert type_.dtype.name == "f16"
-    assert type_.placement == SWIZZLED
+    assert type_.layout == SWIZZLED
     assert (type_.num_elements, type_.num_bytes) == (512, 1024)
-    assert TileType.get((8, 64), f16, Scope.SHARED).placement is None
-    assert TileType.get((8, 64), f16, Scope.SHARED).with_layout(SWIZZLED) == type_
+    assert TileType.get((8, 64), f16, MemorySpace.SHARED).layout is None
+    assert TileType.get((8, 64), f16, MemorySpace.SHARED).with_layout(SWIZZLED) == type_
     assert str(type_) == (
         "!tirx.tile<8x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, "
         "#tirx.tile_layout<S[(8, 64) : (64, 1)]>>>"
@@ -159,26 +159,26 @@ def test_tile_type() -> None:
     ("element", "count", "size"), [(Float4E2M1FNType(), 3, 2), (Float6E3M2FNType(), 3, 3), (f64, 3, 24), (i32, 1, 4)]
 )
 def test_bytes_of_a_tile(element: Attribute, count: int, size: int) -> None:
-    assert TileType.get((count,), element, Scope.SHARED).num_bytes == size
+    assert TileType.get((count,), element, MemorySpace.SHARED).num_bytes == size
 
 
 @pytest.mark.parametrize(
     ("shape", "element", "scope", "layout", "message"),
     [
-        ((), f16, Scope.SHARED, None, r"found shape \[\]"),
-        ((4, -1), f16, Scope.SHARED, None, r"found shape \[4, -1\]"),
-        ((2**16, 2**15), f16, Scope.GLOBAL, None, "expected at most 1048576 elements, found 2147483648"),
-        ((4,), i1, Scope.SHARED, None, "unknown element type 'i1'"),
-        ((4, 64), f16, Scope.SHARED, ROWS, "expected a layout of 256 elements for a 4x64 tile, found one of 512"),
-        ((8, 64), f16, Scope.GLOBAL, SWIZZLED, "found a swizzle, which only shared memory has"),
-        ((8, 64), f16, Scope.TENSOR, ROWS, r"expected axes of tensor memory \(TCol, TLane, cbx\), found axis m"),
-        ((64,), f16, Scope.REGISTER, TileLayout((Iter(64, 1, "laneid"),)), "axis 'laneid' must stay in 0..31"),
+        ((), f16, MemorySpace.SHARED, None, r"found shape \[\]"),
+        ((4, -1), f16, MemorySpace.SHARED, None, r"found shape \[4, -1\]"),
+        ((2**16, 2**15), f16, MemorySpace.GLOBAL, None, "expected at most 1048576 elements, found 2147483648"),
+        ((4,), i1, MemorySpace.SHARED, None, "unknown element type 'i1'"),
+        ((4, 64), f16, MemorySpace.SHARED, ROWS, "expected a layout of 256 elements for a 4x64 tile, found one of 512"),
+        ((8, 64), f16, MemorySpace.GLOBAL, SWIZZLED, "found a swizzle, which only shared memory has"),
+        ((8, 64), f16, MemorySpace.TENSOR, ROWS, r"expected axes of tensor memory \(TCol, TLane, cbx\), found axis m"),
+        ((64,), f16, MemorySpace.REGISTER, TileLayout((Iter(64, 1, "laneid"),)), "axis 'laneid' must stay in 0..31"),
     ],
 )
 def test_tile_types_that_do_not_exist(
     shape: Sequence[int],
     element: Attribute,
-    scope: Scope,
+    scope: MemorySpace,
     layout: TileLayout | ComposeLayout | None,
     message: str,
 ) -> None:
@@ -273,50 +273,54 @@ def test_strided_layout() -> None:
 
 
 def test_a_subview_derives_its_layout() -> None:
-    part = SubviewOp.of(value(TileType.get((8, 64), f16, Scope.SHARED, ROWS)), (4, 32), (4, 16))
+    part = SubviewOp.of(value(TileType.get((8, 64), f16, MemorySpace.SHARED, ROWS)), (4, 32), (4, 16))
     part.verify()
     assert part.start == (4, 32)
-    assert part.result.type.placement == TileLayout.parse("S[(4, 16) : (64, 1)] + 288")
+    assert part.result.type.layout == TileLayout.parse("S[(4, 16) : (64, 1)] + 288")
 
-    swizzled = SubviewOp.of(value(TileType.get((8, 64), f16, Scope.SHARED, SWIZZLED)), (4, 0), (4, 64))
+    swizzled = SubviewOp.of(value(TileType.get((8, 64), f16, MemorySpace.SHARED, SWIZZLED)), (4, 0), (4, 64))
     swizzled.verify()
-    assert isinstance(swizzled.result.type.placement, ComposeLayout)
+    assert isinstance(swizzled.result.type.layout, ComposeLayout)
 
-    plain = SubviewOp.of(value(TileType.get((8, 64), f16, Scope.SHARED)), (4, 0), (4, 64))
+    plain = SubviewOp.of(value(TileType.get((8, 64), f16, MemorySpace.SHARED)), (4, 0), (4, 64))
     plain.verify()
-    assert plain.result.type.placement is None
+    assert plain.result.type.layout is None
 
 
 def test_a_subview_without_a_layout() -> None:
-    holes = TileType.get((12,), f16, Scope.SHARED, TileLayout.parse("S[(3, 4) : (100, 1)]"))
+    holes = TileType.get((12,), f16, MemorySpace.SHARED, TileLayout.parse("S[(3, 4) : (100, 1)]"))
     with pytest.raises(LayoutError, match="no tile layout describes"):
         SubviewOp.of(value(holes), (3,), (4,))
     with pytest.raises(VerifyException, match="no tile layout describes"):
-        SubviewOp(value(holes), (3,), TileType.get((4,), f16, Scope.SHARED)).verify()
+        SubviewOp(value(holes), (3,), TileType.get((4,), f16, MemorySpace.SHARED)).verify()
 
 
 def test_a_reshape_keeps_the_layout() -> None:
-    reshaped = ReshapeOp(value(TileType.get((8, 64), f16, Scope.SHARED, SWIZZLED)), (2, 4, 64))
+    reshaped = ReshapeOp(value(TileType.get((8, 64), f16, MemorySpace.SHARED, SWIZZLED)), (2, 4, 64))
     reshaped.verify()
-    assert reshaped.result.type == TileType.get((2, 4, 64), f16, Scope.SHARED, SWIZZLED)
+    assert reshaped.result.type == TileType.get((2, 4, 64), f16, MemorySpace.SHARED, SWIZZLED)
 
 
 def test_owner_root() -> None:
-    alloc = AllocOp(TileType.get((8, 64), f16, Scope.SHARED, ROWS))
+    alloc = AllocOp(TileType.get((8, 64), f16, MemorySpace.SHARED, ROWS))
     part = SubviewOp.of(ReshapeOp(alloc.result, (16, 32)).result, (0, 0), (4, 32))
-    assert owner_root(part.result) is alloc.result
+    assert base_allocation(part.result) is alloc.result
     kernel = KernelOp("k", (MemRefType(f16, (8, 64)),), 32)
     (argument,) = kernel.body.block.args
     at = BlockIdOp(GridAxis.X).result
-    assert owner_root(ViewOp(argument, (at, at), TileType.get((4, 4), f16, Scope.GLOBAL)).result) is argument
+    assert base_allocation(ViewOp(argument, (at, at), TileType.get((4, 4), f16, MemorySpace.GLOBAL)).result) is argument
 
 
 # Products.
 
 
 def test_a_product_in_tensor_memory() -> None:
-    a, b, p = value(TileType.get((32, 64), f16, Scope.SHARED)), TileType.get((66, 64), f16, Scope.SHARED), value(i1)
-    acc = value(TileType.get((32, 64), f32, Scope.TENSOR))
+    a, b, p = (
+        value(TileType.get((32, 64), f16, MemorySpace.SHARED)),
+        TileType.get((66, 64), f16, MemorySpace.SHARED),
+        value(i1),
+    )
+    acc = value(TileType.get((32, 64), f32, MemorySpace.TENSOR))
     clause = ZeroColumnsAttr(ZeroColumns(ColumnRuns(0, 3, 4), shift=2))
     mma = MmaOp(a, value(b), acc, p, zero_columns=clause, negate_a=True, negate_b=True)
     mma.verify()
@@ -327,7 +331,10 @@ def test_a_product_in_tensor_memory() -> None:
 
 
 def test_a_product_in_registers() -> None:
-    operand, acc = TileType.get((4, 8, 4), f16, Scope.REGISTER), TileType.get((4, 8, 8), f32, Scope.REGISTER)
+    operand, acc = (
+        TileType.get((4, 8, 4), f16, MemorySpace.REGISTER),
+        TileType.get((4, 8, 8), f32, MemorySpace.REGISTER),
+    )
     effect = MmaOp(value(operand), value(operand), value(acc))
     result = MmaOp(value(operand), value(operand), value(acc), result_type=acc)
     for mma in (effect, result):
@@ -344,7 +351,7 @@ def test_a_product_in_registers() -> None:
 
 
 def test_register_operations() -> None:
-    shared = value(TileType.get((8, 4), f64, Scope.SHARED))
+    shared = value(TileType.get((8, 4), f64, MemorySpace.SHARED))
     load = LoadOp(shared, F64_OPERAND)
     splat = SplatOp(value(f64), F64_ACCUMULATOR)
     product = MmaSyncOp("m8n8k4.row.col.f64", (load.result, 0), (load.result, 0), (splat.result, 2))
@@ -365,7 +372,7 @@ def test_register_operations() -> None:
 
 
 def test_register_operations_that_do_not_verify() -> None:
-    shared = value(TileType.get((8, 4), f64, Scope.SHARED))
+    shared = value(TileType.get((8, 4), f64, MemorySpace.SHARED))
     loaded, acc = LoadOp(shared, F64_OPERAND).result, value(F64_ACCUMULATOR)
     for op, message in (
         (MmaSyncOp("m8n8k4.f64", (loaded, 0), (loaded, 0), (acc, 0)), "found 'm8n8k4.f64'"),

@@ -25,7 +25,7 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
-from tirx.dialects.tirx.attributes import Scope, TileType
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.ops import ViewOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
@@ -58,7 +58,7 @@ def _same_places(expected: TileLayout | ComposeLayout, found: TileLayout | Compo
 
 @lru_cache(maxsize=1024)
 def _part_type(source: TileType, offsets: tuple[int, ...], shape: tuple[int, ...]) -> TileType:
-    layout = source.placement
+    layout = source.layout
     if layout is not None:
         region = tuple((start, start + extent) for start, extent in zip(offsets, shape, strict=True))
         layout = layout.slice(source.dims, region)
@@ -125,7 +125,7 @@ class SubviewOp(DirectOperation):
             expected = SubviewOp.type_of(source, self.start, part.dims)
         except LayoutError as e:
             raise VerifyException(str(e)) from e
-        if expected.placement is not None and not _same_places(expected.placement, part.placement):
+        if expected.layout is not None and not _same_places(expected.layout, part.layout):
             raise VerifyException(f"expected the slice of the source's layout, {expected}, found {part}")
 
     @classmethod
@@ -181,7 +181,7 @@ class ReshapeOp(DirectOperation):
 
     def __init__(self, source: SSAValue, shape: Sequence[int]):
         type_ = TileType.of(source)
-        result = TileType.get(shape, type_.element_type, type_.memory, type_.placement)
+        result = TileType.get(shape, type_.element_type, type_.memory, type_.layout)
         super().__init__(operands=[source], result_types=[result])
 
     def verify_(self) -> None:
@@ -191,7 +191,7 @@ class ReshapeOp(DirectOperation):
         _require_same_storage(source, result)
         if source.layout != result.layout:
             raise VerifyException(
-                f"expected the layout of the source, {source.placement or 'none'}, found {result.placement or 'none'}"
+                f"expected the layout of the source, {source.layout or 'none'}, found {result.layout or 'none'}"
             )
 
 
@@ -255,27 +255,31 @@ class WordsOp(DirectOperation):
 
 @lru_cache(maxsize=256)
 def _words_type(source: TileType) -> TileType:
-    layout = source.placement
-    if source.dtype.bits != PACKED_BITS or source.memory not in (Scope.GLOBAL, Scope.SHARED) or layout is None:
+    layout = source.layout
+    if (
+        source.dtype.bits != PACKED_BITS
+        or source.memory not in (MemorySpace.GLOBAL, MemorySpace.SHARED)
+        or layout is None
+    ):
         raise LegalityError(
             f"expected a tile of {PACKED_BITS}-bit elements and a layout in global or shared memory, found {source}"
         )
-    words = words_layout(layout, source.dims, 3 if source.memory is Scope.GLOBAL else 4)
+    words = words_layout(layout, source.dims, 3 if source.memory is MemorySpace.GLOBAL else 4)
     shape = (*source.dims[:-1], source.dims[-1] // UNIT, 3)
     return TileType.get(shape, i32, source.memory, words)
 
 
-def parts_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
+def views_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
     """The operations that use a tile or a part of it, each with the value that it uses."""
     for use in tile.uses:
         match use.operation:
             case SubviewOp() | ReshapeOp() as part:
-                yield from parts_in_use(part.result)
+                yield from views_in_use(part.result)
             case op:
                 yield op, tile
 
 
-def owner_root(value: SSAValue) -> SSAValue:
+def base_allocation(value: SSAValue) -> SSAValue:
     """The allocation or memref that a tile is a part of."""
     while isinstance(op := value.owner, Operation):
         match op:
