@@ -51,4 +51,4 @@ def _check(kernel: KernelOp) -> None:
     least = smallest_slots(extracted)
     for name, ring in extracted.rings.items():
         if isinstance(ring.origin, RingOp):
-            remark(ring.origin, f"{name} is right with {least[name]} slots or more, found {ring.slots}")
+            remark(ring.origin, f"{name} is right with {least[name]} or more slots, found {ring.slots}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import IsTerminator, MemoryReadEffect, MemoryWriteEffect, Pure
 
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -99,7 +99,7 @@ class TileAccess:
 
 def tile_accesses(op: Operation) -> Iterator[TileAccess]:
     """What an operation itself does with tiles of slots, reads first."""
-    if isinstance(op, AcquireOp | ReleaseOp | AtOp) or op.has_trait(Pure):
+    if isinstance(op, AcquireOp | ReleaseOp | AtOp) or op.has_trait(Pure) or op.has_trait(IsTerminator):
         return
     slots = [(value, slot) for value in op.operands if (slot := slot_tile(value)) is not None]
     for mode in (Mode.READ, Mode.WRITE):
@@ -270,10 +270,15 @@ def _accesses_in(op: Operation, is_conditional: bool = False) -> Iterator[TileAc
     """The accesses of an operation and of those inside of it, in order."""
     for access in tile_accesses(op):
         yield TileAccess(access.slot, access.mode, access.op, is_conditional)
+    skipped = is_conditional or _may_be_skipped(op)
+    later: list[TileAccess] = []
     for region in op.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                yield from _accesses_in(inner, is_conditional or _may_be_skipped(op))
+        found = [access for block in region.blocks for inner in block.ops for access in _accesses_in(inner, skipped)]
+        # Of two branches one runs: what the other one writes is not yet there when this one reads.
+        reads = next((i for i, access in enumerate(found) if access.mode is Mode.WRITE), len(found))
+        yield from found[:reads]
+        later += found[reads:]
+    yield from later
 
 
 def _may_be_skipped(op: Operation) -> bool:

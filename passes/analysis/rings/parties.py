@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from xdsl.ir import Operation
+from xdsl.traits import IsTerminator, Pure
 
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -104,6 +105,8 @@ def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
                 touched.setdefault((ring, ring.station_names[0]), []).append(True)
             case TilesOp() if op.source is not None and op.station is not None:
                 touched.setdefault((RingOp.of(op.source), op.station.data), []).append(False)
+            case _ if op.has_trait(IsTerminator) or op.has_trait(Pure):
+                pass
             case _:
                 for operand in op.operands:
                     if (slot := slot_tile(operand)) is not None:
