@@ -211,9 +211,7 @@ class Extraction:
             return None
         for name, found in zip(ring.station_names, stations, strict=True):
             if not found:
-                raise RingError(
-                    f"expected a role that works at station '{name}' of {self.names[ring]}, found none", ring
-                )
+                raise RingError(f"expected a role that works at station {name} of {self.names[ring]}, found none", ring)
         return Ring(
             self.ring_name(ring, block),
             ring.num_slots,

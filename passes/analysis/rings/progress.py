@@ -141,7 +141,10 @@ def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
         ready = [names[0] for names in left.values() if names and not any(names[0] in n[1:] for n in left.values())]
         if not ready:
             names = ", ".join(f"@{name}" for name in dict.fromkeys(n for names in left.values() for n in names))
-            raise RingError(f"cannot decide: the loops {names} stand in different order in different roles")
+            first = next(loop for found in loops.values() for loop in found)
+            raise RingError(
+                f"cannot decide: the loops {names} stand in different order in different roles", first.origin
+            )
         order.append(min(ready, key=ranks.__getitem__))
         left = {role: names[1:] if names[:1] == order[-1:] else names for role, names in left.items()}
     items: list[_Segment | _Loops] = [_Segment({role: parts[0] for role, parts in between.items()})]

@@ -318,6 +318,10 @@ class State:
         for role, steps in self.waiting.items():
             if steps:
                 raise self._deadlock(role, steps[0])
+        for role, queues in self.queues.items():
+            for queue, groups in queues.items():
+                if groups:
+                    raise RingError(f"{role}: work of {queue.name} is not awaited at the end", groups[0].origin)
         for name, ring in self.kernel.rings.items():
             places = [(name, station, party) for station, ps in enumerate(ring.stations) for party in ps]
             counts = {counters[p] for counters in (self.acquired, self.released, self.passed) for p in places}
@@ -326,10 +330,6 @@ class State:
                 raise RingError(
                     f"expected the same number of uses of {name} at all stations, found {found}", ring.origin
                 )
-        for role, queues in self.queues.items():
-            for queue, groups in queues.items():
-                if groups:
-                    raise RingError(f"{role}: work of {queue.name} is not awaited at the end", groups[0].origin)
 
     def _deadlock(self, role: str, step: Step) -> RingError:
         """The error for a party that waits for ever: every party that waits, and the releases that it waits for."""

