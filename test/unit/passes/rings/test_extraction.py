@@ -34,10 +34,6 @@ def kernels(file: str) -> list[Kernel]:
 ACCEPTED = [*kernels("tirx-check-rings.mlir"), *kernels("tirx-check-rings-tcgen05.mlir")]
 
 
-def test_all_kernels_are_read():
-    assert len(ACCEPTED) == 7 - 1 + 1
-
-
 @pytest.mark.parametrize("kernel", ACCEPTED)
 def test_the_simulator_runs_what_is_accepted(kernel: Kernel):
     check(kernel)
@@ -48,9 +44,7 @@ def test_parties_follow_from_operations():
     wgmma, cluster, fragments, copies, attention, pair, _ = ACCEPTED
     assert list(wgmma.roles) == ["wgmma.wg0", "wgmma.wg1"]
     assert wgmma.rings["%ab"].stations == (("wgmma.wg0",), ("wgmma.wg0", "wgmma.wg1"))
-    assert (
-        list(cluster.roles) == [f"{party}@{b}" for party in ("load", "math.wg0", "math.wg1") for b in range(2)] or True
-    )
+    assert " ".join(sorted(cluster.roles)) == "load@0 load@1 math.wg0@0 math.wg0@1 math.wg1@0 math.wg1@1"
     assert cluster.rings["%ab"].multicast and set(cluster.rings) == {"%ab", "%out@0", "%out@1"}
     assert list(fragments.roles) == ["load", "math.w0", "math.w1"]
     assert copies.rings["%ab"].stations == (("cp_async.w0", "cp_async.w1"),) * 2
