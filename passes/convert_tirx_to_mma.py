@@ -46,11 +46,10 @@ class ConvertTirxToMmaPass(ModulePass):
                 steps = planned_steps(Product.of(mma), mma.plan.data)
                 _warn_if_emulated(mma, steps[0].variant, target)
                 emit = Emitter.before(mma)
-                value = mma.accumulator
+                a, b, value = mma.a, mma.b, mma.accumulator
                 for step in steps:
-                    value = emit(
-                        MmaSyncOp(step.variant.name, (mma.a, step.a_reg), (mma.b, step.b_reg), (value, step.c_reg))
-                    ).result
+                    sync = MmaSyncOp(step.variant.name, (a, step.a_reg), (b, step.b_reg), (value, step.c_reg))
+                    value = emit(sync).result
                 if mma.result is not None:
                     mma.result.replace_all_uses_with(value)
                 mma.detach()

@@ -217,7 +217,7 @@ class _KernelLowering:
     @staticmethod
     def _require_no_tiles(op: Operation) -> None:
         for value in (*op.operands, *op.results):
-            if isinstance(value.type, TileType):
+            if type(value.type) is TileType:
                 raise LocatedError(op, f"expected no tiles after lowering, found {value.type} on '{op.name}'")
 
     def _erase_lowered(self) -> None:
