@@ -41,9 +41,8 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     """Raises LocatedError, with the fix, at the first instruction that breaks a rule of `tirx.tcgen05.check` (on this
     target) or `tirx.wgmma.check`, or does not fit the others of the entry."""
     instructions = [op for op in entry.body.walk() if isinstance(op, Tcgen05Op)]
-    for op in instructions:
-        if (description := op.description) is None:
-            continue
+    described = [(op, description) for op in instructions if (description := op.description) is not None]
+    for op, description in described:
         _located(op, lambda description=description: check_instruction(description, target.name))
     for op in (op for op in entry.body.walk() if isinstance(op, WgmmaMmaAsyncOp)):
         product = replace(op.description, threads=_threads(entry))
@@ -53,7 +52,7 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     _check_cta_groups(entry, instructions)
     _check_lanes(entry, instructions, flow)
     _check_allocations(instructions, flow)
-    _check_collectors(instructions, flow)
+    _check_collectors([(op, product) for op, product in described if isinstance(product, Mma)], flow)
 
 
 def _located(op: Operation, check: Callable[[], None]) -> None:
@@ -227,13 +226,9 @@ def _check_capacity(instructions: list[Tcgen05Op]) -> None:
             )
 
 
-def _check_collectors(instructions: list[Tcgen05Op], flow: ControlFlow) -> None:
+def _check_collectors(products: list[tuple[Tcgen05Op, Mma]], flow: ControlFlow) -> None:
     """A collector buffer that is used has been filled (PTX ISA, "tcgen05.mma: .collector_usage")."""
-    usages = [
-        (op, description.collector_buffer, description.collector_usage)
-        for op in instructions
-        if isinstance(description := op.description, Mma)
-    ]
+    usages = [(op, product.collector_buffer, product.collector_usage) for op, product in products]
     for op, buffer, usage in usages:
         if usage not in ("use", "lastuse"):
             continue
