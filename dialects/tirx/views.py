@@ -30,7 +30,7 @@ from tirx.dialects.tirx.ops import ViewOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.tcgen05 import LegalityError
-from tirx.tcgen05.stored_operand import UNIT, words_layout
+from tirx.tcgen05.stored_operand import UNIT, bitcast_to_words
 
 PACKED_BITS = 6
 """Elements that global memory has packed and shared memory in a byte each, as layouts count them there."""
@@ -264,7 +264,7 @@ def _words_type(source: TileType) -> TileType:
         raise LegalityError(
             f"expected a tile of {PACKED_BITS}-bit elements and a layout in global or shared memory, found {source}"
         )
-    words = words_layout(layout, source.dims, 3 if source.memory is MemorySpace.GLOBAL else 4)
+    words = bitcast_to_words(layout, source.dims, 3 if source.memory is MemorySpace.GLOBAL else 4)
     shape = (*source.dims[:-1], source.dims[-1] // UNIT, 3)
     return TileType.get(shape, i32, source.memory, words)
 

@@ -27,7 +27,7 @@ from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.smem.operand_tile import OperandTile
 from tirx.smem.pick import operand_candidates
 from tirx.tcgen05 import LegalityError, check_transposed_b
-from tirx.tcgen05.stored_operand import is_padded, places_of_slots, stored_slices
+from tirx.tcgen05.stored_operand import is_padded, nibbles_of_slots, stored_slices
 
 Layout = TileLayout | ComposeLayout
 
@@ -176,7 +176,7 @@ def _candidates(shape: tuple[int, int], type_: TileType, padded: bool) -> Sequen
     if not padded:
         return operand_candidates(shape, type_.dtype)
     tiles = operand_candidates(shape, type_.dtype, container_bits=8)
-    return [replace(tile, layout=places_of_slots(tile.layout)) for tile in tiles]
+    return [replace(tile, layout=nibbles_of_slots(tile.layout)) for tile in tiles]
 
 
 def _in_stages(layout: Layout, type_: TileType) -> Layout:

@@ -61,7 +61,7 @@ tirx.kernel @packed() target("sm_100a") threads(128) {
   %a = tirx.alloc : !a
   %b = tirx.alloc : !b
   %d = tirx.alloc : !d
-  // expected-error@+1 {{operand A: expected 4-bit elements padded as this kind of tcgen05.mma reads them, 16 neighbours along K in the first 8 of every 16 bytes (16 of 32 places), found S[(16, 8, 4, 32) : (256, 32, 4096, 1)]}}
+  // expected-error@+1 {{operand A: expected 4-bit elements padded as this kind of tcgen05.mma reads them, 16 neighbours along K in the first 8 of every 16 bytes (16 of 32 nibbles), found S[(16, 8, 4, 32) : (256, 32, 4096, 1)]}}
   tirx.mma %a, %b, %d : !a, !b, !d
   tirx.return
 }

@@ -1,7 +1,7 @@
 // RUN: tirx-opt %s --tirx-pick-layouts | filecheck %s
 
 // 4-bit elements: kind mxf4 and mxf4nvf4 read them packed, 32 to 16 bytes; f8f6f4 and mxf8f6f4 padded, 16 to 16 bytes
-// with the data first. A layout counts places of 4 bits, so that a step of 16 along K is 32 places.
+// with the data first. A layout counts nibbles, so that a step of 16 along K is 32 nibbles.
 
 // CHECK-LABEL: tirx.kernel @padded
 // CHECK:         %a = tirx.alloc : !tirx.tile<128x128xf4E2M1FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<5, 3, 3>, #tirx.tile_layout<S[(128, 8, 16) : (256, 32, 1)]>>>

@@ -25,11 +25,6 @@ class SmemPacking:
         """Elements in 16 bytes."""
         return UNIT_BYTES * 8 // self.container_bits
 
-    @property
-    def data_bytes(self) -> int:
-        """Bytes of data at the start of each 16; the rest is padding."""
-        return self.elements * self.bits // 8
-
     def bit_of_slot(self, address: int) -> int:
         """The bit where the element lies whose slot starts at bit `address`."""
         unit, inside = divmod(address, UNIT_BYTES * 8)

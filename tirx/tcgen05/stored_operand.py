@@ -1,9 +1,9 @@
 """Operands as tiles store them: 4-bit elements that kind::f8f6f4 and mxf8f6f4 read padded, and words of 6-bit elements.
 
 The hardware's view of a padded operand counts slots of a byte (`SmemPacking`), 16 of which are 8 bytes of data and 8 of
-padding. A tile of 4-bit elements counts places of 4 bits, where the elements really are: 32 places to 16 bytes, and the
-first 16 of them are used. Elements of 6 bits count slots in shared memory; in global memory they are packed, 16 of them
-in 12 bytes. Either way, 16 neighbours along K are a run of whole 32-bit words that copies can move.
+padding. A tile of 4-bit elements counts nibbles, where the elements really are: 32 nibbles to 16 bytes, and the first
+16 of them are used. Elements of 6 bits count slots in shared memory; in global memory they are packed, 16 of them in 12
+bytes. Either way, 16 neighbours along K are a run of whole 32-bit words that copies can move.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from tirx.tcgen05.packing import smem_packing
 UNIT = 16
 """Elements in 16 bytes of a padded operand."""
 
-PLACES = UNIT_BYTES * 8 // 4
-"""Places of 4 bits in 16 bytes."""
+NIBBLES = UNIT_BYTES * 8 // 4
+"""Nibbles (units of 4 bits) in 16 bytes."""
 
 SLOT_BITS = 8
 """Bits of the slot that a padded element has."""
 
 
 def is_padded(kind: str | Kind, dtype: str | DType) -> bool:
-    """Returns True if a tile of this type has to leave places free to be an operand of this kind.
+    """Returns True if a tile of this type needs padding to be an operand of this kind.
 
     Raises LegalityError for a type that the kind does not multiply.
     """
@@ -36,8 +36,8 @@ def is_padded(kind: str | Kind, dtype: str | DType) -> bool:
     return smem_packing(kind if isinstance(kind, str) else kind.name, element).container_bits != element.storage_bits
 
 
-def places_of_slots(layout: OperandLayout) -> OperandLayout:
-    """A layout of bytes, one for each element, as the layout of the 4-bit places where the elements are.
+def nibbles_of_slots(layout: OperandLayout) -> OperandLayout:
+    """A layout of bytes, one for each element, as the layout of the nibbles that hold the elements.
 
     Raises LegalityError for one that splits units of 16 slots.
     """
@@ -45,37 +45,37 @@ def places_of_slots(layout: OperandLayout) -> OperandLayout:
     shard: list[Iter] = []
     for it in tile.shard:
         if it.stride % UNIT == 0 or it.extent * it.stride <= UNIT:
-            shard.append(Iter(it.extent, _place(it.stride), it.axis))
+            shard.append(Iter(it.extent, _nibble(it.stride), it.axis))
             continue
         inner, rest = divmod(UNIT, it.stride)
         if rest or it.extent % inner:
             raise LegalityError(f"expected units of {UNIT} neighbouring slots, found {layout}")
-        shard += [Iter(it.extent // inner, PLACES, it.axis), Iter(inner, it.stride, it.axis)]
-    places = TileLayout(shard, tile.replica, {"m": _place(tile.offsets.get("m", 0))})
-    return ComposeLayout(_swizzle(layout.swizzle, 1), places) if isinstance(layout, ComposeLayout) else places
+        shard += [Iter(it.extent // inner, NIBBLES, it.axis), Iter(inner, it.stride, it.axis)]
+    nibbles = TileLayout(shard, tile.replica, {"m": _nibble(tile.offsets.get("m", 0))})
+    return ComposeLayout(_swizzle(layout.swizzle, 1), nibbles) if isinstance(layout, ComposeLayout) else nibbles
 
 
-def slots_of_places(layout: OperandLayout) -> OperandLayout:
-    """The inverse of `places_of_slots`. Raises LegalityError when elements are in what has to be padding."""
+def slots_of_nibbles(layout: OperandLayout) -> OperandLayout:
+    """The inverse of `nibbles_of_slots`. Raises LegalityError when elements are in what has to be padding."""
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     shard: list[Iter] = []
-    last = tile.offsets.get("m", 0) % PLACES
+    last = tile.offsets.get("m", 0) % NIBBLES
     for it in tile.shard:
-        if it.stride % PLACES:
+        if it.stride % NIBBLES:
             last += (it.extent - 1) * it.stride
-        shard.append(Iter(it.extent, it.stride // PLACES * UNIT + it.stride % PLACES, it.axis))
+        shard.append(Iter(it.extent, it.stride // NIBBLES * UNIT + it.stride % NIBBLES, it.axis))
     if not 0 <= last < UNIT or (isinstance(layout, ComposeLayout) and layout.swizzle.per_element < 5):
         raise LegalityError(
             f"expected 4-bit elements padded as this kind of tcgen05.mma reads them, {UNIT} neighbours along K in the "
-            f"first 8 of every 16 bytes ({UNIT} of {PLACES} places), found {layout}"
+            f"first 8 of every 16 bytes ({UNIT} of {NIBBLES} nibbles), found {layout}"
         )
     offset = tile.offsets.get("m", 0)
-    slots = TileLayout(shard, tile.replica, {"m": offset // PLACES * UNIT + offset % PLACES})
+    slots = TileLayout(shard, tile.replica, {"m": offset // NIBBLES * UNIT + offset % NIBBLES})
     return ComposeLayout(_swizzle(layout.swizzle, -1), slots) if isinstance(layout, ComposeLayout) else slots
 
 
-def _place(slot: int) -> int:
-    return slot // UNIT * PLACES + slot % UNIT
+def _nibble(slot: int) -> int:
+    return slot // UNIT * NIBBLES + slot % UNIT
 
 
 def _swizzle(swizzle: SwizzleLayout, finer: int) -> SwizzleLayout:
@@ -101,17 +101,17 @@ def stored_slices(
     if not padded:
         return operand_slices(layout, shape, dtype, k_instr, absolute_lbo=absolute_lbo)
     try:
-        return operand_slices(slots_of_places(layout), shape, dtype, k_instr, container_bits=SLOT_BITS)
+        return operand_slices(slots_of_nibbles(layout), shape, dtype, k_instr, container_bits=SLOT_BITS)
     except LegalityError as e:
         if e.suggestion is None:
             raise
-        suggestion = places_of_slots(e.suggestion)
+        suggestion = nibbles_of_slots(e.suggestion)
         message = str(e).removesuffix(attribute_text(e.suggestion)) + attribute_text(suggestion)
         raise e.reworded(message, suggestion) from e
 
 
-def words_layout(layout: OperandLayout, shape: tuple[int, ...], unit_words: int) -> OperandLayout:
-    """A tile of 6-bit elements as a tile of 32-bit words, of shape (..., K / 16, 3).
+def bitcast_to_words(layout: OperandLayout, shape: tuple[int, ...], unit_words: int) -> OperandLayout:
+    """Views a tile of 6-bit elements as a tile of 32-bit words, of shape (..., K / 16, 3).
 
     `unit_words`: words from one run of 16 elements to the next, 3 where they are packed and 4 where they are padded.
     Raises LegalityError when the 16 elements of a run are not neighbours, or K is no number of runs.

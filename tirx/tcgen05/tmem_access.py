@@ -371,18 +371,6 @@ def written_cells(
     return cells
 
 
-def tile_cells(layout: TileLayout, element_bits: int = COLUMN_BITS) -> NDArray[np.bool_]:
-    """The cells of a tile, copies included: booleans of (4 warps, 32 lanes, columns of 32 bits)."""
-    cells = np.zeros((LANES // THREADS, THREADS, COLUMNS), dtype=np.bool_)
-    per_column = check_element_bits(element_bits)
-    size = (layout.size(),)
-    lane, column = layout.axis_table("TLane", size), layout.axis_table("TCol", size)
-    for replica in layout.replicas():
-        lanes = lane + replica.get("TLane", 0)
-        cells[lanes // THREADS, lanes % THREADS, (column + replica.get("TCol", 0)) // per_column] = True
-    return cells
-
-
 @bounded_cache
 def pick_ld_shape(tmem_layout: TileLayout, element_bits: int = COLUMN_BITS) -> LdShapeName:
     """The shape that moves a tile with the fewest idle threads: 32x32b, or 16x32bx2 when half of every 32 lanes is in

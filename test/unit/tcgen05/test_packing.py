@@ -22,7 +22,7 @@ PACKINGS = [
 def test_packings(kinds: tuple[str, ...], dtype: str, slot: int, elements: int, data: int):
     for kind in kinds:
         found = smem_packing(kind, dtype)
-        assert (found.container_bits, found.elements, found.data_bytes) == (slot, elements, data)
+        assert (found.container_bits, found.elements, found.elements * found.bits // 8) == (slot, elements, data)
         # One dense instruction reads two units of 16 bytes of K.
         k = KINDS[kind].k
         assert k == 2 * elements

@@ -6,7 +6,7 @@ import pytest
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.smem.operand_tile import operand_tiles
 from tirx.tcgen05 import LegalityError, find_dtype, operand_slices
-from tirx.tcgen05.stored_operand import is_padded, places_of_slots, slots_of_places, stored_slices, words_layout
+from tirx.tcgen05.stored_operand import bitcast_to_words, is_padded, nibbles_of_slots, slots_of_nibbles, stored_slices
 
 SHAPES = [(128, 128), (64, 32), (8, 64)]
 
@@ -16,17 +16,17 @@ def test_places_and_slots(shape: tuple[int, int]):
     """Slot s is byte s; its element is the 4 bits s % 16 of the 16 bytes that it is in."""
     for tile in operand_tiles(shape, find_dtype("e2m1"), 8):
         slots = tile.layout.table(shape)["m"]
-        places = places_of_slots(tile.layout)
-        assert (places.table(shape)["m"] == slots // 16 * 32 + slots % 16).all()
-        assert (slots_of_places(places).table(shape)["m"] == slots).all()
+        nibbles = nibbles_of_slots(tile.layout)
+        assert (nibbles.table(shape)["m"] == slots // 16 * 32 + slots % 16).all()
+        assert (slots_of_nibbles(nibbles).table(shape)["m"] == slots).all()
         read = operand_slices(tile.layout, shape, "e2m1", 32, container_bits=8)
-        assert stored_slices(places, shape, "e2m1", 32, padded=True) == read
+        assert stored_slices(nibbles, shape, "e2m1", 32, padded=True) == read
 
 
 def test_an_offset_moves_whole_units():
     slots = TileLayout.parse("S[(8, 2, 16) : (16, 128, 1)] + 256")
-    assert places_of_slots(slots).axis_table("m", (8, 32))[0, 0] == 512
-    assert slots_of_places(places_of_slots(slots)).equivalent(slots)
+    assert nibbles_of_slots(slots).axis_table("m", (8, 32))[0, 0] == 512
+    assert slots_of_nibbles(nibbles_of_slots(slots)).equivalent(slots)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_an_offset_moves_whole_units():
 )
 def test_elements_in_the_padding(layout: TileLayout | ComposeLayout):
     with pytest.raises(LegalityError, match=r"16 neighbours along K in the first 8 of every 16 bytes"):
-        slots_of_places(layout)
+        slots_of_nibbles(layout)
 
 
 def test_slots_that_split_units():
     with pytest.raises(LegalityError, match="expected units of 16 neighbouring slots"):
-        places_of_slots(TileLayout.parse("S[(8, 24) : (48, 1)]"))
+        nibbles_of_slots(TileLayout.parse("S[(8, 24) : (48, 1)]"))
 
 
 def test_the_suggestion_counts_places():
@@ -77,9 +77,9 @@ def test_words_of_6_bit_elements(shape: tuple[int, int]):
         if tile.major != "K":
             continue
         first = tile.layout.table(shape)["m"][:, ::16]
-        words = words_layout(tile.layout, shape, 4).table((rows, k // 16, 3))["m"]
+        words = bitcast_to_words(tile.layout, shape, 4).table((rows, k // 16, 3))["m"]
         assert (words == (first // 4)[:, :, None] + np.arange(3)).all()
-    packed = words_layout(TileLayout.parse(f"S[({rows}, {k}) : (256, 1)] + 32"), shape, 3)
+    packed = bitcast_to_words(TileLayout.parse(f"S[({rows}, {k}) : (256, 1)] + 32"), shape, 3)
     expected = 6 + 48 * np.arange(rows)[:, None] + np.arange(k // 16 * 3)
     assert (packed.table((rows, k // 16 * 3))["m"] == expected).all()
 
@@ -100,4 +100,4 @@ def test_words_of_6_bit_elements(shape: tuple[int, int]):
 )
 def test_no_words(layout: TileLayout | ComposeLayout, shape: tuple[int, int], message: str):
     with pytest.raises(LegalityError, match=message):
-        words_layout(layout, shape, 4)
+        bitcast_to_words(layout, shape, 4)

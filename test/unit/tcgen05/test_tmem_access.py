@@ -18,7 +18,7 @@ from tirx.tcgen05 import (
     register_fragment,
     warpgroup_local,
 )
-from tirx.tcgen05.tmem_access import tile_cells, written_cells
+from tirx.tcgen05.tmem_access import written_cells
 
 # The fragments of the ISA: (thread, register, split) -> (lane, column), relative to the address
 FRAGMENTS: dict[str, tuple[int, int, Callable[[int, int, int], tuple[int, int]]]] = {
@@ -246,7 +246,6 @@ def test_storing_an_operand(dtype: str, bits: int, k: int, ld_shape: str):
     image = plan.fragment.table((128, k))
     assert (registers[image["wid_in_wg"], image["laneid"], image["m"]] == values).all()
     assert written_cells(layout, (128, k), ld_shape, element_bits=bits).sum() == 128 * k * bits // 32
-    assert tile_cells(layout, bits).sum() == 128 * k * bits // 32
 
 
 def test_offsets_inside_a_column_have_no_address():
@@ -333,9 +332,3 @@ def test_every_warp_writes_all_lanes_of_the_shape(
     for warp in range(4):
         lane, column = np.nonzero(written[warp])
         assert set(zip(lane.tolist(), column.tolist(), strict=True)) == {(i, j) for i in lanes for j in columns}
-
-
-def test_cells_of_a_tile():
-    cells = tile_cells(TileLayout.parse("S[(32, 2) : (1@TLane, 1@TCol)] + R[2 : 64@TLane] + 5@TCol"))
-    assert cells.sum(axis=(1, 2)).tolist() == [64, 0, 64, 0]
-    assert np.flatnonzero(cells.any(axis=(0, 1))).tolist() == [5, 6]
