@@ -28,6 +28,7 @@ from tirx.passes.analysis.synchronization import (
 )
 from tirx.passes.analysis.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow, edges
 from tirx.passes.analysis.thread_values import WARP, ThreadValue, threads_of_warps
+from tirx.passes.analysis.warpgroup_fences import check_fences, kept_registers, passed_values
 
 _ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
 _PROXY = 'PTX ISA, "Async Proxy"'
@@ -42,6 +43,7 @@ def check_synchronization(entry: EntryOp) -> None:
     """
     if not entry.body.blocks or entry.body.blocks[0].first_op is None:
         return
+    check_fences(entry)
     analysis = OrderingAnalysis(entry)
     checker = _Checker(analysis)
     _check_deallocations(analysis.flow)
@@ -113,14 +115,21 @@ class _Checker:
         order no access to memory; here the wait is always asked for. The products of wgmma may add to what products
         before them have not finished (PTX ISA, "wgmma.mma_async").
         """
-        in_place = {operand for _, operand in op.in_place()} if isinstance(op, PTXInstruction) else set[SSAValue]()
+        if isinstance(op, PTXInstruction):
+            in_place = {operand for _, operand in op.in_place()}
+        elif state.loading.isdisjoint(operand.owner for operand in op.operands):
+            return
+        else:
+            kept = kept_registers(op)
+            in_place = {value for argument, value in passed_values(op) if argument in kept}
         for operand in op.operands:
             if operand.owner in state.loading and operand not in in_place:
                 assert isinstance(operand.owner, Operation)
                 warpgroup = self._analysis.is_of(operand.owner, AccessKind.WARPGROUP)
                 completion = COMPLETIONS[AccessKind.WARPGROUP if warpgroup else AccessKind.TENSOR_LOAD]
                 use = "the use of its registers"
-                raise _missing(completion.by, operand.owner, op, use, completion.fix, _ORDER)
+                source = 'PTX ISA, "wgmma.wait_group"' if warpgroup else _ORDER
+                raise _missing(completion.by, operand.owner, op, use, completion.fix, source)
 
     def _check_dealloc(self, op: Tcgen05DeallocOp, active: ActiveThreads, state: State) -> None:
         base = self._analysis.flow.values.get(op.taddr)

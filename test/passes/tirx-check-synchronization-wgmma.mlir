@@ -115,3 +115,114 @@ ptx.entry @no_group() target("sm_90a") reqntid(128) {
   ptx.st shared %tile, %zero : i32, i32
   ptx.ret
 }
+
+// -----
+
+ptx.entry @first_product(a : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  // expected-error@+1 {{expected wgmma.fence between the start of the kernel, which comes before or writes registers of this product, and 'ptx.wgmma.mma_async', found none; put ptx.wgmma.fence before it (PTX ISA, "wgmma.fence")}}
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @registers_of_a(a : u64, t : u32) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  ptx.wgmma.fence
+  %t = ptx.ld.param @t : i32
+  // expected-error@+1 {{expected wgmma.fence between 'ptx.ld.param'}}
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) -> f32, f32, f32, f32
+  ptx.ret
+}
+
+// -----
+
+// Products of another shape.
+
+ptx.entry @another_shape(a : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  // expected-error@+1 {{expected wgmma.fence between 'ptx.wgmma.mma_async'}}
+  %4, %5, %6, %7 = ptx.wgmma.mma_async "tf32" "tf32" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.ret
+}
+
+// -----
+
+// The branch sets the accumulators, behind the fence; the second turn would need none.
+
+ptx.entry @before_the_loop(a : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %zero = ptx.constant 0.0 : f32
+  %none = ptx.constant 0 : i64
+  ptx.wgmma.fence
+  ptx.bra ^loop(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
+^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
+  // expected-error@+1 {{expected wgmma.fence between 'ptx.bra'}}
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %p = ptx.setp eq %a, %none : i64
+  ptx.cond_bra %p, ^loop(%0, %1, %2, %3 : f32, f32, f32, f32), ^exit
+^exit:
+  ptx.ret
+}
+
+// -----
+
+// The branch copies the accumulators to the registers of the loop.
+
+ptx.entry @peeled(a : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %none = ptx.constant 0 : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 0
+  ptx.bra ^loop(%0, %1, %2, %3 : f32, f32, f32, f32)
+^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
+  // expected-error@+1 {{expected wgmma.fence between 'ptx.bra'}}
+  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %p = ptx.setp eq %a, %none : i64
+  ptx.cond_bra %p, ^loop(%4, %5, %6, %7 : f32, f32, f32, f32), ^exit
+^exit:
+  ptx.ret
+}
+
+// -----
+
+// So it may not come before the wait.
+
+ptx.entry @copied_too_early(a : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the use of its registers}}
+  ptx.bra ^next(%0 : f32)
+^next(%c0 : f32):
+  ptx.ret
+}
+
+// -----
+
+// Products that stay pending round a loop, on registers that stay where they are.
+
+ptx.entry @pending_round_a_loop(a : u64, out : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %out = ptx.ld.param @out : i64
+  %zero = ptx.constant 0.0 : f32
+  %none = ptx.constant 0 : i64
+  ptx.bra ^loop(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
+^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  %p = ptx.setp eq %a, %none : i64
+  ptx.cond_bra %p, ^loop(%4, %5, %6, %7 : f32, f32, f32, f32), ^exit
+^exit:
+  ptx.wgmma.wait_group 0
+  ptx.st global %out, %4 : i64, f32
+  ptx.ret
+}
