@@ -183,14 +183,14 @@ class _Promoter:
                 case scf.IfOp():
                     self._if(op, values)
                 case _ if op.regions:
-                    if self.effects[op].written:
+                    if self._carried(op):  # roles may keep tiles of their own in registers
                         raise LocatedError(
                             op, f"expected scf.for or scf.if around what is kept in registers, found {op.name}"
                         )
                     self._read_operands(op, values)
                     for region in op.regions:
                         for inner in region.blocks:
-                            self._block(inner, values)
+                            self._block(inner, dict(values))
                 case _:
                     self._operation(op, values)
 

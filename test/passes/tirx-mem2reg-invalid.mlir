@@ -109,7 +109,9 @@ tirx.kernel @part(%f: f32) target("sm_80") threads(32) {
 
 !r = !tirx.tile<16x32xf32, register, #tirx.tile_layout<S[(16, 32) : (1, 1@laneid)]>>
 
-tirx.kernel @while(%f: f32, %n: i32) target("sm_80") threads(32) {
+tirx.kernel @while(%f: f32, %n: i32, %m: memref<16x32xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] : memref<16x32xf32> -> !tirx.tile<16x32xf32, global>
   %r = tirx.alloc : !r
   // expected-error@+1 {{expected scf.for or scf.if around what is kept in registers, found scf.while}}
   %last = scf.while (%i = %n) : (i32) -> i32 {
@@ -120,6 +122,7 @@ tirx.kernel @while(%f: f32, %n: i32) target("sm_80") threads(32) {
     tirx.fill %r, %f : f32, !r
     scf.yield %i : i32
   }
+  tirx.copy %r, %g : !r, !tirx.tile<16x32xf32, global>
   tirx.return
 }
 

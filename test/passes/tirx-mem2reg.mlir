@@ -373,3 +373,32 @@ tirx.kernel @values(%m: !m, %n: index, %f: f32, %p: i1) target("sm_80") threads(
   tirx.copy %y, %g : !v, !g
   tirx.return
 }
+
+// A role keeps tiles of its own.
+
+// CHECK-LABEL: tirx.kernel @roles
+// CHECK:         tirx.role @first warps(1) {
+// CHECK-NEXT:      %0 = tirx.load %g
+// CHECK-NEXT:      tirx.store %0, %g
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.role @second warps(1) {
+// CHECK-NEXT:      %1 = tirx.splat %f
+// CHECK-NEXT:      tirx.store %1, %g
+// CHECK-NEXT:    }
+tirx.kernel @roles(%x: !m, %f: f32) target("sm_90a") threads(64) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : !m -> !g
+  tirx.roles {
+    tirx.role @first warps(1) {
+      %r = tirx.alloc : !r
+      tirx.copy %g, %r : !g, !r
+      tirx.copy %r, %g : !r, !g
+    }
+    tirx.role @second warps(1) {
+      %s = tirx.alloc : !r
+      tirx.fill %s, %f : f32, !r
+      tirx.copy %s, %g : !r, !g
+    }
+  }
+  tirx.return
+}
