@@ -47,9 +47,10 @@ def product_kernel(threads: int, m: int, n: int, k: int, target: str, dtype: str
     """
 
 
-def check_product(text: str, a: Matrix, b: Matrix, d: Matrix, threads: int) -> None:
+def check_product(text: str, a: Matrix, b: Matrix, d: Matrix, threads: int, blocks: int = 1) -> None:
     expected = d + a.astype(d.dtype) @ b.astype(d.dtype).T
-    run(assembled(tirx.compile(text)), "k", (1, 1, 1), (threads, 1, 1), [a, b, d])
+    grid = (blocks, 1, 1)
+    run(assembled(tirx.compile(text)), "k", grid, (threads, 1, 1), [a, b, d], cluster=grid)
     np.testing.assert_array_equal(d, expected)
 
 
@@ -61,11 +62,19 @@ def test_products_in_tensor_memory(threads: int, m: int):
     check_product(text, a, b, small_integers((m, n), np.float32, 2), threads)
 
 
+@pytest.mark.parametrize("threads", [128, 192, 256])
+def test_products_of_pairs(threads: int):
+    a, b = small_integers((256, 32), np.float16, 0), small_integers((64, 32), np.float16, 1)
+    text = product_kernel(threads, 256, 64, 32, "sm_100a", "f16", "f32", "tensor")
+    text = text.replace("threads(", "cluster(2) threads(")
+    check_product(text, a, b, small_integers((256, 64), np.float32, 2), threads, blocks=2)
+
+
 @pytest.mark.parametrize("threads", [32, 64, 128, 256, 512, 1024])
 def test_products_in_registers(threads: int):
-    a, b = small_integers((128, 16), np.float64, 0), small_integers((64, 16), np.float64, 1)
-    text = product_kernel(threads, 128, 64, 16, "sm_80", "f64", "f64", "register")
-    check_product(text, a, b, small_integers((128, 64), np.float64, 2), threads)
+    a, b = small_integers((64, 8), np.float64, 0), small_integers((32, 8), np.float64, 1)
+    text = product_kernel(threads, 64, 32, 8, "sm_80", "f64", "f64", "register")
+    check_product(text, a, b, small_integers((64, 32), np.float64, 2), threads)
 
 
 @pytest.mark.parametrize("threads", SMALL + LARGE)
