@@ -343,18 +343,14 @@ class AccessTable:
         self._reading.add(access, access.reads)
         self._writing.add(access, access.writes)
 
-    def conflicts(self, access: Access, pending: Collection[Access]) -> list[Access]:
-        """Those of `pending` that touch the same memory, one of the two a write, in the order of their addition."""
+    def near(self, access: Access, pending: Collection[Access]) -> list[Access]:
+        """Those of `pending` that may meet `access`, one of the two a write, in the order of their addition."""
         near = pending
         if len(pending) > _FEW:
             if access not in self._near:
                 self._near[access] = self._reading.near(access.writes) | self._writing.near(access.footprints)
             near = self._near[access]
-        found = [other for other in near if other in pending and self._meet(other, access)]
-        return sorted(found, key=self._order.__getitem__)
-
-    def _meet(self, before: Access, after: Access) -> bool:
-        return any(self.met(before, after, tensor=tensor) is not None for tensor in (True, False))
+        return sorted((other for other in near if other in pending), key=self._order.__getitem__)
 
     def met(self, before: Access, after: Access, *, tensor: bool) -> Threads | None:
         """

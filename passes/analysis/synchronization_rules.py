@@ -69,7 +69,7 @@ class _Checker:
         if not state.pending:
             return
         if access is not None:
-            for before in self._analysis.accesses.conflicts(access, state.pending.keys()):
+            for before in self._analysis.accesses.near(access, state.pending.keys()):
                 ordering = state.pending[before]
                 if access.kind.is_tcgen05 and before.kind.is_tcgen05:
                     self._check_tensor(before, ordering, op, access)
@@ -193,6 +193,8 @@ class _Checker:
 
     def _check_tensor(self, before: Access, ordering: OrderingState, op: Operation, now: Access) -> None:
         """Tensor memory: an asynchronous access behind another to the same cells, one of them a write."""
+        if Ordering.COMPLETE in ordering and Ordering.AFTER in ordering:
+            return
         use = "the access to the same tensor memory"
         met = self._analysis.accesses.met(before, now, tensor=True)
         if met is None:
@@ -252,16 +254,17 @@ class _Checker:
         """Shared memory: an access behind another to the same bytes, one of them a write."""
         if AccessKind.INIT in (before.kind, now.kind):
             return
-        if before.kind.is_in_order and now.kind.is_in_order and Ordering.SYNCED in ordering:
+        if not before.kind.is_in_order:
+            if before.kind is now.kind or Ordering.COMPLETE in ordering:
+                return
+        elif Ordering.SYNCED in ordering and (now.kind.is_in_order or Ordering.FENCED in ordering):
             return
         met = self._analysis.accesses.met(before, now, tensor=False)
         if met is None:
             return
         if not before.kind.is_in_order:
-            if before.kind is not now.kind and Ordering.COMPLETE not in ordering:
-                what = "write" if now.writes else "read"
-                raise self._incomplete(before, op, f"this {what} of the same shared memory")
-            return
+            what = "write" if now.writes else "read"
+            raise self._incomplete(before, op, f"this {what} of the same shared memory")
         if now.kind.is_in_order:
             if before is now:
                 return

@@ -119,9 +119,10 @@ class ThreadFlow:
         if block not in self.control.cyclic:
             return frozenset()
         other = next(one.successor for one in edges(block) if one.decision != edge.decision)
-        if block in (edge.successor, other):
+        post = self.control.post_dominators
+        join = post.immediate(block)
+        if other is join or any(one is block or post.dominates(block, one) for one in (edge.successor, other)):
             return frozenset()
-        join = self.control.post_dominators.immediate(block)
         own, others = (self._arm(first, block, join) for first in (edge.successor, other))
         if join is not None and join in others and join not in own:
             own, others = (self._arm(first, block, None) for first in (edge.successor, other))
