@@ -51,6 +51,24 @@ class _DominatorTree:
                 if self._parent.get(block) is not parent:
                     self._parent[block] = parent
                     changed = True
+        self._intervals = self._number(entry)
+
+    def _number(self, entry: Block) -> dict[Block, tuple[int, int]]:
+        """Block -> its place in the tree, parents first, and the last place below it."""
+        children: dict[Block, list[Block]] = {}
+        for block, parent in self._parent.items():
+            if block is not entry:
+                children.setdefault(parent, []).append(block)
+        order: list[Block] = []
+        stack = [entry]
+        while stack:
+            order.append(stack.pop())
+            stack += children.get(order[-1], ())
+        place = {block: i for i, block in enumerate(order)}
+        last = dict(place)
+        for block in reversed(order):
+            last[self._parent[block]] = max(last[self._parent[block]], last[block])
+        return {block: (place[block], last[block]) for block in order}
 
     def _meet(self, a: Block, b: Block) -> Block:
         while a is not b:
@@ -62,9 +80,12 @@ class _DominatorTree:
 
     def dominates(self, a: Block, b: Block) -> bool:
         """Whether every path from the entry to `b` goes through `a`; true of a `b` that no path reaches."""
-        if b not in self._index:
+        if b not in self._intervals:
             return True
-        return a in self._index and self._meet(a, b) is a
+        if a not in self._intervals:
+            return False
+        (first, last), (place, _) = self._intervals[a], self._intervals[b]
+        return first <= place <= last
 
 
 class Dominance:

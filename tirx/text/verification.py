@@ -10,9 +10,10 @@ from time import perf_counter
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import Diagnostic, LocatedError, Note
@@ -35,7 +36,22 @@ def _verify_structure(op: Operation) -> None:
         for block in region.blocks:
             if block.is_empty:
                 block.verify()
-    op.verify(verify_nested_ops=False)
+    block = op.parent
+    region = None if block is None else block.parent
+    if block is None or region is None or block.last_op is not op or region.first_block is region.last_block:
+        op.verify(verify_nested_ops=False)
+    else:
+        _verify_end(op, region)
+
+
+def _verify_end(op: Operation, region: Region) -> None:
+    """As `Operation.verify` for the last one of a block among others, which it would count each time."""
+    for successor in op.successors:
+        if successor.parent is not region:
+            raise VerifyException(f"Operation {op.name} is branching to a block of a different region")
+    if not op.has_trait(IsTerminator):
+        raise VerifyException(f"Operation {op.name} terminates block in multi-block region but is not a terminator")
+    op.verify_()
 
 
 def _definition(value: SSAValue) -> FileLineColLoc | None:

@@ -75,6 +75,10 @@ def test_dominance_is_what_every_path_goes_through(data: st.DataObject):
             '"test.op"(%x) : (i32) -> ()\n"test.op"() ({\n^bb0(%x: i32):\n}) : () -> ()',
             "use of %x, whose definition does not dominate this use (defined at 3:6)",
         ),
+        (
+            'func.func @f() {\n  cf.br ^a\n^a:\n  "test.op"() : () -> ()\n}',
+            "f:4:3: error: Operation test.op terminates block in multi-block region but is not a terminator",
+        ),
         ("func.func @f(%x: i32) {\n}", "f:1:1: error: Operation func.func contains empty block"),
     ],
 )
