@@ -200,8 +200,8 @@ _M16N8_TYPES: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
 )
 
 
-def _digits(*digits: tuple[int, int, str]) -> TileLayout:
-    return TileLayout(Iter(*digit) for digit in digits if digit[0] > 1)
+def _modes(*modes: tuple[int, int, str]) -> TileLayout:
+    return TileLayout(Iter(*mode) for mode in modes if mode[0] > 1)
 
 
 def _m16n8(operand: str, acc: str, k: int, feature: str) -> MmaVariant:
@@ -210,9 +210,9 @@ def _m16n8(operand: str, acc: str, k: int, feature: str) -> MmaVariant:
     ab, c = _M16N8_OPERANDS[operand], _M16N8_ACCUMULATORS[acc]
     e = ab.elements
     blocks = k // (4 * e)
-    a_layout = _digits((2, e, "m"), (8, 4, "laneid"), (blocks, 2 * e, "m"), (4, 1, "laneid"), (e, 1, "m"))
-    b_layout = _digits((8, 4, "laneid"), (blocks, e, "m"), (4, 1, "laneid"), (e, 1, "m"))
-    c_layout = _digits((2, 2, "m"), (8, 4, "laneid"), (4, 1, "laneid"), (2, 1, "m"))
+    a_layout = _modes((2, e, "m"), (8, 4, "laneid"), (blocks, 2 * e, "m"), (4, 1, "laneid"), (e, 1, "m"))
+    b_layout = _modes((8, 4, "laneid"), (blocks, e, "m"), (4, 1, "laneid"), (e, 1, "m"))
+    c_layout = _modes((2, 2, "m"), (8, 4, "laneid"), (4, 1, "laneid"), (2, 1, "m"))
     types = operand if acc == operand else f"{acc}.{operand}"
     return MmaVariant(
         name=f"m16n8k{k}.row.col.{types}",

@@ -49,9 +49,9 @@ class _Grid(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Digits:
+class _Modes:
     """
-    One dimension of the product, outermost digit first: warps, outer, products, high, inner, low.
+    One dimension of the product, outermost mode first: warps, outer, products, high, inner, low.
 
     `high * low` is the extent of the fragment; `outer * inner` fragments lie in the registers of one thread.
     `inner` of them are interleaved above the `low` innermost elements, which makes `inner * low` neighbours
@@ -125,11 +125,11 @@ def _register_run(fragment: Fragment, dimension: int) -> int:
     return run
 
 
-def _digits(extent: int, fragment_extent: int, warps: int, products: int, low: int, vector: int) -> _Digits:
+def _modes(extent: int, fragment_extent: int, warps: int, products: int, low: int, vector: int) -> _Modes:
     """Splits a dimension. `low` neighbours are consecutive already; up to `vector` may become so."""
     fragments = extent // (fragment_extent * warps * products)
     inner = gcd(fragments, max(1, vector // low))
-    return _Digits(warps, fragments // inner, products, fragment_extent // low, inner, low)
+    return _Modes(warps, fragments // inner, products, fragment_extent // low, inner, low)
 
 
 def _split_at(iters: Sequence[Iter], low: int) -> tuple[tuple[Iter, ...], tuple[Iter, ...]]:
@@ -139,7 +139,7 @@ def _split_at(iters: Sequence[Iter], low: int) -> tuple[tuple[Iter, ...], tuple[
 
 
 def _register_strides(order: Sequence[tuple[str, int]], elements: int) -> dict[str, int]:
-    """The stride on m of each register digit; `order` names them with their extents, outermost first."""
+    """The stride on m of each register mode; `order` names them with their extents, outermost first."""
     strides: dict[str, int] = {}
     stride = elements
     for name, extent in reversed(order):
@@ -153,7 +153,7 @@ class _Plan:
     """The split of the dimensions "batch", "m", "n" and "k" over warps and over the products of an instruction."""
 
     variant: MmaVariant
-    digits: dict[str, _Digits]
+    modes: dict[str, _Modes]
     warps: _Grid
     products: _Grid
 
@@ -163,7 +163,7 @@ class _Plan:
 
         `register_order` names the dimensions whose fragments follow each other in the registers, outer one first.
         """
-        dims = {"batch": self.digits["batch"], rows: self.digits[rows], columns: self.digits[columns]}
+        dims = {"batch": self.modes["batch"], rows: self.modes[rows], columns: self.modes[columns]}
         order = [("batch.outer", dims["batch"].outer)]
         for name in register_order:
             order += [(f"{name}.outer", dims[name].outer), (f"{name}.inner", dims[name].inner)]
@@ -189,7 +189,7 @@ class _Plan:
         replica += [Iter(self.products.copies, product_step * prod(self.products[:3]), "laneid")]
         for name in warp_strides:
             if name not in dims:
-                d = self.digits[name]
+                d = self.modes[name]
                 replica += [Iter(d.warps, warp_strides[name], "warpid"), Iter(d.products, lane_strides[name], "laneid")]
         return TileLayout(shard, replica).canonicalize()
 
@@ -276,10 +276,10 @@ def pick_fragments(
     plan = _Plan(
         variant,
         {
-            "batch": _digits(batches, 1, w.batch, p.batch, 1, 1),
-            "m": _digits(m, frag_m, w.m, p.m, m_low, m_vector),
-            "n": _digits(n, frag_n, w.n, p.n, n_low, n_vector),
-            "k": _digits(k, frag_k, 1, 1, k_low, k_vector),
+            "batch": _modes(batches, 1, w.batch, p.batch, 1, 1),
+            "m": _modes(m, frag_m, w.m, p.m, m_low, m_vector),
+            "n": _modes(n, frag_n, w.n, p.n, n_low, n_vector),
+            "k": _modes(k, frag_k, 1, 1, k_low, k_vector),
         },
         w,
         p,
