@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
@@ -65,43 +67,32 @@ class _Checker:
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
         self.target = _target(kernel)
-        self.tensor_tiles: list[AllocOp] = []
-        self.position = {op: i for i, op in enumerate(kernel.walk())}
+        self.ops = list(kernel.walk())
+        self.position = {op: i for i, op in enumerate(self.ops)}
 
     def run(self) -> None:
         if self.kernel.of_pairs:
             self._require(self.kernel, "cluster")
-        for op in self.kernel.walk():
+        for op in self.ops:
             if isinstance(op, arith.ConstantOp):
                 self._constant(op)
+        rules = _BEFORE_SPLIT if self.kernel.is_whole_pair else _RULES
+        for op in self.ops:
+            if rules is _RULES:
+                self._packed(op)
+                for value in op.results:
+                    if is_register_tile(value):
+                        self._register(op, TileType.of(value))
+            if (rule := rules.get(type(op))) is not None:
+                rule(self, op)
         if self.kernel.is_whole_pair:
-            self._pair()
-            return
-        for op in self.kernel.walk():
-            self._packed(op)
-            for value in op.results:
-                if is_register_tile(value):
-                    self._register(op, TileType.of(value))
-            match op:
-                case AllocOp():
-                    self._alloc(op)
-                case ViewOp():
-                    self._view(op)
-                case MmaOp():
-                    self._mma(op)
-                case CopyOp():
-                    self._copy(op)
-                case StoreOp():
-                    self._store(op)
-                case scf.ForOp():
-                    self._loop(op)
-                case _:
-                    pass
-        for op in self.tensor_tiles:
-            self._require(op, "tcgen05")
-        for op in self.kernel.walk():
-            if isinstance(op, AllocOp):
-                self._contents(op)
+            return  # the rest is checked once `tirx-split-pairs` has distributed the tiles
+        allocs = [op for op in self.ops if isinstance(op, AllocOp)]
+        for op in allocs:
+            if op.result.type.memory is MemorySpace.TENSOR:
+                self._require(op, "tcgen05")
+        for op in allocs:
+            self._contents(op)
         allocate(self.kernel, self.target)
 
     @staticmethod
@@ -128,20 +119,7 @@ class _Checker:
                 except LegalityError as e:
                     raise LocatedError(op, str(e)) from e
 
-    def _pair(self) -> None:
-        """Checks what does not depend on how the tiles are distributed; `tirx-split-pairs` comes before the rest."""
-        for op in self.kernel.walk():
-            match op:
-                case ViewOp():
-                    self._view(op)
-                case scf.ForOp():
-                    self._loop(op)
-                case MmaOp() if op.on_tensor_memory:
-                    self._tensor_product(op, Product.of(op))
-                case _:
-                    pass
-
-    def _alloc(self, op: AllocOp) -> None:
+    def alloc(self, op: AllocOp) -> None:
         type_ = op.result.type
         if type_.layout is not None and CTA_AXIS in type_.layout.axes:
             raise LocatedError(
@@ -151,7 +129,6 @@ class _Checker:
             case MemorySpace.SHARED:
                 self._shared(op, type_)
             case MemorySpace.TENSOR:
-                self.tensor_tiles.append(op)
                 self._tensor(op, type_)
             case _:
                 pass
@@ -222,7 +199,7 @@ class _Checker:
                 f"found one that reaches thread {last}: {layout}",
             )
 
-    def _view(self, op: ViewOp) -> None:
+    def view(self, op: ViewOp) -> None:
         if any(isinstance(around, scf.IfOp) or never_runs(around) for around in ancestors(op)):
             return  # a condition may be what keeps it within bounds
         sizes = op.source_type.get_shape()
@@ -238,14 +215,14 @@ class _Checker:
                     f"found one that reaches element {fact.high + extent - 1}",
                 )
 
-    def _loop(self, op: scf.ForOp) -> None:
+    def loop(self, op: scf.ForOp) -> None:
         low, high, step = (constant_value(v) for v in (op.lb, op.ub, op.step))
         if step is not None and step <= 0:
             raise LocatedError(op, f"expected a positive step, found {step}")
         if low is not None and high is not None and low >= high:
             warn(op, f"the loop from {low} to {high} never runs")
 
-    def _copy(self, op: CopyOp) -> None:
+    def copy(self, op: CopyOp) -> None:
         memory = op.source_type.memory
         target = op.destination_type
         if is_scale_copy(op):
@@ -264,7 +241,7 @@ class _Checker:
         if found is Overlap.MAYBE and memory is MemorySpace.GLOBAL:
             warn(op, "the two views of one memref may overlap; what they share would be undefined")
 
-    def _store(self, op: StoreOp) -> None:
+    def store(self, op: StoreOp) -> None:
         if holds_scales(op.destination):
             try:
                 check_scale_source(TileType.of(op.value))
@@ -279,7 +256,7 @@ class _Checker:
                 op, f"expected a destination that has an address for every element, found {target.layout}"
             )
 
-    def _mma(self, op: MmaOp) -> None:
+    def product(self, op: MmaOp) -> None:
         product = Product.of(op)
         if op.on_tensor_memory:
             shape = self._tensor_product(op, product)
@@ -291,6 +268,10 @@ class _Checker:
                 raise LocatedError(op, str(e)) from e
         if product.is_placed:
             match(op)
+
+    def product_of_pair(self, op: MmaOp) -> None:
+        if op.on_tensor_memory:
+            self._tensor_product(op, Product.of(op))
 
     @staticmethod
     def _tensor_product(op: MmaOp, product: Product) -> ProductShape:
@@ -312,6 +293,24 @@ class _Checker:
         a, accumulator = op.a, op.accumulator
         if base_allocation(a) is base_allocation(accumulator) and overlap(a, accumulator) is Overlap.YES:
             raise LegalityError("expected A in other columns than the accumulator, found two tiles that share columns")
+
+
+_BEFORE_SPLIT: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
+    ViewOp: _Checker.view,
+    scf.ForOp: _Checker.loop,
+    MmaOp: _Checker.product_of_pair,
+}
+"""Operation -> its check in the program of a pair, as far as types and shapes go."""
+
+_RULES: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
+    AllocOp: _Checker.alloc,
+    ViewOp: _Checker.view,
+    scf.ForOp: _Checker.loop,
+    MmaOp: _Checker.product,
+    CopyOp: _Checker.copy,
+    StoreOp: _Checker.store,
+}
+"""Operation -> its check in the program of a block."""
 
 
 @dataclass(frozen=True)
