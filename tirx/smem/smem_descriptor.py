@@ -8,6 +8,7 @@ from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.hw.integers import Integers
 from tirx.hw.rules import reason, result
+from tirx.layout.caching import bounded_cache
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName, legal_modes
 
 ADDRESS_BYTES = 1 << 18
@@ -172,6 +173,7 @@ class SmemDescriptor:
         )
 
     @staticmethod
+    @bounded_cache
     def decode(value: int) -> SmemDescriptor:
         """The descriptor that a 64-bit integer means; `encode` gives the integer back.
 

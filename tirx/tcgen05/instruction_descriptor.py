@@ -14,6 +14,7 @@ from functools import cache
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.hw.targets import Target
+from tirx.layout.caching import bounded_cache
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import K96_SF_IDS, find_kind
 from tirx.tcgen05.shapes import SHAPES, check_shape, check_transposed_b
@@ -255,6 +256,7 @@ class InstructionDescriptor:
         return word
 
     @staticmethod
+    @bounded_cache
     def decode(value: int, kind: str) -> InstructionDescriptor:
         """The descriptor that a 32-bit integer means for `.kind::KIND`; the kind itself is not in the bits.
 
