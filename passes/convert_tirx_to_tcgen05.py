@@ -282,6 +282,13 @@ class _KernelLowering:
         return emit(tcgen05.SmemDescriptorOp(tile, step, k, padded=padded, absolute_lbo=shape.k96)).result
 
     def _transfer(self, op: LoadOp | StoreOp | CopyOp) -> None:
+        threads = thread_set(op)
+        if threads.first % WARPGROUP_THREADS:
+            raise LocatedError(
+                op,
+                f"expected threads from a multiple of {WARPGROUP_THREADS} on, since warp w reaches lanes "
+                f"32 * (w mod 4) to 32 * (w mod 4) + 31 of tensor memory, found those from thread {threads.first} on",
+            )
         emit = Emitter.before(op)
         match op:
             case LoadOp():
@@ -299,7 +306,7 @@ class _KernelLowering:
                     tcgen05.StOp(shape, op.value, op.destination, unpack=unpack),
                     tcgen05.WaitOp(WaitFor.ST),
                 ]
-                warps, threads = self._storing_warps(op, shape), thread_set(op)
+                warps = self._storing_warps(op, shape)
                 if warps == ALL_WARPS and threads.count == WARPGROUP_THREADS:
                     for instruction in store:
                         emit(instruction)

@@ -125,3 +125,23 @@ tirx.kernel @part_of_a_warp() target("sm_100a") threads(128) {
   tirx.store %r, %part : !r, !part
   tirx.return
 }
+
+// -----
+
+// A warp reaches the lanes that follow from its number in the block.
+
+#t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+!t = !tirx.tile<128x64xf32, tensor, #t>
+
+tirx.kernel @lanes_of_a_role() target("sm_100a") threads(160) {
+  %t = tirx.alloc : !t
+  tirx.roles {
+    tirx.role @first warps(1) {
+    }
+    tirx.role @second warps(4) {
+      // expected-error@+1 {{expected threads from a multiple of 128 on, since warp w reaches lanes 32 * (w mod 4) to 32 * (w mod 4) + 31 of tensor memory, found those from thread 32 on}}
+      %r = tirx.load %t : !t -> !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+    }
+  }
+  tirx.return
+}
