@@ -322,7 +322,7 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(192
         tirx.async_mma %w, %a, %t : !a, !s, !t
         tirx.release %ab at(use) after(tcgen05)
       }
-      // expected-error@+1 {{mma releases a slot of %acc while tcgen05 still writes it, when every loop has 0 iterations}}
+      // expected-error@+1 {{mma releases a slot of %acc while tcgen05 still writes it, when @k has 0 iterations}}
       tirx.release %acc at(sum)
     }
     tirx.role @epilogue warps(4) {
@@ -367,7 +367,7 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(192
         tirx.async_mma %w, %a, %t : !a, !s, !t
         tirx.release %ab at(use) after(tcgen05)
       }
-      // expected-error@+1 {{mma passes on a slot of %acc that it did not fill, when every loop has 0 iterations}}
+      // expected-error@+1 {{mma passes on a slot of %acc that it did not fill, when @k has 0 iterations}}
       tirx.release %acc at(sum) after(tcgen05)
     }
     tirx.role @epilogue warps(4) {

@@ -19,7 +19,7 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(256)
     }
     tirx.at(2) {
       %u = tirx.acquire %ab at(use)
-      // expected-error@+1 {{k.wg0: work of wgmma is not awaited at the end, when every loop has 1 iteration}}
+      // expected-error@+1 {{k.wg0: work of wgmma is not awaited at the end, when @k has 1 iteration}}
     %p = tirx.async_mma %u, %u, %z : !s, !s, !r -> !tirx.pending<!r>
       tirx.release %ab at(use) after(wgmma)
       tirx.await wgmma pending(1)

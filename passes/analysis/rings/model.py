@@ -263,6 +263,10 @@ class RingError(Exception):
         self.others = tuple(others)
 
 
+class EndlessError(RingError):
+    """The replay comes to no end: parties wait for ever, or more and more work is open."""
+
+
 def walk(body: Iterable[Statement]) -> Iterator[Statement]:
     """Every statement of a body, those around others first."""
     for statement in body:

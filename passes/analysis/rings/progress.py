@@ -20,6 +20,7 @@ from tirx.passes.analysis.rings.model import (
     BeforeLast,
     Body,
     Condition,
+    EndlessError,
     FromRound,
     If,
     Issue,
@@ -60,9 +61,8 @@ def check(kernel: Kernel) -> None:
     start = State(kernel, happens)
     try:
         _run(_Progress(), start)
-    except RingError:
-        # The replay of all numbers of iterations may give up before a party is seen to wait for ever. The error of a
-        # run with few iterations says what goes wrong.
+    except EndlessError:
+        # The error of a run with few iterations says what goes wrong.
         for trips in range(FEW):
             _run(_FixedTrips(trips), start.copy())
         raise
@@ -109,7 +109,7 @@ def _with_trail(trail: tuple[str, ...]) -> Generator[None]:
     except RingError as error:
         if not trail:
             raise
-        raise RingError(f"{error.message}, when {', '.join(trail)}", error.origin, error.others) from None
+        raise type(error)(f"{error.message}, when {', '.join(trail)}", error.origin, error.others) from None
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class _Progress:
                     return out
                 seen.append(keys)
             prefix = self._named_round(item, prefix, first, MANY)
-        raise RingError(
+        raise EndlessError(
             f"cannot decide: loop @{item.name} comes back to no state that was seen before: what is put into a ring "
             f"and taken out of it differs, or ever more work is pending",
             next(iter(item.loops.values())).origin,

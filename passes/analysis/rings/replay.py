@@ -18,6 +18,7 @@ from tirx.passes.analysis.rings.model import (
     Await,
     AwaitIssue,
     Completion,
+    EndlessError,
     Fence,
     Issue,
     Kernel,
@@ -158,7 +159,7 @@ class State:
                     progress = True
         for role, steps in self.waiting.items():
             if len(steps) > 4 * ROUND_LIMIT:
-                raise RingError(f"cannot decide: {role} falls ever more behind or waits for ever", steps[0].origin)
+                raise EndlessError(f"cannot decide: {role} falls ever more behind or waits for ever", steps[0].origin)
 
     # Steps
 

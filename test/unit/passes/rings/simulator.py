@@ -178,7 +178,7 @@ class Simulation:
 
     @staticmethod
     def _blocks(ring: Ring) -> range:
-        return range(len(ring.stations[0])) if ring.multicast else range(1)
+        return range(len({party.split("@")[1] for party in ring.stations[0]})) if ring.multicast else range(1)
 
     @staticmethod
     def _arrivals(ring: Ring, station: int) -> int:
@@ -201,6 +201,8 @@ class Simulation:
         for before in reversed(range(station)):
             if self.writes[(ring.name, before)]:
                 for party in ring.stations[before]:
+                    if ring.multicast and before > 0 and self._own_block(ring, party) != block:
+                        continue  # only the first station writes to the slots of other blocks
                     if (found := self.content.get((ring.name, slot, block, party))) != (use, before):
                         raise BugError(f"{ring.name}: read of use {use} finds {found}")
                 return
@@ -385,7 +387,7 @@ class Simulation:
         barrier = (step.ring, step.station, use % ring.slots)
         match None if step.after is None else step.after.completion:
             case Completion.BYTES:
-                self._arrive(role, *barrier, ring.bytes if ring.multicast else ring.share(role))
+                self._arrive(role, *barrier, ring.share(role) * len(self._blocks(ring)))
             case Completion.HARDWARE if step.after is not None:
                 self.hardware.setdefault((role, step.after), []).append(("commit", barrier))
             case Completion.THREAD if step.after is not None and self.groups.get((role, step.after)):
