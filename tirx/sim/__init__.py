@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from tirx.sim.api import entries, run
 from tirx.sim.core.observer import Observer, Observers
-from tirx.sim.errors import SimError
+from tirx.sim.errors import SimError, SimWarning
 from tirx.sim.profile import Profile
 from tirx.sim.tensor_map import TensorMap
 from tirx.sim.trace import Trace
 
-__all__ = ["Observer", "Observers", "Profile", "SimError", "TensorMap", "Trace", "entries", "run"]
+__all__ = ["Observer", "Observers", "Profile", "SimError", "SimWarning", "TensorMap", "Trace", "entries", "run"]

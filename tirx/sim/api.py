@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -10,17 +11,18 @@ import numpy.typing as npt
 
 from tirx.sim.core.arguments import Argument, bind_arguments
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.launch import Arithmetic, Dimensions, Launch
+from tirx.sim.core.launch import Arithmetic, Dimensions, Launch, Level
 from tirx.sim.core.observer import Observer
 from tirx.sim.core.schedule import Scheduler
 from tirx.sim.core.traffic import Traffic
-from tirx.sim.errors import SimError
+from tirx.sim.errors import SimError, SimWarning
 from tirx.sim.hazards.checker import Checker
-from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.hazards.monitor import Monitor, Note
 from tirx.sim.program.code import Op
 from tirx.sim.program.linker import link
 from tirx.sim.reader import Module, parse
 
+_LOGGER = logging.getLogger("tirx.sim")
 _MAX_THREADS = 1024
 _MAX_CLUSTER = 16
 
@@ -47,12 +49,13 @@ def run(
     *,
     variables: Mapping[str, npt.NDArray[Any]] | None = None,
     seed: int | None = None,
-    check: bool = True,
+    check: bool | Level = "hardware",
     arithmetic: Arithmetic = "hardware",
     observer: Callable[[ThreadGroup, Op], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
     max_instructions: int | None = None,
     max_resident: int = 64,
+    report: Callable[[SimWarning], None] | None = None,
 ) -> None:
     """
     Runs the kernel `entry` of a PTX module as a GPU would, and raises SimError for whatever is wrong with it.
@@ -64,21 +67,26 @@ def run(
     arrays, which are updated in place too.
 
     `seed`: None is a fixed order; an int chooses a random but reproducible interleaving of the warps, so that races
-    show. `check`: report data races, missing fences and uses of what was never written. `arithmetic`: sums of tensor
+    show. `check`: data races, missing fences and uses of what was never written are errors. "hardware" (or True) are
+    those that give wrong numbers, a trap or a hang on a GPU; what only the letter of the ISA forbids goes to `report`
+    (by default the logger `tirx.sim`), once for each rule. "strict": both are errors. `arithmetic`: sums of tensor
     cores are those of the hardware (`tirx.sim.numerics.tensor_cores`), or exact and rounded once. `observer` is called
     before every instruction; an `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of
     CTAs that have ended, and of all, whenever some end. `max_instructions` ends a run that does not end.
     `max_resident`: how many clusters may be on the GPU at once, if they wait for each other.
     """
-    program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, variables, check=check, arithmetic=arithmetic)
+    level = _level(check)
+    program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, variables, check=level, arithmetic=arithmetic)
     grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
     cluster = _required_cluster(program.directives, cluster)
     _check_block(program.directives, block)
     if any(count % size for count, size in zip(grid, cluster, strict=True)):
         raise SimError(f"expected a grid that is a multiple of the cluster {cluster}, found {grid}")
 
-    def new_monitor(ctas: int, lanes: int) -> Monitor:
-        return Checker(ctas, lanes, program.shared_end) if check else Monitor()
+    def new_monitor(ctas: int, lanes: int, note: Note) -> Monitor:
+        if level is None:
+            return Monitor()
+        return Checker(ctas, lanes, program.shared_end, None if level == "strict" else note)
 
     launch = Launch(
         program,
@@ -91,7 +99,8 @@ def run(
         seed=seed,
         new_monitor=new_monitor,
         traffic=observer if isinstance(observer, Observer) else Traffic(),
-        checks=check,
+        checks=level,
+        report=report or _log,
     )
     bind_arguments(launch, args)
     Scheduler(
@@ -102,6 +111,16 @@ def run(
         max_instructions=max_instructions,
         max_resident=max_resident,
     ).run()
+
+
+def _level(check: bool | Level) -> Level | None:
+    if check not in (True, False, "hardware", "strict"):
+        raise SimError(f"expected True, False, 'hardware' or 'strict' for check, found {check!r}")
+    return ("hardware" if check else None) if isinstance(check, bool) else check
+
+
+def _log(warning: SimWarning) -> None:
+    _LOGGER.warning("%s", warning)
 
 
 def _dimensions(value: int | Sequence[int], what: str) -> Dimensions:

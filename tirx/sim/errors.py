@@ -1,6 +1,8 @@
-"""The exceptions of the simulator."""
+"""The exceptions and warnings of the simulator."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 
 class SimError(Exception):
@@ -42,3 +44,21 @@ class HazardError(SimError):
 
 class UndefinedError(HazardError):
     """What was never written is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimWarning:
+    """
+    What the letter of the PTX ISA asks for, but kernels in the field leave out and GPUs do not need.
+
+    `rule` names what is asked for; a run reports each rule once. The rest is as in `SimError`.
+    """
+
+    rule: str
+    message: str
+    line: int
+    text: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"PTX line {self.line}: {self.message}\n    {self.text}\n    in {self.where}"

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tirx.sim import Observers, Profile, SimError, Trace, entries, run
+from tirx.sim import Observers, Profile, SimError, SimWarning, Trace, entries, run
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError
 
@@ -63,7 +63,7 @@ class SimFlags:
     parameters: tuple[tuple[bool, str], ...]
     dynamic_shared: int
     seed: int | None
-    check: bool
+    check: Literal["hardware", "strict"] | bool
     arithmetic: Literal["hardware", "exact"]
     trace: bool
     profile: bool
@@ -114,10 +114,12 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
     parser.add_argument("--seed", type=int, help="interleave the warps at random, reproducibly")
     parser.add_argument(
         "--check",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="report data races, missing fences and reads of what was never written (default: yes)",
+        choices=("hardware", "strict"),
+        default="hardware",
+        help="data races, missing fences and reads of what was never written are errors: those that go wrong on a GPU "
+        "(default; the others are warnings), or all that the letter of the PTX ISA forbids",
     )
+    parser.add_argument("--no-check", dest="check", action="store_false", help="report none of them")
     parser.add_argument(
         "--arithmetic",
         choices=("hardware", "exact"),
@@ -254,6 +256,7 @@ def _run(flags: SimFlags) -> None:
             arithmetic=flags.arithmetic,
             observer=Observers(*watching) if watching else None,
             progress=_progress_line(),
+            report=lambda warning: print(_show(flags.input_path, warning, "warning"), file=sys.stderr),
         )
     finally:
         if trace is not None:
@@ -266,12 +269,12 @@ def _run(flags: SimFlags) -> None:
         write_output("-", profile.table())
 
 
-def _show(path: str, error: SimError) -> str:
+def _show(path: str, error: SimError | SimWarning, severity: str = "error") -> str:
     name = "<stdin>" if path == "-" else path
     if error.line is None:
-        return f"error: {error}"
+        return f"{severity}: {error}"
     rest = "".join(f"\n    {line}" for line in (error.text, f"in {error.where}" if error.where else "") if line)
-    return f"{name}:{error.line}: error: {error.message}{rest}"
+    return f"{name}:{error.line}: {severity}: {error.message}{rest}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from tirx.sim import run
+from unit.sim.strict import run
 
 DATA = Path(__file__).parent / "data"
 HEADER = ".version 8.6\n.target sm_100a\n.address_size 64\n"

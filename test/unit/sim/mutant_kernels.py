@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from unit.sim.kernels import DATA
 from unit.sim.products import Array, pack_e2m1, product, random
+from unit.sim.strict import run
 
 import tirx
-from tirx.sim import TensorMap, run
+from tirx.sim import TensorMap
 
 Argument = Array | TensorMap | int
 

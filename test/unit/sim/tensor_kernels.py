@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from tirx.sim import run
+from unit.sim.strict import run
 
 Words = npt.NDArray[np.uint32]
 Bytes = npt.NDArray[np.uint8]

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from unit.sim.assembled import assembled
 from unit.sim.kernels import HEADER
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _SEEDS = [None, 1, 2]
 _ENTRY = """

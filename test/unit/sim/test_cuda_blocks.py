@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from unit.sim.cuda_programs import Program, program
-
-from tirx.sim import run
+from unit.sim.strict import run
 
 _SEEDS = (None, 1)
 

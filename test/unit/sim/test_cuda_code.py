@@ -10,8 +10,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from unit.sim.cuda_programs import Program, program
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 
 def _rng() -> np.random.Generator:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from unit.sim.cuda_programs import Program, program
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _SEEDS = (None, 1, 2)
 

@@ -8,8 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from unit.sim.cuda_programs import Program, program
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 
 def _rng() -> np.random.Generator:

@@ -8,8 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from unit.sim.cuda_programs import Program, program
-
-from tirx.sim import run
+from unit.sim.strict import run
 
 # Kernel: M, N of a tile, types of A (and B), of C; whether A and B are row-major.
 _WMMA: dict[str, tuple[int, int, Any, Any, bool, bool]] = {

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.sim.cuda_programs import Program, program
-
-from tirx.sim import run
+from unit.sim.strict import run
 
 Array: TypeAlias = npt.NDArray[Any]
 

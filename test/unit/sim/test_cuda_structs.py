@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from unit.sim.cuda_programs import Program, program
 from unit.sim.kernels import HEADER
+from unit.sim.strict import run
 
-from tirx.sim import SimError, TensorMap, run
+from tirx.sim import SimError, TensorMap
 
 
 def _matrix(array: np.ndarray) -> dict[int, Any]:

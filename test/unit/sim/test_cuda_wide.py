@@ -7,8 +7,7 @@ import random
 import numpy as np
 import pytest
 from unit.sim.cuda_programs import Program, program
-
-from tirx.sim import run
+from unit.sim.strict import run
 
 _MASK = (1 << 128) - 1
 

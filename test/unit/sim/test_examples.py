@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.sim.products import Array, Numbers, bound, pack_e2m1, product, random, tf32
+from unit.sim.strict import run
 
 import tirx
-from tirx.sim import run
+from tirx.sim.core.launch import Level
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 _UNTOUCHED = 7  # what outputs are full of before the launch
@@ -237,7 +238,7 @@ def _lowered(file: str) -> str:
     return tirx.compile((_EXAMPLES / f"{file}.mlir").read_text())
 
 
-def _check(example: Example, numbers: Numbers, grid: tuple[int, int], *, seed: int | None, check: bool) -> None:
+def _check(example: Example, numbers: Numbers, grid: tuple[int, int], *, seed: int | None, check: Level | bool) -> None:
     launch = example.make(np.random.default_rng(len(example.entry)), numbers)
     blocks, cluster = (grid[0] * example.cluster, grid[1]), (example.cluster, 1, 1)
     run(
@@ -262,7 +263,7 @@ def test_integers(example: Example, seed: int | None):
     launch = example.make(np.random.default_rng(0), "integers")
     for output in launch.outputs:
         assert np.array_equal(output.expected, output.expected.astype(np.float32)), "all sums are exact"
-    _check(example, "integers", example.one, seed=seed, check=True)
+    _check(example, "integers", example.one, seed=seed, check="strict")
 
 
 @pytest.mark.parametrize("example", _TABLE, ids=lambda example: example.entry)

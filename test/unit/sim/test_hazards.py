@@ -7,8 +7,9 @@ import re
 import numpy as np
 import pytest
 from unit.sim.hazards import HARMLESS, HAZARDS, KERNELS, Hazard
+from unit.sim.strict import run
 
-from tirx.sim import SimError, TensorMap, run
+from tirx.sim import SimError, TensorMap
 
 _SEEDS = (None, 1, 2)
 

@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pytest
 from unit.sim.instructions import CASES, GPU_CASES, Case, edge_operands, module
 from unit.sim.kernels import DATA
-
-from tirx.sim import run
+from unit.sim.strict import run
 
 _THREADS = 256
 _GPU_TEXT = module(GPU_CASES)

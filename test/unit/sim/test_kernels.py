@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.sim.kernels import DATA, integers
+from unit.sim.strict import run
 
-from tirx.sim import SimError, TensorMap, run
+from tirx.sim import SimError, TensorMap
 
 _SEEDS = [None, 1, 2]
 _EXAMPLES = Path(__file__).parents[3] / "examples"

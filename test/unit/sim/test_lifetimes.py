@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from unit.sim.kernels import entry
+from unit.sim.strict import run
 from unit.sim.tensor_products import Product, build
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _SEEDS = (None, 1, 2)
 _CLUSTER = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"

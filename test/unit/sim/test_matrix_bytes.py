@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _LOAD = """
   mov.u32 %r0, %tid.x; mov.b32 %r1, s; shl.b32 %r2, %r0, 4; add.u32 %r2, %r1, %r2;

@@ -8,8 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from unit.sim.kernels import HEADER, entry, run_threads
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 
 def test_widths_and_extension():

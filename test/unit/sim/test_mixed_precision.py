@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.sim.kernels import HEADER
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _Values: TypeAlias = "npt.NDArray[np.float64]"
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.sim.kernels import DATA, HEADER, integers
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _DTYPES: dict[str, Any] = {
     "f16": np.float16,

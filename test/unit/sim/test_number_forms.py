@@ -12,8 +12,9 @@ import numpy.typing as npt
 import pytest
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 Array = npt.NDArray[Any]
 

@@ -7,8 +7,9 @@ import numpy.typing as npt
 import pytest
 from unit.sim.kernels import entry
 from unit.sim.products import product, random
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _N, _K = 32, 16
 _MULTICAST = "multicast::cluster.b64 [%r9], %h0"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from unit.sim.kernels import entry
+from unit.sim.strict import run
 
-from tirx.sim import Observers, Profile, run
+from tirx.sim import Observers, Profile
 
 
 def _profile(body: str, outputs: int = 1024, *, block: int = 32, seed: int | None = None) -> Profile:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.sim.kernels import DATA, HEADER, entry
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 from tirx.sim.reader import parse
 from tirx.sim.reader.syntax import Address, Immediate, Name, Negated, Pair, Vector
 

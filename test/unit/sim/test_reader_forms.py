@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _HEADER = ".version 8.5\n.target sm_90a\n.address_size 64\n"
 _DEBUG = """

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.sim.strict import run
 
-from tirx.sim import TensorMap, run
+from tirx.sim import TensorMap
 
 _DATA = Path(__file__).parent / "data"
 _SEEDS = (None, 1, 2)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from unit.sim.kernels import entry
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError, SimWarning
+from tirx.sim.core.launch import Level
 
 _FENCE = "fence.proxy.async.shared::cta;"
 _DECLARATIONS = ".shared .align 128 .b8 s[512]; .shared .align 8 .b64 full; .shared .align 8 .b64 empty;"
@@ -40,18 +42,20 @@ FULL:
 """
 
 
-def _run(before: str, after: str, seed: int | None) -> None:
+def _run(before: str, after: str, seed: int | None, check: Level = "strict") -> list[SimWarning]:
     text = entry(_KERNEL.replace("BEFORE", before).replace("AFTER", after), ("a", "out"), _DECLARATIONS)
     a, out = np.arange(256, dtype=np.uint32), np.zeros(128, np.uint32)
-    run(text, "k", 1, 128, [a, out], seed=seed)
+    warnings: list[SimWarning] = []
+    run(text, "k", 1, 128, [a, out], seed=seed, check=check, report=warnings.append)
     assert np.array_equal(out, a[:128] + a[128:])
+    return warnings
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize(("before", "after"), [(_FENCE, ""), ("fence.proxy.async;", ""), ("", _FENCE)])
 def test_fenced(before: str, after: str, seed: int | None):
     """The fence may stand in the reading threads before they arrive, or in the copying one after it has waited."""
-    _run(before, after, seed)
+    assert _run(before, after, seed) == _run(before, after, seed, "hardware") == []
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
@@ -62,3 +66,16 @@ def test_not_fenced(before: str, seed: int | None):
     with pytest.raises(SimError, match=message) as caught:
         _run(before, "", seed)
     assert caught.value.text.startswith("cp.async.bulk")
+    if "acq_rel" in before:
+        return
+    with pytest.raises(SimError, match=message):
+        _run(before, "", seed, "hardware")
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("before", ["fence.acq_rel.cta;", "bar.sync 0;"])
+def test_loads_that_have_returned(before: str, seed: int | None):
+    """A barrier of the CTA or a fence waits for the loads: GPUs need no more, only the letter of the ISA does."""
+    with pytest.raises(SimError, match="has read it through the generic proxy"):
+        _run(before, "", seed)
+    assert [each.rule for each in _run(before, "", seed, "hardware")] == ["fence.proxy.async behind reads"]

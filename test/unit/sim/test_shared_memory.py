@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from unit.sim.kernels import entry
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _SEEDS = [None, 3]
 # Every thread writes its number and reads that of its mirror image.

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.sim.kernels import DATA, entry
+from unit.sim.strict import run
 from unit.sim.tensor_core_model import decode, fused, grouped, value
 from unit.sim.tensor_kernels import run_tensor_kernel, tensor_kernel
 from unit.sim.tensor_operands import k_major, row_bytes
 
-from tirx.sim import run
 from tirx.sim.numerics.rounding import canonical
 from tirx.sim.numerics.tensor_cores import Rule, find_rule, multiplier, multiply, multiply_scaled, operand
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pytest
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
+from unit.sim.strict import run
 
-from tirx.sim import SimError, TensorMap, run
+from tirx.sim import SimError, TensorMap
 
 Array = npt.NDArray[Any]
 

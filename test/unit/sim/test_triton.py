@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.sim.strict import run
 
-from tirx.sim import SimError, TensorMap, run
+from tirx.sim import SimError, TensorMap
+from tirx.sim.core.launch import Level
 
 _FOLDER = Path(__file__).parent / "triton"
 _WARPS = 4
@@ -47,7 +49,9 @@ def _matrices(m: int, n: int, k: int, transposed: bool) -> tuple[np.ndarray, np.
     return a, b, np.zeros((m, n), np.float32)
 
 
-def _matmul(target: str, text: str, *, seed: int | None = None, check: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def _matmul(
+    target: str, text: str, *, seed: int | None = None, check: Level | bool = "strict"
+) -> tuple[np.ndarray, np.ndarray]:
     m, n, k = 256, 128, 320
     a, b, c = _matrices(m, n, k, False)
     arguments = [a, b, c, m, n, k, *_SCRATCH]
@@ -63,12 +67,12 @@ def test_matmul_with_wgmma(seed: int | None) -> None:
 
 @pytest.mark.parametrize("seed", [None, 1])
 def test_matmul_with_tcgen05(seed: int | None) -> None:
-    found, wanted = _matmul("sm100", _ptx("matmul", "sm100"), seed=seed, check=False)
+    found, wanted = _matmul("sm100", _ptx("matmul", "sm100"), seed=seed, check="hardware")
     np.testing.assert_array_equal(found, wanted)
 
 
 def test_tcgen05_without_fences() -> None:
-    """Triton prints no tcgen05.fence, which the ISA wants between tcgen05.st, bar.sync and tcgen05.mma."""
+    """Triton prints no tcgen05.fence, which strict checks want between tcgen05.st, bar.sync and tcgen05.mma."""
     with pytest.raises(SimError, match="without tcgen05.fence::before_thread_sync"):
         _matmul("sm100", _ptx("matmul", "sm100"))
 
@@ -104,7 +108,7 @@ def test_matmul_with_tensor_maps(target: str, seed: int | None) -> None:
     arguments = [each for tensor in maps for each in _descriptor(tensor)]
     grid = (m // 128, n // 64)
     text = _ptx("matmul_tma", target)
-    run(text, "matmul_tma", grid, 128, [*arguments, k, *_SCRATCH], dynamic_shared=73776, seed=seed, check=False)
+    run(text, "matmul_tma", grid, 128, [*arguments, k, *_SCRATCH], dynamic_shared=73776, seed=seed, check="hardware")
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.T.astype(np.float32))
     # The mbarriers are not fenced after their initialisation.
     with pytest.raises(SimError, match="has not executed fence.mbarrier_init or fence.proxy.async"):
@@ -132,8 +136,8 @@ def test_locked_sum(target: str, seed: int | None) -> None:
     np.testing.assert_array_equal(total, x.sum(axis=0))
 
 
-@pytest.mark.parametrize(("target", "check"), [("sm90", True), ("sm100", False)])
-def test_attention(target: str, check: bool) -> None:
+@pytest.mark.parametrize(("target", "check"), [("sm90", "strict"), ("sm100", "hardware")])
+def test_attention(target: str, check: Level) -> None:
     """For sm_100a Triton prints no tcgen05.fence, as above."""
     rng = np.random.default_rng(7)
     q, k, v = (rng.standard_normal((128, 32)).astype(np.float16) for _ in range(3))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from unit.sim.kernels import HEADER
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 # %t is the thread, %even whether it is even, %u, %v and %q were never written; %d is the thread's place in the result.
 _KERNEL = """{header}.visible .entry k(.param .u64 out) {{

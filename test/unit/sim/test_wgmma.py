@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from unit.sim.assembled import assembled
+from unit.sim.strict import run
 from unit.sim.wgmma_kernels import A_BYTES, RESULTS, ROWS, TYPES, fragment_places, kernel, lay_out
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _CODES = np.zeros(128, np.uint32)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from unit.sim.assembled import assembled
+from unit.sim.strict import run
 from unit.sim.wgmma_kernels import A_BYTES, RESULTS, TYPES, fragment_places, kernel, lay_out
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 
 def _metadata(codes: np.ndarray, wide: bool, selector: int) -> np.ndarray:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
+from unit.sim.strict import run
 
-from tirx.sim import SimError, run
+from tirx.sim import SimError
 
 _KERNEL = """
   ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b]; ld.param.u64 %d2, [c];

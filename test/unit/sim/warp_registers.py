@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from unit.sim.assembled import assembled
-
-from tirx.sim import run
+from unit.sim.strict import run
 
 Array = npt.NDArray[Any]
 

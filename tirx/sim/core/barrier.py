@@ -70,6 +70,7 @@ class CtaBarriers:
         current.expected = expected
         current.arrived += arriving
         current.trues += trues
+        self._monitor.loads_returned(threads)
         current.snapshot = self._monitor.join(current.snapshot, self._monitor.release(threads))
         if wait:
             current.waiting.append(threads)
@@ -145,6 +146,7 @@ class ClusterBarrier:
         self._visible: Snapshot = None
 
     def arrive(self, threads: Array, alive: int, *, relaxed: bool) -> None:
+        self._monitor.loads_returned(threads)
         released = self._monitor.relaxed(threads) if relaxed else self._monitor.release(threads)
         self._snapshot = self._monitor.join(self._snapshot, released)
         self._arrived += len(threads)

@@ -54,18 +54,30 @@ class ProductGroups:
     def __init__(self) -> None:
         self._open = Products()
         self._groups: list[Products] = []
+        self._instants: list[int] = []  # of the last product of each group that was committed
+        self.issues = 0
+        self.completed = 0  # groups
+
+    def instant_of(self, count: int) -> int:
+        """When the last product of the first `count` groups was issued; the group may not be committed yet."""
+        if count > len(self._instants):
+            return self._open.instant
+        return self._instants[count - 1] if count else 0
 
     def issued(self, registers: frozenset[int], instant: int) -> None:
+        self.issues += 1
         self._open = self._open.joined(Products(registers, instant))
 
     def commit(self) -> None:
         self._groups.append(self._open)
+        self._instants.append(max(self._open.instant, self.instant_of(len(self._instants))))
         self._open = Products()
 
     def wait(self, pending: int) -> Products:
         """All but the last `pending` groups complete: what is done, without the registers that others still write."""
         count = max(len(self._groups) - pending, 0)
         done, self._groups = self._groups[:count], self._groups[count:]
+        self.completed += count
         busy = frozenset[int]().union(self._open.registers, *(group.registers for group in self._groups))
         complete = Products()
         for group in done:

@@ -37,7 +37,7 @@ class Cluster:
         x, y, z = launch.cluster
         block_x, block_y, block_z = launch.block
         lanes = -(-(block_x * block_y * block_z) // 32) * 32
-        self.monitor = launch.new_monitor(x * y * z, lanes)
+        self.monitor = launch.new_monitor(x * y * z, lanes, launch.note)
         self.taken_over = 0  # clusters that did not start because this one does their work
         self.events: deque[Callable[[], None]] = deque()
         self.barrier = ClusterBarrier(self.monitor, launch.made_progress)

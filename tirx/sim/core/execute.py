@@ -60,6 +60,8 @@ def run_group(
                 holds = op.guard(group, mask)
                 mask = mask & (~holds if op.negated else holds)
             outcome = _execute(group, program, op, mask)
+            if launch.notes:
+                launch.report_notes(op.line, op.text, group.describe(mask))
             if outcome is None:
                 continue
             if undone is not None and outcome in (Outcome.RETRY, Outcome.SPLIT):

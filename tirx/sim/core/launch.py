@@ -14,8 +14,8 @@ import numpy as np
 from tirx.sim.core.tensor_maps import TensorMaps
 from tirx.sim.core.traffic import Traffic
 from tirx.sim.core.types import Array
-from tirx.sim.errors import SimError, UndefinedError
-from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.errors import SimError, SimWarning, UndefinedError
+from tirx.sim.hazards.monitor import Monitor, Note
 from tirx.sim.memory.addresses import SHARED_BASE
 from tirx.sim.memory.flat import FlatMemory
 from tirx.sim.memory.segment import Segment
@@ -24,6 +24,8 @@ from tirx.sim.reader.syntax import Variable
 Dimensions: TypeAlias = tuple[int, int, int]
 # Sums of tensor cores: as the hardware computes them, or exact and rounded once.
 Arithmetic: TypeAlias = Literal["hardware", "exact"]
+# What is an error: what goes wrong on a GPU, or all that the letter of the ISA forbids.
+Level: TypeAlias = Literal["hardware", "strict"]
 
 
 @dataclass(slots=True)
@@ -55,7 +57,8 @@ class Launch:
     What all CTAs of one `run` share: memories, dimensions, and counters of progress.
 
     `random` is None for the fast deterministic order; otherwise it decides which thread group runs when and for how
-    long, which lane elect.sync elects, and when asynchronous operations finish. `checks`: hazards are reported.
+    long, which lane elect.sync elects, and when asynchronous operations finish. `checks` says which hazards are
+    errors, None that there are no checks; those that only the letter of the ISA forbids go to `report`.
     """
 
     def __init__(
@@ -69,9 +72,10 @@ class Launch:
         dynamic_shared: int,
         *,
         seed: int | None,
-        new_monitor: Callable[[int, int], Monitor],
+        new_monitor: Callable[[int, int, Note], Monitor],
         traffic: Traffic,
-        checks: bool,
+        checks: Level | None,
+        report: Callable[[SimWarning], None],
     ):
         self.program = program
         self.global_memory = global_memory
@@ -79,7 +83,11 @@ class Launch:
         self.parameters = Segment(np.zeros(-(-program.parameter_bytes // 16) * 16, np.uint8), "parameters")
         x, y, z = (grid[axis] // cluster[axis] for axis in range(3))
         self.waiting = ((i, j, k) for k in range(z) for j in range(y) for i in range(x))  # clusters to start
-        self.checks = checks
+        self.checks = checks is not None
+        self.strict = checks == "strict"
+        self._report = report
+        self._reported: set[str] = set()
+        self.notes: list[tuple[str, str]] = []  # rules and messages of the instruction that executes
         self.tensor_maps = TensorMaps(global_memory)
         self.grid = grid
         self.block = block
@@ -109,6 +117,18 @@ class Launch:
     def interleaves(self) -> bool:
         """Whether warps run in random order, each for itself."""
         return self.random is not None
+
+    def note(self, rule: str, message: str) -> None:
+        """The instruction that executes breaks a rule that only the letter of the ISA makes."""
+        if rule not in self._reported:
+            self._reported.add(rule)
+            self.notes.append((rule, message))
+
+    def report_notes(self, line: int, text: str, where: str) -> None:
+        """Reports the notes of the instruction that has executed."""
+        for rule, message in self.notes:
+            self._report(SimWarning(rule, message, line, text, where))
+        self.notes.clear()
 
     def made_progress(self) -> None:
         """Something happened that another group may have waited for."""

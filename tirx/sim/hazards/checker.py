@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from tirx.sim.core.types import Array
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.lifetimes import Lifetimes
-from tirx.sim.hazards.monitor import Monitor, Snapshot, TensorAccess
+from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, TensorAccess
 from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
 from tirx.sim.hazards.tensor_shadow import TensorShadow
 
@@ -23,18 +24,33 @@ def _bytes(offsets: Array, width: int) -> Array:
     return offsets[:, None] + np.arange(width)
 
 
-class Checker(Monitor):
-    """For a cluster of `ctas` with `lanes` lanes each, and `shared_end` bytes of shared memory."""
+@dataclass(frozen=True, slots=True)
+class _Fences:
+    """What each thread has released by its last fence, and received by relaxed operations: (rows, threads, threads)."""
 
-    def __init__(self, ctas: int, lanes: int, shared_end: int):
+    released: Array
+    received: Array
+
+
+class Checker(Monitor):
+    """
+    For a cluster of `ctas` with `lanes` lanes each, and `shared_end` bytes of shared memory.
+
+    `note` hears of what only the letter of the ISA forbids; if it is None, that is an error too.
+    """
+
+    def __init__(self, ctas: int, lanes: int, shared_end: int, note: Note | None = None):
         threads = ctas * lanes
+        self._threads, self._lanes, self._note = threads, lanes, note
         self._clocks = Clocks(threads)
-        self._shared = [SharedShadow(self._clocks, shared_end, threads // _WARP) for _ in range(ctas)]
-        self._tensor = [TensorShadow(self._clocks) for _ in range(ctas)]
+        self._shared = [SharedShadow(self._clocks, shared_end, threads // _WARP, note) for _ in range(ctas)]
+        self._tensor = [TensorShadow(self._clocks, note) for _ in range(ctas)]
         self._mbarriers: dict[tuple[int, int], tuple[int, int]] = {}  # (rank, offset) -> thread and instant of init
         self._fenced: Array = np.zeros(threads, np.int64)  # last fence of each thread that covers mbarrier.init
+        self._inits_fenced: Array = np.zeros(threads, np.int64)  # last fence.mbarrier_init of each thread
+        self._fences: _Fences | None = None
         self._ordered: dict[object, Array] = {}
-        self._lifetimes = Lifetimes(self._clocks, ctas, lanes)
+        self._lifetimes = Lifetimes(self._clocks, ctas, lanes, note)
 
     def tick(self) -> None:
         self._clocks.now += 1
@@ -59,7 +75,7 @@ class Checker(Monitor):
         self._clocks.own(Row.REACHED, threads)
         for row in _RELAXED:
             snapshot[row] = self._clocks.known[row, threads].max(axis=0)
-        return snapshot
+        return snapshot if self._fences is None else np.maximum(snapshot, self._fences.released[:, threads].max(axis=1))
 
     def acquire_relaxed(self, threads: Array, snapshot: Snapshot) -> None:
         if snapshot is None:
@@ -67,6 +83,23 @@ class Checker(Monitor):
         for row in _RELAXED:
             known = self._clocks.known[row]
             known[threads] = np.maximum(known[threads], snapshot[row])
+        fences = self._fence_state()
+        fences.received[:, threads] = np.maximum(fences.received[:, threads], snapshot[:, None])
+
+    def fence(self, threads: Array) -> None:
+        # What relaxed operations received before the fence is acquired, and what the threads know then is released by
+        # relaxed operations behind it (section 8.8).
+        self.loads_returned(threads)
+        fences = self._fence_state()
+        own = self._clocks.everything(threads)
+        np.maximum(own, fences.received[:, threads], out=own)
+        self._clocks.learn(threads, own)
+        fences.released[:, threads] = own
+
+    def _fence_state(self) -> _Fences:
+        if self._fences is None:
+            self._fences = _Fences(*(self._clocks.nothing_of_all() for _ in range(2)))
+        return self._fences
 
     def join(self, first: Snapshot, second: Snapshot) -> Snapshot:
         if first is None or second is None:
@@ -86,10 +119,14 @@ class Checker(Monitor):
         known = self._clocks.known
         known[Row.PROXY, threads] = np.maximum(known[Row.PROXY, threads], known[Row.GENERIC, threads])
         self._clocks.own(Row.PROXY, threads)
+        self.loads_returned(threads)
         self._fenced[threads] = self._clocks.now
 
+    def loads_returned(self, threads: Array) -> None:
+        self._clocks.own(Row.READ, threads)
+
     def mbarrier_fence(self, threads: Array) -> None:
-        self._fenced[threads] = self._clocks.now
+        self._fenced[threads] = self._inits_fenced[threads] = self._clocks.now
 
     # Shared memory
 
@@ -139,16 +176,22 @@ class Checker(Monitor):
         if not asynchronous:
             self._lifetimes.use(rank, np.array([thread]), "an mbarrier operation")
         maker, instant = self._mbarriers[rank, offset]
-        if thread != maker and self._clocks.known[Row.GENERIC, thread, maker] < instant:
+        known = self._clocks.known
+        # fence.mbarrier_init releases the initialisation to relaxed synchronisation.
+        fenced = instant <= self._inits_fenced[maker] <= known[Row.REACHED, thread, maker]
+        if thread != maker and known[Row.GENERIC, thread, maker] < instant and not fenced:
             raise HazardError(
                 f"the mbarrier object at {offset:#x} is used by thread {thread}, not ordered behind its initialisation "
                 f"by thread {maker}"
             )
         if asynchronous and self._fenced[maker] < instant:
-            raise HazardError(
+            message = (
                 f"the mbarrier object at {offset:#x} is used by the async proxy, but thread {maker} has not executed "
                 "fence.mbarrier_init or fence.proxy.async after its initialisation"
             )
+            if self._note is None or thread // self._lanes != rank:
+                raise HazardError(message)
+            self._note("fence.mbarrier_init", message)
 
     # Async proxy
 
@@ -180,9 +223,9 @@ class Checker(Monitor):
     def warpgroup_read(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         self._shared[rank].async_read(offsets, thread, what, Row.WARPGROUP_READ)
 
-    def warpgroup_read_done(self, thread: int, instant: int) -> None:
+    def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:
         # Every thread of the warp knows it.
-        lanes = np.arange(thread, thread + _WARP)
+        lanes = np.arange(observers, observers + _WARP)
         known = self._clocks.known[Row.WARPGROUP_READ]
         known[lanes, thread] = np.maximum(known[lanes, thread], instant)
 

@@ -22,8 +22,9 @@ class Row(enum.IntEnum):
     COPIED = 7  # completed cp.async
     WARPGROUP_READ = 8  # wgmma.mma_async that have read shared memory
     REACHED = 9  # how far a thread has come, whatever of its memory accesses is visible
-    TENSOR_SENT = 10  # tcgen05 order received, or published by fence::before_thread_sync
-    TENSOR_ORDER = 11  # tcgen05 order in force (fence::after_thread_sync)
+    READ = 10  # generic loads of shared memory that have returned, behind a barrier of the CTA or a fence
+    TENSOR_SENT = 11  # tcgen05 order received, or published by fence::before_thread_sync
+    TENSOR_ORDER = 12  # tcgen05 order in force (fence::after_thread_sync)
 
 
 _SHARED_ROWS = int(Row.TENSOR_ORDER)
@@ -61,6 +62,19 @@ class Clocks:
     def own_all(self, row: Row, threads: Array) -> None:
         """Each of `threads` may rely on the effects of all of them until now."""
         self.known[row, threads[:, None], threads[None, :]] = self.now
+
+    def everything(self, threads: Array) -> Array:
+        """What each of `threads` knows, itself included: (rows, threads, all threads)."""
+        self.known[Row.GENERIC, threads, threads] = self.now
+        self.known[Row.REACHED, threads, threads] = self.now
+        return self.known[:_SHARED_ROWS, threads]
+
+    def learn(self, threads: Array, knowledge: Array) -> None:
+        """Each of `threads` knows what `everything` gave, and more."""
+        self.known[:_SHARED_ROWS, threads] = knowledge
+
+    def nothing_of_all(self) -> Array:
+        return np.zeros((_SHARED_ROWS, *self.known.shape[1:]), np.int32)
 
     def nothing(self) -> Array:
         return np.zeros((_SHARED_ROWS, self.known.shape[1]), np.int32)

@@ -7,6 +7,7 @@ import numpy as np
 from tirx.sim.core.types import Array
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.monitor import Note
 
 # What says that an access is over: that its thread has gone on, or that the asynchronous operation is complete.
 _COMPLETIONS = (Row.REACHED, Row.TENSOR_DONE, Row.BULK_WRITTEN)
@@ -20,8 +21,9 @@ class Lifetimes:
     exit before it knows that the access is over.
     """
 
-    def __init__(self, clocks: Clocks, ctas: int, lanes: int):
+    def __init__(self, clocks: Clocks, ctas: int, lanes: int, note: Note | None):
         self._clocks = clocks
+        self._note = note
         self._lanes = lanes
         # For each sort of access, CTA and thread: the last instant.
         self._last: dict[Row, Array] = {row: np.zeros((ctas, ctas * lanes), np.int32) for row in _COMPLETIONS}
@@ -41,10 +43,14 @@ class Lifetimes:
             raise HazardError(f"{what} accesses CTA {rank} of the cluster, which has exited")
         known = self._clocks.known[Row.REACHED, others, self._own(rank)].max(axis=1)
         if not known.all():
-            raise HazardError(
+            message = (
                 f"{what} by thread {int(others[np.argmin(known)])} accesses CTA {rank} of the cluster, which may not "
                 "have started: expected a cluster barrier before"
             )
+            if self._note is None:
+                raise HazardError(message)
+            # GPUs start the CTAs of a cluster together.
+            self._note("barrier.cluster at the start", message)
         self._last[completion][rank, others] = self._clocks.now
 
     def exit(self, rank: int) -> None:

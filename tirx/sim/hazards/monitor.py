@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -10,6 +11,8 @@ from tirx.sim.core.types import Array
 
 # What a thread may rely on, to be handed from releasing to acquiring threads; None when nothing is checked.
 Snapshot: TypeAlias = "Array | None"
+# Hears of a rule that is broken, and a message, where that is no error.
+Note: TypeAlias = Callable[[str, str], None]
 TensorAccess: TypeAlias = Literal["mma", "cp", "cp.4x256b", "shift"]
 
 
@@ -56,8 +59,14 @@ class Monitor:
     def proxy_fence(self, threads: Array) -> None:
         """fence.proxy.async: generic writes so far become visible to the async proxy."""
 
+    def loads_returned(self, threads: Array) -> None:
+        """A barrier of the CTA or the cluster, at which loads of `threads` so far have returned."""
+
     def mbarrier_fence(self, threads: Array) -> None:
         """fence.mbarrier_init"""
+
+    def fence(self, threads: Array) -> None:
+        """fence.acq_rel, .acquire, .release or .sc: orders what relaxed operations before and behind it synchronise."""
 
     # Shared memory, generic proxy
 
@@ -127,8 +136,8 @@ class Monitor:
     def warpgroup_read(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         """Bytes are read by wgmma.mma_async of the warp of `thread`, its first."""
 
-    def warpgroup_read_done(self, thread: int, instant: int) -> None:
-        """wgmma.wait_group: the wgmma.mma_async of the warp until `instant` have completed."""
+    def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:
+        """The wgmma.mma_async of the warp of `thread` until `instant` have completed; so the warp `observers` knows."""
 
     def exited(self, rank: int) -> None:
         """The last thread of a CTA has exited."""

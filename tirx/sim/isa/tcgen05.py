@@ -37,7 +37,8 @@ def _alloc(decoder: Decoder, operation: str) -> Step:
     explicit = decoder.flag("shared::cta")
     decoder.type(B32)
     decoder.finish(2)
-    addresses, counts = decoder.window_address(0, explicit), decoder.source(1, U32)
+    # ptxas takes an address of the shared window without .shared::cta, too.
+    addresses, counts = decoder.window_address(0, explicit, lenient=True), decoder.source(1, U32)
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         if group.warps > 1:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.types import B32, B64, PRED, WARP, Array, Mask, RegisterState
-from tirx.sim.core.wait import Outcome
+from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, Fragment, uniform
 from tirx.sim.isa.fragments import from_matrices, matrix_fragment, to_matrices, wide_accumulator
@@ -97,13 +97,32 @@ def _wait(decoder: Decoder) -> Step:
         cta = group.cta
         cta.require_converged(group, mask, "wgmma.wait_group")
         for index in range(group.warps):
-            done = cta.warpgroup_products[group.warp + index].wait(pending)
+            warp = group.warp + index
+            done = cta.warpgroup_products[warp].wait(pending)
             if done.registers:
                 own = group.states[:, index * WARP : (index + 1) * WARP]
                 own[sorted(done.registers)] = RegisterState.DEFINED
-            cta.monitor.warpgroup_read_done(cta.first_thread + (group.warp + index) * WARP, done.instant)
+            own = cta.first_thread + warp * WARP
+            cta.monitor.warpgroup_read_done(own, done.instant, own)
+            if cta.launch.checks and not cta.launch.strict:
+                _wait_for_others(cta, warp)
 
     return step
+
+
+def _wait_for_others(cta: Cta, warp: int) -> None:
+    """
+    A warp that has waited for products knows that those of its warpgroup are complete, too.
+
+    By the letter of the ISA a wait speaks for its own warp only.
+    """
+    count = cta.warpgroup_products[warp].completed
+    observers = cta.first_thread + warp * WARP
+    first = warp // _WARPGROUP * _WARPGROUP
+    for other in range(first, min(first + _WARPGROUP, len(cta.warpgroup_products))):
+        instant = cta.warpgroup_products[other].instant_of(count)
+        if other != warp and instant:
+            cta.monitor.warpgroup_read_done(cta.first_thread + other * WARP, instant, observers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +274,7 @@ def _mma(decoder: Decoder) -> Step:
         for each, word in zip(accumulators, registers_of(values, form.result, form.saturate), strict=True):
             each.write(group, mask, word)
         _issued(group, [each.state for each in fragments])
-        return None
+        return _together(group) if group.warps == 1 else None
 
     return step
 
@@ -290,6 +309,20 @@ def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> 
             f"register {name} is accessed by wgmma.mma_async, but no wgmma.fence follows what the thread did with it "
             "before (or there was none)"
         )
+
+
+def _together(group: ThreadGroup) -> Outcome:
+    """A warp of a warpgroup that runs for itself: goes on when the others have issued the product, too."""
+    cta = group.cta
+    first = group.warp // _WARPGROUP * _WARPGROUP
+    others = [cta.warpgroup_products[warp] for warp in range(first, first + _WARPGROUP)]
+    count = cta.warpgroup_products[group.warp].issues
+    group.wait = Wait(
+        lambda: all(each.issues >= count for each in others),
+        lambda: "at wgmma.mma_async, for the other warps of the warpgroup",
+    )
+    cta.launch.made_progress()
+    return Outcome.WAIT
 
 
 def _issued(group: ThreadGroup, states: list[int]) -> None:

@@ -140,11 +140,11 @@ def multiply(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Ma
     special = _special(a.values, b.values, c, kept)
     if special is not None:
         a, b, c = _finite(a), _finite(b), np.where(np.isfinite(c), c, 0.0)
-    depth = a.values.shape[-1]
+    depth: int = a.values.shape[-1]
     if rule.order == "halves":
-        first: Mask = np.arange(depth) % 4 < 2
-        total = _sum(rule, a.part(first), b.part(first), np.zeros(c.shape), "f32")
-        total = _sum(rule, a.part(~first), b.part(~first), total, "f32")
+        place: Array = np.arange(depth) % 4
+        total = _sum(rule, a.part(place < 2), b.part(place < 2), np.zeros(c.shape), "f32")
+        total = _sum(rule, a.part(place >= 2), b.part(place >= 2), total, "f32")
         total = round_to(odd_sum(total, c), _F32 if result == "f32" else _F16).astype(np.float64)
     elif rule.order == "pieces":
         step = rule.piece * 8 // _element_bits(a.element) * (1 if kept is None else 2)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tirx.sim.core.launch import Arithmetic
+from tirx.sim.core.launch import Arithmetic, Level
 from tirx.sim.core.types import B64, PRED, U32, U64, Array
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
@@ -29,7 +29,7 @@ def link(
     dynamic_shared: int = 0,
     variables: Mapping[str, Array] | None = None,
     *,
-    check: bool = True,
+    check: Level | None = "strict",
     arithmetic: Arithmetic = "hardware",
 ) -> tuple[Program, Symbols]:
     """
@@ -49,8 +49,9 @@ def link(
     check_recursion(functions, recursive)
     symbols = Symbols(module, functions, dynamic_shared, variables or {})
     symbols.arithmetic = arithmetic
+    symbols.strict = check == "strict"
     linker = _Linker(symbols, functions, recursive)
-    watched = linker.watched(check)
+    watched = linker.watched(check is not None)
     if watched:
         symbols.watch([register for register, _ in watched], linker.fragments())
         linker = _Linker(symbols, functions, recursive)

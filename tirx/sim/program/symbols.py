@@ -82,6 +82,7 @@ class Symbols:
         self.cta_group: int | None = None  # of the tcgen05 instructions, once there is one
         self.target = module.target.split(",")[0].strip()
         self.arithmetic: Arithmetic = "hardware"
+        self.strict = False
         self.functions = functions
         self.global_memory = FlatMemory("global", GLOBAL_BASE)
         self.const_memory = FlatMemory("const", CONST_BASE)

@@ -143,6 +143,8 @@ def _instruction(cursor: Cursor, scope: Scope) -> Instruction:
     if cursor.token.kind != "word" or cursor.text[0] in ".%":
         raise cursor.error("an instruction")
     opcode = cursor.next().text
+    while cursor.token.kind == "word" and cursor.text.startswith("."):  # white space may stand before a modifier
+        opcode += cursor.next().text
     operands: list[Operand] = []
     read = _call_operand if opcode.split(".")[0] == "call" else _operand
     if cursor.text != ";":

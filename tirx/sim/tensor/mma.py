@@ -20,6 +20,7 @@ from tirx.sim.tensor.scale_factors import ScaleFactors
 from tirx.sim.tensor.sparsity import expand_sparse
 from tirx.sim.tensor.zero_mask import expand_zero_mask
 
+_TRAPPING_M = 32
 _KIND_NUMBERS = {name: number for number, name in enumerate(KINDS)}
 
 
@@ -98,6 +99,12 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     a = -a if fields.negate_a else a
     b = -b if fields.negate_b else b
 
+    if shift and fields.m == _TRAPPING_M:
+        cta.launch.note(
+            "shift with M = 32",
+            f"{what} with M = 32 shifts columns of B by {shift}: the ISA allows up to 16, but a comment in the probe "
+            "of sf-tensor/tcgen05 says that a B200 trapped",
+        )
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
     cta.launch.observed.multiplied(a, b)
     words = operands.disabled_lanes or (0,) * (4 * len(ctas))

@@ -56,9 +56,9 @@ class SharedDescriptor:
     """
     A descriptor of the operand `what`; raises SimError for one that is not legal on `target`.
 
-    The pattern of a swizzle starts at multiples of its size, or so many units behind them as the base offset says; a
-    K-major operand may start in any of its rows. wgmma reads both so on an H100 (K-major f16, 128B); what it does with
-    an MN-major operand that starts behind the first row is not known.
+    The pattern of a swizzle starts at multiples of its size, or so many units behind them as the base offset says; an
+    operand may start in any of its rows, as CuTe DSL's kernels with operands aligned to 128 bytes do. wgmma reads both
+    so on an H100 (K-major f16, 128B).
 
     Addresses are bytes of the CTA's shared memory (18 bits, without the rank).
     """
@@ -147,12 +147,6 @@ class SharedDescriptor:
         if self.absolute:
             self._illegal("absolute leading dimension addresses (bit 52) are for K-major operands")
         row, group = self.mode.row, self.mode.mn_group
-        period = group * row
-        if self.number != _NONE and (self.start - self.base) % period >= row:
-            self._illegal(
-                f"MN-major start {self.start:#x} is not in the first row of a {self.mode.name} pattern, which is "
-                f"{period} bytes"
-            )
         if self.number != _NONE and self.start % row:
             self._illegal(f"MN-major start {self.start:#x} is not a multiple of the row of {row} bytes")
         per_row = row // element
