@@ -4,13 +4,25 @@ A functional simulator of PTX text on the CPU: the numbers that the GPU would gi
     from tirx.sim import run
     run(ptx_text, "gemm", grid=(4, 4), block=128, args=[a, b, d])    # d is updated in place
 
-It is an independent witness of the compiler: it reads PTX, knows nothing of the IR, and walks descriptors byte by byte
-with tables of its own. Faults of the program raise `SimError` with the line, the instruction and the threads.
+It is an independent witness of the compiler: it reads PTX, knows nothing of the IR, imports nothing of the rest of
+`tirx`, and walks descriptors byte by byte with tables of its own. Faults of the program raise `SimError` with the line,
+the instruction and the threads; `SimWarning`s are rules of the PTX ISA that GPUs do not need.
 
-How it works: `reader` parses text; `program` links an entry with what it calls and decodes every instruction once to a
-*step*, a closure over register rows; `core` runs steps for *groups*, which are lanes that execute together (registers
-are numpy arrays with an element for each lane); `memory` are the state spaces; `tensor` is tcgen05; `hazards` checks
-synchronisation by vector clocks, behind the interface `hazards.monitor.Monitor`. `run(observer=...)` takes a `Profile`
+Text goes through these packages, each of which imports only those above it (`api` calls them in this order):
+
+| package | in | out |
+|---|---|---|
+| `reader` | PTX text | a `Module`: functions, variables, instructions, without meaning |
+| `numerics` | arrays | roundings, formats, sums of tensor cores (`tensor_cores.RULES`) |
+| `memory` | addresses | bytes of global, constant, parameter, shared and local memory |
+| `hazards` | accesses and synchronisation | errors and notes: vector clocks, behind `monitor.Monitor` |
+| `tensor` | descriptors of tcgen05 | operands, products and copies in tensor memory |
+| `core` | decoded instructions | a launch: clusters, CTAs, thread groups, barriers, the scheduler |
+| `isa` | an instruction | its step, a module for each family |
+| `program` | a module and the name of an entry | a `Program`: every instruction decoded once |
+
+A step is a closure over rows of registers. It executes an instruction for a *thread group*: converged lanes of one or
+several warps, whose registers are numpy arrays with an element for each lane. `run(observer=...)` takes a `Profile`
 (counts), a `Trace` (a line for each instruction) or another `Observer`; the command `tirx-sim` does all of this.
 
 To add an instruction, write a decoder in the module of its family in `isa/` and register it by the first part of its

@@ -257,6 +257,7 @@ class ThreadGroup:
 
     __slots__ = (
         "cta", "first", "last", "banks", "states", "fenced", "lanes", "pc", "mask", "frames", "wait", "timed_out",
+        "_mask", "_active",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
@@ -272,6 +273,8 @@ class ThreadGroup:
         self.frames = frames
         self.wait: Wait | None = None
         self.timed_out = False
+        self._mask: Mask | None = None  # that of the last `active`
+        self._active: Array = np.zeros(0, np.int64)
 
     def poll(self, addresses: Array) -> Outcome | None:
         """
@@ -293,6 +296,12 @@ class ThreadGroup:
     def registers(self) -> int:
         """A hash of the registers of the lanes that are here."""
         return hash(tuple(self.banks[bits_type(width).bank][:, self.mask].tobytes() for width in WIDTHS))
+
+    def active(self, mask: Mask) -> tuple[Array, bool]:
+        """The indices of the lanes in `mask`, and whether these are all."""
+        if mask is not self._mask:
+            self._mask, self._active = mask, np.flatnonzero(mask)
+        return self._active, len(self._active) == len(mask)
 
     @property
     def spinning(self) -> bool:

@@ -84,12 +84,13 @@ def _ld(decoder: Decoder) -> Step:
     dtype = value_type.dtype
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
-        lanes = np.flatnonzero(mask)
-        at = addresses(group, mask)[lanes]
+        lanes, whole = group.active(mask)
+        at = addresses(group, mask)
+        at = at if whole else at[lanes]
         if strong:
             order(group, lanes, space, at)
         values = loaded = spaces.load(group, lanes, space, at, dtype, count, strong=strong)
-        if len(lanes) != len(mask):
+        if not whole:
             values = np.zeros((len(mask), count), dtype)
             values[lanes] = loaded
         for index, put in enumerate(puts):
@@ -118,11 +119,16 @@ def _st(decoder: Decoder) -> Step:
     sources = [decoder.source(item, value_type, wide=True) for item in items]
 
     def step(group: ThreadGroup, mask: Mask) -> None:
-        lanes = np.flatnonzero(mask)
+        lanes, whole = group.active(mask)
+        at = addresses(group, mask)
+        at = at if whole else at[lanes]
         if strong:
-            order(group, lanes, space, addresses(group, mask)[lanes])
-        values = np.stack([source(group, mask)[lanes] for source in sources], axis=1)
-        spaces.store(group, lanes, space, addresses(group, mask)[lanes], values, strong=strong)
+            order(group, lanes, space, at)
+        values = np.empty((len(lanes), count), value_type.dtype)
+        for index, source in enumerate(sources):
+            found = source(group, mask)
+            values[:, index] = found if whole else found[lanes]
+        spaces.store(group, lanes, space, at, values, strong=strong)
 
     return step
 

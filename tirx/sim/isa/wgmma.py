@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -284,19 +285,28 @@ def _operand(
 ) -> Array:
     """Rows of an operand in shared memory of `depth` elements of `width` bits, as float64 (rows, K)."""
     cta = group.cta
-    descriptor = SharedDescriptor.of_wgmma(bits, what)
-    if transposed:
-        addresses = descriptor.mn_major(rows, depth, width // 8)
-    else:
-        addresses = descriptor.k_major(rows, depth * width // 8)
-    flat = addresses.reshape(-1)
-    cta.check_shared(flat, 1, what)
+    size, element_bytes = (depth, width // 8) if transposed else (depth * width // 8, 0)
+    addresses, distinct = _addresses(bits, int(rows[0]), len(rows), size, element_bytes, what)
+    cta.check_shared(distinct, 1, what)
     for warp in range(group.warp, group.warp + group.warps):
-        cta.monitor.warpgroup_read(cta.rank, flat, cta.first_thread + warp * WARP, what)
+        cta.monitor.warpgroup_read(cta.rank, distinct, cta.first_thread + warp * WARP, what)
     raw = cta.shared.data[addresses].reshape(len(rows), -1)
     if element == "b1":
         return np.unpackbits(raw, axis=1, bitorder="little").astype(np.float64)
     return decode_elements(raw, element)
+
+
+@lru_cache(maxsize=1024)
+def _addresses(bits: int, first: int, rows: int, size: int, element: int, what: str) -> tuple[Array, Array]:
+    """
+    Where `rows` rows of an operand from row `first` on are, and the distinct addresses among them.
+
+    `element` is the bytes of an element of an MN-major operand of `size` elements along K, 0 for a K-major one of
+    `size` bytes.
+    """
+    descriptor, index = SharedDescriptor.of_wgmma(bits, what), first + np.arange(rows)
+    addresses = descriptor.mn_major(index, size, element) if element else descriptor.k_major(index, size)
+    return addresses, np.unique(addresses)
 
 
 def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> None:

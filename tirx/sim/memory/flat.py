@@ -25,6 +25,7 @@ class FlatMemory:
         self._next = base
         self._segments: list[Segment] = []
         self._bases: Array = np.zeros(0, np.uint64)
+        self._likely: Segment | None = None  # where the last access was
 
     def add(self, data: Array, name: str, read_only: bool = False) -> int:
         """Appends `data` (bytes, not copied); returns its address."""
@@ -40,6 +41,17 @@ class FlatMemory:
 
         Raises SimError where `width` bytes at an address are not in one buffer, or the address is not a multiple of it.
         """
+        lowest, highest = int(addresses.min()), int(addresses.max())
+        likely = self._likely
+        low_bits = np.uint64(width - 1)  # widths are powers of two
+        if (
+            likely is not None
+            and likely.base <= lowest
+            and highest + width <= likely.base + likely.size
+            and not (addresses & low_bits).any()
+        ):
+            yield likely, slice(None), (addresses - np.uint64(likely.base)).view(np.int64)
+            return
         if (addresses % np.uint64(width)).any():
             bad = int(addresses[addresses % np.uint64(width) != 0][0])
             raise SimError(f"misaligned {self.space} {what}: address {bad:#x} is not a multiple of {width} bytes")
@@ -47,6 +59,7 @@ class FlatMemory:
         first = int(index[0])
         if (index == first).all():
             yield self._within(first, slice(None), addresses, width, what)
+            self._likely = self._segments[first]
             return
         for each in np.unique(index).tolist():
             which = index == each

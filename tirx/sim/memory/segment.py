@@ -9,6 +9,11 @@ import numpy as np
 from tirx.sim.core.types import Array
 
 
+def _indices(offsets: Array, width: int) -> Array:
+    """Offsets in units of `width` bytes, mostly a power of two."""
+    return offsets >> width.bit_length() - 1 if width & (width - 1) == 0 else offsets // width
+
+
 class Segment:
     """
     `size` bytes; offsets count from their start.
@@ -39,9 +44,9 @@ class Segment:
 
     def gather(self, offsets: Array, unit: np.dtype[Any], count: int) -> Array:
         """(lanes, count) elements of `unit`"""
-        return self.rows(unit, count)[offsets // (unit.itemsize * count)]
+        return self.rows(unit, count).take(_indices(offsets, unit.itemsize * count), axis=0)
 
     def scatter(self, offsets: Array, values: Array) -> None:
         """Writes (lanes, count) elements."""
         count = values.shape[1]
-        self.rows(values.dtype, count)[offsets // (values.dtype.itemsize * count)] = values
+        self.rows(values.dtype, count)[_indices(offsets, values.dtype.itemsize * count)] = values

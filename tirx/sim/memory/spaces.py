@@ -96,10 +96,10 @@ def split_generic(addresses: Array) -> list[tuple[str, Array, Array]]:
 
 def shared_targets(group: ThreadGroup, addresses: Array) -> list[tuple[int, Array | slice, Array]]:
     """The CTAs whose shared memory `addresses` of the shared window lie in: (rank, which, offsets)."""
-    ranks = addresses >> _RANK_SHIFT
-    offsets = (addresses & _SHARED_OFFSET_MASK).astype(np.int64)
-    first = int(ranks[0])
-    if (ranks == first).all():
+    first, highest = int(addresses.min()) >> RANK_SHIFT, int(addresses.max()) >> RANK_SHIFT
+    offsets = (addresses & _SHARED_OFFSET_MASK).view(np.int64)
+    ranks = addresses >> _RANK_SHIFT if first != highest else addresses
+    if first == highest:
         found: list[tuple[int, Array | slice, Array]] = [(first, slice(None), offsets)]
     else:
         found = [(rank, ranks == rank, offsets[ranks == rank]) for rank in np.unique(ranks).tolist()]
@@ -134,7 +134,7 @@ def local_offsets(group: ThreadGroup, lanes: Array, addresses: Array, width: int
 
 def check_shared(group: ThreadGroup, rank: int, offsets: Array, width: int, what: str) -> None:
     """SimError unless `width` bytes at each of `offsets` are aligned and in declared variables."""
-    if (offsets % width).any():
+    if (offsets & (width - 1) if width & (width - 1) == 0 else offsets % width).any():
         bad = int(offsets[offsets % width != 0][0])
         raise SimError(f"misaligned shared {what}: {bad:#x} is not a multiple of {width} bytes")
     group.cta.cluster.ctas[rank].check_shared(offsets, width, what)
@@ -143,14 +143,20 @@ def check_shared(group: ThreadGroup, rank: int, offsets: Array, width: int, what
 def _load_shared(
     group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int, strong: bool
 ) -> Array:
-    result = np.empty((len(addresses), count), unit)
+    result: Array | None = None
     width = unit.itemsize * count
     for rank, which, offsets in shared_targets(group, addresses):
         check_shared(group, rank, offsets, width, "load")
         threads = group.lanes[lanes[which]] + group.cta.first_thread
         group.cta.monitor.shared_load(rank, offsets, width, threads, strong)
         _observe_shared(group, lanes[which], offsets, width, "read")
-        result[which] = group.cta.cluster.ctas[rank].shared.gather(offsets, unit, count)
+        values = group.cta.cluster.ctas[rank].shared.gather(offsets, unit, count)
+        if isinstance(which, slice):
+            return values
+        if result is None:
+            result = np.empty((len(addresses), count), unit)
+        result[which] = values
+    assert result is not None, "there is at least one address"
     return result
 
 

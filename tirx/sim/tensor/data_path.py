@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -46,12 +47,19 @@ class DataPath:
             return (32 * (row // _HALF) + row % _HALF + base_lane)[None, :]
         return row[None, :] + self.rows * np.arange(self.groups)[:, None]
 
+    @lru_cache(maxsize=64)  # noqa: B019 (a value class with few values)
     def cells(self, n: int, base_lane: int) -> tuple[Array, Array]:
         """Lane and column (from that of the address) of every element of a CTA's rows of D, both (rows, n)."""
         width = n // self.groups
         column = np.arange(n)
         lanes = self.row_lanes(base_lane)[column // width].T
         return lanes, np.broadcast_to(column % width, lanes.shape)
+
+    def block(self, n: int, base_lane: int, column: int) -> tuple[slice, slice] | None:
+        """The same cells as lanes and columns next to each other; None if they are not."""
+        if self.groups > 1 or self.half:
+            return None
+        return slice(base_lane, base_lane + self.rows), slice(column, column + n)
 
 
 def data_path(m: int, *, weight_stationary: bool, pair: bool, sparse: bool) -> DataPath:

@@ -28,13 +28,13 @@ class TensorMemory:
         self._smallest = COLUMNS
         self._relinquished = False
 
-    def read(self, lanes: Array, columns: Array) -> Array:
+    def read(self, lanes: Array | slice, columns: Array | slice) -> Array:
         """Cells that `check_cells` has found to be there."""
         values = self.values[lanes, columns]
         self._observed.moved("tensor", "read", values.nbytes)
         return values
 
-    def write(self, lanes: Array, columns: Array, values: Array) -> None:
+    def write(self, lanes: Array | slice, columns: Array | slice, values: Array) -> None:
         """The same, to write."""
         self._observed.moved("tensor", "written", values.nbytes)
         self.values[lanes, columns] = values
@@ -86,10 +86,11 @@ class TensorMemory:
                 f"{what}: lanes {int(lanes.min())}-{int(lanes.max())}, columns {int(columns.min())}-"
                 f"{int(columns.max())} are not in tensor memory ({LANES} lanes, {COLUMNS} columns)"
             )
-        owners = np.unique(self._owner[columns])
-        if owners[0] == 0:
+        owners = self._owner[columns]
+        first = int(owners.flat[0])
+        if (owners == 0).any():
             raise SimError(f"{what}: columns {int(columns.min())}-{int(columns.max())}, but {self.describe()}")
-        if len(owners) > 1:
+        if (owners != first).any():
             raise SimError(f"{what}: columns {int(columns.min())}-{int(columns.max())} are of several allocations")
 
     def check_exit(self) -> None:

@@ -107,26 +107,28 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
         )
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
     cta.launch.observed.multiplied(a, b)
-    words = operands.disabled_lanes or (0,) * (4 * len(ctas))
+    words = operands.disabled_lanes
     lanes, columns = path.cells(fields.n, base_lane)
     columns = columns + (operands.d & 0xFFFF)
-    places: list[tuple[Array, Array, Mask]] = []
+    block = path.block(fields.n, base_lane, operands.d & 0xFFFF) or (lanes, columns)
+    places: list[Mask | None] = []
     for number, each in enumerate(ctas):
         each.tensor.check_cells(lanes, columns, f"{what} D")
-        written = _written(words[4 * number : 4 * number + 4], lanes)
-        out_lanes, out_columns = lanes[written], columns[written]
+        written = None if words is None else _written(words[4 * number : 4 * number + 4], lanes)
+        out_lanes, out_columns = (lanes, columns) if written is None else (lanes[written], columns[written])
         if out_lanes.size:
             if operands.accumulate:
                 cta.monitor.tensor_async_read(each.rank, out_lanes, out_columns, thread, f"{what} D", shape)
             cta.monitor.tensor_async_write(each.rank, out_lanes, out_columns, thread, "mma", f"{what} D", shape)
-        places.append((out_lanes, out_columns, written))
-    old = np.concatenate([each.tensor.read(lanes, columns) for each in ctas]) if operands.accumulate else None
+        places.append(written)
+    old = np.concatenate([each.tensor.read(*block) for each in ctas]) if operands.accumulate else None
     exact = cta.launch.program.arithmetic == "exact"
     total = _product(fields, a, b, factors, kept, _old_values(old, fields, operands.scale, a, b), cta, exact)
-    for each, (out_lanes, out_columns, written), own in zip(
-        ctas, places, np.split(_words(total, fields), len(ctas)), strict=True
-    ):
-        each.tensor.write(out_lanes, out_columns, own[written])
+    for each, written, own in zip(ctas, places, np.split(_words(total, fields), len(ctas)), strict=True):
+        if written is None:
+            each.tensor.write(*block, own)
+        else:
+            each.tensor.write(lanes[written], columns[written], own[written])
         if form.ashift:
             _shift_a(each, thread, operands, fields, what)
     cta.launch.made_progress()
@@ -164,9 +166,8 @@ def _a(
     if operands.a_in_tensor_memory:
         stored = tensor_operand(cta, thread, operands.a, fields, path, base_lane, what)
     else:
-        rows = np.arange(path.rows)
         stored = shared_operand(
-            cta, thread, operands.a, rows, None, fields, fields.depth, fields.a, fields.transpose_a, f"{what} A"
+            cta, thread, operands.a, 0, path.rows, None, fields, fields.depth, fields.a, fields.transpose_a, f"{what} A"
         )
     if operands.metadata is None:
         return stored, np.ones(0, np.bool_)
@@ -184,10 +185,20 @@ def _b(
     zero, shift = np.zeros(fields.n, np.bool_), 0
     if operands.zero_mask is not None:
         zero, shift = expand_zero_mask(operands.zero_mask, fields.m, fields.n, fields.max_shift)
-    rows = shift + np.arange(fields.n // len(ctas))
+    rows = fields.n // len(ctas)
     parts = [
         shared_operand(
-            each, thread, operands.b, rows, own, fields, fields.b_depth, fields.b, fields.transpose_b, f"{what} B"
+            each,
+            thread,
+            operands.b,
+            shift,
+            rows,
+            own,
+            fields,
+            fields.b_depth,
+            fields.b,
+            fields.transpose_b,
+            f"{what} B",
         )
         for each, own in zip(ctas, np.split(~zero, len(ctas)), strict=True)
     ]

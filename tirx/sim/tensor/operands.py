@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 import numpy as np
 
 from tirx.sim.core.cta import Cta
@@ -13,15 +16,51 @@ from tirx.sim.tensor.instruction_descriptor import NARROW, InstructionDescriptor
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 
 
-def read_async(cta: Cta, thread: int, addresses: Array, what: str, used: Array | None = None) -> Array:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Addresses of the elements of an operand, the bytes that matter (None: all), and the distinct ones among them."""
+
+    addresses: Array
+    used: Mask | None
+    distinct: Array
+
+
+@lru_cache(maxsize=512)
+def _places(
+    descriptor: SharedDescriptor, first: int, rows: int, used_rows: bytes | None, size: int, width: int, element: str
+) -> _Places:
+    """
+    Where `rows` rows of an operand from row `first` on are; `used_rows` says which of them matter.
+
+    `width` is the bytes of an element of an MN-major operand of `size` elements along K, and 0 for a K-major one of
+    `size` bytes.
+    """
+    index = first + np.arange(rows)
+    if width:
+        addresses = descriptor.mn_major(index, size, width)
+        used = np.ones(addresses.shape, np.bool_)
+    else:
+        addresses = descriptor.k_major(index, size)
+        used = np.broadcast_to(bytes_used(size, element), addresses.shape)
+    if used_rows is not None:
+        used = used & np.frombuffer(used_rows, np.bool_).reshape((-1,) + (1,) * (addresses.ndim - 1))
+    everything = bool(used.all())
+    return _Places(addresses, None if everything else used, np.unique(addresses if everything else addresses[used]))
+
+
+def read_async(cta: Cta, thread: int, addresses: Array, what: str, used: Mask | None = None) -> Array:
     """Bytes of shared memory at `addresses` (any shape), read through the async proxy; `used`: those that matter."""
-    wanted = np.unique(addresses if used is None else addresses[used])
+    return _read(cta, thread, addresses, np.unique(addresses if used is None else addresses[used]), what)
+
+
+def _read(cta: Cta, thread: int, addresses: Array, wanted: Array, what: str) -> Array:
+    """Bytes at `addresses`, of which only those at `wanted` matter."""
     if len(wanted):
         cta.check_shared(wanted, 1, what)
         cta.monitor.async_read(cta.rank, wanted, thread, what)
         cta.launch.observed.moved("shared", "read", len(wanted))
     # What does not matter may lie anywhere; the field of 18 bits wraps around.
-    return cta.shared.data[np.minimum(addresses, cta.shared.size - 1)]
+    return cta.shared.data.take(addresses, mode="clip")
 
 
 def read_tensor(cta: Cta, thread: int, lanes: Array, columns: Array, what: str) -> Array:
@@ -55,7 +94,8 @@ def shared_operand(
     cta: Cta,
     thread: int,
     bits: int,
-    rows: Array,
+    first: int,
+    rows: int,
     used_rows: Mask | None,
     fields: InstructionDescriptor,
     depth: int,
@@ -63,19 +103,13 @@ def shared_operand(
     transposed: bool,
     what: str,
 ) -> Array:
-    """The operand as float64 (rows, `depth`)."""
+    """Rows `first` and on of the operand as float64 (rows, `depth`)."""
     descriptor = SharedDescriptor(bits, what, cta.launch.program.target)
-    if transposed:
-        addresses = descriptor.mn_major(rows, depth, fields.kind.element)
-        used = np.ones(addresses.shape, np.bool_)
-    else:
-        size = fields.kind.bytes_of(depth)
-        addresses = descriptor.k_major(rows, size)
-        padded = fields.kind.element == 1
-        used = np.broadcast_to(bytes_used(size, element if padded else "u8"), addresses.shape)
-    if used_rows is not None:
-        used = used & used_rows.reshape((-1,) + (1,) * (addresses.ndim - 1))
-    raw = read_async(cta, thread, addresses, what, None if used.all() else used).reshape(len(rows), -1)
+    size, width = (depth, fields.kind.element) if transposed else (fields.kind.bytes_of(depth), 0)
+    marks = None if used_rows is None or used_rows.all() else used_rows.tobytes()
+    padded = element if fields.kind.element == 1 else "u8"
+    places = _places(descriptor, first, rows, marks, size, width, padded)
+    raw = _read(cta, thread, places.addresses, places.distinct, what).reshape(rows, -1)
     return _decode(raw, element, fields)
 
 

@@ -86,6 +86,12 @@ class SharedDescriptor:
         if self.absolute:
             self._check_absolute(target)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SharedDescriptor) and (self.bits, self.what) == (other.bits, other.what)
+
+    def __hash__(self) -> int:
+        return hash((self.bits, self.what))
+
     def _check_absolute(self, target: str) -> None:
         if target not in _ABSOLUTE_TARGETS:
             shown = ", ".join(_ABSOLUTE_TARGETS)
