@@ -43,12 +43,22 @@ _FREED = "columns that a tcgen05.ld or st may still use|but the allocated column
 
 MUTANTS = (
     # Shared memory descriptors
-    Mutant("start of A", "k-major", r"(mov\.b32 %r\d+, ta);", r"\1+16;", "data race"),
     Mutant(
-        "start of B one tile row on", "k-major", r"(mov\.b32 %r\d+, tb);", r"\1+1024;", "out-of-bounds shared store"
+        "start of A",
+        "k-major",
+        r"add\.s32 (%r\d+), %r1, (%r\d+);",
+        r"add.s32 \1, %r1, \2; add.s32 \1, \1, 16;",
+        "data race|never written",
+    ),
+    Mutant(
+        "start of B one tile row on",
+        "k-major",
+        r"(add\.s32 %r\d+, %r1, )16384;",
+        r"\g<1>17408;",
+        "out-of-bounds shared store|in an mbarrier object",
     ),
     Mutant("start field of A", "k-major", _DESCRIPTOR, "0x4000404000010001", "leave the swizzle row", 2, 0),
-    Mutant("start field of A eight rows on", "k-major", _DESCRIPTOR, "0x4000404000010040", WRONG, 2, 0),
+    Mutant("start field of A eight rows on", "k-major", _DESCRIPTOR, "0x4000404000010080", WRONG, 2, 0),
     Mutant("SBO of A", "k-major", _DESCRIPTOR, "0x4000402000010000", WRONG, 2, 0),
     Mutant("SBO of B", "k-major", _DESCRIPTOR, "0x4000408000010000", r"out-of-bounds shared tcgen05.mma\S* [AB]", 2, 1),
     Mutant("SBO of B is zero", "k-major", _DESCRIPTOR, "0x4000400000010000", WRONG, 2, 1),
@@ -438,7 +448,7 @@ MUTANTS = (
         "deallocation before the loads",
         "zero columns",
         r"^( +tcgen05\.ld)",
-        r"  @!%p0 bra X;\n  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 32;\nX:\n\1",
+        r"  @!%p0 bra X;\n  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r5, 32;\nX:\n\1",
         _FREED,
     ),
     Mutant(
@@ -455,15 +465,15 @@ MUTANTS = (
     Mutant(
         "the address is not read",
         "k-major",
-        r"ld\.shared\.b32 (%r\d+), \[%r2\]",
+        r"ld\.shared\.b32 (%r\d+), \[%r3\]",
         r"mov.b32 \1, 0",
         "but the allocated columns are",
     ),
     Mutant(
         "the address is read from elsewhere",
         "k-major",
-        r"(ld\.shared\.b32 %r\d+, \[)%r2\]",
-        r"\1tmem_slot+1024]",
+        r"(ld\.shared\.b32 %r\d+, \[)%r3\]",
+        r"\1%r1]",
         "never written|data race",
     ),
     Mutant(
@@ -536,7 +546,7 @@ MUTANTS = (
     Mutant(
         "D over the factors",
         "block scaled",
-        r"(add\.s32 %r\d+, %r4, )16;",
+        r"(add\.s32 %r\d+, %r5, )16;",
         r"\g<1>12;",
         "expected the same factors in every group",
         2,
