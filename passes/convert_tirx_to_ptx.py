@@ -117,6 +117,8 @@ class _KernelLowering:
         self.thread: SSAValue  # the index among them (i32)
         self.shared: SSAValue | None = None
         self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
+        if kernel.memory is not None and kernel.memory.data.dynamic:
+            self.names.add(DYNAMIC_SHARED)
 
     def run(self) -> None:
         kernel = self.kernel

@@ -175,3 +175,9 @@ def test_kernels_of_a_module_have_one_name_for_dynamic_memory():
     assert ptx.count(".extern .shared") == 1
     assert ptx.count("// Launch with 131072 bytes") == 2
     assert ptxas.assemble(ptx, "sm_80").ok
+
+
+def test_arguments_keep_clear_of_the_name_of_dynamic_memory():
+    ptx = tirx.compile(LARGE.replace("%x", "%dynamic_shared"))
+    assert ".param .u64 .ptr .global .align 16 dynamic_shared_1," in ptx
+    assert ptxas.assemble(ptx, "sm_80").ok
