@@ -137,16 +137,18 @@ def test_barriers_that_do_not_see_the_places_leave_a_race():
         run(barriers_before_places(IN_TURN), "in_turn", (1, 1, 1), (128, 1, 1), arguments(), check=True)
 
 
+@pytest.mark.parametrize("threads", [128, 256])
 @pytest.mark.parametrize("seed", range(2))
-def test_operands_of_a_product_share_bytes_with_what_is_stored_after_it(seed: int):
-    found = places(PRODUCTS)
+def test_operands_of_a_product_share_bytes_with_what_is_stored_after_it(seed: int, threads: int):
+    text = PRODUCTS.replace("threads(128)", f"threads({threads})")
+    found = places(text)
     assert found["a"] == found["s"] == found["e"] == 0  # the tensor core has read A before threads write over it
     assert found["acc"] == found["acc2"] == 0
     rng = np.random.default_rng(seed)
     x = rng.integers(-4, 5, (128, 64)).astype(np.float16)
     y = rng.integers(-4, 5, (64, 64)).astype(np.float16)
     d = np.zeros((2, 128, 64), np.float32)
-    run(tirx.compile(PRODUCTS), "products", (1, 1, 1), (128, 1, 1), [x, y, d], check=True, seed=seed)
+    run(tirx.compile(text), "products", (1, 1, 1), (threads, 1, 1), [x, y, d], check=True, seed=seed)
     expected = x.astype(np.float32) @ y.T.astype(np.float32)
     assert np.array_equal(d[0], expected)
     assert np.array_equal(d[1], -expected)
@@ -181,3 +183,18 @@ def test_arguments_keep_clear_of_the_name_of_dynamic_memory():
     ptx = tirx.compile(LARGE.replace("%x", "%dynamic_shared"))
     assert ".param .u64 .ptr .global .align 16 dynamic_shared_1," in ptx
     assert ptxas.assemble(ptx, "sm_80").ok
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_blocks_of_a_pair_share_bytes_only_when_neither_reads_them(seed: int):
+    text = PRODUCTS.replace("128x64", "256x64").replace("grid(1)", "grid(1) cluster(2)")
+    found = places(text)
+    assert found["a"] == found["s"] == found["e"] == 0
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-4, 5, (256, 64)).astype(np.float16)
+    y = rng.integers(-4, 5, (64, 64)).astype(np.float16)
+    d = np.zeros((2, 256, 64), np.float32)
+    run(tirx.compile(text), "products", 2, 128, [x, y, d], cluster=(2, 1, 1), check=True, seed=seed)
+    expected = x.astype(np.float32) @ y.T.astype(np.float32)
+    assert np.array_equal(d[0], expected)
+    assert np.array_equal(d[1], -expected)
