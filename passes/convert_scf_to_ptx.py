@@ -82,9 +82,17 @@ def _check_registers(op: Operation, types: Sequence[Attribute]) -> None:
 def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tuple[Block, Block]:
     """Cuts the block of `op` in two: what comes before `op`, and a block `name` of `op` and what follows it."""
     before = op.parent_block()
-    if before is None:
-        raise ValueError(f"expected '{op.name}' to be in a block, found a detached op")
-    after = before.split_before(op, arg_types=arg_types)
+    if before is None or (region := before.parent) is None:
+        raise ValueError(f"expected '{op.name}' to be in a block of a region, found a detached op")
+    # As `split_before`, which counts the blocks of the region.
+    after = Block(arg_types=arg_types)
+    moved = [op]
+    while (following := moved[-1].next_op) is not None:
+        moved.append(following)
+    for following in moved:
+        following.detach()
+    after.add_ops(moved)
+    region.insert_block_after(after, before)
     after.name_hint = name
     return before, after
 
