@@ -27,9 +27,9 @@ from tirx.dialects.tirx import (
     FillOp,
     GridAxis,
     KernelOp,
+    MemorySpace,
     MmaOp,
     ReturnOp,
-    MemorySpace,
     TileType,
     ViewOp,
 )

@@ -1,4 +1,4 @@
-"""What the instructions that compute a register tell of its bits.
+"""Derives the values that a register may have from the instructions that compute it.
 
 Addresses are known no further than their alignment; arguments of blocks, loads and special registers are not known.
 """
@@ -40,7 +40,7 @@ EVERYTHING = 64
 
 
 def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
-    """The bits of a register that are the same whenever the kernel runs.
+    """The values that a register may have, whenever the kernel runs.
 
     `depth`: instructions that are looked at, one behind the other.
     """
@@ -48,7 +48,7 @@ def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
 
 
 _Found: TypeAlias = dict[tuple[SSAValue, int], Integers]
-"""Registers at a depth: each once, however many ways lead to it."""
+"""Registers at a depth: each is derived once, however many paths lead to it."""
 
 
 def _known(value: SSAValue, depth: int, found: _Found) -> Integers:
@@ -86,7 +86,7 @@ def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> Integers:
         case NotOp():
             return ~of(op.operand)
         case NegOp():
-            return Integers.of(0, bits) - of(op.operand)
+            return -of(op.operand)
         case MulWideOp():
             signed = op.unsigned is None
             return of(op.lhs).extend(bits, signed=signed) * of(op.rhs).extend(bits, signed=signed)
@@ -94,10 +94,10 @@ def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> Integers:
             return of(op.value) << amount
         case ShrOp() if (amount := _shift(of(op.amount), bits)) is not None:
             return of(op.value).shift_right(amount, signed=op.unsigned is None)
-        case DivOp() if (power := _power_of_two(op, of(op.rhs))) is not None:
-            return of(op.lhs).shift_right(power, signed=False)
-        case RemOp() if (power := _power_of_two(op, of(op.rhs))) is not None:
-            return of(op.lhs) & Integers.of((1 << power) - 1, bits)
+        case DivOp() if op.unsigned is not None and (divisor := of(op.rhs).value):
+            return of(op.lhs).unsigned_quotient(divisor)
+        case RemOp() if op.unsigned is not None and (divisor := of(op.rhs).value):
+            return of(op.lhs).unsigned_remainder(divisor)
         case SelpOp():
             return of(op.on_true).join(of(op.on_false))
         case CvtOp() if not is_float(op.operand.type):
@@ -118,9 +118,3 @@ def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> Integers:
 def _shift(amount: Integers, bits: int) -> int | None:
     """A known shift amount; greater ones than the width are clamped (PTX ISA, "shl" and "shr")."""
     return None if amount.value is None else min(amount.value, bits)
-
-
-def _power_of_two(op: DivOp | RemOp, divisor: Integers) -> int | None:
-    """The exponent of what an unsigned integer is divided by, None for other divisions."""
-    value = divisor.value
-    return value.bit_length() - 1 if op.unsigned is not None and value and value & value - 1 == 0 else None

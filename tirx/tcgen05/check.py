@@ -8,6 +8,7 @@ are the rows of `MMA_RULES`; `tirx.tcgen05.check_memory` has those of the instru
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from tirx.hw.rules import Finding, all_findings, raise_first
 from tirx.tcgen05.check_memory import Alloc, Cp, LdSt, Shift, find_memory_violations
@@ -16,6 +17,7 @@ from tirx.tcgen05.mma_info import Mma, MmaInfo, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_rules import MMA_RULES
 
 
+@lru_cache(maxsize=256)
 def find_violations(mma: Mma) -> tuple[Finding, ...]:
     """Every rule that the instruction breaks, in the order of the table; empty when it is legal."""
     if mma.kind not in KINDS:  # no other rule has a meaning then

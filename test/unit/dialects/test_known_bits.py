@@ -51,7 +51,7 @@ CASES = {
     "div": Case(C.format(16, "i32") + "%r = ptx.div unsigned %x, %c : i32", 0xF0000000),
     "div signed": Case(C.format(16, "i32") + "%r = ptx.div %x, %c : i32", 0),
     "rem": Case(C.format(16, "i32") + "%r = ptx.rem unsigned %x, %c : i32", 0xFFFFFFF0),
-    "rem of no power": Case(C.format(12, "i32") + "%r = ptx.rem unsigned %x, %c : i32", 0),
+    "rem of no power": Case(C.format(12, "i32") + "%r = ptx.rem unsigned %x, %c : i32", 0xFFFFFFF0),
     "select": Case(C.format(12, "i32") + "%d = ptx.constant 8 : i32\n%q = ptx.setp lt %x, %y : i32\n"
                    "%r = ptx.selp %q, %c, %d : i32", 0xFFFFFFF3, 8),
     "zero extension": Case("%r = ptx.cvt unsigned %x : i32 -> i64", 0xFFFFFFFF00000000, 0, "i64"),
