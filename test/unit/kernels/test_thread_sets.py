@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -13,7 +15,7 @@ from tirx.sim import run
 SMALL = (32, 64, 96)
 LARGE = (128, 160, 256, 384, 512, 1024)
 
-Matrix = NDArray[np.generic]
+Matrix = NDArray[Any]
 
 
 def small_integers(shape: tuple[int, ...], dtype: type[np.generic], seed: int) -> Matrix:
