@@ -194,15 +194,21 @@ def group_many_iters(
 def broadcast_sums(iters: Iterable[Iter], name: str, base: int = 0) -> NDArray[np.int64]:
     """For every flat index, `base` plus the digits of the iters on axis `name` times their strides."""
     sums = np.full(1, base, dtype=np.int64)
+    copies = 1
+    # Growing from the inside out writes the whole array once, and little before that.
     for it in reversed(tuple(iters)):
-        if it.extent == 1:
-            continue
-        # Growing from the inside out writes the whole array once, and little before that.
-        if it.axis == name and it.stride:
-            sums = (np.arange(0, it.extent * it.stride, it.stride, dtype=np.int64)[:, None] + sums).reshape(-1)
-        else:
-            sums = np.broadcast_to(sums, (it.extent, sums.size)).reshape(-1)
-    return sums
+        if it.axis != name or not it.stride:
+            copies *= it.extent
+        elif it.extent > 1:
+            steps = np.arange(0, it.extent * it.stride, it.stride, dtype=np.int64)
+            sums = (steps[:, None] + _copied(sums, copies)).reshape(-1)
+            copies = 1
+    return _copied(sums, copies)
+
+
+def _copied(values: NDArray[np.int64], copies: int) -> NDArray[np.int64]:
+    """The values, so many times behind each other."""
+    return values if copies == 1 else values[None, :].repeat(copies, axis=0).reshape(-1)
 
 
 def accumulate(iters: Sequence[Iter]) -> Table:
