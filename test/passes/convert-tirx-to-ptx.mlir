@@ -392,3 +392,23 @@ tirx.kernel @warpgroup(%x: memref<128xf32>, %f: f32) target("sm_90a") threads(25
   }
   tirx.return
 }
+
+// Tiles are chosen register by register; zero is one register for all.
+
+!pairs = !tirx.tile<64xf32, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>
+
+// CHECK-LABEL: ptx.entry @select
+// CHECK:         %[[ZERO:.*]] = ptx.constant
+// CHECK-NEXT:    %[[A:.*]] = arith.select %{{.*}}, %{{.*}}, %[[ZERO]] : f32
+// CHECK-NEXT:    %[[B:.*]] = arith.select %{{.*}}, %{{.*}}, %[[ZERO]] : f32
+// CHECK:         ptx.st global %{{.*}}, %[[A]], %[[B]]
+tirx.kernel @select(%x: memref<64xf32>, %n: i32, %f: f32) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global, #tirx.tile_layout<S[64 : 1]>>
+  %p = arith.cmpi eq, %n, %n : i32
+  %v = tirx.splat %f : f32 -> !pairs
+  %z = tirx.zero : !pairs
+  %s = arith.select %p, %v, %z : !pairs
+  tirx.store %s, %g : !pairs, !tirx.tile<64xf32, global, #tirx.tile_layout<S[64 : 1]>>
+  tirx.return
+}

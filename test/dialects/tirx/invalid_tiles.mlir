@@ -359,3 +359,11 @@ func.func @f() {
   %p = "tirx.leader"() : () -> i32
   func.return
 }
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{expected a register tile, found !tirx.tile<8x4xf64, shared>}}
+  %v = tirx.zero : !tirx.tile<8x4xf64, shared>
+  func.return
+}

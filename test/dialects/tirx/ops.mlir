@@ -217,6 +217,9 @@ func.func @parts(%t: !t, %p: !p, %s: !s) {
 // CHECK-NEXT:    tirx.store %v, %g : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, global>
 // CHECK-NEXT:    tirx.store %w, %s {tag} : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, shared>
 // CHECK-NEXT:    %z = tirx.splat %x : f64 -> !tirx.tile<8x16xf64, register, #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>>
+// CHECK-NEXT:    %n = tirx.zero : !tirx.tile<8x4xsi8, register>
+// CHECK-NEXT:    %t = tirx.load %u : !tirx.tile<8x4xf32, tensor> -> !tirx.tile<8x4xf32, register>
+// CHECK-NEXT:    tirx.store %t, %u : !tirx.tile<8x4xf32, register>, !tirx.tile<8x4xf32, tensor>
 // CHECK-NEXT:    %d = tirx.mma_sync "m8n8k4.row.col.f64" %v[0], %w[0], %z[2] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x16xf64, register, #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>>
 // CHECK-NEXT:    tirx.barrier
 // CHECK-NEXT:    tirx.barrier {tag}
@@ -228,12 +231,15 @@ func.func @parts(%t: !t, %p: !p, %s: !s) {
 // GENERIC:     %address = "tirx.address"(%s) : (!tirx.tile<8x4xf64, shared>) -> i32
 !operand = !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>
 !accumulator = !tirx.tile<8x16xf64, register, #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>>
-func.func @registers(%s: !tirx.tile<8x4xf64, shared>, %g: !tirx.tile<8x4xf64, global>, %x: f64) {
+func.func @registers(%s: !tirx.tile<8x4xf64, shared>, %g: !tirx.tile<8x4xf64, global>, %u: !tirx.tile<8x4xf32, tensor>, %x: f64) {
   %v = tirx.load %s : !tirx.tile<8x4xf64, shared> -> !operand
   %w = tirx.load %g {tag} : !tirx.tile<8x4xf64, global> -> !operand
   tirx.store %v, %g : !operand, !tirx.tile<8x4xf64, global>
   tirx.store %w, %s {tag} : !operand, !tirx.tile<8x4xf64, shared>
   %z = tirx.splat %x : f64 -> !accumulator
+  %n = tirx.zero : !tirx.tile<8x4xsi8, register>
+  %t = tirx.load %u : !tirx.tile<8x4xf32, tensor> -> !tirx.tile<8x4xf32, register>
+  tirx.store %t, %u : !tirx.tile<8x4xf32, register>, !tirx.tile<8x4xf32, tensor>
   %d = tirx.mma_sync "m8n8k4.row.col.f64" %v[0], %w[0], %z[2] : !operand, !operand, !accumulator
   tirx.barrier
   tirx.barrier {tag}
