@@ -69,7 +69,7 @@ class Barrier:
     of_cluster: bool = False
 
     def may_be(self, other: Barrier) -> bool:
-        """Whether both may be the same one."""
+        """Returns True if both may be the same one."""
         if self.of_cluster or other.of_cluster:
             return self == other
         if self.origin is None or other.origin is None:

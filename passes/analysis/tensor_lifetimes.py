@@ -30,7 +30,7 @@ class _Allocation:
         return self.op.columns.value.data
 
     def freed_before(self, op: Operation) -> bool:
-        """Whether a dealloc has run when `op` does; one in the other branch of a condition has not."""
+        """Returns True if a dealloc has run when `op` does; one in the other branch of a condition has not."""
         return any(not _exclusive(dealloc, op) for dealloc in self.freed)
 
 

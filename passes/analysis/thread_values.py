@@ -1,4 +1,4 @@
-"""What integers of the ptx dialect are in each thread of a block, as far as that is known before the kernel runs."""
+"""The integers that each thread of a block holds in its registers, as far as known before the kernel runs."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ class ThreadValue:
 
     @property
     def is_known(self) -> bool:
-        """Whether nothing but numbers is in it."""
+        """Returns True if nothing but numbers is in it."""
         return not self.symbols
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all threads have the same."""
+        """Returns True if all threads have the same."""
         return bool((self.numbers == self.numbers[0]).all())
 
     def descriptor_start(self) -> ThreadValue | None:
@@ -174,12 +174,13 @@ class ThreadValues:
                     self._bound(op, op.result)
 
     def get(self, value: SSAValue) -> ThreadValue | None:
-        """What `value` is; None if that is not known."""
+        """Returns the number of each thread, None if it is not known."""
         return self._values.get(value)
 
     def holds(self, condition: SSAValue) -> tuple[Threads, bool] | None:
         """
-        The threads in which a predicate holds, and whether it is exactly those or some of them. None if it may be any.
+        Returns the threads in which a predicate holds, and True if it holds in all of them, False if in some. None if it
+        may hold in any thread.
         """
         if (value := self.get(condition)) is not None and value.is_known:
             return value.numbers != 0, True
