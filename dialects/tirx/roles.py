@@ -208,9 +208,10 @@ class RolesOp(IRDLOperation):
 
     def _verify_crossings(self) -> None:
         owners: dict[SSAValue, RoleOp] = {}
+        recomputable: set[SSAValue] = set()
         for role in self.roles:
-            for value in _values_from_outside(role):
-                problem = _crossing_problem(value)
+            for value in dict.fromkeys(_values_from_outside(role)):
+                problem = _crossing_problem(value, recomputable)
                 if problem is not None:
                     raise VerifyException(f"expected {_name(value)} to come into role @{role.sym_name.data} {problem}")
                 if isinstance(value.type, TileType) and value.type.memory is not MemorySpace.GLOBAL:
@@ -235,7 +236,7 @@ def _name(value: SSAValue) -> str:
     return f"%{value.name_hint}" if value.name_hint else f"a value of type {value.type}"
 
 
-def _crossing_problem(value: SSAValue) -> str | None:
+def _crossing_problem(value: SSAValue, recomputable: set[SSAValue]) -> str | None:
     """How else a value would have to come into a role, and as what it was found; None if it can be used there."""
     match value.type:
         case RingType() | MemRefType():
@@ -245,16 +246,24 @@ def _crossing_problem(value: SSAValue) -> str | None:
         case TileType(memory_space=MemorySpaceAttr(data=MemorySpace.REGISTER)) | PendingType():
             return "through a ring, found a register tile"
         case _:
-            return None if _is_recomputable(value) else "through a ring, found a value that depends on memory"
+            return (
+                None
+                if _is_recomputable(value, recomputable)
+                else "through a ring, found a value that depends on memory"
+            )
 
 
-def _is_recomputable(value: SSAValue) -> bool:
-    """Returns True for a pure function of the arguments of the kernel, which every role can compute."""
+def _is_recomputable(value: SSAValue, known: set[SSAValue]) -> bool:
+    """
+    Returns True for a pure function of the arguments of the kernel, which every role can compute.
+
+    `known` holds values of which this is known; it takes in those that this call finds.
+    """
     seen: set[SSAValue] = set()
     stack = [value]
     while stack:
         current = stack.pop()
-        if current in seen:
+        if current in seen or current in known:
             continue
         seen.add(current)
         if isinstance(current, BlockArgument):
@@ -264,4 +273,5 @@ def _is_recomputable(value: SSAValue) -> bool:
             if not current.op.has_trait(Pure) or current.op.regions:
                 return False
             stack.extend(current.op.operands)
+    known |= seen
     return True

@@ -438,3 +438,72 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(64)
   }
   tirx.return
 }
+
+// -----
+
+// A slot that is read behind its release.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(64) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @load warps(1) {
+      tirx.for @k %k = 0 to %n {
+        %s = tirx.acquire %ab at(fill)
+        %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+        tirx.async_copy %g, %s engine(tma) : !g, !s
+        tirx.release %ab at(fill) after(tma)
+      }
+    }
+    tirx.role @use warps(1) {
+      tirx.for @k %k = 0 to %n {
+        %u = tirx.acquire %ab at(use)
+        tirx.release %ab at(use)
+        // expected-error@+1 {{use reads a slot of %ab that it does not hold, when in round 0 of @k}}
+        %x = tirx.load %u : !s -> !tirx.tile<64x64xf16, register>
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// The same in the parts of a skewed loop: the slot of iteration j is released a round before part at(2) reads it.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(64) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @load warps(1) {
+      tirx.for @k %k = 0 to %n {
+        %s = tirx.acquire %ab at(fill)
+        %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+        tirx.async_copy %g, %s engine(tma) : !g, !s
+        tirx.release %ab at(fill) after(tma)
+      }
+    }
+    tirx.role @use warps(1) {
+      tirx.for @k %k = 0 to %n skew(2) {
+        %t = tirx.at(0) {
+          %u = tirx.acquire %ab at(use)
+          tirx.yield %u
+        }
+        tirx.at(1) {
+          tirx.release %ab at(use)
+        }
+        tirx.at(2) {
+          // expected-error@+1 {{use reads a slot of %ab that it does not hold, when in round 2 of @k}}
+          %x = tirx.load %t : !s -> !tirx.tile<64x64xf16, register>
+        }
+      }
+    }
+  }
+  tirx.return
+}

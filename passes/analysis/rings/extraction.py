@@ -68,7 +68,7 @@ from tirx.passes.analysis.rings.parties import (
     station_index,
     stations_of,
 )
-from tirx.passes.analysis.rings.scalars import integer_constant, scalar_name, zero_test
+from tirx.passes.analysis.rings.scalars import ScalarNames, integer_constant
 from tirx.passes.analysis.rings.slots import SlotTile, enclosing_loop, executions_since, pending_product, slot_tile
 from tirx.passes.analysis.scheduled import SCHEDULED
 
@@ -138,6 +138,7 @@ class Extraction:
     names: dict[RingOp, str] = field(default_factory=dict[RingOp, str])
     accesses: dict[Owner, list[TileAccess]] = field(default_factory=dict[Owner, list[TileAccess]])
     ranks: dict[str, int] = field(default_factory=dict[str, int])
+    scalar: ScalarNames = field(default_factory=ScalarNames)
     loop_names: dict[Operation, str] = field(default_factory=dict[Operation, str])
 
     def run(self) -> Kernel | None:
@@ -442,9 +443,7 @@ class _Program:
 
     def _for(self, op: ForOp) -> Loop:
         skew, name = op.rounds_ahead, op.loop.data
-        trips: Hashable = (
-            op.constant_trips.value.data if op.constant_trips is not None else op.trips and scalar_name(op.trips)
-        )
+        trips = self._trips(op)
         if not op.parts:
             return Loop(name, trips, 0, self._block(op.body.block), self.extraction.ranks[name], op)
         body: list[Statement] = []
@@ -457,6 +456,11 @@ class _Program:
             body += inner
         return Loop(name, trips, skew, tuple(body), self.extraction.ranks[name], op)
 
+    def _trips(self, op: ForOp) -> Hashable:
+        if op.trips is not None:
+            return self.extraction.scalar(op.trips)
+        return None if op.constant_trips is None else ("constant", op.constant_trips.value.data)
+
     def _tiles(self, op: TilesOp) -> Loop:
         name = op.loop.data
         body = self._block(op.body.block)
@@ -465,12 +469,12 @@ class _Program:
             place, index = self._at(ring, op.station.data)
             answer = Access(place, index, Mode.READ)
             body += (Acquire(place, index, None, op), Use(answer, op), Fence(op), Release(place, index, None, op))
-        source = None if op.source is None else scalar_name(op.source)
-        trips = (op.order.data, op.group, source, tuple(map(scalar_name, op.extents)))
+        source = None if op.source is None else self.extraction.scalar(op.source)
+        trips = (op.order.data, op.group, source, tuple(map(self.extraction.scalar, op.extents)))
         return Loop(name, trips, 0, body, self.extraction.ranks[name], op)
 
     def _if(self, op: scf.IfOp) -> list[Statement]:
-        condition = scalar_name(op.cond)
+        condition = self.extraction.scalar(op.cond)
         branches = ((True, op.true_region), (False, op.false_region))
         bodies = [(value, self._block(region.block)) for value, region in branches if region.blocks]
         return [If(Condition(condition, value), body, op) for value, body in bodies if body]
@@ -503,25 +507,24 @@ class _Program:
 
     def _readers_select(self, slot: SlotTile, loop: ForOp) -> bool:
         """True if all that is read of the slot is replaced by something else where the loop has no iterations."""
-        trips = None if loop.trips is None else scalar_name(loop.trips)
+        trips = None if loop.trips is None else self.extraction.scalar(loop.trips)
         readers = [
             access.op
             for accesses in self.extraction.accesses.values()
             for access in accesses
             if access.slot.ring is slot.ring and access.slot.tile == slot.tile and access.mode is Mode.READ
         ]
-        return all(reader.results and all(_is_replaced(r, trips) for r in reader.results) for reader in readers)
+        return all(reader.results and all(self._is_replaced(r, trips) for r in reader.results) for reader in readers)
 
-
-def _is_replaced(value: OpResult, trips: Hashable) -> bool:
-    """True if a value is only used by selects that take another one where the number of iterations is 0."""
-    for use in value.uses:
-        if use.operation.name != "arith.select":
-            return False
-        test = zero_test(use.operation.operands[0])
-        if test is None or test[0] != trips or use.index != (2 if test[1] else 1):
-            return False
-    return True
+    def _is_replaced(self, value: OpResult, trips: Hashable) -> bool:
+        """True if a value is only used by selects that take another one where the number of iterations is 0."""
+        for use in value.uses:
+            if use.operation.name != "arith.select":
+                return False
+            test = self.extraction.scalar.zero_test(use.operation.operands[0])
+            if test is None or test[0] != trips or use.index != (2 if test[1] else 1):
+                return False
+        return True
 
 
 def _loop_inside(op: Operation, acquire: AcquireOp) -> Operation | None:

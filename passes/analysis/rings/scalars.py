@@ -1,4 +1,4 @@
-"""Names for scalars that every role can compute: equal names mean equal values, whichever role computes them."""
+"""Numbers for scalars that every role can compute: equal numbers mean equal values, whichever role computes them."""
 
 from __future__ import annotations
 
@@ -10,35 +10,79 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import Pure
 
 from tirx.dialects.tirx import AcquireOp, ForOp, RingOp, TilesOp
+from tirx.dialects.tirx.kernel import thread_owner
+
+_TRUE_FOR_ZERO = {0: True, 1: False, 4: False, 8: False}
+"""Predicates of arith.cmpi (eq, ne, sgt, ugt) that tell 0 from larger numbers, and whether they are true for 0."""
 
 
-def scalar_name(value: SSAValue) -> Hashable:
+class ScalarNames:
     """
-    A name of the value of a scalar.
+    Numbers for the values of scalars.
 
-    Pure expressions of the arguments of the kernel, of block ids and of the iterations of loops have equal names if
-    they are equal terms. What a ring hands on has one name for all roles that read it once per iteration. Every other
-    value has a name of its own.
+    Pure expressions of the arguments of the kernel, of block ids and of the iterations of loops have equal numbers if
+    they are equal terms. What a ring hands on has one number for all roles that read it once per iteration. Every other
+    value has a number of its own.
     """
+
+    def __init__(self) -> None:
+        self._numbers: dict[SSAValue, int] = {}
+        self._terms: dict[Hashable, int] = {}
+
+    def __call__(self, value: SSAValue) -> int:
+        """The number of a value."""
+        stack = [value]
+        while stack:
+            current = stack[-1]
+            operands = _operands(current)
+            missing = [operand for operand in operands if operand not in self._numbers]
+            if current not in self._numbers and missing:
+                stack += missing
+                continue
+            if current not in self._numbers:
+                term = _term(current, tuple(self._numbers[operand] for operand in operands))
+                self._numbers[current] = self._terms.setdefault(term, len(self._terms))
+            stack.pop()
+        return self._numbers[value]
+
+    def zero_test(self, condition: SSAValue) -> tuple[int, bool] | None:
+        """The scalar that a condition compares with 0, and whether it is true for 0; None for another condition."""
+        if not isinstance(condition, OpResult) or not isinstance(condition.op, CmpiOp):
+            return None
+        is_true = _TRUE_FOR_ZERO.get(condition.op.predicate.value.data)
+        if is_true is None or integer_constant(condition.op.rhs) != 0:
+            return None
+        return self(condition.op.lhs), is_true
+
+
+def _operands(value: SSAValue) -> tuple[SSAValue, ...]:
+    """The values that a pure expression is made of."""
+    return tuple(value.op.operands) if isinstance(value, OpResult) and _is_pure(value.op) else ()
+
+
+def _is_pure(op: Operation) -> bool:
+    return op.has_trait(Pure) and not op.regions
+
+
+def _term(value: SSAValue, operands: tuple[int, ...]) -> Hashable:
+    """What makes a value equal to another one, given the numbers of its operands."""
     if isinstance(value, BlockArgument):
         loop = value.block.parent_op()
         if isinstance(loop, ForOp) and value.index == 0:
             return ("iteration", loop.loop.data)
         if isinstance(loop, TilesOp):
             return ("tile", loop.loop.data, value.index)
-        return ("argument", id(value))
-    if not isinstance(value, OpResult):
-        return ("value", id(value))
-    op = value.op
-    if isinstance(op, AcquireOp) and _is_only_acquire(op):
-        return ("ring", id(RingOp.of(op.ring)), value.index, loop_symbols(op))
-    if not op.has_trait(Pure) or op.regions:
-        return ("value", id(op), value.index)
-    attributes = tuple(sorted((*op.properties.items(), *op.attributes.items()), key=lambda item: item[0]))
-    return (op.name, value.index, attributes, tuple(map(scalar_name, op.operands)))
+    elif isinstance(value, OpResult):
+        op = value.op
+        if isinstance(op, AcquireOp) and _is_only_acquire(op):
+            return ("ring", RingOp.of(op.ring), value.index, _loop_symbols(op))
+        if _is_pure(op):
+            attributes = tuple(sorted((*op.properties.items(), *op.attributes.items()), key=lambda item: item[0]))
+            return (op.name, value.index, attributes, operands)
+    return value
 
 
-def loop_symbols(op: Operation) -> tuple[str, ...]:
+def _loop_symbols(op: Operation) -> tuple[str, ...]:
     """The symbols of the loops around an operation, innermost first."""
     symbols: list[str] = []
     around = op.parent_op()
@@ -51,19 +95,10 @@ def loop_symbols(op: Operation) -> tuple[str, ...]:
 
 def _is_only_acquire(op: AcquireOp) -> bool:
     """True if the role of `op` acquires its ring at this station nowhere else."""
-    role = _role(op)
-    others = (use.operation for use in op.ring.uses)
+    others = [use.operation for use in op.ring.uses if isinstance(use.operation, AcquireOp)]
     return not any(
-        isinstance(other, AcquireOp) and other is not op and other.station == op.station and _role(other) is role
-        for other in others
+        other is not op and other.station == op.station and thread_owner(other) is thread_owner(op) for other in others
     )
-
-
-def _role(op: Operation) -> Operation | None:
-    around: Operation | None = op
-    while around is not None and around.name not in ("tirx.role", "tirx.kernel"):
-        around = around.parent_op()
-    return around
 
 
 def integer_constant(value: SSAValue) -> int | None:
@@ -71,20 +106,3 @@ def integer_constant(value: SSAValue) -> int | None:
     if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) and isinstance(value.op.value, IntegerAttr):
         return value.op.value.value.data
     return None
-
-
-def zero_test(condition: SSAValue) -> tuple[Hashable, bool] | None:
-    """The scalar that a condition compares with 0, and whether it is true for 0; None for another condition."""
-    if not isinstance(condition, OpResult) or not isinstance(condition.op, CmpiOp):
-        return None
-    compare = condition.op
-    if integer_constant(compare.rhs) != 0:
-        return None
-    # Predicates of arith.cmpi: eq = 0, ne = 1, sgt = 4, ugt = 8. Numbers of iterations are not negative.
-    match compare.predicate.value.data:
-        case 0:
-            return scalar_name(compare.lhs), True
-        case 1 | 4 | 8:
-            return scalar_name(compare.lhs), False
-        case _:
-            return None
