@@ -179,8 +179,8 @@ class ThreadValues:
 
     def holds(self, condition: SSAValue) -> tuple[Threads, bool] | None:
         """
-        Returns the threads in which a predicate holds, and True if it holds in all of them, False if in some. None if it
-        may hold in any thread.
+        Returns the threads in which a predicate holds, and True if it holds in all of them, False if in some of them.
+        None if it may hold in any thread.
         """
         if (value := self.get(condition)) is not None and value.is_known:
             return value.numbers != 0, True
