@@ -68,7 +68,7 @@ tirx.kernel @pair(%a: memref<?x4096xf8E4M3FN>, %b: memref<?x4096xf8E4M3FN>, %x: 
       }
     }
     tirx.role @epilogue warps(4) {
-      %zeros = tirx.alloc : !sum
+      %zeros = tirx.zero : !sum
       %none = arith.cmpi eq, %nk, %c0 : index
       tirx.tiles @tile %i, %j = hardware(%clc, read) {
         %t = tirx.acquire %acc at(read)

@@ -12,7 +12,7 @@ tirx.kernel @wgmma(%a: memref<?x4096xf16>, %b: memref<?x4096xf16>, %tm: index, %
     target("sm_90a") threads(256) {
   // expected-remark@+1 {{%ab is right with 4 or more slots, found 4}}
   %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<a: !a, b: !b>
-  %zeros = tirx.alloc : !acc
+  %zeros = tirx.zero : !acc
   tirx.tiles @tile %i, %j = order(group 8) of (%tm, %tn) {
     %p = tirx.for @k %k = 0 to %nk skew(2) iter(%acc : !tirx.pending<!acc> = %zeros) {
       tirx.at(0) {
@@ -72,7 +72,7 @@ tirx.kernel @cluster(%a: memref<?x4096xf16>, %b: memref<?x4096xf16>, %d: memref<
     }
     tirx.role @math warps(8) registers(232) {
       tirx.tiles @tile %i, %j = order(row) of (%tm, %tn) {
-        %zeros = tirx.alloc : !acc
+        %zeros = tirx.zero : !acc
         %p = tirx.for @k %k = 0 to %nk iter(%acc : !tirx.pending<!acc> = %zeros) {
           %sa, %sb = tirx.acquire %ab at(use)
           %q = tirx.async_mma %sa, %sb, %acc : !a, !b, !tirx.pending<!acc> -> !tirx.pending<!acc>
@@ -127,7 +127,7 @@ tirx.kernel @fragments(%a: memref<?x4096xf64>, %b: memref<?x4096xf64>, %tm: inde
     }
     tirx.role @math warps(8) registers(232) {
       tirx.tiles @tile %i, %j = order(row) of (%tm, %tn) {
-        %zeros = tirx.alloc : !acc
+        %zeros = tirx.zero : !acc
         %c = tirx.for @k %k = 0 to %nk skew(1) iter(%acc = %zeros) {
           %first = tirx.at(1) {
             %more = tirx.load %sa : !s -> !f
@@ -164,7 +164,7 @@ tirx.kernel @fragments(%a: memref<?x4096xf64>, %b: memref<?x4096xf64>, %tm: inde
 
 tirx.kernel @cp_async(%a: memref<?x4096xf16>, %b: memref<?x4096xf16>, %nk: index) target("sm_80") threads(128) {
   %c0 = arith.constant 0 : index
-  %zeros = tirx.alloc : !acc
+  %zeros = tirx.zero : !acc
   // expected-remark@+1 {{%ab is right with 3 or more slots, found 3}}
   %ab = tirx.ring slots(3) stations(fill, use) : !tirx.ring<a: !s, b: !s>
   %c = tirx.for @k %k = 0 to %nk skew(2) iter(%acc = %zeros) {
@@ -239,9 +239,9 @@ tirx.kernel @attention(%mq: memref<?x64xf16>, %mk: memref<?x64xf16>, %mv: memref
       }
     }
     tirx.role @math warps(8) registers(232) {
-      %no = tirx.alloc : !o
-      %nm = tirx.alloc : !m
-      %ns = tirx.alloc : !s
+      %no = tirx.zero : !o
+      %nm = tirx.zero : !m
+      %ns = tirx.zero : !s
       tirx.tiles @tile %i, %h = order(row) of (%tm, %tn) {
         %nj = arith.addi %i, %c1 : index
         %sq = tirx.acquire %q at(use)
