@@ -65,6 +65,7 @@ class SimFlags:
     seed: int | None
     check: Literal["hardware", "strict"] | bool
     arithmetic: Literal["hardware", "exact"]
+    max_instructions: int | None
     trace: bool
     profile: bool
 
@@ -79,6 +80,12 @@ def _dimensions(text: str) -> tuple[int, ...]:
 def _bytes(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number of bytes, found '{text}'")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a positive number, found '{text}'")
     return int(text)
 
 
@@ -126,6 +133,9 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         default="hardware",
         help="sums of tensor cores: as the hardware computes them, or exact and rounded once (default: hardware)",
     )
+    parser.add_argument(
+        "--max-instructions", type=_count, metavar="COUNT", help="end with an error after so many warp instructions"
+    )
     parser.add_argument("--trace", action="store_true", help="print every instruction that a warp executes")
     parser.add_argument("--profile", action="store_true", help="print counts of instructions, bytes and conflicts")
     found = parser.parse_args(argv)
@@ -140,6 +150,7 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         found.seed,
         found.check,
         found.arithmetic,
+        found.max_instructions,
         found.trace,
         found.profile,
     )
@@ -254,6 +265,7 @@ def _run(flags: SimFlags) -> None:
             seed=flags.seed,
             check=flags.check,
             arithmetic=flags.arithmetic,
+            max_instructions=flags.max_instructions,
             observer=Observers(*watching) if watching else None,
             progress=_progress_line(),
             report=lambda warning: print(_show(flags.input_path, warning, "warning"), file=sys.stderr),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -174,6 +175,28 @@ def test_check(directory: Path, errors: Callable[..., str]):
     )
     assert errors("race.ptx", "--block", "64").startswith("race.ptx:7: error: ")
     assert main(["race.ptx", "--block", "64", "--no-check"]) == 0
+
+
+def test_levels_of_checks(directory: Path, errors: Callable[..., str], capsys: pytest.CaptureFixture[str]):
+    """What only the letter of the ISA forbids is a warning, and with --check=strict an error."""
+    Path("copy.ptx").write_text(
+        _HEADER
+        + ".visible .entry f(.param .u64 p) {\n.reg .b32 %r<3>; .reg .b64 %d<2>; .reg .pred %q;\n"
+        + ".shared .align 16 .b8 s[16]; .shared .align 8 .b8 b[8];\nld.param.u64 %d0, [p];\nmov.u32 %r0, s;\n"
+        + "mov.u32 %r1, b;\nmbarrier.init.shared::cta.b64 [%r1], 1;\n"
+        + "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 16;\n"
+        + "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r0], [%d0], 16, [%r1];\n"
+        + "W: mbarrier.try_wait.parity.shared::cta.b64 %q, [%r1], 0;\n@!%q bra W;\nret;\n}\n"
+    )
+    arguments = ["copy.ptx", "--block", "1", "--arg", "x.npy"]
+    assert main(arguments) == 0
+    assert re.match(r"copy.ptx:\d+: warning: the mbarrier object .* fence.mbarrier_init", capsys.readouterr().err)
+    assert re.match(r"copy.ptx:\d+: error: the mbarrier object", errors(*arguments, "--check", "strict"))
+
+
+def test_max_instructions(directory: Path, errors: Callable[..., str]):
+    assert "more than 2 warp instructions" in errors(_SCALE, *_USUAL, "--arg", "x.npy", "--max-instructions", "2")
+    assert "expected a positive number, found 'many'" in errors(_SCALE, *_USUAL, "--max-instructions", "many")
 
 
 def test_progress_on_a_terminal(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

@@ -81,8 +81,7 @@ def to_matrices(fragment: Fragment, values: Array, count: int, rows: int, column
     """Values (elements, warps, 32) of a fragment as matrices (warps, count, rows, columns)."""
     warps = values.shape[1]
     found = np.zeros((warps, count, rows, columns), values.dtype)
-    for warp in range(warps):
-        found[warp, fragment.matrices, fragment.rows, fragment.columns] = values[:, warp]
+    found[:, fragment.matrices, fragment.rows, fragment.columns] = values.swapaxes(0, 1)
     return found
 
 

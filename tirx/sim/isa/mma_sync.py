@@ -18,8 +18,7 @@ from tirx.sim.isa.sparse import read_selector
 from tirx.sim.numerics.formats import TABLES, decode_elements
 from tirx.sim.numerics.products import product
 from tirx.sim.numerics.rounding import canonical, fused_f64, odd_sum, round_to
-from tirx.sim.numerics.tensor_cores import Multiply, Rule, find_rule, multiplier, multiply_scaled, operand
-from tirx.sim.numerics.tensor_cores import multiply as multiply_by_rule
+from tirx.sim.numerics.tensor_cores import Multiply, Rule, find_rule, multiplier, multiply_scaled, multiply_values
 from tirx.sim.program.code import Destination, Source, Step
 
 # Bits of an element in the registers of A and B. Six- and four-bit floats are in bytes of their own (e2m1x2: packed).
@@ -89,8 +88,7 @@ def _mma(decoder: Decoder) -> Step:
             factors = scale(group, mask)
             total = multiply_scaled(rule, (left, right), factors, old, form.operand_types, form.factor_type, kept)
         elif rule is not None and kept is not None:
-            operands = operand(left, types[1]), operand(right, types[2])
-            total = multiply_by_rule(rule, *operands, old, form.types[0], kept)
+            total = multiply_values(rule, left, right, old, (types[1], types[2]), form.types[0], kept)
         else:
             total = multiply(left, right, old)
         write(group, mask, from_matrices(d, total), saturate)

@@ -25,7 +25,7 @@ from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.sparse import read_selector
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.products import product
-from tirx.sim.numerics.tensor_cores import find_rule, multiply, operand
+from tirx.sim.numerics.tensor_cores import find_rule, multiply_values
 from tirx.sim.program.code import Register, Step
 from tirx.sim.reader.syntax import Vector
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
@@ -266,8 +266,7 @@ def _mma(decoder: Decoder) -> Step:
             # Sums start at +0: they are never -0.
             total = product(sign * left, right) + 0.0 + total
         else:
-            operands = operand(sign * left, form.types[0]), operand(right, form.types[1])
-            total = multiply(rule, *operands, total, form.result, kept)
+            total = multiply_values(rule, sign * left, right, total, form.types, form.result, kept)
         total = total.reshape(group.warps, 1, _ROWS, form.n)
         values = from_matrices(fragment_d, total).reshape(form.elements, -1)
         for each in supplied:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,13 +26,14 @@ class FlatMemory:
         self._next = base
         self._segments: list[Segment] = []
         self._bases: Array = np.zeros(0, np.uint64)
-        self._likely: Segment | None = None  # where the last access was
+        self._starts: list[int] = []
 
     def add(self, data: Array, name: str, read_only: bool = False) -> int:
         """Appends `data` (bytes, not copied); returns its address."""
         segment = Segment(data, name, self._next, read_only)
         self._segments.append(segment)
-        self._bases = np.array([each.base for each in self._segments], np.uint64)
+        self._starts.append(segment.base)
+        self._bases = np.array(self._starts, np.uint64)
         self._next = -(-(self._next + len(data) + _GAP) // _ALIGNMENT) * _ALIGNMENT
         return segment.base
 
@@ -41,26 +43,14 @@ class FlatMemory:
 
         Raises SimError where `width` bytes at an address are not in one buffer, or the address is not a multiple of it.
         """
-        lowest, highest = int(addresses.min()), int(addresses.max())
-        likely = self._likely
-        low_bits = np.uint64(width - 1)  # widths are powers of two
-        if (
-            likely is not None
-            and likely.base <= lowest
-            and highest + width <= likely.base + likely.size
-            and not (addresses & low_bits).any()
-        ):
-            yield likely, slice(None), (addresses - np.uint64(likely.base)).view(np.int64)
-            return
-        if (addresses % np.uint64(width)).any():
+        if (addresses & np.uint64(width - 1) if width & (width - 1) == 0 else addresses % np.uint64(width)).any():
             bad = int(addresses[addresses % np.uint64(width) != 0][0])
             raise SimError(f"misaligned {self.space} {what}: address {bad:#x} is not a multiple of {width} bytes")
-        index = np.searchsorted(self._bases, addresses, "right") - 1
-        first = int(index[0])
-        if (index == first).all():
+        first = bisect_right(self._starts, int(addresses.min())) - 1
+        if first == bisect_right(self._starts, int(addresses.max())) - 1:
             yield self._within(first, slice(None), addresses, width, what)
-            self._likely = self._segments[first]
             return
+        index = np.searchsorted(self._bases, addresses, "right") - 1
         for each in np.unique(index).tolist():
             which = index == each
             yield self._within(each, which, addresses[which], width, what)
@@ -73,7 +63,7 @@ class FlatMemory:
                 f"out-of-bounds {self.space} {what} of {width} bytes at {int(addresses[0]):#x}: no buffer there"
             )
         segment = self._segments[index]
-        offsets = (addresses - np.uint64(segment.base)).astype(np.int64)
+        offsets = (addresses - np.uint64(segment.base)).view(np.int64)
         if offsets.max() + width > segment.size:
             bad = int(offsets.max())
             raise SimError(

@@ -365,4 +365,22 @@ def multiplier(rule: Rule | None, types: tuple[str, str], result: str) -> Multip
     """The function that multiplies elements of two types by a rule; without one the sum is exact."""
     if rule is None:
         return ideal
-    return lambda a, b, c: multiply(rule, operand(a, types[0]), operand(b, types[1]), c, result)
+    return lambda a, b, c: multiply_values(rule, a, b, c, types, result)
+
+
+def multiply_values(
+    rule: Rule, a: Array, b: Array, c: Array, types: tuple[str, str], result: str, kept: Mask | None = None
+) -> Array:
+    """`multiply` of the numbers of two types."""
+    found = _small_integers(rule, a, b, c) if result == "f32" else None
+    return multiply(rule, operand(a, types[0]), operand(b, types[1]), c, result, kept) if found is None else found
+
+
+def _small_integers(rule: Rule, a: Array, b: Array, c: Array) -> Array | None:
+    """The sum of integers so small that no order cuts anything off or rounds; None for other numbers."""
+    most = float(np.abs(a).max()) * float(np.abs(b).max()) * a.shape[-1] + float(np.abs(c).max())
+    if not most < 2.0 ** min(rule.bits - 1, rule.fraction + 1):  # so that NaN is none of them
+        return None
+    if any((each != np.rint(each)).any() for each in (a, b, c)):
+        return None
+    return product(a, b) + c + 0.0

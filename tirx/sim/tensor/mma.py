@@ -10,7 +10,7 @@ from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.numerics.rounding import canonical
-from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply, multiply_scaled, operand
+from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply_scaled, multiply_values
 from tirx.sim.tensor.collectors import Collected
 from tirx.sim.tensor.copies import SHIFTED_LANES, shift_rows
 from tirx.sim.tensor.data_path import LANES, DataPath, data_path
@@ -269,7 +269,7 @@ def _product(
         return multiply_scaled(rule, (a, b), factors, c, (types[0], grouped, fields.b, types[3]), fields.scale, kept)
     if rule is None:
         return ideal(a, b, c)
-    return multiply(rule, operand(a, fields.a), operand(b, fields.b), c, fields.d, kept)
+    return multiply_values(rule, a, b, c, (fields.a, fields.b), fields.d, kept)
 
 
 def _words(total: Array, fields: InstructionDescriptor) -> Array:
