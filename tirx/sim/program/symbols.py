@@ -88,6 +88,7 @@ class Symbols:
         self.const_memory = FlatMemory("const", CONST_BASE)
         self.register_counts: dict[int, int] = {}
         self._registers: dict[tuple[int, str], Register] = {}
+        self._owners: dict[tuple[int, str], tuple[Scope, str] | None] = {}  # by the scope that mentions a name
         self._watch: dict[tuple[int, str], int] = {}
         self._places: dict[int, Place] = {}
         self._place_parameters(functions[0])
@@ -99,7 +100,10 @@ class Symbols:
 
     def register(self, scope: Scope, name: str) -> Register | None:
         """The register `name`, or None if that is none."""
-        found = scope.register(name)
+        looked_up = (id(scope), name)
+        if looked_up not in self._owners:
+            self._owners[looked_up] = scope.register(name)
+        found = self._owners[looked_up]
         if found is None:
             return None
         owner, type_name = found
