@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from itertools import product
 
 import pytest
-from unit.passes.rings.cases import CASES, without_roles
-from unit.passes.rings.simulator import BugError, Path, run_in_all_orders, run_randomly, straight_line
+from unit.passes.analysis.rings.cases import CASES, without_roles
+from unit.passes.analysis.rings.simulator import BugError, Path, run_in_all_orders, run_randomly, straight_line
 
 from tirx.passes.analysis.rings.model import Kernel, Loop, RingError, walk
 from tirx.passes.analysis.rings.progress import check, smallest_slots

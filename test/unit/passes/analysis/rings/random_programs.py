@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from unit.passes.rings.programs import FENCE, HARDWARE, READ, TMA, WRITE, acquire, release, use, wait, work
+from unit.passes.analysis.rings.programs import FENCE, HARDWARE, READ, TMA, WRITE, acquire, release, use, wait, work
 
 from tirx.passes.analysis.rings.model import (
     Access,

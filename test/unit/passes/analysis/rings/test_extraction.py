@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.passes.rings.test_check import witness
+from unit.passes.analysis.rings.test_progress import witness
 from xdsl.parser import Parser
 
 from tirx.dialects.tirx import KernelOp
@@ -14,7 +14,7 @@ from tirx.passes.analysis.rings.model import Kernel
 from tirx.passes.analysis.rings.progress import check
 from tirx.universe import new_context
 
-FILES = Path(__file__).parents[3] / "passes"
+FILES = Path(__file__).parents[4] / "passes"
 """The FileCheck tests of passes."""
 
 

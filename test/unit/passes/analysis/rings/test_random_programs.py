@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Hashable
 
 import pytest
-from unit.passes.rings.random_programs import generate, mutate
-from unit.passes.rings.simulator import BugError, Path, run_in_all_orders, run_randomly, straight_line
+from unit.passes.analysis.rings.random_programs import generate, mutate
+from unit.passes.analysis.rings.simulator import BugError, Path, run_in_all_orders, run_randomly, straight_line
 
 from tirx.passes.analysis.rings.model import Kernel, RingError
 from tirx.passes.analysis.rings.progress import check

@@ -1,4 +1,4 @@
-"""convert-arith-to-ptx and convert-scf-to-ptx: values, locations, and registers of what comes out."""
+"""convert-arith-to-ptx, with convert-scf-to-ptx: values, locations, and registers of what comes out."""
 
 import itertools
 from collections.abc import Callable

@@ -6,7 +6,7 @@ Kernels from GEMM to attention and bugs that others have had, as programs of par
 
 from __future__ import annotations
 
-from unit.passes.rings.programs import (
+from unit.passes.analysis.rings.programs import (
     CARRY,
     FENCE,
     GROUPS,

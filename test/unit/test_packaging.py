@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[2]
 _SETUPTOOLS = tomllib.loads((_ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 

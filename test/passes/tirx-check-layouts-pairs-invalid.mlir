@@ -1,0 +1,106 @@
+// RUN: tirx-opt %s --tirx-check-layouts --split-input-file --verify-diagnostics
+
+// Pairs of blocks.
+
+// expected-error@+1 {{'cluster' does not exist on sm_80; supported on sm_90}}
+tirx.kernel @no_clusters() target("sm_80") cluster(2) threads(128) {
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @pair_m() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
+  // expected-error@+1 {{kind::f16, cta_group 2: expected M in {128, 256}, found 64; nearest is 128}}
+  tirx.mma %a, %a, %acc : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @pair_n() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !tirx.tile<256x32xsi8, shared>
+  %b = tirx.alloc : !tirx.tile<48x32xsi8, shared>
+  %acc = tirx.alloc : !tirx.tile<256x48xi32, tensor>
+  // expected-error@+1 {{kind::i8, cta_group 2: expected N in {32, 64, ..., 256}, found 48; nearest is 32}}
+  tirx.mma %a, %b, %acc : !tirx.tile<256x32xsi8, shared>, !tirx.tile<48x32xsi8, shared>, !tirx.tile<256x48xi32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @pair_ws() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{expected a product of a pair of blocks without weight_stationary or zero_columns, which .cta_group::2 does not have}}
+  tirx.mma %a, %a, %acc zero_columns([3]) : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @pair_codes() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !tirx.tile<256x32xf16, shared>
+  %b = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %e = tirx.alloc : !tirx.tile<128x16xi4, tensor>
+  %acc = tirx.alloc : !tirx.tile<256x128xf32, tensor>
+  // expected-error@+1 {{kind f16: expected metadata of 256x16 i4, a code of 4 bits for every 4 elements along K, found 128x16 i4}}
+  tirx.mma %a, %b, %acc metadata(%e) : !tirx.tile<256x32xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<256x128xf32, tensor>, !tirx.tile<128x16xi4, tensor>
+  tirx.return
+}
+
+// -----
+
+// A of a pair with M = 128 is in both halves of the lanes, as data path B has the columns of D in both.
+
+!a = !tirx.tile<64x32xf16, tensor, #tirx.tile_layout<S[(64, 32) : (1@TLane, 1@TCol)]>>
+tirx.kernel @pair_a() target("sm_100a") cluster(2) per_cta threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<64x128xf32, tensor>
+  // expected-error@+1 {{expected the 64x32 A where tcgen05.mma reads it, S[(64, 32) : (1@TLane, 1@TCol)] + R[2 : 64@TLane] (plus any column offset), found S[(64, 32) : (1@TLane, 1@TCol)]}}
+  tirx.mma %a, %b, %acc pair : !a, !tirx.tile<64x32xf16, shared>, !tirx.tile<64x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @pair_missing() target("sm_100a") cluster(2) per_cta threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  // expected-error@+1 {{expected 'pair' on every product on tensor memory in a kernel with cluster(2) per_cta, and only there, found one without it: all of a kernel is of one cta_group}}
+  tirx.mma %a, %a, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @pair_alone() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x256xf32, tensor>
+  // expected-error@+1 {{found one with it: all of a kernel is of one cta_group}}
+  tirx.mma %a, %a, %acc pair : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x256xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// The accumulator of a pair with M = 128 is in data path B.
+
+!acc = !tirx.tile<64x128xf32, tensor, #tirx.tile_layout<S[(4, 16, 128) : (32@TLane, 1@TLane, 1@TCol)]>>
+tirx.kernel @pair_path() target("sm_100a") cluster(2) per_cta threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %acc = tirx.alloc : !acc
+  // expected-error@+1 {{expected the 64x128 accumulator where tcgen05.mma writes it, S[(64, 2, 64) : (1@TLane, 64@TLane, 1@TCol)] (plus any column offset), found S[(4, 16, 128) : (32@TLane, 1@TLane, 1@TCol)]}}
+  tirx.mma %a, %a, %acc pair : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !acc
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @axis() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected a kernel with cluster(2) for a layout with axis cbx, found S[(2, 4, 8) : (1@cbx, 8, 1)]}}
+  %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+  tirx.return
+}
