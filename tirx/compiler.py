@@ -6,6 +6,7 @@ from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tirx.collector import paused_collector
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.printer import PtxTarget
 from tirx.text.parsing import parse_located
@@ -21,6 +22,11 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None) -> str:
     as it is. Raises LocatedError, with the line of the text where there is one, for input that is not legal, and
     TargetError for an unknown `target`; warnings go to the handler of `tirx.diagnostics`.
     """
+    with paused_collector():
+        return _compile(module_or_text, target)
+
+
+def _compile(module_or_text: ModuleOp | str, target: str | None) -> str:
     context = new_context()
     match module_or_text:
         case str():

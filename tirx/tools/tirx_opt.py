@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from tirx.collector import paused_collector
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 from tirx.text.expectations import check_diagnostics
 from tirx.text.parsing import parse_located
@@ -81,7 +82,7 @@ class TirxOpt:
                 self._show(chunk, diagnostic)
 
         output = None
-        with diagnostic_handler(report):
+        with paused_collector(), diagnostic_handler(report):
             try:
                 output = self._compile(chunk)
             except VerifyException:
