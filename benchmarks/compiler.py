@@ -122,6 +122,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 def compile_steps(text: str) -> dict[str, float]:
     """Compiles to PTX; the CPU time of every step in seconds, those of the same name added up."""
+    from tirx.collector import paused_collector
     from tirx.passes import lower_to_ptx_passes
     from tirx.ptx.printer import PtxTarget
     from tirx.text.parsing import parse_located
@@ -135,15 +136,16 @@ def compile_steps(text: str) -> dict[str, float]:
         step()
         times[name] = times.get(name, 0.0) + process_time() - start
 
-    context = new_context()
-    start = process_time()
-    module = parse_located(context, text)
-    times["parse"] = process_time() - start
-    timed("verify", lambda: verify_located(module))
-    for module_pass in lower_to_ptx_passes().passes:
-        timed(module_pass.name, lambda module_pass=module_pass: module_pass.apply(context, module))
-    timed("verify", lambda: verify_located(module))
-    timed("print", lambda: PtxTarget().emit(context, module, StringIO()))
+    with paused_collector():
+        context = new_context()
+        start = process_time()
+        module = parse_located(context, text)
+        times["parse"] = process_time() - start
+        timed("verify", lambda: verify_located(module))
+        for module_pass in lower_to_ptx_passes().passes:
+            timed(module_pass.name, lambda module_pass=module_pass: module_pass.apply(context, module))
+        timed("verify", lambda: verify_located(module))
+        timed("print", lambda: PtxTarget().emit(context, module, StringIO()))
     return times
 
 
@@ -335,20 +337,20 @@ def process_seconds(command: Sequence[str]) -> float:
 
 def process() -> None:
     """A table with one row a command."""
-    python = [sys.executable, "-m"]
     with tempfile.TemporaryDirectory() as directory:
         function, kernel = Path(directory, "function.mlir"), Path(directory, "kernel.mlir")
         function.write_text("func.func @f() {\n  func.return\n}\n")
         kernel.write_text('tirx.kernel @f() target("sm_90") threads(32) {\n  tirx.return\n}\n')
-        stock = process_seconds([*python, "xdsl.tools.xdsl_opt", "-p", "canonicalize", str(function)])
+        stock = process_seconds([sys.executable, "-m", "xdsl.tools.xdsl_opt", "-p", "canonicalize", str(function)])
         print("\n| whole process, CPU time | | / xdsl-opt | goal |")
         print("|---|---:|---:|---|")
         print(f"| xdsl-opt -p canonicalize, a function of three lines | {stock * 1e3:.0f} ms | 1.00 | |")
+        tirx_opt = [sys.executable, "-c", "import sys; from tirx.tools.commands import tirx_opt; sys.exit(tirx_opt())"]
         for name, arguments in {
             "tirx-opt -p canonicalize, the same": ["-p", "canonicalize", str(function)],
             "tirx-opt --lower-to-ptx, a kernel of three lines": ["--lower-to-ptx", str(kernel)],
         }.items():
-            time = process_seconds([*python, "tirx.tools.tirx_opt", *arguments])
+            time = process_seconds([*tirx_opt, *arguments])
             verdict = "met" if time <= GOAL["process"] * stock else "missed"
             print(f"| {name} | {time * 1e3:.0f} ms | {time / stock:.2f} | at most {GOAL['process']}: {verdict} |")
 

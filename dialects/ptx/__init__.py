@@ -32,7 +32,8 @@ _Defined = TypeVar("_Defined", Operation, Attribute)
 
 def _defined(kind: type[_Defined]) -> list[type[_Defined]]:
     """The operations or attributes that are exported here and have a name of this dialect."""
-    classes = [value for value in globals().values() if isinstance(value, type) and issubclass(value, kind)]
+    # `issubclass` would ask every subclass of `kind`, an abstract class, about every class that is none.
+    classes = [value for value in globals().values() if isinstance(value, type) and kind in value.__mro__]
     return [cls for cls in classes if str(getattr(cls, "name", "")).startswith("ptx.")]
 
 
