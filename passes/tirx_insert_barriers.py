@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -24,7 +25,7 @@ from tirx.dialects.tirx import (
     base_allocation,
     transfer,
 )
-from tirx.dialects.tirx.threads import WARPGROUP_THREADS
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.memory import shared_bytes
@@ -45,6 +46,10 @@ class _Accesses:
 
     def __or__(self, other: _Accesses) -> _Accesses:
         return _Accesses(self.reads | other.reads, self.writes | other.writes)
+
+    def races(self, reads: AbstractSet[_Place], writes: AbstractSet[_Place]) -> bool:
+        """Whether a place is written here that is in `reads` or `writes`, or read that is in `writes`."""
+        return not (self.reads.isdisjoint(writes) and self.writes.isdisjoint(writes) and self.writes.isdisjoint(reads))
 
 
 _NOTHING = _Accesses()
@@ -95,8 +100,14 @@ class _BarrierInsertion:
 
     def block(self, block: Block, pending: _Accesses, *, insert: bool = False) -> _Accesses:
         """Returns the accesses since the last barrier at the end of `block`, from those at its start."""
-        reads, writes = set(pending.reads), set(pending.writes)
+        reads: set[_Place] = set(pending.reads)
+        writes: set[_Place] = set(pending.writes)
         for op in tuple(block.ops):
+            if isinstance(op, WarpgroupOp) and self._inside(op).races(reads, writes):
+                # Threads of other warpgroups pass by: all can meet only in front of it.
+                if insert:
+                    Emitter.before(op)(BarrierOp())
+                reads, writes = set[_Place](), set[_Place]()
             if op.regions:
                 start, end = self._regions(op, _Accesses(frozenset(reads), frozenset(writes)))
                 if insert:
@@ -109,11 +120,7 @@ class _BarrierInsertion:
             if accesses is None:
                 reads, writes = set[_Place](), set[_Place]()
             elif accesses is not _NOTHING:
-                if not (
-                    accesses.reads.isdisjoint(writes)
-                    and accesses.writes.isdisjoint(writes)
-                    and accesses.writes.isdisjoint(reads)
-                ):
+                if accesses.races(reads, writes):
                     if insert:
                         Emitter.before(op)(BarrierOp())
                     reads, writes = set[_Place](), set[_Place]()
@@ -149,6 +156,13 @@ class _BarrierInsertion:
             self._accesses[op] = None if _is_barrier(op) else self._tile_accesses(op)
         return self._accesses[op]
 
+    def _inside(self, op: Operation) -> _Accesses:
+        """All accesses in the regions of `op`."""
+        found = _NOTHING
+        for inner in op.walk():
+            found |= self._of(inner) or _NOTHING
+        return found
+
     def _regions(self, op: Operation, pending: _Accesses) -> tuple[_Accesses, _Accesses]:
         """What is pending at the start of the regions of `op` and behind it; it may run any of them, or none."""
         key = op, pending
@@ -156,7 +170,7 @@ class _BarrierInsertion:
             start, end = pending, self._once(op, pending)
             # What a loop has pending at its end meets what it does at its start. More at the start may move its
             # barriers and so leave more at the end: until nothing is new.
-            while not isinstance(op, scf.IfOp) and (joined := start | end) != start:
+            while not isinstance(op, scf.IfOp | WarpgroupOp) and (joined := start | end) != start:
                 start, end = joined, self._once(op, joined)
             self._behind[key] = start, end
         return self._behind[key]

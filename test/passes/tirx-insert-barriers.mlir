@@ -372,3 +372,56 @@ tirx.kernel @tensor_memory_of_a_warpgroup(%f: f32) target("sm_100a") threads(128
   %v = tirx.load %x : !tensor -> !tirx.tile<128x64xf32, register>
   tirx.return
 }
+
+// All threads meet in front of what one warpgroup does, never inside, where the others pass by.
+
+!part = !tirx.tile<32x16xf32, global>
+!staged = !tirx.tile<32x16xf32, shared>
+
+// CHECK-LABEL: tirx.kernel @warpgroups
+// CHECK:         tirx.warpgroup 1 {
+// CHECK-NEXT:      tirx.copy %a, %s
+// CHECK-NEXT:      tirx.copy %b, %t
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.warpgroup 0 {
+// CHECK-NEXT:      tirx.copy %s, %c
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.warpgroup 1 {
+// CHECK-NEXT:      tirx.copy %t, %d
+// CHECK-NEXT:    }
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.warpgroup 0 {
+// CHECK-NEXT:        tirx.copy %a, %s
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %s, %d
+tirx.kernel @warpgroups(%ma: memref<32x16xf32>, %mb: memref<32x16xf32>, %mc: memref<32x16xf32>, %md: memref<32x16xf32>, %n: index)
+    target("sm_80") threads(256) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tirx.view %ma[%c0, %c0] : memref<32x16xf32> -> !part
+  %b = tirx.view %mb[%c0, %c0] : memref<32x16xf32> -> !part
+  %c = tirx.view %mc[%c0, %c0] : memref<32x16xf32> -> !part
+  %d = tirx.view %md[%c0, %c0] : memref<32x16xf32> -> !part
+  %s = tirx.alloc : !staged
+  %t = tirx.alloc : !staged
+  tirx.warpgroup 1 {
+    tirx.copy %a, %s : !part, !staged
+    tirx.copy %b, %t : !part, !staged
+  }
+  tirx.warpgroup 0 {
+    tirx.copy %s, %c : !staged, !part
+  }
+  tirx.warpgroup 1 {
+    tirx.copy %t, %d : !staged, !part
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.warpgroup 0 {
+      tirx.copy %a, %s : !part, !staged
+    }
+    tirx.copy %s, %d : !staged, !part
+  }
+  tirx.return
+}

@@ -102,3 +102,36 @@ def test_copies(threads: int):
     run(assembled(tirx.compile(text)), "k", (1, 1, 1), (threads, 1, 1), [a, d, e, 2.5])
     np.testing.assert_array_equal(e, a)
     assert (d == 2.5).all()
+
+
+def test_warpgroups_share_a_tile():
+    """All threads meet between the warpgroup that writes a tile and those that read it."""
+    text = """
+    !g = !tirx.tile<32x16xf32, global>
+    !s = !tirx.tile<32x16xf32, shared>
+    tirx.kernel @k(%a: memref<32x16xf32>, %b: memref<32x16xf32>, %d: memref<64x16xf32>) target("sm_80") threads(256) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %c32 = arith.constant 32 : index
+      %s = tirx.alloc : !s
+      %ga = tirx.view %a[%c0, %c0] : memref<32x16xf32> -> !g
+      %gb = tirx.view %b[%c0, %c0] : memref<32x16xf32> -> !g
+      scf.for %i = %c0 to %c2 step %c1 {
+        %row = arith.muli %i, %c32 : index
+        %gd = tirx.view %d[%row, %c0] : memref<64x16xf32> -> !g
+        tirx.warpgroup 1 {
+          tirx.copy %ga, %s : !g, !s
+        }
+        tirx.warpgroup 0 {
+          tirx.copy %s, %gb : !s, !g
+        }
+        tirx.copy %s, %gd : !s, !g
+      }
+      tirx.return
+    }
+    """
+    a, b, d = (small_integers((rows, 16), np.float32, rows) for rows in (32, 32, 64))
+    run(assembled(tirx.compile(text)), "k", (1, 1, 1), (256, 1, 1), [a, b, d], seed=1)
+    np.testing.assert_array_equal(b, a)
+    np.testing.assert_array_equal(d, np.concatenate([a, a]))
