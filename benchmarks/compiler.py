@@ -122,9 +122,9 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 def compile_steps(text: str) -> dict[str, float]:
     """Compiles to PTX; the CPU time of every step in seconds, those of the same name added up."""
-    from tirx.collector import paused_collector
     from tirx.passes import lower_to_ptx_passes
     from tirx.ptx.printer import PtxTarget
+    from tirx.text.collector import paused_collector
     from tirx.text.parsing import parse_located
     from tirx.text.verification import verify_located
     from tirx.universe import new_context

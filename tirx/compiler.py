@@ -6,9 +6,9 @@ from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tirx.collector import paused_collector
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.printer import PtxTarget
+from tirx.text.collector import paused_collector
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
 from tirx.universe import new_context

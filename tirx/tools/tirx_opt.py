@@ -19,8 +19,8 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from tirx.collector import paused_collector
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
+from tirx.text.collector import paused_collector
 from tirx.text.expectations import check_diagnostics
 from tirx.text.parsing import parse_located
 from tirx.text.source import Source, check_encoding, decode

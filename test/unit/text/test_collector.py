@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from tirx.collector import paused_collector
+from tirx.text.collector import paused_collector
 
 
 def test_it_is_off_inside_and_on_again_after_an_error():
