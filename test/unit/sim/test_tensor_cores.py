@@ -127,6 +127,7 @@ _CASES = [
         ("f16", "f32", 16), ("f16", "f16", 16), ("bf16", "f32", 16), ("tf32", "f32", 8))],
     ("mma.sync", "sm_89", "e4m3", "e4m3", "f32", 32), ("mma.sync", "sm_89", "e5m2", "e5m2", "f32", 32),
     ("mma.sync", "sm_90", "e4m3", "e5m2", "f32", 32),
+    ("mma.sync", "sm_90", "e4m3", "e5m2", "f16", 32), ("mma.sync", "sm_100a", "e5m2", "e5m2", "f16", 32),
 ]  # fmt: skip
 
 
@@ -156,12 +157,13 @@ def _model(family: str, target: str, a: list[float], b: list[float], c: float, t
     if family != "mma.sync":
         bits, fraction = (13, 13) if family == "wgmma" and types[0] in ("e4m3", "e5m2") else (25, 23)
         return fused(a, b, c, types, bits=bits, fraction=fraction)
-    if target == "sm_90" and types[0] in ("e4m3", "e5m2"):
+    if target in ("sm_90", "sm_100a") and types[0] in ("e4m3", "e5m2"):
         total = 0.0
         for first in (True, False):
             own = [k for k in range(len(a)) if (k % 4 < 2) == first]
-            total = value(fused([a[k] for k in own], [b[k] for k in own], total, (*types[:2], "f32")), "f32")
-        return int(np.array([np.float32(total) + np.float32(c)], np.float32).view(np.uint32)[0])
+            total = value(fused([a[k] for k in own], [b[k] for k in own], total, types), result)
+        dtype = np.float32 if result == "f32" else np.float16
+        return int(_bits(np.array([dtype(total) + dtype(c)]), result)[0])
     if target == "sm_90":
         return fused(a, b, c, types)
     fp8 = types[0] in ("e4m3", "e5m2")
@@ -222,6 +224,23 @@ def test_random_groups(element: str, blocks: int):
             for j in range(8):
                 scales = list(zip(wide[0][i].tolist(), wide[1][j].tolist(), strict=True))
                 assert found[i, j] == grouped(a[i].tolist(), b[j].tolist(), float(c[i, j]), scales, element), (i, j)
+
+
+def test_sparse_fp8_of_mma_sync():
+    """Stored elements 0 and 1 of every four of A come from the places 0 to 3 of every eight, and are added first."""
+    rng = np.random.default_rng(2)
+    a, b, c = (_random(rng, "e4m3", shape, True) for shape in ((6, 64), (8, 64), (6, 8)))
+    kept = np.tile(np.repeat([[True, False, True, False, False, True, True, False]], 6, axis=0), 8)
+    rule = find_rule("mma.sync", "sm_90", "e4m3")
+    assert rule is not None
+    found = multiply(rule, operand(np.where(kept, a, 0.0), "e4m3"), operand(b, "e4m3"), c, "f32", kept)
+    for i in range(6):
+        for j in range(8):
+            total = 0.0
+            for places in ((0, 2), (5, 6)):
+                own = [8 * chunk + place for chunk in range(8) for place in places]
+                total = value(fused(a[i, own].tolist(), b[j, own].tolist(), total, ("e4m3", "e4m3", "f32")), "f32")
+            assert found[i, j] == float(np.float32(total) + np.float32(c[i, j])), (i, j)
 
 
 def test_plain_products_are_found_exact():

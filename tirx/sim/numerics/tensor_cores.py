@@ -6,14 +6,15 @@ below a number of bits, adds the rest exactly and rounds once. `RULES` is the ta
 with which rounding; the functions below take its rows.
 
 Sources. [B200]: bit model and recorded words of sf-tensor/tcgen05 (tcgen05_model/MODEL.md), B200. [MMA-Sim]: arXiv
-2511.10909 and the package mmasim 2.1.1 (nv_ptx/sim.py). [H200]: own recordings of 32,768 words for each row.
+2511.10909 and the package mmasim 2.1.1 (nv_ptx/sim.py). [H200]: own recordings, 262,144 results for each type of
+elements and result; a share of them is in test/unit/sim/data. [SASS]: what ptxas 13.3 compiles the instruction to.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -23,8 +24,10 @@ from tirx.sim.numerics.products import product
 from tirx.sim.numerics.rounding import odd_sum, round_to
 
 Family: TypeAlias = Literal["tcgen05", "wgmma", "mma.sync"]
-# The order of the sum: all of K at once, or in pieces of some bytes of K, each added to the sum before; `halves`: first
-# the products of the places 0 and 1 of every four along K, then the others, then C.
+# The order of the sum: all of K at once, or in pieces of some bytes of K, each added to the sum before. `halves` is how
+# ptxas compiles fp8 where mma.sync has only f16: it unpacks low halves of registers, then the high ones. One sum takes
+# the stored elements 0 and 1 of every four of A, the next adds the others, and C is added last. Each of the three has the
+# type of the result.
 Order: TypeAlias = Literal["whole", "pieces", "halves"]
 
 _WIDE = ("f16", "bf16", "tf32")
@@ -56,15 +59,14 @@ class Rule:
 _ANY = range(1000)
 RULES: tuple[Rule, ...] = (
     Rule("tcgen05", _ANY, (*_WIDE, *_NARROW), 25, "whole", 0, 23, (-133, -21), "[B200], [MMA-Sim]"),
-    Rule("wgmma", _ANY, _WIDE, 25, "whole", 0, 23, (-133, -21), "[H200] for bf16; [MMA-Sim]"),
-    Rule("wgmma", _ANY, _FP8, 13, "whole", 0, 13, (-133, -21), "[H200] for f32 results; [MMA-Sim]"),
+    Rule("wgmma", _ANY, _WIDE, 25, "whole", 0, 23, (-133, -21), "[H200], [MMA-Sim]"),
+    Rule("wgmma", _ANY, _FP8, 13, "whole", 0, 13, (-133, -21), "[H200], [MMA-Sim]"),
     Rule("mma.sync", range(80), _WIDE, 24, "pieces", 16, 23, (-132, -20), "[MMA-Sim], sm_75"),
     Rule("mma.sync", range(80, 90), _WIDE, 24, "pieces", 16, 23, (-132, -20), "[MMA-Sim]"),
     Rule("mma.sync", range(80, 90), _FP8, 13, "pieces", 16, 13, (-132, -20), "[MMA-Sim], sm_89"),
     Rule("mma.sync", range(90, 100), _WIDE, 25, "whole", 0, 23, (-133, -21), "[H200], [MMA-Sim]"),
-    Rule("mma.sync", range(90, 100), _FP8, 25, "halves", 0, 23, (-133, -21), "[H200] for f32; f16 results: no source"),
+    Rule("mma.sync", range(90, 120), _FP8, 25, "halves", 0, 23, (-133, -21), "[H200]; [SASS] for sm_100a and sparse A"),
     Rule("mma.sync", range(100, 120), _WIDE, 25, "whole", 0, 23, (-133, -21), "[MMA-Sim]"),
-    Rule("mma.sync", range(100, 120), _FP8, 25, "halves", 0, 23, (-133, -21), "no source: as on sm_90"),
     Rule("mma.sync", range(120, 1000), (*_WIDE, *_NARROW), 25, "whole", 0, 23, (-133, -21), "[MMA-Sim], sm_120"),
 )
 # mxf4 and mxf4nvf4: products of 16 stored elements along K are added exactly and multiplied with their scale factors;
@@ -137,16 +139,13 @@ def multiply(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Ma
 
     `kept`: the places of a sparse A that its metadata selects, which alone take part.
     """
+    if rule.order == "halves":
+        return _multiply_halves(replace(rule, order="whole"), a, b, c, result, kept)
     special = _special(a.values, b.values, c, kept)
     if special is not None:
         a, b, c = _finite(a), _finite(b), np.where(np.isfinite(c), c, 0.0)
     depth: int = a.values.shape[-1]
-    if rule.order == "halves":
-        place: Array = np.arange(depth) % 4
-        total = _sum(rule, a.part(place < 2), b.part(place < 2), np.zeros(c.shape), "f32")
-        total = _sum(rule, a.part(place >= 2), b.part(place >= 2), total, "f32")
-        total = round_to(odd_sum(total, c), _F32 if result == "f32" else _F16).astype(np.float64)
-    elif rule.order == "pieces":
+    if rule.order == "pieces":
         step = rule.piece * 8 // _element_bits(a.element) * (1 if kept is None else 2)
         total = c
         for start in range(0, depth, step):
@@ -155,6 +154,17 @@ def multiply(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Ma
     else:
         total = _sum(rule, a, b, c, result)
     return total if special is None else np.where(np.isfinite(special), total, special)
+
+
+def _multiply_halves(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Mask | None) -> Array:
+    """Multiplies in the order "halves"; `rule` is that of one sum."""
+    period = 4 if kept is None else 8  # of a sparse A, half of the places along K is stored
+    places: Array = np.arange(a.values.shape[-1]) % period
+    total = np.zeros(c.shape)
+    for half in (places < period // 2, places >= period // 2):
+        chosen = None if kept is None else kept[..., half]
+        total = multiply(rule, a.part(half), b.part(half), total, result, chosen)
+    return round_to(odd_sum(total, c), _F32 if result == "f32" else _F16).astype(np.float64)
 
 
 def multiply_scaled(
