@@ -95,7 +95,7 @@ def _tf32_mn_major(rng: np.random.Generator, numbers: Numbers) -> Launch:
 
 def _zero_columns(rng: np.random.Generator, numbers: Numbers) -> Launch:
     """Column j of D is row j + 2 of B; of every 7 the first 3 are zero."""
-    m, n, k, shift = 32, 64, 64, 2
+    m, n, k, shift = 64, 64, 64, 2
     a, b = random(rng, numbers, (m, k), np.float16), random(rng, numbers, (n + shift, k), np.float16)
     used = b[shift:] * (np.arange(n) % 7 >= 3)[:, None].astype(np.float16)
     expected, magnitude = product(a, used)
