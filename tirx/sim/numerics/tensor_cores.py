@@ -26,8 +26,8 @@ from tirx.sim.numerics.rounding import odd_sum, round_to
 Family: TypeAlias = Literal["tcgen05", "wgmma", "mma.sync"]
 # The order of the sum: all of K at once, or in pieces of some bytes of K, each added to the sum before. `halves` is how
 # ptxas compiles fp8 where mma.sync has only f16: it unpacks low halves of registers, then the high ones. One sum takes
-# the stored elements 0 and 1 of every four of A, the next adds the others, and C is added last. Each of the three has the
-# type of the result.
+# the stored elements 0 and 1 of every four of A, the next adds the others, and C is added last. Each of the three has
+# the type of the result.
 Order: TypeAlias = Literal["whole", "pieces", "halves"]
 
 _WIDE = ("f16", "bf16", "tf32")
@@ -159,7 +159,8 @@ def multiply(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Ma
 def _multiply_halves(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Mask | None) -> Array:
     """Multiplies in the order "halves"; `rule` is that of one sum."""
     period = 4 if kept is None else 8  # of a sparse A, half of the places along K is stored
-    places: Array = np.arange(a.values.shape[-1]) % period
+    depth: int = a.values.shape[-1]
+    places: Array = np.arange(depth) % period
     total = np.zeros(c.shape)
     for half in (places < period // 2, places >= period // 2):
         chosen = None if kept is None else kept[..., half]
