@@ -30,6 +30,14 @@ from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
+_DefinedT = TypeVar("_DefinedT", Operation, Attribute)
+
+
+def defined(names: Mapping[str, object], dialect: str, kind: type[_DefinedT]) -> list[type[_DefinedT]]:
+    """The operations or attributes among the `names` of a module whose own names begin with `dialect`."""
+    # `issubclass` would ask every subclass of `kind`, an abstract class, about every class that is none.
+    classes = [value for value in names.values() if isinstance(value, type) and kind in value.__mro__]
+    return [cls for cls in classes if str(getattr(cls, "name", "")).startswith(f"{dialect}.")]
 
 
 def _of_one(constraint: RangeConstraint) -> RangeConstraint:

@@ -253,31 +253,3 @@ def unit(flag: bool) -> UnitAttr | None:
 def values(operands: Sequence[SSAValue | Operation]) -> list[SSAValue]:
     """The single result of each operation, or the value itself."""
     return [SSAValue.get(v) for v in operands]
-
-
-__all__ = [
-    "REGISTER_CLASSES",
-    "Names",
-    "PTXInstruction",
-    "PTXTerminator",
-    "PureInstruction",
-    "Register",
-    "RegisterClass",
-    "RegisterConstraint",
-    "address",
-    "bits_type",
-    "expect_choice",
-    "expect_type",
-    "int32",
-    "is_float",
-    "literal",
-    "memory_type",
-    "register_class",
-    "source",
-    "string",
-    "typed",
-    "unit",
-    "values",
-    "vector",
-    "width",
-]

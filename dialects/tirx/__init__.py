@@ -5,201 +5,23 @@ Tile operations have sequential semantics: each is complete before the next begi
 all synchronisation.
 """
 
-from xdsl.ir import Dialect
+from xdsl.ir import Attribute, Dialect, Operation
 
-from tirx.dialects.tirx.attributes import (
-    ColumnList,
-    ColumnRuns,
-    ComposeLayoutAttr,
-    LayoutAttr,
-    MemorySpace,
-    MemorySpaceAttr,
-    RawColumns,
-    SwizzleLayoutAttr,
-    TileLayoutAttr,
-    TileType,
-    ZeroColumns,
-    ZeroColumnsAttr,
-    layout_attr,
-)
-from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
-from tirx.dialects.tirx.kernel import (
-    BlockIdOp,
-    CtaRankOp,
-    GridAxis,
-    GridAxisAttr,
-    KernelOp,
-    OnThreads,
-    ReturnOp,
-    ThreadSet,
-    kernels,
-    thread_set,
-)
-from tirx.dialects.tirx.loops import AtOp, ForOp, TileOrder, TileOrderAttr, TilesOp, YieldOp
-from tirx.dialects.tirx.memory_plan import MemoryPlan, MemoryPlanAttr
-from tirx.dialects.tirx.ops import AllocOp, CopyOp, FillOp, ViewOp, strided_layout
-from tirx.dialects.tirx.plans import MmaSyncPlan, PlanAttr, ProductPlan, Tcgen05Plan
-from tirx.dialects.tirx.product import MmaOp, ProductOp
-from tirx.dialects.tirx.queues import AsyncCopyOp, AsyncMmaOp, AsyncNextOp, AwaitOp, GlobalPostOp, GlobalWaitOp
-from tirx.dialects.tirx.registers import (
-    AddressOp,
-    LoadOp,
-    MmaSyncOp,
-    SplatOp,
-    StoreOp,
-    ZeroOp,
-    transfer,
-)
-from tirx.dialects.tirx.ring_types import PendingType, RingType, SlotViewAttr, TileIdType
-from tirx.dialects.tirx.rings import AcquireOp, Across, AcrossAttr, ReleaseOp, RingOp
-from tirx.dialects.tirx.roles import RoleOp, RolesOp, Unit, UnitAttr
-from tirx.dialects.tirx.threads import BarrierOp, LeaderOp, WarpgroupOp
-from tirx.dialects.tirx.views import ReshapeOp, SubviewOp, WordsOp, base_allocation, views_in_use
+from tirx.dialects.definition import defined
+from tirx.dialects.tirx.attributes import *
+from tirx.dialects.tirx.engines import *
+from tirx.dialects.tirx.kernel import *
+from tirx.dialects.tirx.loops import *
+from tirx.dialects.tirx.memory_plan import *
+from tirx.dialects.tirx.ops import *
+from tirx.dialects.tirx.plans import *
+from tirx.dialects.tirx.product import *
+from tirx.dialects.tirx.queues import *
+from tirx.dialects.tirx.registers import *
+from tirx.dialects.tirx.ring_types import *
+from tirx.dialects.tirx.rings import *
+from tirx.dialects.tirx.roles import *
+from tirx.dialects.tirx.threads import *
+from tirx.dialects.tirx.views import *
 
-TIRX = Dialect(
-    "tirx",
-    [
-        AllocOp,
-        BlockIdOp,
-        CopyOp,
-        CtaRankOp,
-        FillOp,
-        KernelOp,
-        MmaOp,
-        ReshapeOp,
-        ReturnOp,
-        SubviewOp,
-        ViewOp,
-        WordsOp,
-        AddressOp,
-        BarrierOp,
-        LeaderOp,
-        LoadOp,
-        MmaSyncOp,
-        SplatOp,
-        StoreOp,
-        WarpgroupOp,
-        AcquireOp,
-        AsyncCopyOp,
-        AsyncMmaOp,
-        AsyncNextOp,
-        AtOp,
-        AwaitOp,
-        ForOp,
-        GlobalPostOp,
-        GlobalWaitOp,
-        ReleaseOp,
-        RingOp,
-        RoleOp,
-        RolesOp,
-        TilesOp,
-        YieldOp,
-        ZeroOp,
-    ],
-    [
-        AcrossAttr,
-        PendingType,
-        QueueAttr,
-        RingType,
-        SlotViewAttr,
-        TileIdType,
-        TileOrderAttr,
-        UnitAttr,
-        ComposeLayoutAttr,
-        EngineAttr,
-        GridAxisAttr,
-        MemoryPlanAttr,
-        PlanAttr,
-        MemorySpaceAttr,
-        SwizzleLayoutAttr,
-        TileLayoutAttr,
-        TileType,
-        ZeroColumnsAttr,
-    ],
-)
-
-__all__ = [
-    "TIRX",
-    "ASYNC_ENGINES",
-    "AcquireOp",
-    "Across",
-    "AcrossAttr",
-    "AddressOp",
-    "AllocOp",
-    "AsyncCopyOp",
-    "AsyncEngine",
-    "AsyncMmaOp",
-    "AsyncNextOp",
-    "AtOp",
-    "AwaitOp",
-    "BarrierOp",
-    "BlockIdOp",
-    "ColumnList",
-    "ColumnRuns",
-    "ComposeLayoutAttr",
-    "CopyOp",
-    "CtaRankOp",
-    "Engine",
-    "EngineAttr",
-    "FillOp",
-    "ForOp",
-    "GlobalPostOp",
-    "GlobalWaitOp",
-    "GridAxis",
-    "GridAxisAttr",
-    "KernelOp",
-    "LayoutAttr",
-    "LeaderOp",
-    "LoadOp",
-    "MemoryPlan",
-    "MemoryPlanAttr",
-    "MmaOp",
-    "MmaSyncOp",
-    "MmaSyncPlan",
-    "OnThreads",
-    "PendingType",
-    "PlanAttr",
-    "ProductOp",
-    "ProductPlan",
-    "Queue",
-    "QueueAttr",
-    "RawColumns",
-    "ReleaseOp",
-    "ReshapeOp",
-    "ReturnOp",
-    "RingOp",
-    "RingType",
-    "RoleOp",
-    "RolesOp",
-    "MemorySpace",
-    "MemorySpaceAttr",
-    "SlotViewAttr",
-    "SplatOp",
-    "StoreOp",
-    "SubviewOp",
-    "SwizzleLayoutAttr",
-    "Tcgen05Plan",
-    "ThreadSet",
-    "TileIdType",
-    "TileLayoutAttr",
-    "TileOrder",
-    "TileOrderAttr",
-    "TileType",
-    "TilesOp",
-    "Unit",
-    "UnitAttr",
-    "ViewOp",
-    "WarpgroupOp",
-    "WordsOp",
-    "YieldOp",
-    "ZeroColumns",
-    "ZeroColumnsAttr",
-    "ZeroOp",
-    "kernels",
-    "layout_attr",
-    "base_allocation",
-    "views_in_use",
-    "strided_layout",
-    "thread_set",
-    "transfer",
-]
+TIRX = Dialect("tirx", defined(globals(), "tirx", Operation), defined(globals(), "tirx", Attribute))
