@@ -23,7 +23,15 @@ from xdsl.irdl import (
     VerificationContext,
 )
 from xdsl.irdl.declarative_assembly_format import FormatProgram
-from xdsl.irdl.operations import IRDLOperation, OpDef, OptionalDef, VariadicDef, get_accessors_from_op_def
+from xdsl.irdl.operations import (
+    BeforeVariadicSingleAccessor,
+    IRDLOperation,
+    OpDef,
+    OptionalDef,
+    VariadicDef,
+    VarIRConstruct,
+    get_accessors_from_op_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait
@@ -181,11 +189,22 @@ def irdl_op_definition(cls: type[OpT]) -> type[OpT]:
     definition = _Definition(**{field.name: getattr(given, field.name) for field in fields(OpDef)})
     text, definition.assembly_format = definition.assembly_format, None
     for name, value in get_accessors_from_op_def(definition, getattr(cls, "verify_", None)).items():
-        setattr(cls, name, value)
+        setattr(cls, name, _direct(value))
     definition.assembly_format = text
     if text is not None:
         _add_format(cls, text, definition)
     return cls
+
+
+def _direct(accessor: object) -> object:
+    """The same accessor, but quicker if it is that of an operand or result at a fixed place."""
+    match accessor:
+        case BeforeVariadicSingleAccessor(construct=VarIRConstruct.OPERAND, idx=index):
+            return property(lambda op: op._operands[index])  # pyright: ignore[reportPrivateUsage]
+        case BeforeVariadicSingleAccessor(construct=VarIRConstruct.RESULT, idx=index):
+            return property(lambda op: op.results[index])
+        case _:
+            return accessor
 
 
 def _add_format(cls: type[IRDLOperation], text: str, definition: OpDef) -> None:

@@ -30,7 +30,7 @@ from xdsl.rewriter import Rewriter
 from tirx.diagnostics import LocatedError
 from tirx.dialects import ptx
 from tirx.dialects.ptx.base import register_class, width
-from tirx.dialects.ptx.core import ConstantOp, EntryOp
+from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
 from tirx.passes.emit.emitter import Emitter
 
 
@@ -45,7 +45,7 @@ class ConvertArithToPtxPass(ModulePass):
     name = "convert-arith-to-ptx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for entry in [o for o in op.walk() if isinstance(o, EntryOp)]:
+        for entry in entries(op):
             convert_entry(entry)
 
 
@@ -55,11 +55,12 @@ _KNOWN_DIALECTS = frozenset({"arith", "scf", "ptx"})
 
 def convert_entry(entry: EntryOp) -> None:
     """Applies the pass to one entry."""
-    for op in entry.body.walk():
+    ops = list(entry.body.walk())
+    for op in ops:
         if op.name.partition(".")[0] not in _KNOWN_DIALECTS and not isinstance(op, UnrealizedConversionCastOp):
             raise LocatedError(op, f"no PTX form for '{op.name}'; kernels may use tirx, arith, scf.for and scf.if")
     _replace_index_types(entry)
-    for op in list(entry.body.walk()):
+    for op in ops:
         if isinstance(op, UnrealizedConversionCastOp):
             _drop_identity_cast(op)
         elif op.name.startswith("arith."):

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
-from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp
+from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ConvertScfToPtxPass(ModulePass):
     name = "convert-scf-to-ptx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for entry in [o for o in op.walk() if isinstance(o, EntryOp)]:
+        for entry in entries(op):
             convert_entry(entry)
 
 

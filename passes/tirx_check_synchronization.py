@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.dialects.ptx.core import EntryOp
+from tirx.dialects.ptx.core import entries
 from tirx.passes.analysis.synchronization_rules import check_synchronization
 
 
@@ -41,6 +41,5 @@ class TirxCheckSynchronizationPass(ModulePass):
     name = "tirx-check-synchronization"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for entry in op.walk():
-            if isinstance(entry, EntryOp):
-                check_synchronization(entry)
+        for entry in entries(op):
+            check_synchronization(entry)

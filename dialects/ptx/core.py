@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
@@ -300,6 +300,17 @@ class EntryOp(IRDLOperation):
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
+
+
+def entries(op: Operation) -> Iterator[EntryOp]:
+    """The entries inside of `op`, without a look into entries."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in tuple(block.ops):
+                if isinstance(inner, EntryOp):
+                    yield inner
+                else:
+                    yield from entries(inner)
 
 
 def _check_edge(op: Operation, successor: Block, arguments: Sequence[SSAValue]) -> None:

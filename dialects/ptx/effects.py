@@ -47,6 +47,8 @@ class Completion:
 class AccessKind(enum.Enum):
     """How an instruction gets at memory: through which proxy, and whether in the order of its thread."""
 
+    __hash__ = object.__hash__  # that of Enum is not built in
+
     GENERIC = enum.auto()
     """ld, st, ldmatrix, stmatrix of shared memory, and the address that tcgen05.alloc stores: in order."""
     GLOBAL = enum.auto()

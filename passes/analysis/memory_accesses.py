@@ -109,7 +109,7 @@ class Footprint:
     def pages(self) -> frozenset[int]:
         """Where to look for footprints of the same origin that it may meet: two that meet have one in common."""
         if not self.is_tensor:
-            return frozenset(granule // _PAGE_GRANULES for granule in self._granules)
+            return frozenset({granule // _PAGE_GRANULES for granule in self._granules})
         low, high = self._bounds
         return frozenset(range(low // _PAGE_COLUMNS, (high - 1) // _PAGE_COLUMNS + 1))
 
@@ -284,7 +284,10 @@ class _Pages:
     """Accesses by the pages of memory that they touch. Memory that nobody asks for is not looked at."""
 
     def __init__(self):
-        self._known: dict[tuple[Symbol, ...], dict[int, list[Access]]] = {}
+        self._groups: dict[tuple[tuple[Symbol, ...], frozenset[int]], list[Access]] = {}
+        """Origin and pages -> the accesses that touch just these."""
+        self._known: dict[tuple[Symbol, ...], dict[int, list[frozenset[int]]]] = {}
+        """Origin -> page -> the pages of each group that touches it."""
         self._new: dict[tuple[Symbol, ...], list[tuple[Access, Footprint]]] = {}
 
     def add(self, access: Access, footprints: tuple[Footprint, ...]) -> None:
@@ -296,12 +299,17 @@ class _Pages:
         """All accesses that touch memory of `footprints`, and some that do not."""
         found: set[Access] = set()
         for footprint in footprints:
-            pages = self._known.setdefault(footprint.origin, {})
-            for access, touched in self._new.pop(footprint.origin, ()):
-                for page in touched.pages:
-                    pages.setdefault(page, []).append(access)
-            for page in footprint.pages & pages.keys():
-                found.update(pages[page])
+            origin = footprint.origin
+            known = self._known.setdefault(origin, {})
+            for access, touched in self._new.pop(origin, ()):
+                group = self._groups.setdefault((origin, touched.pages), [])
+                if not group:
+                    for page in touched.pages:
+                        known.setdefault(page, []).append(touched.pages)
+                group.append(access)
+            met = set[frozenset[int]]().union(*(known[page] for page in footprint.pages if page in known))
+            for pages in met:
+                found.update(self._groups[origin, pages])
         return found
 
 

@@ -38,6 +38,8 @@ from tirx.passes.analysis.thread_values import Symbol, threads_of_warps, warp_nu
 class Ordering(enum.Enum):
     """What has happened to an access since, on every path to a point of the kernel."""
 
+    __hash__ = object.__hash__  # that of Enum is not built in
+
     COMPLETE = enum.auto()
     """A wait of the sort that its kind asks for."""
     GROUPED = enum.auto()

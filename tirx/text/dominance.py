@@ -124,6 +124,6 @@ class Dominance:
             return False
         if around.parent is not block:
             return self._dominates(block, around.parent, region)
-        if isinstance(owner, Operation) and owner.has_trait(UsableBeforeDefinition):
+        if isinstance(owner, Block) or self._is_before(owner, around, block):
             return True
-        return isinstance(owner, Block) or self._is_before(owner, around, block)
+        return owner.has_trait(UsableBeforeDefinition)
