@@ -7,10 +7,9 @@ import runpy
 from pathlib import Path
 
 import pytest
+from unit.examples import EXAMPLES, PROGRAMS, compiled
 from xdsl.dialects.builtin import FileLineColLoc
 
-import tirx
-from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.tirx import MmaOp
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.ptxas import assemble
@@ -18,8 +17,6 @@ from tirx.tcgen05 import convolution_mask
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
 from tirx.universe import new_context
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def target_of(ptx: str) -> str:
@@ -36,21 +33,18 @@ def check_assembles(ptx: str, entries: int) -> None:
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_example_assembles(path: Path) -> None:
-    text = path.read_text()
-    said: list[Diagnostic] = []
-    with diagnostic_handler(said.append):
-        ptx = tirx.compile(text)
-    assert [d for d in said if d.severity != "remark"] == []
-    check_assembles(ptx, text.count("tirx.kernel @"))
+    ptx, reported = compiled(path.stem)
+    assert [d for d in reported if d.severity != "remark"] == []
+    check_assembles(ptx, path.read_text().count("tirx.kernel @"))
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_every_instruction_knows_its_line(path: Path) -> None:
     context = new_context()
     module = parse_located(context, path.read_text(), path.name)
-    run_passes(context, module, lower_to_ptx_passes().passes)
+    run_passes(context, module, lower_to_ptx_passes().passes, verify_each=False)
     assert [op.name for op in module.walk() if not isinstance(op.location, FileLineColLoc)] == []
 
 

@@ -6,25 +6,28 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from unit.examples import PROGRAMS, compiled
 
-import tirx
-
-EXAMPLES = Path(__file__).parents[3] / "examples"
 RECORD = Path(__file__).parent
-NAMES = sorted(path.stem for path in EXAMPLES.glob("*.mlir"))
+NAMES = [path.stem for path in PROGRAMS]
 
 
 def instructions(ptx: str) -> list[str]:
     """The lines of a PTX text with registers and labels numbered in order of first appearance."""
     names: dict[str, str] = {}
+    count = Counter[str]()
 
     def rename(match: re.Match[str]) -> str:
         word = match[0]
-        family = re.sub(r"\d+$", "", word)
-        return names.setdefault(word, f"{family}{sum(name.startswith(family) for name in names)}")
+        if word not in names:
+            family = re.sub(r"\d+$", "", word)
+            names[word] = f"{family}{sum(n for other, n in count.items() if other.startswith(family))}"
+            count[family] += 1
+        return names[word]
 
     lines = [line.split("//")[0].strip() for line in ptx.splitlines()]
     renamed = (re.sub(r"%(?:r|rd|h|f|fd|p|rb|b)\d+\b|\$\w+", rename, line) for line in lines if line)
@@ -33,11 +36,11 @@ def instructions(ptx: str) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_instructions_stay(name: str):
-    found = instructions(tirx.compile((EXAMPLES / f"{name}.mlir").read_text()))
+    found = instructions(compiled(name)[0])
     assert found == (RECORD / f"{name}.txt").read_text().splitlines()
 
 
 if __name__ == "__main__":
     for name in NAMES:
-        lines = instructions(tirx.compile((EXAMPLES / f"{name}.mlir").read_text()))
+        lines = instructions(compiled(name)[0])
         (RECORD / f"{name}.txt").write_text("\n".join(lines) + "\n")

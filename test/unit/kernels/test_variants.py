@@ -42,9 +42,9 @@ def extents(shape: tuple[int, ...]) -> str:
 
 
 def targets_of(variant: MmaVariant) -> list[str]:
-    """All targets for m8n8k4, the oldest and the newest that have it for the others."""
+    """The oldest and the newest target that have it."""
     found = [target for target in TARGETS if target in supporting_targets(variant.feature)]
-    return found if variant.instruction == "m8n8k4" else [found[0], found[-1]]
+    return [found[0], found[-1]]
 
 
 PAIRS = [(v.name, t) for v in VARIANTS.values() for t in targets_of(v)]

@@ -10,20 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.examples import PROGRAMS, compiled
 from unit.sim.products import Array, Numbers, bound, pack_e2m1, product, random, tf32
 from unit.sim.strict import run
 
-import tirx
 from tirx.sim.core.launch import Level
 
-_EXAMPLES = Path(__file__).parents[3] / "examples"
 _UNTOUCHED = 7  # what outputs are full of before the launch
 
 
@@ -225,24 +222,15 @@ _TABLE = (
 
 
 def test_every_example_is_in_the_table():
-    kernels = {
-        (path.stem, name)
-        for path in _EXAMPLES.glob("*.mlir")
-        for name in re.findall(r"tirx\.kernel @(\w+)", path.read_text())
-    }
+    kernels = {(path.stem, name) for path in PROGRAMS for name in re.findall(r"tirx\.kernel @(\w+)", path.read_text())}
     assert kernels == {(example.file, example.entry) for example in _TABLE}
-
-
-@cache
-def _lowered(file: str) -> str:
-    return tirx.compile((_EXAMPLES / f"{file}.mlir").read_text())
 
 
 def _check(example: Example, numbers: Numbers, grid: tuple[int, int], *, seed: int | None, check: Level | bool) -> None:
     launch = example.make(np.random.default_rng(len(example.entry)), numbers)
     blocks, cluster = (grid[0] * example.cluster, grid[1]), (example.cluster, 1, 1)
     run(
-        *(_lowered(example.file), example.entry, blocks, example.block, launch.arguments),
+        *(compiled(example.file)[0], example.entry, blocks, example.block, launch.arguments),
         cluster=cluster,
         seed=seed,
         check=check,
