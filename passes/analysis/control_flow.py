@@ -1,16 +1,14 @@
-"""The control flow graph of an entry: order, dominance, post-dominance, loops. Conditions are not looked at."""
+"""The control flow graph of an entry: order, paths, loops. Conditions are not looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TypeAlias
 
 from xdsl.ir import Block, Operation
 
 from tirx.dialects.ptx.core import EntryOp
-
-_Follow: TypeAlias = Callable[[Block], Sequence[Block]]
+from tirx.passes.analysis.dominators import Dominators, predecessors, reverse_postorder, successors
 
 
 class ControlFlow:
@@ -19,13 +17,10 @@ class ControlFlow:
     def __init__(self, entry: EntryOp):
         self.entry = entry
         first = entry.body.blocks[0]
-        self.blocks: tuple[Block, ...] = _reverse_postorder([first], successors)
+        self.blocks: tuple[Block, ...] = reverse_postorder([first], successors)
         """In reverse post-order: each before its successors, but for those that close a loop."""
         self.position = {block: i for i, block in enumerate(self.blocks)}
-        self._predecessors: dict[Block, list[Block]] = {block: [] for block in self.blocks}
-        for block in self.blocks:
-            for successor in dict.fromkeys(successors(block)):
-                self._predecessors[successor].append(block)
+        self._predecessors = predecessors(self.blocks)
 
     def predecessors(self, block: Block) -> Sequence[Block]:
         """The blocks that jump to `block`."""
@@ -40,7 +35,7 @@ class ControlFlow:
     def post_dominators(self) -> Dominators:
         """Blocks that lie on every path to an end."""
         ends = [block for block in self.blocks if not successors(block)]
-        order = _reverse_postorder(ends, self.predecessors)
+        order = reverse_postorder(ends, self.predecessors)
         return Dominators(order, ends, {block: successors(block) for block in order})
 
     def is_passed_by_all(self, target: Block, block: Block) -> bool:
@@ -126,90 +121,3 @@ class ControlFlow:
                     seen.add(successor)
                     pending.append(successor)
         return seen
-
-
-class Dominators:
-    """The dominator tree of a graph (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm").
-
-    `order` is a reverse post-order from `roots`, `predecessors` the edges against that direction.
-    """
-
-    def __init__(self, order: Sequence[Block], roots: Sequence[Block], predecessors: Mapping[Block, Sequence[Block]]):
-        position = {block: i + 1 for i, block in enumerate(order)}  # 0 is above all roots
-        is_root = set(roots)
-        parents = [0] + [-1] * len(order)
-        edges = [
-            [0] * (block in is_root) + [position[p] for p in predecessors[block] if p in position] for block in order
-        ]
-        changed = True
-        while changed:
-            changed = False
-            for i, before in enumerate(edges, 1):
-                known = [p for p in before if p < i or parents[p] >= 0]
-                parent = known[0]
-                for other in known[1:]:
-                    while parent != other:
-                        if parent > other:
-                            parent = parents[parent]
-                        else:
-                            other = parents[other]
-                if parents[i] != parent:
-                    parents[i], changed = parent, True
-        self._order, self._position, self._parents = order, position, parents
-        self._enter, self._leave = _intervals(parents)
-
-    def __contains__(self, block: Block) -> bool:
-        """Returns True if a root leads to `block`."""
-        return block in self._position
-
-    def immediate(self, block: Block) -> Block | None:
-        """The nearest block that dominates `block` and is another one."""
-        i = self._position.get(block)
-        return None if i is None or not (parent := self._parents[i]) else self._order[parent - 1]
-
-    def dominates(self, block: Block, other: Block) -> bool:
-        """Returns True if every path from a root to `other` goes through `block`, or they are the same."""
-        i, j = self._position.get(block), self._position.get(other)
-        if i is None or j is None:
-            return block is other
-        return self._enter[i] <= self._enter[j] < self._leave[i]
-
-
-def _intervals(parents: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The range of preorder numbers below each node of a tree, in which parents have smaller numbers."""
-    sizes = [1] * len(parents)
-    for node in range(len(parents) - 1, 0, -1):
-        sizes[parents[node]] += sizes[node]
-    enter, following = [0] * len(parents), [1] * len(parents)
-    for node in range(1, len(parents)):
-        parent = parents[node]
-        enter[node] = following[parent]
-        following[parent] += sizes[node]
-        following[node] = enter[node] + 1
-    return enter, [e + n for e, n in zip(enter, sizes, strict=True)]
-
-
-def successors(block: Block) -> Sequence[Block]:
-    """The blocks that `block` jumps to."""
-    return () if block.last_op is None else block.last_op.successors
-
-
-def _reverse_postorder(roots: Sequence[Block], following: _Follow) -> tuple[Block, ...]:
-    order: list[Block] = []
-    seen: set[Block] = set()
-    for root in roots:
-        if root in seen:
-            continue
-        seen.add(root)
-        stack: list[tuple[Block, Iterator[Block]]] = [(root, iter(following(root)))]
-        while stack:
-            block, rest = stack[-1]
-            for successor in rest:
-                if successor not in seen:
-                    seen.add(successor)
-                    stack.append((successor, iter(following(successor))))
-                    break
-            else:
-                order.append(block)
-                stack.pop()
-    return tuple(reversed(order))
