@@ -33,7 +33,9 @@ def _parsed(text: str) -> Module:
 
 
 def entries(ptx_text: str) -> tuple[str, ...]:
-    """The names of the kernels that a PTX module defines, in their order. Raises SimError for what cannot be read."""
+    """
+    Returns the names of the kernels that a PTX module defines, in order. Raises SimError for text that cannot be read.
+    """
     functions = _parsed(ptx_text).functions
     return tuple(name for name, function in functions.items() if function.is_entry and function.defined)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 class SimError(Exception):
     """
-    A fault of the simulated program, a program that cannot be read, or an instruction that the simulator does not know.
+    A fault of the simulated program, a program that cannot be read, or an unknown instruction.
 
     `message` says what is wrong; `line` is the line of the PTX text (1-based), `text` the instruction, `where` the
     thread, warp and CTA that executed it. Whoever knows a location fills in what is still missing (`at`).
@@ -36,20 +36,20 @@ class SimError(Exception):
 
 
 class HazardError(SimError):
-    """What `check` finds: what is not ordered or not defined, whatever the numbers."""
+    """An error of synchronisation or of undefined values, found by `check` whatever the numbers are."""
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n    (check=False runs the kernel without such checks)"
 
 
 class UndefinedError(HazardError):
-    """What was never written is read."""
+    """A read of memory or of a register that was never written."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimWarning:
     """
-    What the letter of the PTX ISA asks for, but kernels in the field leave out and GPUs do not need.
+    A break of a rule of the PTX ISA that GPUs do not need and that compilers in the field leave out.
 
     `rule` names what is asked for; a run reports each rule once. The rest is as in `SimError`.
     """

@@ -1,4 +1,4 @@
-"""What a run did: instructions, bytes, conflicts of shared memory and products of matrices."""
+"""Profile of a run: instructions, bytes, bank conflicts of shared memory and products of matrices."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ _CORNER_BITS = {3: 16, 4: 8, 5: 5}
 @dataclass(frozen=True, slots=True)
 class Im2col:
     """
-    What a map for im2col modes has instead of a box (section 5.5.4).
+    The bounding box of a map for im2col modes, which have no box of elements (section 5.5.4).
 
     `lower` and `upper` are the corners of the bounding box (W, then H and D), relative to the first and the last
     pixel of an image; a copy takes `pixels` positions of the filter and `channels` elements of each.
@@ -232,7 +232,9 @@ class TensorMap:
 
 
 def element_of(dtype: np.dtype[Any]) -> str:
-    """The element type that a map of an array of `dtype` has; other types count as unsigned integers of their size."""
+    """
+    Returns the element type of a map of an array of `dtype`. Other types count as unsigned integers of their size.
+    """
     for name in ("s32", "s64", "f16", "f32", "f64", "bf16"):
         if np.dtype(ELEMENTS[name]) == dtype:
             return name

@@ -59,7 +59,7 @@ def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
 
 
 class _Buffers:
-    """The memory of arrays, in global memory: those that overlap become one buffer."""
+    """Places arrays in global memory. Arrays that overlap become one buffer."""
 
     def __init__(self, memory: FlatMemory):
         self._memory = memory
@@ -183,7 +183,9 @@ def _bytes_of(launch: Launch, buffers: _Buffers, variable: Variable, argument: A
 
 
 def _tensor_map(launch: Launch, buffers: _Buffers, variable: Variable, argument: TensorMap) -> bytes:
-    """The map itself, or for a parameter that is a pointer the address of the map in global memory."""
+    """
+    Returns the bytes of a tensor map; for a pointer parameter, stores the map in global memory and returns its address.
+    """
     raw = tensor_map_bytes.encode(argument, buffers.address(argument.array))
     if variable.size == 8:
         address = launch.global_memory.add(raw, f"tensor map {variable.name}")

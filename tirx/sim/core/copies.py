@@ -49,7 +49,7 @@ class Products:
 
 
 class ProductGroups:
-    """Those of a warp that have not been waited for."""
+    """Counts the wgmma groups of one warp, and keeps those that it has not waited for."""
 
     def __init__(self) -> None:
         self._open = Products()

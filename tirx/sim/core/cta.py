@@ -57,7 +57,7 @@ class Cluster:
 
     @property
     def alive(self) -> int:
-        """How many threads have not exited."""
+        """The number of threads that have not exited."""
         return sum(int(cta.alive.sum()) for cta in self.ctas)
 
     def after(self, event: Callable[[], None]) -> None:
@@ -138,11 +138,11 @@ class Cta:
 
     @cached_property
     def local_undefined(self) -> Mask:
-        """Which bytes of local memory hold what was never written."""
+        """Marks the bytes of local memory that nobody has written, or that hold undefined values."""
         return np.zeros(self.local.size, np.bool_)
 
     def watch_all(self) -> None:
-        """The program now watches more registers than at the start, all of which were defined so far."""
+        """Adds states, all of them defined, for the registers that the program has begun to watch."""
         more = len(self.launch.program.watched) - len(self.register_states)
         self.register_states = np.pad(self.register_states, ((0, more), (0, 0)), constant_values=1)
         self.register_fenced = np.pad(self.register_fenced, ((0, more), (0, 0)))
@@ -278,7 +278,7 @@ class ThreadGroup:
 
     def poll(self, addresses: Array) -> Outcome | None:
         """
-        The thread group looks at what other threads may write, by the instruction that it is at.
+        Notes that the thread group polls `addresses`, which other threads may write, by its current instruction.
 
         If it has done so before, and nothing has changed anywhere, the others have to run first.
         """
@@ -305,12 +305,12 @@ class ThreadGroup:
 
     @property
     def spinning(self) -> bool:
-        """Whether it asks for something again and again."""
+        """Returns True if all active threads repeat a request."""
         return bool(self.cta.spinning[self.first : self.last][self.mask].all())
 
     @property
     def refused(self) -> bool:
-        """Whether its last mbarrier.try_wait or test_wait returned false."""
+        """Returns True if the last mbarrier.try_wait or test_wait of any active thread returned false."""
         return bool(self.cta.refused[self.first : self.last][self.mask].any())
 
     @refused.setter

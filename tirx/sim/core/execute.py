@@ -101,7 +101,7 @@ def _execute(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> Outcom
 
 
 def _is_aligned(opcode: str) -> bool:
-    """Whether all threads of a warp have to execute the instruction together."""
+    """Returns True if all threads of a warp have to execute the instruction together."""
     return ".aligned" in opcode or opcode.startswith("bar.")
 
 
@@ -377,7 +377,7 @@ def _return(group: ThreadGroup, program: Program, mask: Mask) -> Outcome | None:
 
 
 def _call_at(program: Program, frame: Frame) -> Call:
-    """The call to which the lanes of `frame` return."""
+    """Returns the call instruction at which the lanes of `frame` continue after the function."""
     control = program.code[frame.pc].control
     if isinstance(control, IndirectCall):
         return next(call for call in control.calls.values() if call.target == frame.entry)

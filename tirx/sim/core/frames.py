@@ -1,4 +1,4 @@
-"""Where diverged or called threads meet again."""
+"""Frames of branches and calls: where diverged or called threads meet again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tirx.sim.core.types import Array, Mask
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedState:
-    """Of the lanes of a call: the stack pointers, and if it is recursive registers, their states and variables."""
+    """
+    The state that a call saves: stack pointers, and for a recursive function registers, their states and variables.
+    """
 
     stack: Array
     registers: tuple[Array, ...] = ()
@@ -19,7 +21,7 @@ class SavedState:
     variables: tuple[Array, ...] = ()
 
     def of(self, lanes: slice) -> SavedState:
-        """Those of some of the lanes."""
+        """Returns the saved state of some of the lanes."""
         states = None if self.states is None else self.states[:, lanes]
         registers = tuple(bank[:, lanes] for bank in self.registers)
         return SavedState(self.stack[lanes], registers, states, tuple(each[lanes] for each in self.variables))

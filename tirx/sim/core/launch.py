@@ -1,4 +1,4 @@
-"""The state of a launch that its CTAs share."""
+"""State of a launch, shared by its CTAs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Level: TypeAlias = Literal["hardware", "strict"]
 @dataclass(slots=True)
 class Resources:
     """
-    What an entry and all that it calls need, apart from their code.
+    The resources of an entry and of the functions that it calls: registers, parameters, memory. Code is not included.
 
     Sizes and offsets are in bytes. `shared` are (offset, size) of the shared variables, offsets of shared memory
     as `tirx.sim.memory.addresses` says. `watched` are the names of the watched registers, by state row.
@@ -54,7 +54,7 @@ class Resources:
 
 class Launch:
     """
-    What all CTAs of one `run` share: memories, dimensions, and counters of progress.
+    The state that all CTAs of one `run` share: memories, dimensions, and counters of progress.
 
     `random` is None for the fast deterministic order; otherwise it decides which thread group runs when and for how
     long, which lane elect.sync elects, and when asynchronous operations finish. `checks` says which hazards are
@@ -115,11 +115,11 @@ class Launch:
 
     @property
     def interleaves(self) -> bool:
-        """Whether warps run in random order, each for itself."""
+        """Returns True if warps run in random order, each for itself."""
         return self.random is not None
 
     def note(self, rule: str, message: str) -> None:
-        """The instruction that executes breaks a rule that only the letter of the ISA makes."""
+        """Adds a warning for the current instruction. Each rule is reported once."""
         if rule not in self._reported:
             self._reported.add(rule)
             self.notes.append((rule, message))
@@ -135,7 +135,9 @@ class Launch:
         self.progress += 1
 
     def undefined_use(self, name: str, row: int, where: str = "") -> UndefinedError:
-        """The error for the use of a register that is undefined, at the place that made it so."""
+        """
+        Returns the error for a read of an undefined register. It names the instruction where the undefined value began.
+        """
         origin = self.origins.get(row)
         if origin is None:
             return UndefinedError(f"register {name} is read but was never written", where=where)

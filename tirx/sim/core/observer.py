@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it. The base class does nothing."""
+"""Interface for observers of a run. The base class does nothing."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Scheduler:
         return run_group(group, self._program, self._quantum(), self._observer, self._undone, self._watch_all)
 
     def _watch_all(self) -> bool:
-        """From now on every register is watched; False if that is so already, or nothing is checked."""
+        """Watches every register from now on. Returns False if that is so already, or nothing is checked."""
         if not self._program.watch_all():
             return False
         for cluster in self._running:
@@ -202,7 +202,7 @@ class Scheduler:
 
 
 def _repeats(running: Sequence[Cluster], seen: set[tuple[object, ...]]) -> bool:
-    """Whether all groups that run have been in the state before in which they are now: they will be in it again."""
+    """Returns True if every running group is in a state that it was in before, so that nothing will ever change."""
     states = [
         (group.cta.linear_index, group.first, group.pc, group.mask.tobytes(), group.registers())
         for group in _groups(running)

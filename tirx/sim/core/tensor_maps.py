@@ -25,7 +25,7 @@ class TensorMaps:
         self._acquired: dict[tuple[int, int], bytes] = {}  # by the place of the CTA in the grid, and address
 
     def find(self, raw: Array) -> TensorMap:
-        """The map that 128 bytes describe."""
+        """Decodes a tensor map of 128 bytes, or returns the one decoded before."""
         key = raw.tobytes()
         found = self._decoded.get(key)
         if found is None:

@@ -1,4 +1,4 @@
-"""The accesses and products that memories and tensor cores report."""
+"""Records of accesses and products, reported by memories and tensor cores."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def integer_type(bits: int, signed: bool) -> PtxType:
 
 
 class RegisterState(enum.IntEnum):
-    """What is known of a watched register, for each lane (`ThreadGroup.states`)."""
+    """The state of a watched register, for each lane (`ThreadGroup.states`)."""
 
     UNDEFINED = 0
     DEFINED = 1

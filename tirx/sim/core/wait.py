@@ -1,4 +1,4 @@
-"""What the execution of an instruction answers, and why threads wait."""
+"""Outcomes of an instruction, and reasons why threads wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Outcome(enum.Enum):
-    """What a step may answer instead of None (done, go on with the next instruction)."""
+    """The outcomes of a step that is not simply done (None: go on with the next instruction)."""
 
     RETRY = "not done: execute this instruction again once `ThreadGroup.wait` is ready"
     WAIT = "done, but go on only once `ThreadGroup.wait` is ready"

@@ -1,4 +1,4 @@
-"""The monitor that checks: vector clocks, and shadows of shared and tensor memory."""
+"""The monitor that checks synchronisation, with vector clocks and shadows of shared and tensor memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def _bytes(offsets: Array, width: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Fences:
-    """What each thread has released by its last fence, and received by relaxed operations: (rows, threads, threads)."""
+    """
+    Events that each thread released by its last fence and received by relaxed operations: (rows, threads, threads).
+    """
 
     released: Array
     received: Array

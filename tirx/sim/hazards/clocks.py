@@ -64,7 +64,7 @@ class Clocks:
         self.known[row, threads[:, None], threads[None, :]] = self.now
 
     def everything(self, threads: Array) -> Array:
-        """What each of `threads` knows, itself included: (rows, threads, all threads)."""
+        """Returns the events known to each of `threads`, its own included: (rows, threads, all threads)."""
         self.known[Row.GENERIC, threads, threads] = self.now
         self.known[Row.REACHED, threads, threads] = self.now
         return self.known[:_SHARED_ROWS, threads]

@@ -1,4 +1,4 @@
-"""Whether a CTA of the cluster runs while others access its memory (PTX ISA, section 5.1.5 and barrier.cluster)."""
+"""Lifetimes of the CTAs of a cluster: each runs while others access its memory (PTX ISA, 5.1.5 and barrier.cluster)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the simulator tells whoever checks synchronisation. The base class checks nothing."""
+"""Interface for checkers of synchronisation. The base class checks nothing."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Monitor:
         """`threads` know of what was released."""
 
     def knows(self, threads: Array, snapshot: Snapshot) -> bool:
-        """Whether all that was released has been acquired by `threads` already."""
+        """Returns True if `threads` have acquired everything in `snapshot` already."""
         return True
 
     def relaxed(self, threads: Array) -> Snapshot:
-        """What travels with a synchronisation that is `.relaxed`."""
+        """Returns the snapshot that a `.relaxed` synchronisation carries."""
         return None
 
     def acquire_relaxed(self, threads: Array, snapshot: Snapshot) -> None:
@@ -74,11 +74,11 @@ class Monitor:
         """Thread i reads `width` bytes at offsets[i]; `strong` ones (relaxed, volatile) race with no strong write."""
 
     def shared_undefined(self, rank: int, offsets: Array, width: int) -> Array:
-        """Which of the `width` bytes at offsets[i] were never written, or hold what is undefined."""
+        """Returns True for every i where one of the `width` bytes at offsets[i] is undefined or was never written."""
         return np.zeros(len(offsets), np.bool_)
 
     def shared_forget(self, rank: int, offsets: Array, width: int) -> None:
-        """What was stored there is undefined."""
+        """Marks bytes as undefined, because undefined values were stored there."""
 
     def shared_store(
         self, rank: int, offsets: Array, values: Array, threads: Array, memory: Array, strong: bool = False
@@ -95,7 +95,7 @@ class Monitor:
         """cp.async of thread i will write `width` bytes at offsets[i]."""
 
     def copies_waited(self, threads: Array, marks: Array) -> None:
-        """The copies that thread i issued until mark i (`mark`) are complete and visible to it."""
+        """Marks the copies that thread i issued up to marks[i] (see `mark`) as complete and visible to it."""
 
     def mark(self) -> int:
         """The present, for `copies_waited`."""
@@ -127,7 +127,7 @@ class Monitor:
         """Bytes at `offsets` will be written, or updated atomically, by a st.async or red.async of `thread`."""
 
     def bulk_completed(self, thread: int) -> Snapshot:
-        """What the mbarrier of a bulk copy issued now will give to those who wait for it."""
+        """Returns the snapshot that the mbarrier of a bulk copy issued now gives to waiting threads."""
         return None
 
     def bulk_reads_done(self, threads: Array, marks: Array) -> None:
@@ -146,7 +146,7 @@ class Monitor:
         """tcgen05.commit of a thread will arrive at an mbarrier of CTA `rank`."""
 
     def committed(self, thread: int) -> Snapshot:
-        """What tcgen05.commit will give to those who wait for its mbarrier."""
+        """Returns the snapshot that tcgen05.commit gives to threads that wait for its mbarrier."""
         return None
 
     # Tensor memory; lanes and columns broadcast against each other

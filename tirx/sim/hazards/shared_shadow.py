@@ -1,4 +1,4 @@
-"""Who wrote and read each byte of a CTA's shared memory last, and whether the next access is ordered behind that."""
+"""Last writers and readers of each byte of a CTA's shared memory; checks that the next access is ordered after them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WARP = 32
 
 
 class Writer(enum.IntEnum):
-    """How a byte was written."""
+    """The kind of the last write to a byte."""
 
     GENERIC = 0
     BULK = 1
@@ -115,11 +115,11 @@ class SharedShadow:
             raise UndefinedError(f"{what} reads shared address {bad:#x}, which was never written")
 
     def undefined(self, places: Array) -> Array:
-        """Which of places[i] have a byte that was never written."""
+        """Returns True for every i where places[i] has a byte that was never written."""
         return np.any(~self._written[places], axis=1)
 
     def forget(self, places: Array) -> None:
-        """What was written there is itself undefined."""
+        """Marks bytes as never written, because undefined values were stored there."""
         self._written[places] = False
 
     def _behind_writer(

@@ -1,4 +1,4 @@
-"""Who wrote and read each cell of a CTA's tensor memory last (PTX ISA, section 9.7.16.6)."""
+"""Last writers and readers of each cell of a CTA's tensor memory (PTX ISA, section 9.7.16.6)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WARP = 32
 
 
 class Writer(enum.IntEnum):
-    """How a cell was written."""
+    """The kind of the last write to a cell."""
 
     NONE = 0
     MMA = 1

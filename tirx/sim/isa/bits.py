@@ -266,7 +266,9 @@ def _clz(decoder: Decoder) -> Step:
 
 @instruction("bfind")
 def _bfind(decoder: Decoder) -> Step:
-    """The highest bit that is not the sign's; with `.shiftamt`, how far it has to be shifted to the top."""
+    """
+    Decodes bfind: the highest bit that differs from the sign; with `.shiftamt`, the shift that moves it to the top.
+    """
     amount = decoder.flag("shiftamt")
     value_type = decoder.type(U32, U64, S32, S64)
     decoder.finish(2)

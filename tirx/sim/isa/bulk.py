@@ -1,4 +1,4 @@
-"""What belongs to cp.async.bulk, by its modifiers (PTX ISA, sections 9.7.9.25.5 and 9.7.9.26)."""
+"""Modifiers shared by the forms of cp.async.bulk (PTX ISA, sections 9.7.9.25.5 and 9.7.9.26)."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _shared_reader(group: ThreadGroup, address: int, size: int, thread: int) -> 
 
 
 def read_places(group: ThreadGroup, address: int, offsets: Array, thread: int) -> Array:
-    """The places `address + offsets` of the CTA's own shared memory, which a bulk copy will read."""
+    """Checks a bulk copy's read of the CTA's own shared memory, and returns the offsets of the bytes."""
     cta, start = locate(group, address)
     if cta is not group.cta:
         raise SimError(f"{_WHAT}: expected a source in the CTA's own shared memory, found that of CTA {cta.rank}")

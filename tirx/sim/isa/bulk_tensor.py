@@ -44,7 +44,7 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """What an instruction names: a tensor map, coordinates in it, and offsets of im2col modes."""
+    """Operands that name a box: a tensor map, coordinates, and the offsets of im2col modes."""
 
     rank: int
     mode: str
@@ -69,7 +69,7 @@ class _Box:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The part of a tensor that one thread copies; `column` are the pixels of im2col modes."""
+    """The box that one thread copies; `column` are the pixels of im2col modes."""
 
     tensor_map: TensorMap
     mode: str

@@ -59,7 +59,7 @@ def _flushed(function: Binary) -> Binary:
 
 
 def _operator(decoder: Decoder) -> tuple[str, str | None]:
-    """The comparison, and the operation that combines it with a predicate."""
+    """Takes the comparison and the operation that combines its result with a predicate."""
     if not decoder.modifiers:
         raise decoder.error("expected a comparison")
     return decoder.modifiers.pop(0), decoder.take(*_COMBINE)

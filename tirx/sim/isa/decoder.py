@@ -1,4 +1,4 @@
-"""What an instruction's decoder sees of it: modifiers to take, operands to read and write."""
+"""The view of an instruction that its decoder gets: modifiers to take, operands to read and write."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Fragment:
 
 
 def _asynchronous_value(register: Register, group: ThreadGroup, mask: Mask) -> Array:
-    """The value that an instruction reads on its own: that is no access of the thread."""
+    """Reads a register for an asynchronous instruction, which is no access of the thread. Raises UndefinedError."""
     state = register.state
     if state >= 0 and (group.states[state][mask] == RegisterState.UNDEFINED).any():
         raise group.cta.launch.undefined_use(register.name, state)
@@ -169,7 +169,7 @@ class Decoder:
         return found
 
     def vector(self, which: int, count: int) -> tuple[Operand, ...]:
-        """The elements of an operand that must be written in braces."""
+        """Returns the elements of an operand. Raises SimError unless it is written in braces."""
         if not isinstance(self.operand(which), Vector):
             raise self.error(f"expected a vector of {count} elements in braces for operand {which + 1}")
         return self.items(which, count)
@@ -217,7 +217,7 @@ class Decoder:
         return self._symbol_source(operand, value_type, wide)
 
     def register_of(self, which: int | Operand) -> Register | None:
-        """The register that an operand is, if it is one."""
+        """Returns the register that an operand names, or None."""
         operand = self.operand(which)
         return self.register(operand.name) if isinstance(operand, Name) else None
 
@@ -497,7 +497,7 @@ def lane_bits(mask: Mask) -> int:
 
 
 def uniform(values: Array, mask: Mask, what: str) -> int:
-    """The value that all lanes of `mask` have; SimError if they differ."""
+    """Returns the value that all lanes of `mask` share. Raises SimError if they differ."""
     chosen = values[mask]
     if (chosen != chosen[0]).any():
         raise SimError(

@@ -42,7 +42,7 @@ _MODES: dict[str | None, Rounding] = {None: "rn", "rn": "rn", "rz": "rz", "rm": 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is asked for, besides the function: element and register types and the modifiers."""
+    """Element type, register type and modifiers of a floating-point instruction."""
 
     element: PtxType
     container: PtxType

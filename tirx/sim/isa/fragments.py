@@ -1,4 +1,4 @@
-"""Which elements of a matrix a lane's registers hold: mma.sync (PTX ISA, section 9.7.14.5)."""
+"""Places in a matrix of the elements of a lane's registers: mma.sync (PTX ISA, section 9.7.14.5)."""
 
 from __future__ import annotations
 

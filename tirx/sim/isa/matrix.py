@@ -28,7 +28,7 @@ def _space(decoder: Decoder) -> str:
 
 
 def _row_lanes(group: ThreadGroup, rows: int) -> Array:
-    """The lanes of the thread group that give the addresses of the rows."""
+    """Returns the lanes of the thread group that hold the addresses of the rows."""
     return np.flatnonzero(group.lanes % WARP < rows)
 
 

@@ -211,7 +211,7 @@ def _reason(barriers: dict[int, Mbarrier], phase: Array, mask: Mask) -> Callable
 
 
 def _pending_count(decoder: Decoder, operation: str) -> Step:
-    """The arrivals that were pending before the arrival that gave a state."""
+    """Decodes mbarrier.pending_count: the arrivals pending before the arrival that returned the state."""
     decoder.type(B64)
     decoder.finish(2)
     put, states = decoder.destination(0, U32), decoder.source(1, B64)

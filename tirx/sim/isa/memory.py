@@ -35,7 +35,7 @@ _MAX_GLOBAL_BYTES = 32  # sm_100: v8.b32 and v4.b64
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a load or store moves: `count` elements."""
+    """The data of a load or store: `count` elements of a type in a state space."""
 
     space: str
     type: PtxType

@@ -66,7 +66,7 @@ _PACKED_KINDS = ("kind::mxf4", "kind::mxf4nvf4")
 @dataclass(frozen=True, slots=True)
 class Form:
     """
-    What an instruction says. `k` is that of the shape, also if A is sparse.
+    Modifiers of an mma. `k` is that of the shape, also if A is sparse.
 
     `factors` is how many scale factors there are along K (0: none), `factor_type` their type; `ordered` that the
     metadata of a sparse A is in order.
@@ -133,7 +133,7 @@ def read_form(decoder: Decoder) -> Form:
 
 
 def _factors(decoder: Decoder, kind: str | None) -> tuple[int, tuple[str, ...]]:
-    """How many scale factors there are along K, and of which types they may be."""
+    """Returns the number of scale factors along K, and the types that they may have."""
     scales = _SCALES.get(kind or "")
     if scales is None:
         return 0, ()

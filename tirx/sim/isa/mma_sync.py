@@ -97,14 +97,14 @@ def _mma(decoder: Decoder) -> Step:
 
 
 def mma_rule(decoder: Decoder, types: tuple[str, ...]) -> Rule | None:
-    """How products of types (D, A, B, C) are added on the target; None: exactly."""
+    """Returns the rule by which products of types (D, A, B, C) are added on the target; None: exactly."""
     symbols = decoder.symbols
     return find_rule("mma.sync", symbols.target, types[1]) if symbols.arithmetic == "hardware" else None
 
 
 def multiply_and_add(decoder: Decoder, types: tuple[str, ...], binary: str | None) -> Multiply:
     """
-    The function that computes a times the transpose of b, plus c, of types (D, A, B, C).
+    Returns the function that computes a times the transpose of b, plus c, for types (D, A, B, C).
 
     `binary` is the operation that is the product of single bits.
     """

@@ -154,7 +154,7 @@ def _mapa(decoder: Decoder) -> Step:
 
 @instruction("getctarank")
 def _getctarank(decoder: Decoder) -> Step:
-    """The CTA of the cluster whose shared memory an address lies in."""
+    """Decodes getctarank: the rank of the CTA whose shared memory holds an address."""
     explicit = decoder.flag("shared::cluster")
     value_type = decoder.type(*((U32, U64) if explicit else (U64,)))
     decoder.finish(2)

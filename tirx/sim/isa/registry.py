@@ -1,4 +1,4 @@
-"""The table of instructions: the first part of the opcode to the function that decodes it."""
+"""The table of instructions: from the first part of an opcode to the function that decodes it."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def decode(decoder: Decoder) -> Step:
 
 
 def known_instructions() -> tuple[str, ...]:
-    """The first parts of the opcodes that are known."""
+    """Returns the first parts of all known opcodes, sorted."""
     return tuple(sorted(_DECODERS))

@@ -37,7 +37,7 @@ class Metadata:
 
     @property
     def selectors(self) -> int:
-        """How many values the selector may have."""
+        """The number of legal values of the sparsity selector."""
         words = _ROWS * (self.k // self.chunk) * 4 // 32
         return WARP // words
 
@@ -83,7 +83,7 @@ class Metadata:
 
 
 def read_selector(decoder: Decoder, which: int, element: str, k: int, ordered: bool) -> Metadata:
-    """The metadata that operand `which`, a literal, selects."""
+    """Reads the sparsity selector, a literal, and returns the metadata layout that it selects."""
     found = Metadata(element, k, decoder.constant(which, "the sparsity selector as a literal"), ordered)
     if not 0 <= found.selector < found.selectors:
         raise decoder.error(f"expected a sparsity selector below {found.selectors}, found {found.selector}")

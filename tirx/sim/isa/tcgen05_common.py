@@ -1,4 +1,4 @@
-"""What the decoders of tcgen05 share."""
+"""Helpers shared by the decoders of tcgen05."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def decode_mma(decoder: Decoder, operation: str) -> Step:
 
 
 def _form(decoder: Decoder) -> MmaForm:
-    """What the modifiers say."""
+    """Decodes the modifiers of tcgen05.mma."""
     weight_stationary = decoder.modifiers[:1] == ["ws"] and decoder.flag("ws")
     sparse = decoder.flag("sp")
     pair = cta_group(decoder) == 2
@@ -110,7 +110,7 @@ def _disabled_lanes(decoder: Decoder, form: MmaForm, rest: list[Operand]) -> lis
 
 
 def _features(kind: str, sparse: bool, size: str | None) -> list[str]:
-    """The rows of `TARGETS` that a form needs."""
+    """Returns the names of the rows of `TARGETS` that a form needs."""
     asked = [f"tcgen05.kind::{kind}", f"tcgen05.kind::{kind}.{size}", f"tcgen05.{size}"]
     return [name for name in asked if name in TARGETS] + ["tcgen05.sparse_mxf4"] * (sparse and kind in _FOUR_BIT_KINDS)
 

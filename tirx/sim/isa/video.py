@@ -198,7 +198,7 @@ def _parts_of(decoder: Decoder, operand: Operand, count: int, default: str) -> t
 
 
 def _mask_of(decoder: Decoder, operand: Operand, count: int) -> tuple[Operand, list[bool]]:
-    """The destination and which of its parts are computed."""
+    """Returns the destination without its selector, and True for each of its parts that is computed."""
     register, kind, digits = _selected(operand)
     if not kind:
         return register, [True] * count

@@ -67,7 +67,7 @@ def _wgmma(decoder: Decoder) -> Step:
 
 
 def _fence(decoder: Decoder) -> Step:
-    """What the threads have done with registers of fragments is ordered before what follows."""
+    """Decodes wgmma.fence: orders earlier accesses to fragment registers before later products."""
     decoder.finish(0)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
@@ -113,7 +113,7 @@ def _wait(decoder: Decoder) -> Step:
 
 def _wait_for_others(cta: Cta, warp: int) -> None:
     """
-    A warp that has waited for products knows that those of its warpgroup are complete, too.
+    Marks the products of the other warps of the warpgroup as complete for a warp that waited for its own.
 
     By the letter of the ISA a wait speaks for its own warp only.
     """
@@ -142,7 +142,7 @@ class _Form:
 
     @property
     def elements(self) -> int:
-        """Of D, in a lane."""
+        """The number of elements of D in a lane."""
         return _ROWS * self.n // WARP
 
 
@@ -298,7 +298,7 @@ def _operand(
 @lru_cache(maxsize=1024)
 def _addresses(bits: int, first: int, rows: int, size: int, element: int, what: str) -> tuple[Array, Array]:
     """
-    Where `rows` rows of an operand from row `first` on are, and the distinct addresses among them.
+    Returns the addresses of `rows` rows of an operand, starting at row `first`, and the distinct ones among them.
 
     `element` is the bytes of an element of an MN-major operand of `size` elements along K, 0 for a K-major one of
     `size` bytes.

@@ -123,7 +123,7 @@ def _wmma(decoder: Decoder) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class _Offsets:
-    """Where elements are in memory, in elements; `by_rows`: rows of the operand are contiguous."""
+    """Offsets of a matrix in memory, in elements; `by_rows`: rows of the operand are contiguous."""
 
     matrix: _Matrix
     by_rows: bool

@@ -1,4 +1,4 @@
-"""Where the state spaces lie in the generic address space, and shared memory addresses of clusters."""
+"""The generic address space: windows of the state spaces, and shared memory addresses of clusters."""
 
 from __future__ import annotations
 

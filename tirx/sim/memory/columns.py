@@ -23,7 +23,7 @@ _MAX_OFFSET_W = 32
 
 def pixels(tensor_map: TensorMap, columns: Im2col, mode: str, coordinates: Sequence[int], info: Sequence[int]) -> Array:
     """
-    The pixels of a column: (pixels, rank - 1) coordinates W, [H, [D,]] N, which may be outside of the tensor.
+    Returns the pixels of a column: (pixels, rank - 1) coordinates W, [H, [D,]] N, which may be outside of the tensor.
 
     `coordinates` are C, the filter's base W, [H, [D,]] and N; `info` what the load mode has more: offsets of W, [H,
     [D]] for im2col, and the halo and the offset of W for the others.

@@ -39,7 +39,7 @@ class FlatMemory:
 
     def locate(self, addresses: Array, width: int, what: str) -> Iterator[tuple[Segment, Array | slice, Array]]:
         """
-        Which buffer `addresses` (bytes, uint64) lie in: (segment, which of the addresses, offsets).
+        Yields, for every buffer that `addresses` (bytes, uint64) hit: (segment, indices of its addresses, offsets).
 
         Raises SimError where `width` bytes at an address are not in one buffer, or the address is not a multiple of it.
         """

@@ -81,7 +81,7 @@ def store(
 
 
 def split_generic(addresses: Array) -> list[tuple[str, Array, Array]]:
-    """The windows that generic addresses lie in: (space, which addresses, addresses in that space)."""
+    """Splits generic addresses by state space: (space, mask of its addresses, addresses in that space)."""
     windows = addresses >> _WINDOW_SHIFT
     found: list[tuple[str, Array, Array]] = []
     for window in np.unique(windows).tolist():
@@ -95,7 +95,7 @@ def split_generic(addresses: Array) -> list[tuple[str, Array, Array]]:
 
 
 def shared_targets(group: ThreadGroup, addresses: Array) -> list[tuple[int, Array | slice, Array]]:
-    """The CTAs whose shared memory `addresses` of the shared window lie in: (rank, which, offsets)."""
+    """Splits shared `addresses` by the CTA that owns the memory: (rank, indices of its addresses, offsets)."""
     first, highest = int(addresses.min()) >> RANK_SHIFT, int(addresses.max()) >> RANK_SHIFT
     offsets = (addresses & _SHARED_OFFSET_MASK).view(np.int64)
     ranks = addresses >> _RANK_SHIFT if first != highest else addresses
@@ -215,7 +215,7 @@ def update(
 def _segments(
     group: ThreadGroup, lanes: Array, space: str, addresses: Array, width: int
 ) -> list[tuple[Segment, Array, Array]]:
-    """The memories that an atomic access goes to: (segment, which addresses, offsets)."""
+    """Splits the addresses of an atomic access by memory: (segment, indices of its addresses, offsets)."""
     everything = np.arange(len(addresses))
     if space == "global":
         memory = group.cta.launch.global_memory

@@ -68,7 +68,9 @@ _Slices: TypeAlias = tuple[slice, ...]
 
 
 def _overlap(tensor_map: TensorMap, coordinates: Sequence[int]) -> tuple[_Slices, _Slices] | None:
-    """Where the box at `coordinates` is in the tensor, and which part of the box that is; None if nowhere."""
+    """
+    Intersects the box at `coordinates` with the tensor: slices of the tensor and of the box. None if they are disjoint.
+    """
     in_tensor: list[slice] = []
     in_box: list[slice] = []
     sizes, counts, steps = tensor_map.array.shape, tensor_map.box_shape, tuple(reversed(tensor_map.element_strides))
@@ -120,7 +122,7 @@ def check_rows(tensor_map: TensorMap) -> None:
 
 def shared_addresses(tensor_map: TensorMap, start: int, rows: int | None = None) -> Array:
     """
-    The shared memory address of every byte of a box that goes to `start`, in the order of `load_box`.
+    Returns the shared memory address of every byte of a box stored at `start`, in the order of `load_box`.
 
     `rows`: how many rows, if not those of one box.
     """

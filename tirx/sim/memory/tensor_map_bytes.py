@@ -73,7 +73,7 @@ def encode(tensor_map: TensorMap, address: int) -> Array:
 
 
 def decode(raw: Array, memory: FlatMemory) -> TensorMap:
-    """The map that 128 bytes describe, over the bytes of global memory. Raises SimError if they describe none."""
+    """Decodes a tensor map of 128 bytes over global memory. Raises SimError if the bytes are none."""
     fields = np.frombuffer(raw.tobytes(), FIELDS)[0]
     if fields["magic"] != MAGIC:
         raise SimError(f"expected a tensor map, found {SIZE} bytes that are none")
@@ -125,7 +125,7 @@ def _named(names: tuple[str, ...], number: int, what: str) -> str:
 
 
 def bytes_of_tensor(array: Array) -> int:
-    """From its first to its last byte, `array` with strides that are not negative."""
+    """Returns the bytes from the first to the last element of `array`, whose strides are not negative."""
     if not array.size:
         return 0
     return sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)) + array.itemsize

@@ -1,4 +1,4 @@
-"""What atomic operations make of the old value and their operand (PTX ISA, section 9.7.13.5)."""
+"""Operations of atomic instructions on the old value and their operand (PTX ISA, section 9.7.13.5)."""
 
 from __future__ import annotations
 

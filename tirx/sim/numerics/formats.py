@@ -76,5 +76,5 @@ def unpack_groups(raw: Array, element: str) -> Array:
 
 
 def bytes_used(size: int, element: str) -> Array:
-    """Which of `size` bytes of a row hold elements rather than padding."""
+    """Returns True for each of `size` bytes of a row that holds elements rather than padding."""
     return np.arange(size) % 16 < 2 * BITS.get(element, 8)

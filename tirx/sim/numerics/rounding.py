@@ -29,7 +29,7 @@ def bits_of(values: Array) -> Array:
 
 
 def canonical(values: Array) -> Array:
-    """The values, NaNs replaced by the one that the hardware makes."""
+    """Replaces every NaN by the canonical NaN of the hardware."""
     pattern = _CANONICAL_NAN.get(values.dtype)
     if pattern is None:
         return values

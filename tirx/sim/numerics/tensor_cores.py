@@ -38,7 +38,7 @@ _NARROW = (*_FP8, "e3m2", "e2m3", "e2m1", "e2m1x2")
 @dataclass(frozen=True, slots=True)
 class Rule:
     """
-    How products of some element types are added.
+    The arithmetic of a sum of products of some element types.
 
     Products and C are cut off, toward zero, at multiples of 2^(e - bits), e being their largest raw exponent; zeros
     count as 2^zero, for which there is one number for f32 results and one for f16. An f32 result keeps `fraction` bits
@@ -279,7 +279,7 @@ def _sum(rule: Rule, a: Operand, b: Operand, c: Array, result: str) -> Array:
 
 
 def _span(each: Operand) -> int:
-    """How far the exponents of the numbers are from zero; 0 if all numbers are zero."""
+    """Returns the largest absolute exponent of the numbers; 0 if all numbers are zero."""
     used = each.exponents[each.exponents != _NO_EXPONENT]
     return int(max(abs(int(used.max())), abs(int(used.min())))) if used.size else 0
 
@@ -340,7 +340,9 @@ _FINEST = 20
 
 
 def _granule(values: Array) -> int | None:
-    """The largest g such that all numbers are multiples of 2^g, up to 40; None if they are not integers times 2^-20."""
+    """
+    Returns the largest g up to 40 such that all numbers are multiples of 2^g. None if one is no multiple of 2^-20.
+    """
     scaled = values * 2.0**_FINEST
     if np.abs(scaled).max() > _MOST:
         return None
@@ -373,7 +375,7 @@ def ideal(a: Array, b: Array, c: Array) -> Array:
 
 
 def multiplier(rule: Rule | None, types: tuple[str, str], result: str) -> Multiply:
-    """The function that multiplies elements of two types by a rule; without one the sum is exact."""
+    """Returns the function that multiplies elements of two types by a rule. Without a rule the sum is exact."""
     if rule is None:
         return ideal
     return lambda a, b, c: multiply_values(rule, a, b, c, types, result)
@@ -388,7 +390,9 @@ def multiply_values(
 
 
 def _small_integers(rule: Rule, a: Array, b: Array, c: Array) -> Array | None:
-    """The sum of integers so small that no order cuts anything off or rounds; None for other numbers."""
+    """
+    Returns the sum if all numbers are integers so small that no order cuts off or rounds anything; otherwise None.
+    """
     most = float(np.abs(a).max()) * float(np.abs(b).max()) * a.shape[-1] + float(np.abs(c).max())
     if not most < 2.0 ** min(rule.bits - 1, rule.fraction + 1):  # so that NaN is none of them
         return None

@@ -1,4 +1,4 @@
-"""Which registers may be read before they are written (forward data flow over one function)."""
+"""Finds registers that may be read before they are written (forward data flow over one function)."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from tirx.sim.reader.syntax import Function, Group, Instruction, Module, Name, O
 
 def called_functions(module: Module, entry: Function) -> tuple[list[Function], frozenset[str]]:
     """
-    The entry and the defined functions that it may call, directly or by their addresses; the names of those of them
-    that may call themselves.
+    Returns the entry and all defined functions that it may call, directly or by address, and the names of the recursive
+    functions among them.
     """
     order = [entry]
     callees: dict[str, list[str]] = {}
@@ -60,14 +60,14 @@ def _names(instruction: Instruction) -> list[str]:
 
 
 def _target(instruction: Instruction) -> str | None:
-    """What a call names."""
+    """Returns the name of the function or register that a call names; None for other instructions."""
     if instruction.root != "call":
         return None
     return next((operand.name for operand in instruction.operands if isinstance(operand, Name)), None)
 
 
 def _is_indirect(instruction: Instruction) -> bool:
-    """Whether a call names a register."""
+    """Returns True if an instruction calls the address in a register."""
     name = _target(instruction)
     return name is not None and instruction.scope.register(name) is not None
 

@@ -110,7 +110,7 @@ class Program(Resources):
 
     def watch_all(self) -> bool:
         """
-        From now on every register is watched, and `code` carries undefined values to where they are used.
+        Watches every register from now on, so that `code` carries undefined values to their uses.
 
         False if that is so already, or nothing is checked. `code` stays the same list.
         """

@@ -63,7 +63,7 @@ def _postorder(following: Sequence[Sequence[int]], start: int) -> list[int]:
 
 
 def reachable(successors: Sequence[Sequence[int]], start: int = 0) -> set[int]:
-    """The nodes that can be reached from `start`, without the exit."""
+    """Returns the nodes that can be reached from `start`, without the exit."""
     seen: set[int] = set()
     pending = [start]
     while pending:

@@ -33,7 +33,7 @@ def link(
     arithmetic: Arithmetic = "hardware",
 ) -> tuple[Program, Symbols]:
     """
-    The entry `entry_name` and all functions that it may call, decoded.
+    Decodes the entry `entry_name` and all functions that it may call.
 
     `variables` hold the contents of some of the module's. With `check`, registers that may be read before they are
     written are watched. Raises SimError for a name that is not declared, and for an instruction that is unknown and can
@@ -122,7 +122,7 @@ class _Linker:
         return list(found.values())
 
     def fragments(self) -> set[int]:
-        """The registers (ids) that a wgmma.mma_async accesses."""
+        """Returns the ids of the registers that a wgmma.mma_async accesses."""
         decoders = [decoder for own in self._decoders.values() for decoder in own.values()]
         return {id(register) for decoder in decoders for register in decoder.fragments}
 

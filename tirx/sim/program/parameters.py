@@ -13,7 +13,7 @@ from tirx.sim.reader.syntax import Immediate, Name, Operand, Variable
 
 
 def _undefined(group: ThreadGroup) -> Mask:
-    """Which bytes of the local memory of each lane hold what was never written."""
+    """Marks the bytes of each lane's local memory that nobody has written, or that hold undefined values."""
     cta = group.cta
     return cta.local_undefined.reshape(cta.local_bytes.shape)[group.first : group.last]
 

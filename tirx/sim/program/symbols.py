@@ -45,14 +45,14 @@ _STACK_ALIGNMENT = 16
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a variable is: an address in state space `space` ("param" only for parameters of the entry)."""
+    """The address of a variable in state space `space` ("param" only for parameters of the entry)."""
 
     space: str
     address: int
 
 
 def names_in(operand: Operand) -> list[str]:
-    """The names that an operand mentions."""
+    """Returns the names that occur in an operand."""
     pending: list[Operand] = [operand]
     found: list[str] = []
     while pending:
@@ -99,7 +99,7 @@ class Symbols:
     # Registers
 
     def register(self, scope: Scope, name: str) -> Register | None:
-        """The register `name`, or None if that is none."""
+        """Returns the register `name` as seen from `scope`, or None if no register has that name."""
         looked_up = (id(scope), name)
         if looked_up not in self._owners:
             self._owners[looked_up] = scope.register(name)
@@ -118,7 +118,7 @@ class Symbols:
         return register
 
     def watch(self, registers: list[Register], fragments: set[int]) -> None:
-        """From now on `register` gives these ones a state row, in this order; `fragments` (ids) are those of wgmma."""
+        """Gives these registers state rows, in this order; `fragments` are the ids of those that wgmma accesses."""
         rows = {id(register): row for row, register in enumerate(registers)}
         for key, register in self._registers.items():
             if id(register) in rows:
@@ -127,7 +127,9 @@ class Symbols:
                 )
 
     def watch_all(self) -> list[Register]:
-        """From now on every register has a state row, those that have one the same; returns them in that order."""
+        """
+        Gives every register a state row and keeps the rows of those that have one. Returns the registers in that order.
+        """
         registers = sorted(self._registers.values(), key=lambda each: (each.state < 0, each.state))
         self.watch(registers, {id(register) for register in registers if register.is_fragment})
         return registers
@@ -144,7 +146,10 @@ class Symbols:
         return self.module.functions.get(name)
 
     def function_address(self, name: str) -> int | None:
-        """What stands for a function in registers and memory; None if `name` is none that may be called."""
+        """
+        Returns the number that stands for a function in registers and memory; None if no function of that name can be
+        called.
+        """
         function = self.function(name)
         if function is None or function.is_entry:
             return None

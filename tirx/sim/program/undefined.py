@@ -37,7 +37,7 @@ _Spread = Callable[[ThreadGroup, Mask], Array]
 
 
 def carries(instruction: Instruction) -> bool:
-    """Whether an instruction may read values that were never written."""
+    """Returns True if an instruction may read undefined values and pass them on."""
     asynchronous = any(each in ("async", "bulk") for each in instruction.opcode.split("."))
     return instruction.root in _COMPUTING or (instruction.root in ("ld", "st", "shfl") and not asynchronous)
 

@@ -78,7 +78,7 @@ class Cursor(TokenStream):
     # Variables
 
     def variables(self, space: str, *, external: bool = False) -> list[Variable]:
-        """What follows a state space up to `;`: attributes, names, bounds, initialisers."""
+        """Reads the rest of a declaration after its state space, up to `;`: attributes, names, bounds, initialisers."""
         found = [self.variable(space, external=external)]
         while self.accept(","):
             first = found[0]

@@ -50,7 +50,7 @@ def _operator(cursor: TokenStream, ahead: int = 0) -> str:
 
 
 def continues(cursor: TokenStream, ahead: int = 0) -> bool:
-    """Whether there is an operator some tokens ahead."""
+    """Returns True if the token `ahead` tokens further is an operator."""
     found = _operator(cursor, ahead)
     return found == "?" or any(found in level for level in _LEVELS)
 

@@ -27,7 +27,7 @@ _FUNCTION_DIRECTIVES: dict[str, int | None] = {
 
 
 def parse(text: str) -> Module:
-    """The module that `text` describes; raises SimError with the line of what cannot be read."""
+    """Parses PTX text. Raises SimError with the line of text that cannot be read."""
     return _Parser(text).module
 
 

@@ -1,4 +1,4 @@
-"""What PTX text says, as values: operands, instructions, variables, functions. No meaning here."""
+"""Syntax tree of PTX text: operands, instructions, variables, functions. No meaning here."""
 
 from __future__ import annotations
 
@@ -193,7 +193,9 @@ class Scope:
         return scopes
 
     def register(self, name: str) -> tuple[Scope, str] | None:
-        """The scope that declares register `name`, and its type; a variable of that name closer by hides it."""
+        """
+        Returns the innermost scope that declares register `name`, and its type; None if a closer variable hides it.
+        """
         for scope in self.chain():
             found = scope._own_register(name)
             if found is not None:

@@ -33,7 +33,7 @@ class Token:
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
-    """The tokens of `text`, closed by one of kind "end". Raises SimError at a character that starts no token."""
+    """Returns the tokens of `text`, then one of kind "end". Raises SimError at a character that starts no token."""
     tokens: list[Token] = []
     position, line = 0, 1
     while position < len(text):

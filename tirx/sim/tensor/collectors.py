@@ -27,7 +27,7 @@ class Collected:
     used: Mask
 
     def same(self, other: Collected) -> bool:
-        """Whether the rows that both have are equal."""
+        """Returns True if the rows that both operands use are equal."""
         first, last = max(self.first, other.first), min(self.first + len(self.values), other.first + len(other.values))
         mine, theirs = slice(first - self.first, last - self.first), slice(first - other.first, last - other.first)
         both = self.used[mine] & other.used[theirs]
@@ -36,7 +36,7 @@ class Collected:
 
 class Collectors:
     """
-    Those of a CTA, or of a pair.
+    The collector buffers of a CTA or of a pair.
 
     They never change a result: hardware may read the operand from memory all the same. But an operand that is not what
     was filled in, or a buffer that need not have its contents any more, is an error.

@@ -1,4 +1,4 @@
-"""Where tensor memory keeps matrices: layouts of D, and the cells of tcgen05.ld and st (sections 9.7.16.10.5, .8)."""
+"""Layouts of matrices in tensor memory: D, and the cells of tcgen05.ld and st (sections 9.7.16.10.5, .8)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DataPath:
 
 
 def data_path(m: int, *, weight_stationary: bool, pair: bool, sparse: bool) -> DataPath:
-    """The layout of D for an M that exists; `pair` is cta_group::2."""
+    """Returns the layout of D for a legal M; `pair` is cta_group::2."""
     if pair:
         if m == 256:
             return DataPath("A", 128)

@@ -91,7 +91,7 @@ def decode_instruction_descriptor(
     bits: int, kind_name: str, weight_stationary: bool, sparse: bool, pair: bool, target: str = ""
 ) -> InstructionDescriptor:
     """
-    The fields of a 32-bit descriptor for an instruction that is `sparse` and of a `pair` if its opcode says so.
+    Decodes a 32-bit instruction descriptor; `sparse` and `pair` are those of the opcode.
 
     Raises SimError for fields that are reserved, types that the kind does not have, and shapes that do not exist.
     """
@@ -151,7 +151,7 @@ def decode_instruction_descriptor(
 
 
 def _problem(decoded: InstructionDescriptor, weight_stationary: bool, pair: bool) -> str:
-    """What is wrong with a combination of fields, or an empty string."""
+    """Returns the problem of a combination of fields, or an empty string."""
     is_i8 = decoded.kind.name == "i8"
     if decoded.saturate and not is_i8:
         return "saturate (bit 3) is for kind::i8"

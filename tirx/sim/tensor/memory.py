@@ -44,7 +44,7 @@ class TensorMemory:
             raise SimError(f"expected a power of two from {_MIN_COLUMNS} to {COLUMNS} columns, found {count}")
 
     def allocate(self, count: int, group: int) -> int | None:
-        """The first of `count` new columns; None if there are not that many free ones now."""
+        """Returns the first of `count` new columns. None if too few columns are free now."""
         self.check_count(count)
         if self._relinquished:
             raise SimError("tcgen05.alloc after tcgen05.relinquish_alloc_permit")

@@ -27,7 +27,7 @@ _KIND_NUMBERS = {name: number for number, name in enumerate(KINDS)}
 @dataclass(frozen=True, slots=True)
 class MmaForm:
     """
-    What the opcode says.
+    Modifiers of a tcgen05.mma.
 
     `pair` is cta_group::2: every address is of both CTAs. `block`: elements of a dense A that share a scale factor, 0
     if the kind has none; `counted` if it is written as the number of factors. `collector` is the buffer that `usage` is
@@ -137,7 +137,7 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
 def _collected(
     form: MmaForm, operands: MmaOperands, fields: InstructionDescriptor, a: Array, b: Array, zero: Mask, shift: int
 ) -> Collected:
-    """What a collector buffer would keep: A, or with .ws B."""
+    """Returns the operand that a collector buffer keeps: A, or B with .ws."""
     if form.weight_stationary:
         key = (operands.b, form.kind, fields.b, fields.n, fields.transpose_b, form.sparse)
         return Collected(key, shift, b.copy(), ~zero)
@@ -161,7 +161,7 @@ def _shift_a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDe
 def _a(
     cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescriptor, path: DataPath, what: str
 ) -> tuple[Array, Mask]:
-    """The rows of A that a CTA brings, with the zeros of a sparse one, and which places its metadata selects."""
+    """Returns a CTA's rows of A, zeros of a sparse A included, and the mask of places that its metadata selects."""
     base_lane = operands.d >> 16
     if operands.a_in_tensor_memory:
         stored = tensor_operand(cta, thread, operands.a, fields, path, base_lane, what)

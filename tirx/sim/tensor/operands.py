@@ -30,7 +30,7 @@ def _places(
     descriptor: SharedDescriptor, first: int, rows: int, used_rows: bytes | None, size: int, width: int, element: str
 ) -> _Places:
     """
-    Where `rows` rows of an operand from row `first` on are; `used_rows` says which of them matter.
+    Returns the addresses of `rows` rows of an operand from row `first` on; `used_rows` marks the rows that matter.
 
     `width` is the bytes of an element of an MN-major operand of `size` elements along K, and 0 for a K-major one of
     `size` bytes.
@@ -73,7 +73,8 @@ def read_tensor(cta: Cta, thread: int, lanes: Array, columns: Array, what: str) 
 
 def read_tensor_copies(cta: Cta, thread: int, path: DataPath, lanes: Array, columns: Array, what: str) -> Array:
     """
-    The words at `lanes` (groups, rows, ...) and `columns` (rows, ...), which every group of lanes must hold.
+    Reads the words at `lanes` (groups, rows, ...) and `columns` (rows, ...). Raises SimError if the groups of lanes
+    differ.
 
     Returns (rows, ...).
     """
@@ -129,7 +130,7 @@ def tensor_operand(
     base_lane: int,
     what: str,
 ) -> Array:
-    """The rows of A that are in the tensor memory of a CTA, as float64 (rows, K)."""
+    """Reads a CTA's rows of A from its tensor memory, as float64 (rows, K)."""
     if fields.transpose_a:
         raise SimError(f"{what}: A in tensor memory cannot be MN-major")
     if address >> 16 != base_lane:

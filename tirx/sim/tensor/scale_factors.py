@@ -37,8 +37,8 @@ _TYPES = {32: ("ue8m0",), 16: ("ue4m3", "ue8m0")}
 @dataclass(frozen=True, slots=True)
 class ScaleFactors:
     """
-    Where the factors of an operand are: bytes `first`, ... of the word at lane r % 32 and column r / 32 of `address`
-    are those of row r. The word behind that is four columns on, and eight with more than 128 rows.
+    The places of an operand's scale factors: those of row r are bytes `first`, ... of the word at lane r % 32 and
+    column r / 32 of `address`. The next word is four columns on, or eight with more than 128 rows.
 
     `count` is how many of them a row has: the K of an instruction is in so many blocks, sparse or not (table
     "scale_vectorsize"). With `halves` = 2 (layout B) the lower 64 lanes have the first half of the rows and the upper

@@ -13,7 +13,8 @@ _MAX_SHIFT = {128: 32, 64: 32, 32: 16}
 
 def expand_zero_mask(bits: int, m: int, n: int, max_shift: int) -> tuple[Mask, int]:
     """
-    Which of the `n` columns of B count as zero (True), and the shift: logical column j is column j + shift of B.
+    Decodes a zero-column mask: True for each of the `n` columns of B that counts as zero, and the shift. Logical column
+    j is column j + shift of B.
 
     `max_shift` is that of the instruction descriptor. Skip Span (bits 40-47) is the length - 1 of the runs of zeroed
     columns and Use Span (48-55) that of the others, as the examples of the ISA have it. Raises SimError for reserved
