@@ -19,13 +19,15 @@ from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.tcgen05 import FencePosition, Reduction, WaitFor, first_cell
-from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, base_allocation, kernels
+from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType, base_allocation, kernels
+from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.tensor_lifetimes import check_lifetimes
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
 from tirx.tcgen05 import TmemAccess
 from tirx.tcgen05.tmem import LANES
+from tirx.tcgen05.tmem_access import MAX_REGISTERS
 
 LANE_SHIFT = 16
 """A tensor-memory address is lane << 16 | column (PTX ISA, "Tensor Memory Addressing")."""
@@ -189,12 +191,20 @@ def _shift(op: tcgen05.ShiftOp, emit: Emitter) -> Sequence[SSAValue]:
     return ()
 
 
+def _most_registers(op: Operation) -> int:
+    """How many registers one instruction may move: half of those of a thread, since others are in use next to them."""
+    kernel = op
+    while kernel is not None and not isinstance(kernel, KernelOp):
+        kernel = kernel.parent_op()
+    return MAX_REGISTERS if kernel is None else min(MAX_REGISTERS, REGISTER_FILE // kernel.num_threads // 2)
+
+
 @_lowering(tcgen05.LdOp)
 def _ld(op: tcgen05.LdOp, emit: Emitter) -> Sequence[SSAValue]:
     format_ = register_format(op.result.type)
     address = _warp_address(op.source, emit)
     registers: list[SSAValue] = []
-    for access in op.plan().accesses:
+    for access in op.plan(_most_registers(op)).accesses:
         ld = Tcgen05LdOp(
             address,
             access.shape,
@@ -215,7 +225,7 @@ def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
     address = _warp_address(op.source, emit)
     registers: list[SSAValue] = []
     found: list[SSAValue] = []
-    for access in op.plan().accesses:
+    for access in op.plan(_most_registers(op)).accesses:
         ld = Tcgen05LdRedOp(
             address,
             access.shape,
@@ -244,7 +254,7 @@ def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
 def _st(op: tcgen05.StOp, emit: Emitter) -> Sequence[SSAValue]:
     registers = registers_of(emit, op.value)
     address = _warp_address(op.destination, emit)
-    for access in op.plan().accesses:
+    for access in op.plan(_most_registers(op)).accesses:
         data = registers[access.first_register : access.first_register + access.registers]
         emit(
             Tcgen05StOp(

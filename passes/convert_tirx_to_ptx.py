@@ -31,6 +31,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.conversion import PackOp
 from tirx.dialects.ptx.core import (
+    PARAM_LIMIT,
     RESERVED_NAMES,
     EntryOp,
     EntryParam,
@@ -134,6 +135,8 @@ class _KernelLowering:
             raise LocatedError(kernel, str(e)) from e
         block = kernel.body.block
         parameters = [self._declare(argument, i) for i, argument in enumerate(block.args)]
+        if (size := sum(parameter.size for parameter in parameters)) > PARAM_LIMIT:
+            raise LocatedError(kernel, f"expected at most {PARAM_LIMIT} bytes of arguments, found {size}")
         first = block.first_op
         emit = Emitter(InsertPoint.at_end(block) if first is None else InsertPoint.before(first), kernel.location)
         for argument, parameter in zip(block.args, parameters, strict=True):

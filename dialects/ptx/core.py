@@ -67,6 +67,11 @@ PARAM_TYPES: dict[str, int] = {"u32": 4, "s32": 4, "u64": 8, "s64": 8, "f32": 4,
 PARAM_LIMIT = 32764
 """Bytes of parameters that an entry may have (PTX ISA, "Kernel Function Parameters")."""
 
+THREAD_LIMIT = 1024
+"""Threads that a block may have (CUDA programming guide, "Technical Specifications per Compute Capability")."""
+
+ALIGNMENT_LIMIT = 1 << 30
+"""Bytes: the largest alignment that ptxas takes."""
 
 CLUSTER_LIMIT = 16
 """CTAs that a cluster may have on some chip; 8 work on every one (CUDA programming guide, "Thread Block Clusters")."""
@@ -257,8 +262,12 @@ class EntryOp(IRDLOperation):
             if extents is not None and not (1 <= len(extents) <= 3 and all(n.data > 0 for n in extents)):
                 found = ", ".join(str(n.data) for n in extents)
                 raise VerifyException(f"expected {what} to be one to three positive extents, found ({found})")
+        if self.reqntid is not None and (threads := math.prod(n.data for n in self.reqntid)) > THREAD_LIMIT:
+            raise VerifyException(f"expected at most {THREAD_LIMIT} threads in a block, found {threads}")
         if self.cluster_size > CLUSTER_LIMIT:
             raise VerifyException(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
+        if len(self.body.blocks) > 1 and any(block.is_empty for block in self.body.blocks):
+            raise VerifyException("expected blocks to end in a branch or ptx.ret, found one without operations")
 
     @classmethod
     def parse(cls, parser: Parser) -> EntryOp:
@@ -544,6 +553,8 @@ class SharedAllocOp(PureInstruction):
             raise VerifyException(f"expected a positive number of bytes, found {self.bytes.data}")
         if self.align.data < 1 or self.align.data & self.align.data - 1:
             raise VerifyException(f"expected alignment to be a power of two, found {self.align.data}")
+        if self.align.data > ALIGNMENT_LIMIT:
+            raise VerifyException(f"expected alignment to at most {ALIGNMENT_LIMIT} bytes, found {self.align.data}")
 
     @classmethod
     def parse(cls, parser: Parser) -> SharedAllocOp:

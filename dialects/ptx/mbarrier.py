@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, int32, unit
+from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.effects import (
     AccessKind,
     Bytes,
@@ -46,6 +47,15 @@ def _check_count(count: int) -> None:
 def _check_bytes(count: int) -> None:
     if not 0 <= count < _COUNT_LIMIT:
         raise VerifyException(f"expected a transaction count from 0 to 2^20 - 1 bytes, found {count}")
+
+
+def _check_parity(parity: SSAValue) -> None:
+    if (
+        isinstance(op := parity.owner, ConstantOp)
+        and isinstance(op.value, IntegerAttr)
+        and op.value.value.data not in (0, 1)
+    ):
+        raise VerifyException(f"expected a parity of 0 or 1, found {op.value.value.data}")
 
 
 def _space(cluster: UnitAttr | None) -> str:
@@ -276,6 +286,9 @@ class MbarrierTestWaitParityOp(PTXInstruction):
             result_types=[i1],
         )
 
+    def verify_(self) -> None:
+        _check_parity(self.parity)
+
     def effects(self) -> Effects:
         return Effects(synchronization=MbarrierWait(self.barrier))
 
@@ -325,6 +338,7 @@ class MbarrierWaitParityOp(PTXInstruction):
     def verify_(self) -> None:
         if self.hint is not None and self.hint.value.data < 0:
             raise VerifyException(f"expected a hint of 0 nanoseconds or more, found {self.hint.value.data}")
+        _check_parity(self.parity)
 
     def effects(self) -> Effects:
         return Effects(synchronization=MbarrierWait(self.barrier))

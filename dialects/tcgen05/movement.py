@@ -33,6 +33,7 @@ from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import TileLayout
 from tirx.tcgen05 import LD_SHAPES, LegalityError, TmemAccessPlan, plan_tmem_access
 from tirx.tcgen05.check_memory import Cp, LdSt, Shift, check_memory
+from tirx.tcgen05.tmem_access import MAX_REGISTERS
 
 
 def _check_ld_shape(name: str) -> None:
@@ -40,8 +41,8 @@ def _check_ld_shape(name: str) -> None:
         raise VerifyException(f"expected a shape of tcgen05.ld and st ({', '.join(LD_SHAPES)}), found '{name}'")
 
 
-def _plan(name: str, memory: TileType, registers: TileType, pack: bool) -> TmemAccessPlan:
-    """The instructions for a tensor tile, and the register tile that they make of it.
+def _plan(name: str, memory: TileType, registers: TileType, pack: bool, most: int = MAX_REGISTERS) -> TmemAccessPlan:
+    """The instructions for a tensor tile, of at most `most` registers each, and the register tile that they make of it.
 
     VerifyException, saying what is legal, for a tile that the shape does not move.
     """
@@ -51,7 +52,9 @@ def _plan(name: str, memory: TileType, registers: TileType, pack: bool) -> TmemA
     warps = "wid_in_wg" if "wid_in_wg" in registers.layout.axes else "warpid"
     bits = memory.dtype.storage_bits
     try:
-        return plan_tmem_access(memory.layout, memory.dims, name, warp_axis=warps, element_bits=bits, pack=pack)
+        return plan_tmem_access(
+            memory.layout, memory.dims, name, max_registers=most, warp_axis=warps, element_bits=bits, pack=pack
+        )
     except LegalityError as error:
         raise VerifyException(str(error)) from error
 
@@ -95,9 +98,9 @@ class LdOp(DirectOperation):
         result = expect_tile(self.result, MemorySpace.REGISTER, "a tile")
         _check_access(self.plan(), source, result)
 
-    def plan(self) -> TmemAccessPlan:
-        """The instructions; VerifyException where the shape does not move the tile."""
-        return _plan(self.ld_shape.data, TileType.of(self.source), self.result.type, self.pack is not None)
+    def plan(self, most: int = MAX_REGISTERS) -> TmemAccessPlan:
+        """Instructions of at most `most` registers each; VerifyException where the shape does not move the tile."""
+        return _plan(self.ld_shape.data, TileType.of(self.source), self.result.type, self.pack is not None, most)
 
 
 @irdl_op_definition
@@ -184,9 +187,9 @@ class LdRedOp(DirectOperation):
         if not isinstance(layout, TileLayout) or not same_registers(threads, layout):
             raise VerifyException(f"expected one element of the reduction in each thread, {threads}, found {layout}")
 
-    def plan(self) -> TmemAccessPlan:
-        """The instructions; VerifyException where the shape does not move the tile."""
-        return _plan(self.ld_shape.data, TileType.of(self.source), self.result.type, pack=False)
+    def plan(self, most: int = MAX_REGISTERS) -> TmemAccessPlan:
+        """Instructions of at most `most` registers each; VerifyException where the shape does not move the tile."""
+        return _plan(self.ld_shape.data, TileType.of(self.source), self.result.type, False, most)
 
 
 @irdl_op_definition
@@ -220,10 +223,10 @@ class StOp(DirectOperation):
         destination = expect_tile(self.destination, MemorySpace.TENSOR, "a tile")
         _check_access(self.plan(), destination, value)
 
-    def plan(self) -> TmemAccessPlan:
-        """The instructions; VerifyException where the shape does not move the tile."""
+    def plan(self, most: int = MAX_REGISTERS) -> TmemAccessPlan:
+        """Instructions of at most `most` registers each; VerifyException where the shape does not move the tile."""
         destination, value = TileType.of(self.destination), TileType.of(self.value)
-        return _plan(self.st_shape.data, destination, value, self.unpack is not None)
+        return _plan(self.st_shape.data, destination, value, self.unpack is not None, most)
 
 
 @irdl_op_definition

@@ -35,6 +35,29 @@ ptx.entry @threads() target("sm_80") reqntid(0) {
 
 // -----
 
+// expected-error@+1 {{expected at most 1024 threads in a block, found 1056}}
+ptx.entry @too_many_threads() target("sm_80") reqntid(32, 33) {
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @alignment() target("sm_80") {
+  // expected-error@+1 {{expected alignment to at most 1073741824 bytes, found 2147483648}}
+  %s = ptx.shared_alloc @s bytes 8 align 2147483648
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{expected blocks to end in a branch or ptx.ret, found one without operations}}
+ptx.entry @no_end() target("sm_80") {
+  ptx.bra ^end
+^end:
+}
+
+// -----
+
 // expected-error@+1 {{expected at most 16 CTAs in a cluster, found 32}}
 ptx.entry @cluster() target("sm_90") cluster(4, 8) {
   ptx.ret

@@ -45,6 +45,26 @@ ptx.entry @hint(d : u32, a : u64) target("sm_100a") {
 
 // -----
 
+ptx.entry @parity(d : u32) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %two = ptx.constant 2 : i32
+  // expected-error@+1 {{expected a parity of 0 or 1, found 2}}
+  ptx.mbarrier.wait_parity %d, %two
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @tested_parity(d : u32) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %two = ptx.constant 2 : i32
+  // expected-error@+1 {{expected a parity of 0 or 1, found 2}}
+  %p = ptx.mbarrier.test_wait_parity %d, %two
+  ptx.ret
+}
+
+// -----
+
 ptx.entry @registers(d : u32, a : u64) target("sm_100a") {
   // expected-error@+1 {{expected a multiple of 8 registers from 24 to 256, found 100}}
   ptx.setmaxnreg inc 100

@@ -58,7 +58,7 @@ def check_product(text: str, a: Matrix, b: Matrix, d: Matrix, threads: int, bloc
 
 @pytest.mark.parametrize(("threads", "m"), [*((t, 128) for t in LARGE), (256, 64)])
 def test_products_in_tensor_memory(threads: int, m: int):
-    n = 64 if threads <= 512 else 32  # one warpgroup holds a row of it in each thread
+    n = 64  # columns of a row that one thread of a warpgroup holds, all its registers in a block of 1024 threads
     a, b = small_integers((m, 32), np.float16, 0), small_integers((n, 32), np.float16, 1)
     text = product_kernel(threads, m, n, 32, "sm_100a", "f16", "f32", "tensor")
     check_product(text, a, b, small_integers((m, n), np.float32, 2), threads)
