@@ -1,6 +1,6 @@
 """
-Tensor maps: what `cuTensorMapEncodeTiled` and `cuTensorMapEncodeIm2col` make on a GPU (CUDA driver API; PTX ISA,
-sections 5.5 and 9.7.9.26.5.1).
+Tensor maps, as `cuTensorMapEncodeTiled` and `cuTensorMapEncodeIm2col` make them (CUDA driver API; PTX ISA, sections 5.5
+and 9.7.9.26.5.1).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class TensorMap:
 
     @property
     def packing(self) -> tuple[int, int] | None:
-        """Bits of a packed element, and bytes of 16 of them in shared memory; None for whole bytes."""
+        """Bits of a packed element, and bytes of 16 of them in shared memory. None for elements of whole bytes."""
         return PACKINGS.get(self.element)
 
     @property

@@ -15,7 +15,7 @@ BARRIERS = 16
 
 
 class _Round:
-    """Threads that come together; `generation` counts how often they have."""
+    """Threads that have arrived at a barrier; `generation` counts the completed rounds."""
 
     def __init__(self) -> None:
         self.generation = 0
@@ -52,7 +52,8 @@ class CtaBarriers:
         result: Callable[[int], None] | None = None,
     ) -> Outcome | None:
         """
-        `arriving` threads of the thread group arrive at barrier `number`, which expects `count` threads (None: all).
+        Lets `arriving` threads of the thread group arrive at barrier `number`, which expects `count` threads (None:
+        all).
 
         With `wait` the thread group goes on only when it has completed. `threads` are indices in the cluster. `trues`
         is how many of the threads bring a true predicate (barrier.red); `result` is called with the sum of all.
@@ -123,7 +124,7 @@ class WarpBarriers:
         return Outcome.WAIT
 
     def check(self, alive: Mask) -> None:
-        """Completes what waits for nobody any more; exited lanes are not waited for."""
+        """Completes the rounds that no running thread is missing in. Exited lanes are not waited for."""
         for current, arrived, wanted in self._rounds.values():
             if arrived.any() and (arrived >= (wanted & alive)).all():
                 for threads in current.waiting:

@@ -1,4 +1,4 @@
-"""Groups of asynchronous operations, which are committed and waited for in order: cp.async, cp.async.bulk, wgmma."""
+"""Groups of asynchronous operations, committed and waited for in order: cp.async, cp.async.bulk, wgmma."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tirx.sim.core.types import Array
 
 
 class CopyGroups:
-    """For `lanes` threads: the instants (of the monitor) at which their committed groups had been issued."""
+    """
+    Groups of copies of `lanes` threads: the instants of the monitor at which each committed group had been issued.
+    """
 
     def __init__(self, lanes: int):
         self._open = np.zeros(lanes, np.int64)  # instant of the last copy that is in no group
@@ -25,7 +27,7 @@ class CopyGroups:
             self._groups[lane].append(int(self._open[lane]))
 
     def wait(self, lanes: Array, pending: int) -> Array:
-        """All but the last `pending` groups complete; returns the instants until which copies are."""
+        """Completes all but the last `pending` groups. Returns the instants up to which copies are complete."""
         marks = np.zeros(len(lanes), np.int64)
         chosen: list[int] = lanes.tolist()
         for index, lane in enumerate(chosen):
@@ -39,7 +41,10 @@ class CopyGroups:
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """wgmma.mma_async of a warp: the rows of `ThreadGroup.states` of the registers they write, and the last instant."""
+    """
+    A group of wgmma.mma_async of a warp: rows of `ThreadGroup.states` of the registers they write, and the last
+    instant.
+    """
 
     registers: frozenset[int] = frozenset()
     instant: int = 0
@@ -74,7 +79,9 @@ class ProductGroups:
         self._open = Products()
 
     def wait(self, pending: int) -> Products:
-        """All but the last `pending` groups complete: what is done, without the registers that others still write."""
+        """
+        Completes all but the last `pending` groups. Returns them without the registers that other groups still write.
+        """
         count = max(len(self._groups) - pending, 0)
         done, self._groups = self._groups[:count], self._groups[count:]
         self.completed += count

@@ -65,7 +65,9 @@ class Cluster:
         self.events.append(event)
 
     def finish(self) -> None:
-        """All threads have exited; SimError for what they must not leave behind."""
+        """
+        Ends a cluster whose threads have all exited. Raises SimError for anything that they must not leave behind.
+        """
         while self.events:
             self.events.popleft()()
         for cta in self.ctas:
@@ -152,7 +154,7 @@ class Cta:
 
     @property
     def pair(self) -> tuple[Cta, Cta]:
-        """This CTA and the one whose rank differs in the last bit, the even one first."""
+        """Returns this CTA and its peer, whose rank differs in the last bit; the even one first."""
         ctas, even = self.cluster.ctas, self.rank & ~1
         if even + 1 >= len(ctas):
             raise SimError(f"CTA {self.rank} of a cluster of {len(ctas)} has no peer for cta_group::2")
@@ -165,7 +167,7 @@ class Cta:
         return group.lanes[mask] + self.first_thread
 
     def require_converged(self, group: ThreadGroup, mask: Mask, what: str) -> None:
-        """SimError unless all threads of the thread group's warps execute `what` together (`.aligned`)."""
+        """Raises SimError unless all threads of the thread group's warps execute `what` together (`.aligned`)."""
         if not np.array_equal(mask, group.existing):
             missing = group.existing & ~mask
             raise SimError(
@@ -191,7 +193,7 @@ class Cta:
             raise SimError(f"the thread exits before tcgen05.wait::ld of register {name}")
 
     def loads_have_finished(self, group: ThreadGroup) -> None:
-        """tcgen05.wait::ld: what the thread group has loaded may be read."""
+        """Completes the thread group's tcgen05.ld, as tcgen05.wait::ld does: their registers may be read."""
         states = group.states
         states[states == RegisterState.PENDING] = RegisterState.DEFINED
 
@@ -241,13 +243,13 @@ class Cta:
     # The end
 
     def finish(self) -> None:
-        """SimError for what a CTA must not leave behind."""
+        """Checks the end of the CTA. Raises SimError for anything that it must not leave behind."""
         self.tensor.check_exit()
 
 
 class ThreadGroup:
     """
-    Converged threads: lanes [first, last) of a CTA, whole warps, of which those in `mask` execute at `pc`.
+    Converged threads in whole warps: lanes [first, last) of a CTA. The lanes in `mask` execute at `pc`.
 
     Converged warps at the same instruction may be one thread group, which is faster; only one of a single warp may be
     diverged. All arrays of a step (operands, results, masks) have `last - first` elements. `banks[type.bank][row]` is
@@ -337,7 +339,7 @@ class ThreadGroup:
         return self.cta.existing[self.first : self.last]
 
     def describe(self, mask: Mask | None = None) -> str:
-        """For messages: which threads of which CTA."""
+        """Describes threads and their CTA for messages."""
         lanes = self.lanes[self.mask if mask is None else mask]
         threads = "no thread" if len(lanes) == 0 else _ranges(lanes)
         warps = f"warp {self.warp}" if self.warps == 1 else f"warps {self.warp}-{self.warp + self.warps - 1}"

@@ -81,7 +81,7 @@ def run_group(
 
 
 def _execute(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> Outcome | None:
-    """Executes `op` for the lanes of `mask`; None if the thread group goes on at once, as it is."""
+    """Executes `op` for the lanes of `mask`. Returns None if the thread group goes on at once, unchanged."""
     if op.guard is not None and group.warps > 1 and _is_aligned(op.opcode):
         if mask.any() and not np.array_equal(mask, group.mask):
             return _split_by(group, mask)
@@ -237,7 +237,7 @@ def _arrive(group: ThreadGroup) -> None:
 
 
 def _close(group: ThreadGroup, frame: Frame) -> None:
-    """If all lanes of `frame` are there, they go on together."""
+    """Lets the lanes of `frame` go on together if all of them have arrived."""
     if not frame.mask.any() or not np.array_equal(frame.arrived, frame.mask):
         return
     cta = group.cta
@@ -249,7 +249,7 @@ def _close(group: ThreadGroup, frame: Frame) -> None:
 
 def release_arrived(group: ThreadGroup, *, same_update: bool) -> bool:
     """
-    Lets the lanes go on that wait for those of a spinning group to meet them; says whether there are any.
+    Releases lanes that wait for a spinning group to meet them. Returns True if there are any.
 
     Threads make progress independently of each other (PTX ISA, section 3.1.1): a lane may spin until one that has left
     the loop does something behind it. `same_update`: only lanes that have got by the atomic at which this one spins.
@@ -271,7 +271,7 @@ def release_arrived(group: ThreadGroup, *, same_update: bool) -> bool:
 
 
 def _await_others(group: ThreadGroup, mask: Mask) -> bool:
-    """At an aligned instruction: if lanes of the warp were let go on alone, waits for the others, if they can come."""
+    """Waits at an aligned instruction for the rest of the warp, if lanes went on alone and the rest can still come."""
     cta, pc, alive = group.cta, group.pc, group.alive
     if group.warps > 1 or group.warp not in cta.loose:
         return False
@@ -346,7 +346,7 @@ def _saved(group: ThreadGroup, call: Call) -> SavedState:
 
 
 def _restore(group: ThreadGroup, call: Call, saved: SavedState, which: slice) -> None:
-    """Puts the variables number `which` back into their places, for the lanes of the thread group."""
+    """Restores the variables numbered `which` for the lanes of the thread group."""
     if call.saved is None:
         return
     for (first, end), data in zip(call.saved[which], saved.variables[which], strict=True):
@@ -386,7 +386,7 @@ def _call_at(program: Program, frame: Frame) -> Call:
 
 
 def _return_all(group: ThreadGroup, program: Program, frame: Frame) -> None:
-    """All lanes of a call have returned or exited: they go on behind it."""
+    """Ends a call once all of its lanes have returned or exited: they go on behind it."""
     cta = group.cta
     caller = ThreadGroup(cta, group.first, group.last, frame.pc, frame.mask.copy(), frame.parent)
     call, saved = _call_at(program, frame), frame.saved

@@ -29,7 +29,7 @@ class SavedState:
 
 class Frame:
     """
-    Lanes that meet again: at instruction `pc`, or (calls) when each of them has returned, to go on at `pc`.
+    Lanes that meet again: at instruction `pc`, or for a call once each of them has returned; then they go on at `pc`.
 
     `mask` are the lanes that are to come (exited ones drop out), `arrived` those that are there. `parent` are the
     frames around this one. `entry` is the first instruction of a called function;

@@ -110,7 +110,7 @@ class Launch:
 
     @cached_property
     def grid_workspace(self) -> int:
-        """The address of what the driver gives to a cooperative launch: a size, and the barrier of the grid."""
+        """Returns the address of the workspace of a cooperative launch: a size, and the barrier of the grid."""
         return self.global_memory.add(np.array([8, 0], np.uint32).view(np.uint8), "the workspace of the grid")
 
     @property
@@ -148,7 +148,10 @@ class Launch:
         sys.stdout.write(text)
 
     def cancel(self) -> Dimensions | None:
-        """The next cluster does not start: the index of its first CTA. None if there is none (or, with a seed, so)."""
+        """
+        Cancels the next cluster that has not started. Returns the index of its first CTA, or None if there is none (or,
+        with a seed, at random).
+        """
         if self.random is not None and self.random.random() < 0.5:
             return None
         index = next(self.waiting, None)

@@ -15,7 +15,10 @@ class Observer(Traffic):
         """The warps of `group` start `op`."""
 
     def undone(self, group: ThreadGroup, op: Op) -> None:
-        """`op`, which started last, has not been executed: it starts again later, or once for each part of `group`."""
+        """
+        Takes back `op`, which started last but was not executed: it starts again later, or once for each part of
+        `group`.
+        """
 
 
 class Observers(Observer):

@@ -115,7 +115,7 @@ class Scheduler:
                 return True
 
     def _release(self, running: Sequence[Cluster], *, same_update: bool) -> bool:
-        """Lets lanes go on for which a spinning group waits perhaps; says whether there are any."""
+        """Releases lanes that a spinning group may wait for. Returns True if there are any."""
         spinning = [group for group in _groups(running) if group.spinning and group.wait is None]
         released = [release_arrived(group, same_update=same_update) for group in spinning]
         return any(released)
@@ -163,7 +163,7 @@ class Scheduler:
         return _QUANTUM if self._launch.random is None else self._launch.random.randrange(1, _RANDOM_QUANTUM)
 
     def _fire_events(self, running: Sequence[Cluster], ran: int) -> bool:
-        """Lets asynchronous operations finish; with a seed, some of them later. Says whether any did."""
+        """Finishes asynchronous operations, with a seed only some of them. Returns True if any finished."""
         fired = False
         for cluster in running:
             while cluster.events and not (

@@ -11,7 +11,7 @@ from tirx.sim.tensor_map import TensorMap
 
 class TensorMaps:
     """
-    Maps by their bytes, and what the tensormap proxy may read (PTX ISA, section 8.9.5).
+    Decoded tensor maps by their bytes, and the bytes that the tensormap proxy may read (PTX ISA, section 8.9.5).
 
     Maps in parameters and constants do not change. `initial` are those in global memory by address, at the launch.
     Whoever changes one there has to release it, and a thread of every CTA that uses it has to acquire it then.

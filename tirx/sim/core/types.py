@@ -1,4 +1,4 @@
-"""The fundamental types of PTX (section 5.2) and how registers of them are seen in numpy."""
+"""The fundamental types of PTX (section 5.2) and their numpy views of registers."""
 
 from __future__ import annotations
 
@@ -125,5 +125,5 @@ class RegisterFile:
         return tuple(bank[:, first:last] for bank in self._banks.values())
 
     def views(self, first: int, last: int) -> tuple[Array, ...]:
-        """For every type (`PtxType.bank`) the registers of lanes [first, last) seen as it."""
+        """Returns views of the registers of lanes [first, last), by type (`PtxType.bank`)."""
         return tuple(self._banks[bits][:, first:last].view(dtype) for _, _, bits, dtype in _VIEWS)

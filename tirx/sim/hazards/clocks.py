@@ -1,4 +1,4 @@
-"""Vector clocks: which effects of each thread every other thread may rely on."""
+"""Vector clocks: the effects of each thread that every other thread may rely on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHARED_ROWS = int(Row.TENSOR_ORDER)
 
 class Clocks:
     """
-    `known[row, u, t]` is the last instant of thread t whose effects of that sort thread u may rely on.
+    Vector clocks: `known[row, u, t]` is the last instant of thread t whose effects of kind `row` thread u may rely on.
 
     `now` counts instructions.
     """
@@ -60,7 +60,7 @@ class Clocks:
         self.known[row, threads, threads] = np.maximum(self.known[row, threads, threads], until)
 
     def own_all(self, row: Row, threads: Array) -> None:
-        """Each of `threads` may rely on the effects of all of them until now."""
+        """Lets each of `threads` rely on the effects of all of them until now."""
         self.known[row, threads[:, None], threads[None, :]] = self.now
 
     def everything(self, threads: Array) -> Array:
@@ -70,7 +70,7 @@ class Clocks:
         return self.known[:_SHARED_ROWS, threads]
 
     def learn(self, threads: Array, knowledge: Array) -> None:
-        """Each of `threads` knows what `everything` gave, and more."""
+        """Adds a snapshot of `everything` to the events known to each of `threads`."""
         self.known[:_SHARED_ROWS, threads] = knowledge
 
     def nothing_of_all(self) -> Array:

@@ -15,7 +15,7 @@ _COMPLETIONS = (Row.REACHED, Row.TENSOR_DONE, Row.BULK_WRITTEN)
 
 class Lifetimes:
     """
-    Shared and tensor memory of a CTA exist from its start to its end, which other CTAs know of by synchronisation only.
+    Lifetimes of shared and tensor memory, from start to end of a CTA. Other CTAs know of both by synchronisation only.
 
     An access by a thread of another CTA must be behind something that a thread of the CTA did, and the CTA must not
     exit before it knows that the access is over.

@@ -18,8 +18,8 @@ TensorAccess: TypeAlias = Literal["mma", "cp", "cp.4x256b", "shift"]
 
 class Monitor:
     """
-    Hears of every access to shared and tensor memory and of every synchronisation in a cluster, and raises SimError
-    for what the PTX memory model (sections 8, and 9.7.16.6 for tcgen05) does not order.
+    Interface that is told every access to shared and tensor memory and every synchronisation in a cluster. A checker
+    raises SimError for accesses that the PTX memory model does not order (sections 8, and 9.7.16.6 for tcgen05).
 
     `threads` are indices in the cluster: rank of the CTA * lanes of a CTA + lane. `rank` is the CTA whose memory it is;
     `offsets` are shared memory addresses without the rank, one for each thread. Accesses are reported before they
@@ -35,11 +35,11 @@ class Monitor:
     # Order
 
     def release(self, threads: Array) -> Snapshot:
-        """All that `threads` have done or know of, for those who acquire it."""
+        """Returns a snapshot of all that `threads` have done or know of, for threads that acquire it."""
         return None
 
     def acquire(self, threads: Array, snapshot: Snapshot) -> None:
-        """`threads` know of what was released."""
+        """Adds a released snapshot to the events known to `threads`."""
 
     def knows(self, threads: Array, snapshot: Snapshot) -> bool:
         """Returns True if `threads` have acquired everything in `snapshot` already."""
@@ -60,13 +60,13 @@ class Monitor:
         """fence.proxy.async: generic writes so far become visible to the async proxy."""
 
     def loads_returned(self, threads: Array) -> None:
-        """A barrier of the CTA or the cluster, at which loads of `threads` so far have returned."""
+        """Notes a barrier of the CTA or the cluster: all loads of `threads` so far have returned."""
 
     def mbarrier_fence(self, threads: Array) -> None:
         """fence.mbarrier_init"""
 
     def fence(self, threads: Array) -> None:
-        """fence.acq_rel, .acquire, .release or .sc: orders what relaxed operations before and behind it synchronise."""
+        """Notes fence.acq_rel, .acquire, .release or .sc, which orders relaxed operations before and behind it."""
 
     # Shared memory, generic proxy
 
@@ -107,7 +107,7 @@ class Monitor:
         """The 8 bytes at `offset` become an mbarrier object."""
 
     def mbarrier_inval(self, rank: int, offset: int, thread: int) -> None:
-        """They are none any more."""
+        """Notes that bytes are no mbarrier any more."""
 
     def mbarrier_use(self, rank: int, offset: int, thread: int, asynchronous: bool = False) -> None:
         """An operation on it, by a thread or (asynchronous) by the async proxy on its behalf."""
@@ -173,7 +173,7 @@ class Monitor:
         shape: int | None = None,
         kind: TensorAccess = "mma",
     ) -> None:
-        """Cells read by tcgen05.mma or shift; `shape` is that of the accumulator, for pipelined MMAs."""
+        """Notes cells read by tcgen05.mma or shift; `shape` is that of the accumulator, for pipelined MMAs."""
 
     def tensor_async_write(
         self, rank: int, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int = 0

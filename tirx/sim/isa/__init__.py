@@ -1,4 +1,4 @@
-"""The instructions, one module for each family; importing the package registers all of them."""
+"""The instructions, one module for each family. Importing the package registers all of them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def reduction(decoder: Decoder) -> Step:
 
 
 def copy(decoder: Decoder) -> Step:
-    """cp.async.bulk and what belongs to it; `cp.async.bulk` has been taken."""
+    """Decodes cp.async.bulk and its relatives; the modifiers `cp.async.bulk` have been taken."""
     if decoder.flag("commit_group"):
         decoder.finish(0)
         return lambda group, mask: group.cta.bulk_copies.commit(group.lanes[mask])

@@ -59,7 +59,8 @@ def copy_to_shared(
     what: str = _WHAT,
 ) -> None:
     """
-    Some time from now writes what `read` gives to places in shared memory, and tells the mbarrier of each target.
+    Schedules a write of the bytes that `read` returns to shared memory, and of the count to the mbarrier of each
+    target.
 
     `targets` are CTAs and the places of the bytes; `barriers` addresses of the shared window, one for each target;
     `ignored` bytes more are counted than written. `what` is for messages.
@@ -122,7 +123,7 @@ def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
 
 
 def ranks_of(cta: Cta, chosen: int) -> list[int]:
-    """The CTAs of a multicast mask; SimError if the cluster has not all of them."""
+    """Returns the ranks of a multicast mask. Raises SimError for ranks that the cluster does not have."""
     count = len(cta.cluster.ctas)
     if chosen >> count or not chosen:
         raise SimError(f"expected a mask of the {count} CTAs of the cluster, found {chosen:#x}")
@@ -162,7 +163,7 @@ def read_places(group: ThreadGroup, address: int, offsets: Array, thread: int) -
 
 
 def _to_global(decoder: Decoder) -> Step:
-    """[target], [source], size [, cache policy] [, mask of bytes]: done at once, as it may be."""
+    """Decodes [target], [source], size [, cache policy] [, byte mask]. The copy is done at once."""
     decoder.modifiers = decoder.modifiers[2:]
     decoder.need("bulk_group")
     hint, masked = decoder.flag("L2::cache_hint"), decoder.flag("cp_mask")

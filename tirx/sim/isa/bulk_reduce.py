@@ -71,7 +71,7 @@ def _elements(group: ThreadGroup, source: int, size: int, thread: int, value_typ
 
 
 def _to_global(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
-    """[target], [source], size [, cache policy]: done at once, as it may be."""
+    """Decodes [target], [source], size [, cache policy]. The reduction is done at once."""
     targets, sources = decoder.address(0, bits=64).values, decoder.address(1).values
     sizes = decoder.source(2, U32)
 

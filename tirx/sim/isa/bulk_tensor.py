@@ -256,7 +256,7 @@ def _combine(tensor_map: TensorMap, operation: str | None) -> Binary | None:
 
 
 def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str | None) -> Step:
-    """[tensor map, {coordinates}], [source] [, cache policy]: done at once, as it may be."""
+    """Decodes [tensor map, {coordinates}], [source] [, cache policy]. The copy is done at once."""
     decoder.need("global")
     decoder.need("shared::cta")
     mode = decoder.take(*modes) or "tile"

@@ -318,7 +318,9 @@ _PACKED_INTEGERS = {"u16": 16, "s16": 16, "u8": 8, "s8": 8, "u4": 4, "s4": 4, "u
 
 
 def _pack(decoder: Decoder) -> Step:
-    """cvt.pack.sat.T.s32[.b32] d, a, b [, c]: a and b saturated to T, a above b; c supplies what is above them."""
+    """
+    Decodes cvt.pack.sat.T.s32[.b32] d, a, b [, c]: a and b saturated to T, with a above b and bits of c above both.
+    """
     decoder.need("sat")
     merge = decoder.modifiers[-1:] == ["b32"]
     if merge:

@@ -24,7 +24,10 @@ _ACCUMULATING, _SUPPLYING = np.uint8(RegisterState.ACCUMULATING), np.uint8(Regis
 
 @dataclass(frozen=True, slots=True)
 class AddressSource:
-    """Addresses (uint64) of the lanes; `space` is that of the variable they are based on, None for a register."""
+    """
+    A source of the addresses (uint64) of the lanes; `space` is that of the variable they are based on, None for a
+    register.
+    """
 
     values: Source
     space: str | None
@@ -119,11 +122,11 @@ class Decoder:
         return found
 
     def drop(self, names: frozenset[str]) -> None:
-        """Removes modifiers that change nothing here (a table says which)."""
+        """Removes modifiers that have no effect in a simulation."""
         self.modifiers = [modifier for modifier in self.modifiers if modifier not in names]
 
     def type(self, *allowed: PtxType) -> PtxType:
-        """Removes the last modifier, which must be a type (one of `allowed`, if there are any)."""
+        """Removes and returns the last modifier, which must be a type, one of `allowed` if any are given."""
         if not self.modifiers or self.modifiers[-1] not in TYPES:
             raise self.error(f"expected a type at the end of the modifiers, found {self._modifiers()}")
         found = TYPES[self.modifiers.pop()]
@@ -161,7 +164,9 @@ class Decoder:
         raise self.error(f"expected {what}")
 
     def items(self, which: int | Operand, count: int | None = None) -> tuple[Operand, ...]:
-        """The elements of a vector operand (`count` of them, if given); any other operand is its own element."""
+        """
+        Returns the elements of a vector operand (`count` of them, if given). Any other operand is its only element.
+        """
         operand = self.operand(which)
         found = operand.items if isinstance(operand, Vector) else (operand,)
         if count is not None and len(found) != count:
@@ -222,7 +227,7 @@ class Decoder:
         return self.register(operand.name) if isinstance(operand, Name) else None
 
     def undefined(self, which: int | Operand) -> Callable[[ThreadGroup], Array]:
-        """In which lanes an operand was never written."""
+        """Returns a function that marks the lanes in which an operand was never written."""
         operand = self.operand(which)
         register = self.register_of(operand.predicate if isinstance(operand, Negated) else operand)
         if register is None or register.state < 0:
@@ -507,7 +512,7 @@ def uniform(values: Array, mask: Mask, what: str) -> int:
 
 
 def single(mask: Mask, what: str) -> int:
-    """The one lane of `mask`; SimError if there are several."""
+    """Returns the only lane of `mask`. Raises SimError if there are several."""
     lanes = np.flatnonzero(mask)
     if len(lanes) != 1:
         raise SimError(f"expected one thread to issue {what}, found {len(lanes)} lanes of the warp")

@@ -147,7 +147,10 @@ def binary_function(root: str, asked: Operation) -> Binary:
 
 
 def _mixed(decoder: Decoder, halves: int) -> Step | None:
-    """add, sub and fma of .f32 whose first operands (`halves` of them) are .f16 or .bf16; None for other types."""
+    """
+    Decodes add, sub and fma of .f32 whose first operands (`halves` of them) are .f16 or .bf16. Returns None for other
+    types.
+    """
     if decoder.modifiers[-2:-1] != ["f32"] or decoder.modifiers[-1] not in ("f16", "bf16"):
         return None
     half = ELEMENTS[decoder.modifiers.pop()][0]
@@ -320,7 +323,10 @@ def _rcp(decoder: Decoder) -> Step:
 
 
 def _coarse(function: Unary) -> Unary:
-    """rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the upper 32 bits of the result, from those of the operand."""
+    """
+    Decodes rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the upper 32 bits of the result, from the upper 32 of the
+    operand.
+    """
     not_a_number = np.uint64(0x7FFFFFFF00000000).view(np.float64)
     high = np.uint64(0xFFFFFFFF00000000)
 

@@ -18,7 +18,7 @@ _GROUP, _THREAD = _LANE >> 2, _LANE & 3
 @dataclass(frozen=True, slots=True, eq=False)
 class Fragment:
     """
-    Row and column of element i of a lane, and which of the warp's matrices it is in: arrays (elements, 32).
+    Row, column and matrix of element i of a lane: arrays (elements, 32); a warp may hold several matrices.
 
     B is N x K, as A is M x K.
     """

@@ -65,8 +65,8 @@ def _byte_places(rows: int) -> tuple[Array, Array]:
 @dataclass(frozen=True, slots=True)
 class _Form:
     """
-    `count` matrices of `rows` rows, whose addresses are those of as many lanes; `packing` is the number of bits of
-    elements that are less than a byte, and are padded to 16 bytes in memory.
+    Form of ldmatrix or stmatrix: `count` matrices of `rows` rows, one lane for the address of each row. `packing` is
+    the number of bits of elements smaller than a byte, which memory pads to 16 bytes.
     """
 
     rows: int

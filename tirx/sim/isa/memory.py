@@ -60,7 +60,7 @@ def access_form(decoder: Decoder) -> Access:
 
 
 def place_of(decoder: Decoder, which: int, space: str) -> tuple[Source, str]:
-    """The addresses of an operand, and the space they are in: parameters of functions are in local memory."""
+    """Returns the addresses of an operand and their state space. Parameters of functions are in local memory."""
     operand = decoder.operand(which)
     found = decoder.address(which, bits=64 if space == "generic" and not _is_symbol(decoder, operand) else None)
     if found.space is None:

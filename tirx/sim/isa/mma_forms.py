@@ -89,7 +89,7 @@ class Form:
 
     @property
     def operand_types(self) -> Types:
-        """Types as they are in registers."""
+        """The types of the operands as registers hold them."""
         d, a, b, c = self.types
         return (d, "e2m1x2", "e2m1x2", c) if self.kind in _PACKED_KINDS else (d, a, b, c)
 

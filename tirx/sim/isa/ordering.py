@@ -21,7 +21,7 @@ STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 
 def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array) -> None:
     """
-    A strong access: tells the monitor that it may order what the threads do.
+    Tells the monitor of a strong access, which may order the threads.
 
     All of them count as if between fences: that misses races through flags without fences, but reports none that is
     not there.

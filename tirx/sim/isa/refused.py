@@ -1,4 +1,4 @@
-"""Instructions that are known, and why they are not simulated."""
+"""Known instructions that are not simulated, and why."""
 
 from __future__ import annotations
 

@@ -23,7 +23,10 @@ _PAIRS = ("s4", "u4", "e2m1x2")  # types whose elements are stored or left out i
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """That of 16 rows of A with `k` elements of a type each; `selector` chooses the threads of four that hold it."""
+    """
+    Sparsity metadata of 16 rows of A with `k` elements of a type each; `selector` chooses the lanes of four that hold
+    it.
+    """
 
     element: str
     k: int

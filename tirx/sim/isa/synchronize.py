@@ -67,7 +67,9 @@ def _arrive(
 def _arriving(
     group: ThreadGroup, mask: Mask, number: Source, count: Source | None, aligned: bool, what: str
 ) -> tuple[int, int | None, int] | None:
-    """Barrier, expected threads and how many of them this thread group brings; None if its warps differ."""
+    """
+    Returns the barrier, the expected threads and the arriving threads of this thread group. None if its warps differ.
+    """
     numbers = number(group, mask)
     counts = None if count is None else count(group, mask)
     if group.warps > 1 and (_differs(numbers, mask) or (counts is not None and _differs(counts, mask))):
@@ -183,7 +185,7 @@ _PROXIES = ("async", "async::generic", "alias")
 
 @instruction("fence", "membar")
 def _fence(decoder: Decoder) -> Step:
-    """Executed one after another, accesses need no fence; only the monitor hears of them."""
+    """Decodes fences. Instructions execute one after another, so only the monitor hears of them."""
     if decoder.flag("proxy"):
         return _proxy_fence(decoder)
     if decoder.flag("mbarrier_init"):
@@ -223,7 +225,7 @@ def _proxy_fence(decoder: Decoder) -> Step:
 
 
 def _tensormap_fence(decoder: Decoder) -> Step:
-    """Between the generic proxy, which writes tensor maps, and that which reads them for copies."""
+    """Decodes fences between the generic proxy, which writes tensor maps, and the tensormap proxy, which reads them."""
     order = decoder.need("acquire", "release")
     decoder.need(*_SCOPES)
     if order == "release":

@@ -1,4 +1,4 @@
-"""tcgen05 instructions (PTX ISA, section 9.7.16): decoding; what they do is in `tirx.sim.tensor`."""
+"""Decoders of tcgen05 instructions (PTX ISA, section 9.7.16). Their effects are in `tirx.sim.tensor`."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _features(kind: str, sparse: bool, size: str | None) -> list[str]:
 
 
 def _block(decoder: Decoder, kind: str) -> tuple[str | None, int]:
-    """The vector size as it is written, and how many elements share a scale factor."""
+    """Returns the vector size as it is written, and the number of elements that share a scale factor."""
     decoder.need("block_scale")
     blocks = BLOCKS[kind]
     size = decoder.take(*(name for name in blocks if name is not None))

@@ -35,7 +35,9 @@ def _shape(decoder: Decoder, shapes: tuple[str, ...]) -> tuple[str, int]:
 def _cells(
     shape: str, repetitions: int, split: int, packed: bool
 ) -> Callable[[ThreadGroup, int, str], list[tuple[Array, Array]]]:
-    """For an address the cells of (registers, 32), for packed registers those of the low and of the high halves."""
+    """
+    Returns a function from an address to cells (registers, 32), for packed registers those of low and of high halves.
+    """
     lanes, columns = register_cells(shape, repetitions, split)
 
     def cells(group: ThreadGroup, address: int, what: str) -> list[tuple[Array, Array]]:

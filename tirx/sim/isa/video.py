@@ -39,7 +39,7 @@ _PART = re.compile(r"(.+)\.([bh])(\d+)")
 
 
 def _selected(operand: Operand) -> tuple[Operand, str, str]:
-    """A register, and which parts of it are named: `%r1.b2` to (%r1, b, 2)."""
+    """Splits a register with a selector: `%r1.b2` to (%r1, b, 2)."""
     match = _PART.fullmatch(operand.name) if isinstance(operand, Name) else None
     return (operand, "", "") if match is None else (Name(match[1]), match[2], match[3])
 
@@ -188,7 +188,7 @@ def _vmad(decoder: Decoder) -> Step:
 
 
 def _parts_of(decoder: Decoder, operand: Operand, count: int, default: str) -> tuple[Operand, list[int]]:
-    """A register and which parts of a and b, in that order, it stands for: the lowest first."""
+    """Returns a register and the parts of a and b that its selector picks, the lowest first."""
     register, kind, digits = _selected(operand)
     if not kind:
         digits = default

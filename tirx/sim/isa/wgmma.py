@@ -321,7 +321,7 @@ def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> 
 
 
 def _together(group: ThreadGroup) -> Outcome:
-    """A warp of a warpgroup that runs for itself: goes on when the others have issued the product, too."""
+    """Holds a warp of a warpgroup that runs for itself until the others have issued the product, too."""
     cta = group.cta
     first = group.warp // _WARPGROUP * _WARPGROUP
     others = [cta.warpgroup_products[warp] for warp in range(first, first + _WARPGROUP)]

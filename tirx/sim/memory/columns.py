@@ -67,7 +67,9 @@ def pixels(tensor_map: TensorMap, columns: Im2col, mode: str, coordinates: Seque
 
 
 def _inside(tensor_map: TensorMap, first: int, places: Array) -> tuple[tuple[Array, ...], Array, slice]:
-    """Indices (outermost first) of the pixels in the tensor, which of the column they are, and their channels."""
+    """
+    Returns indices (outermost first) of the pixels inside the tensor, their places in the column, and their channels.
+    """
     sizes = np.array(list(reversed(tensor_map.array.shape)))
     valid = ((places >= 0) & (places < sizes[1:])).all(axis=1)
     low, high = max(first, 0), min(first + tensor_map.box[0], int(sizes[0]))

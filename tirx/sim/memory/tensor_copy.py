@@ -1,4 +1,4 @@
-"""Boxes of tensors: their bytes in global memory, and where they go in shared memory (PTX ISA, section 5.5)."""
+"""Boxes of tensors: their bytes in global memory, and their addresses in shared memory (PTX ISA, section 5.5)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _units(tensor_map: TensorMap, coordinates: Sequence[int]) -> list[int]:
 
 
 def check_start(tensor_map: TensorMap, coordinates: Sequence[int]) -> None:
-    """SimError unless packed elements start where they may (section 9.7.9.26.5.1)."""
+    """Raises SimError unless packed elements start at a legal coordinate (section 9.7.9.26.5.1)."""
     if tensor_map.packing is None:
         return
     bits, group = tensor_map.packing

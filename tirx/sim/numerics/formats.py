@@ -65,7 +65,7 @@ def decode_elements(raw: Array, element: str) -> Array:
 
 def unpack_groups(raw: Array, element: str) -> Array:
     """
-    Narrow elements as tcgen05 wants them in shared memory: 16 of them packed at the start of every 16 bytes.
+    Returns narrow elements from the shared memory format of tcgen05: 16 of them packed at the start of every 16 bytes.
 
     (rows, 16 n) bytes to (rows, 16 n) codes; the padding bytes are dropped.
     """

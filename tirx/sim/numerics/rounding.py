@@ -134,8 +134,8 @@ def _round_ties_away(values: Array, dtype: np.dtype[Any]) -> Array:
 
 def round_stochastic(values: Array, dtype: np.dtype[Any], random: Array) -> Array:
     """
-    f64 values of f32 numbers to a narrower type: away from zero where `random` (from 0 to 1) and what is cut off, as a
-    fraction of the last place, make 1 together.
+    Rounds f64 values of f32 numbers to a narrower type at random: away from zero where `random` (from 0 to 1) plus the
+    fraction of the last place that is cut off reaches 1.
     """
     low = round_to(values, dtype, "rz")
     bits = bits_of(low)

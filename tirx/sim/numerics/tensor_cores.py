@@ -112,7 +112,7 @@ class Operand:
     element: str
 
     def scaled(self, factors: Array, element: str) -> Operand:
-        """Each number times a factor, which is a power of two; the exponents are added."""
+        """Returns the numbers times factors, which are powers of two; their exponents are added."""
         other = raw_exponents(factors, element)
         return Operand(self.values * factors, self.exponents + other, self.element)
 
@@ -157,7 +157,7 @@ def multiply(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Ma
 
 
 def _multiply_halves(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Mask | None) -> Array:
-    """Multiplies in the order "halves"; `rule` is that of one sum."""
+    """Multiplies in the order "halves"; `rule` is that of one sum, and C is added last."""
     period = 4 if kept is None else 8  # of a sparse A, half of the places along K is stored
     depth: int = a.values.shape[-1]
     places: Array = np.arange(depth) % period
@@ -231,7 +231,7 @@ def _element_bits(element: str) -> int:
 
 
 def _special(a: Array, b: Array, c: Array, kept: Mask | None) -> Array | None:
-    """Infinite and NaN results, where there are any: the others are finite there. None if all numbers are finite."""
+    """Returns the infinite and NaN results; other elements are finite. None if all numbers are finite."""
     if np.isfinite(a).all() and np.isfinite(b).all() and np.isfinite(c).all():
         return None
     if kept is None:

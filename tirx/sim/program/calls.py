@@ -1,4 +1,4 @@
-"""Calls: which functions there are, which of them may call themselves, what a call passes (PTX ISA, section 7.1)."""
+"""Calls: the functions of a kernel, the recursive ones among them, and passed parameters (PTX ISA, section 7.1)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """To `target`; diverged lanes meet again at `join` (None: when they return)."""
+    """A branch to `target`; diverged lanes meet again at `join` (None: when they return)."""
 
     target: int
     join: int | None
@@ -54,7 +54,7 @@ class TableBranch:
 @dataclass(frozen=True, slots=True)
 class Call:
     """
-    To `target` (negative: a function of the runtime, which is in `before`), coming back to the next instruction.
+    A call of `target` (negative: a function of the runtime, which is in `before`); returns to the next instruction.
 
     `before` passes the arguments, `after` takes over the results. A function that may call itself keeps its variables
     in one place: `saved` are those (first byte, end, in each thread's memory) that a call has to save, the results
@@ -69,7 +69,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class IndirectCall:
-    """To the function whose address `selector` gives."""
+    """A call of the function at the address that `selector` reads."""
 
     selector: Source
     calls: dict[int, Call]

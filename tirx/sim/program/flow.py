@@ -1,4 +1,4 @@
-"""Control flow of one function: where diverged lanes meet again, what can be reached."""
+"""Control flow of one function: reconvergence of diverged lanes, and reachable instructions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that a module may call without defining them: those of the device runtime."""
+"""Functions of the device runtime, which a module may call without defining them."""
 
 from __future__ import annotations
 

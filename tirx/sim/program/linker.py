@@ -106,7 +106,7 @@ class _Linker:
             self.code += self._function(function)
 
     def watched(self, check: bool) -> list[tuple[Register, bool]]:
-        """Registers whose state has to be known, and whether they start undefined."""
+        """Returns the registers whose state has to be known, and whether each starts undefined."""
         found: dict[int, tuple[Register, bool]] = {}
         for function in self._functions if check else ():
             decoders = self._decoders[function.name]

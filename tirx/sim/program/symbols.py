@@ -181,7 +181,7 @@ class Symbols:
         self.local_bytes = offset
 
     def _mentioned(self) -> Iterator[tuple[Scope, str]]:
-        """The names in the code, and where they are."""
+        """Yields the names in the code, each with the scope of the instruction."""
         for function in self.functions:
             for instruction in function.code:
                 for operand in instruction.operands:

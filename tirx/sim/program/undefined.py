@@ -43,7 +43,7 @@ def carries(instruction: Instruction) -> bool:
 
 
 def carrying(decoder: Decoder, step: Step) -> Step:
-    """`step`, which reads values whatever their state is, so that its results are as undefined as they are."""
+    """Wraps `step`, which reads values whatever their state is: its results are undefined where an operand is."""
     if decoder.root == "st":
         return _store(decoder, step)
     if decoder.root == "ld":
@@ -121,7 +121,9 @@ def _decided(lenient: Decoder, a: Operand, b: Operand, *, decides: bool) -> _Spr
 
 
 def _shuffled(decoder: Decoder, step: Step) -> _Spread:
-    """Undefined is what comes from a lane where it is: found by shuffling the states."""
+    """
+    Wraps shfl: results are undefined where they come from an undefined lane. The states are shuffled like the values.
+    """
     source = decoder.register_of(1)
     target = decoder.register_of(decoder.pair(0)[0])
     strict = Decoder(decoder.symbols, decoder.instruction)
@@ -153,7 +155,7 @@ def _parts(space: str, addresses: Array) -> list[tuple[str, Array, Array]]:
 
 
 def _store(decoder: Decoder, step: Step) -> Step:
-    """Undefined values may go to shared and local memory, which is then undefined itself."""
+    """Wraps st: undefined values may go to shared and local memory, whose bytes then are undefined."""
     strict = Decoder(decoder.symbols, decoder.instruction)
     form = access_form(strict)
     addresses, space = place_of(strict, 0, form.space)

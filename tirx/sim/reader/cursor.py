@@ -1,4 +1,4 @@
-"""Constants and declarations of variables, which the parsers of modules and of bodies both read."""
+"""Parsers of constants and variables, shared by those of modules and of bodies."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Cursor(TokenStream):
         return [Initializer(self.integer("an initialiser"))]
 
     def offset(self) -> int:
-        """A sum of signed integers, which may be empty."""
+        """Reads a sum of signed integers, possibly empty."""
         total = 0
         while self.text in ("+", "-"):
             sign = -1 if self.next().text == "-" else 1

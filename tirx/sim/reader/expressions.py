@@ -67,7 +67,7 @@ def expression(cursor: TokenStream, depth: int = 0) -> int:
 
 
 def binary(cursor: TokenStream, level: int, depth: int = 0) -> int:
-    """An expression of the operators from `level` on, which bind more."""
+    """Reads an expression of the operators from `level` on, which bind tighter."""
     if level == len(_LEVELS):
         return _unary(cursor, depth)
     value = binary(cursor, level + 1, depth)

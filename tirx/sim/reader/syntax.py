@@ -101,8 +101,8 @@ class Instruction:
 @dataclass(frozen=True, slots=True)
 class Initializer:
     """
-    One element of an initialiser: a number, or the address of a symbol plus an offset (`generic(symbol)`), of which
-    the bits from `shift` on count.
+    One element of an initialiser: a number, or the address of a symbol plus an offset (`generic(symbol)`); bits from
+    `shift` on count.
     """
 
     value: int | float = 0
@@ -138,7 +138,7 @@ class BranchTargets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prototype:
-    """`label: .callprototype (...) _ (...);`: what functions an indirect call may reach."""
+    """A prototype, `label: .callprototype (...) _ (...);`, of the functions that an indirect call may reach."""
 
     parameters: tuple[Variable, ...]
     returns: tuple[Variable, ...]
@@ -184,7 +184,7 @@ class Scope:
         self.prototypes: dict[str, Prototype] = {}
 
     def chain(self) -> list[Scope]:
-        """This scope and those around it, innermost first."""
+        """Yields this scope and the scopes around it, innermost first."""
         scopes: list[Scope] = []
         scope: Scope | None = self
         while scope is not None:

@@ -1,4 +1,4 @@
-"""Collector buffers of tcgen05.mma, which keep A, or with .ws B, for the next product (PTX ISA, section 9.7.16.10)."""
+"""Collector buffers of tcgen05.mma, which keep A, or B with .ws, for the next product (PTX ISA, section 9.7.16.10)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Collectors:
         self._filled: dict[str, Collected] = {}
 
     def apply(self, buffer: str, usage: str, operand: Collected, what: str) -> None:
-        """`what` uses collector `buffer` as its modifier says."""
+        """Fills, uses or discards collector `buffer`, as the modifier of `what` says."""
         if usage in ("use", "lastuse"):
             name = f"{what}.collector::{buffer}::{usage}"
             filled = self._filled.get(buffer)

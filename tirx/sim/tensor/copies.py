@@ -52,7 +52,7 @@ def _copy_lanes(rows: int, multicast: str | None) -> list[Array]:
 def tensor_copy(
     cta: Cta, thread: int, address: int, bits: int, shape: str, multicast: str | None, packing: str | None
 ) -> None:
-    """tcgen05.cp from shared to tensor memory; `packing` is the format of what it decompresses."""
+    """Executes tcgen05.cp from shared to tensor memory; `packing` is the format of elements that it decompresses."""
     what = f"tcgen05.cp.{shape}"
     rows, size = _COPIES[shape, multicast]
     lane = address >> 16
@@ -77,7 +77,7 @@ def tensor_copy(
 
 
 def tensor_shift(cta: Cta, thread: int, address: int) -> None:
-    """tcgen05.shift.down of 32 bytes of the 32 lanes from that of `address` on."""
+    """Executes tcgen05.shift.down of 32 bytes of 32 lanes, starting at the lane of `address`."""
     lane = address >> 16
     if lane % SHIFTED_LANES:
         raise SimError(f"tcgen05.shift: expected a lane that is a multiple of {SHIFTED_LANES}, found {lane}")
@@ -87,7 +87,7 @@ def tensor_shift(cta: Cta, thread: int, address: int) -> None:
 
 def shift_rows(cta: Cta, thread: int, lane: int, column: int, count: int, kind: TensorAccess, what: str) -> None:
     """
-    Each of 32 lanes but the last gets what the lane behind it has, in `count` columns.
+    Copies lane i + 1 to lane i, in `count` columns of 32 lanes. The last lane keeps its own words.
 
     The ISA names no direction other than "down"; that lane i gets lane i + 1 is what the CUTLASS example
     1cta_mma_a_from_tmem.py observed on a B200 for .ashift, and why tcgen05.cp.4x256b then fills the last lanes.

@@ -34,7 +34,7 @@ class DataPath:
     half: bool = False
 
     def check_lane(self, lane: int) -> None:
-        """SimError for a lane of the address of D, at which row 0 must be."""
+        """Raises SimError if row 0 of D cannot be at the lane of its address."""
         allowed = (0, _HALF) if self.half else (0,)
         if lane not in allowed:
             shown = " or ".join(map(str, allowed))
@@ -49,14 +49,14 @@ class DataPath:
 
     @lru_cache(maxsize=64)  # noqa: B019 (a value class with few values)
     def cells(self, n: int, base_lane: int) -> tuple[Array, Array]:
-        """Lane and column (from that of the address) of every element of a CTA's rows of D, both (rows, n)."""
+        """Returns lane and column (from that of the address) of every element of a CTA's rows of D, both (rows, n)."""
         width = n // self.groups
         column = np.arange(n)
         lanes = self.row_lanes(base_lane)[column // width].T
         return lanes, np.broadcast_to(column % width, lanes.shape)
 
     def block(self, n: int, base_lane: int, column: int) -> tuple[slice, slice] | None:
-        """The same cells as lanes and columns next to each other; None if they are not."""
+        """Returns the cells of D as slices of lanes and columns. None if they are not contiguous."""
         if self.groups > 1 or self.half:
             return None
         return slice(base_lane, base_lane + self.rows), slice(column, column + n)

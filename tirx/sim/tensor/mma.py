@@ -179,8 +179,8 @@ def _b(
     ctas: tuple[Cta, ...], thread: int, operands: MmaOperands, fields: InstructionDescriptor, what: str
 ) -> tuple[Array, Mask, int]:
     """
-    B (N, K), of which each CTA has an equal part of the rows, the columns of it that count as zero, and the row of
-    shared memory that is its first.
+    Returns B (N, K), the mask of columns that count as zero, and the row of shared memory where it begins. Each CTA of
+    a pair has an equal part of the rows.
     """
     zero, shift = np.zeros(fields.n, np.bool_), 0
     if operands.zero_mask is not None:
@@ -213,7 +213,7 @@ def _scale_factors(
     fields: InstructionDescriptor,
     path: DataPath,
 ) -> tuple[Array, Array]:
-    """The factors of A and of B (rows, count): of A each CTA has those of its rows, of B all of them."""
+    """Returns the factors of A and of B (rows, count). Each CTA has the factors of its rows of A and all of B."""
     assert fields.scale is not None, "the descriptor is of a block-scaled kind"
     assert operands.scale_factors is not None, "the instruction is block-scaled"
     what = form.name

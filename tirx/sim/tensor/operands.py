@@ -49,12 +49,12 @@ def _places(
 
 
 def read_async(cta: Cta, thread: int, addresses: Array, what: str, used: Mask | None = None) -> Array:
-    """Bytes of shared memory at `addresses` (any shape), read through the async proxy; `used`: those that matter."""
+    """Reads bytes of shared memory at `addresses` (any shape) through the async proxy. Only the `used` ones matter."""
     return _read(cta, thread, addresses, np.unique(addresses if used is None else addresses[used]), what)
 
 
 def _read(cta: Cta, thread: int, addresses: Array, wanted: Array, what: str) -> Array:
-    """Bytes at `addresses`, of which only those at `wanted` matter."""
+    """Reads bytes at `addresses`; only the bytes at `wanted` matter."""
     if len(wanted):
         cta.check_shared(wanted, 1, what)
         cta.monitor.async_read(cta.rank, wanted, thread, what)
@@ -64,7 +64,7 @@ def _read(cta: Cta, thread: int, addresses: Array, wanted: Array, what: str) -> 
 
 
 def read_tensor(cta: Cta, thread: int, lanes: Array, columns: Array, what: str) -> Array:
-    """Words of tensor memory at `lanes` and `columns` (which broadcast), read by an asynchronous operation."""
+    """Reads words of tensor memory at `lanes` and `columns` (broadcast) for an asynchronous operation."""
     lanes, columns = np.broadcast_arrays(lanes, columns)
     cta.tensor.check_cells(lanes, columns, what)
     cta.monitor.tensor_async_read(cta.rank, lanes, columns, thread, what)

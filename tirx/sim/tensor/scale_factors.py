@@ -52,7 +52,7 @@ class ScaleFactors:
     halves: int = 1
 
     def check(self, block: int, what: str) -> None:
-        """SimError for what no instruction may have; `block`: elements of a dense A that share a factor."""
+        """Raises SimError for illegal places of scale factors; `block`: elements of a dense A that share a factor."""
         if self.element not in _TYPES[block]:
             raise SimError(
                 f"{what}: expected factors of type {' or '.join(_TYPES[block])} for {block} elements, "

@@ -1,4 +1,4 @@
-"""Shared memory descriptors of tcgen05 (PTX ISA, section 9.7.16.5.1): their fields and the addresses they mean."""
+"""Shared memory descriptors of tcgen05 (PTX ISA, section 9.7.16.5.1): fields, and addresses of elements."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from tirx.sim.errors import SimError
 @dataclass(frozen=True, slots=True)
 class SwizzleMode:
     """
-    A value of bits 61-63: `row` is the length in bytes of a row of the pattern, `mn_group` the rows after which it
-    repeats along K if MN-major, and an address is XORed with `(address >> shift) & mask`, counted from where the
-    pattern starts.
+    A value of bits 61-63. `row` is the bytes of a row of the pattern, `mn_group` the rows after which it repeats along
+    K if MN-major. An address is XORed with `(address >> shift) & mask`, counted from the start of the pattern.
     """
 
     name: str
@@ -54,7 +53,7 @@ _ABSOLUTE_SIZE = 48
 
 class SharedDescriptor:
     """
-    A descriptor of the operand `what`; raises SimError for one that is not legal on `target`.
+    A descriptor of the operand `what`. Raises SimError if it is not legal on `target`.
 
     The pattern of a swizzle starts at multiples of its size, or so many units behind them as the base offset says; an
     operand may start in any of its rows, as CuTe DSL's kernels with operands aligned to 128 bytes do. wgmma reads both

@@ -43,7 +43,7 @@ def expand_sparse(
     what: str,
 ) -> tuple[Array, Mask]:
     """
-    A CTA's rows of A (rows, 2 K) with their zeros, and which places the metadata selects.
+    Returns a CTA's rows of A (rows, 2 K) with their zeros, and the mask of places that the metadata selects.
 
     `stored` (rows, K) are the elements at these places.
     """
