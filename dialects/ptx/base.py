@@ -130,15 +130,27 @@ class PTXInstruction(DirectOperation, abc.ABC):
     ISSUE: ClassVar[Issue]
     """`issue`, where it is the same for every form of the instruction."""
 
+    EFFECTS: ClassVar[Effects]
+    """`effects`, where they are."""
+
+    NEEDS: ClassVar[tuple[str, ...]] = ()
+    """`features`, where they are."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" in vars(cls):
+            for method, constant in ((PTXInstruction.issue, "ISSUE"), (PTXInstruction.effects, "EFFECTS")):
+                if getattr(cls, constant.lower()) is method and not hasattr(cls, constant):
+                    raise TypeError(f"{cls.__name__}: expected {constant} or '{constant.lower()}', found neither")
+
     @property
     def issue(self) -> Issue:
         """The threads that execute this instruction together."""
         return self.ISSUE
 
-    @abc.abstractmethod
     def effects(self) -> Effects:
         """The memory that the instruction touches, and what it synchronises; `NO_EFFECTS` if neither."""
-        raise NotImplementedError
+        return self.EFFECTS
 
     def in_place(self) -> Iterable[tuple[SSAValue, SSAValue]]:
         """Pairs of a result and the operand whose register it takes, because PTX names both with one operand."""
@@ -146,7 +158,7 @@ class PTXInstruction(DirectOperation, abc.ABC):
 
     def features(self) -> tuple[str, ...]:
         """Rows of `tirx.hw.features.FEATURES` that this instruction, as it stands, needs."""
-        return ()
+        return self.NEEDS
 
     @abc.abstractmethod
     def emit(self, reg: Names) -> str:
@@ -158,11 +170,9 @@ class PureInstruction(PTXInstruction, abc.ABC):
     """An instruction whose results depend on nothing but its operands and properties, in each thread by itself."""
 
     ISSUE: ClassVar = Issue.THREAD
+    EFFECTS: ClassVar = NO_EFFECTS
 
     traits = traits_def(Pure())
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
 
 
 class PTXTerminator(IRDLOperation, abc.ABC):

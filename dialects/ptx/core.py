@@ -399,9 +399,6 @@ class RetOp(PTXTerminator):
     traits = traits_def(IsTerminator())
     assembly_format = "attr-dict"
 
-    def __init__(self):
-        super().__init__()
-
 
 @lru_cache(maxsize=4096)
 def integer_attr(value: int, type_: Attribute) -> IntegerAttr:

@@ -71,6 +71,7 @@ class MbarrierInitOp(PTXInstruction):
 
     name = "ptx.mbarrier.init"
     ISSUE: ClassVar = Issue.THREAD
+    NEEDS: ClassVar = ("mbarrier",)
 
     barrier = operand_def(i32)
     count = prop_def(IntegerAttr[I32])
@@ -88,9 +89,6 @@ class MbarrierInitOp(PTXInstruction):
             MemoryAccess(AccessKind.INIT, writes=(Bytes(self.barrier, MBARRIER_BYTES),), barrier=self.barrier)
         )
 
-    def features(self) -> tuple[str, ...]:
-        return ("mbarrier",)
-
     def emit(self, reg: Names) -> str:
         return f"mbarrier.init.shared::cta.b64 {address(reg, self.barrier)}, {self.count.value.data}"
 
@@ -101,6 +99,7 @@ class MbarrierInvalOp(PTXInstruction):
 
     name = "ptx.mbarrier.inval"
     ISSUE: ClassVar = Issue.THREAD
+    NEEDS: ClassVar = ("mbarrier",)
 
     barrier = operand_def(i32)
 
@@ -111,9 +110,6 @@ class MbarrierInvalOp(PTXInstruction):
 
     def effects(self) -> Effects:
         return Effects(synchronization=MbarrierInvalidate(self.barrier))
-
-    def features(self) -> tuple[str, ...]:
-        return ("mbarrier",)
 
     def emit(self, reg: Names) -> str:
         return f"mbarrier.inval.shared::cta.b64 {address(reg, self.barrier)}"
@@ -182,6 +178,7 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
 
     name = "ptx.mbarrier.arrive.expect_tx"
     ISSUE: ClassVar = Issue.THREAD
+    NEEDS: ClassVar = ("mbarrier.expect_tx",)
 
     barrier = operand_def(i32)
     bytes = prop_def(IntegerAttr[I32])
@@ -198,9 +195,6 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
     def effects(self) -> Effects:
         return Effects(synchronization=MbarrierArrive(self.barrier, announces=True))
 
-    def features(self) -> tuple[str, ...]:
-        return ("mbarrier.expect_tx",)
-
     def emit(self, reg: Names) -> str:
         order = _order(self.cluster, None, "release")
         where = address(reg, self.barrier)
@@ -211,6 +205,7 @@ class _TxOp(PTXInstruction, abc.ABC):
     """Changes the pending bytes of an mbarrier, without an arrival."""
 
     ISSUE: ClassVar = Issue.THREAD
+    NEEDS: ClassVar = ("mbarrier.expect_tx",)
 
     barrier = operand_def(i32)
     bytes = prop_def(IntegerAttr[I32])
@@ -223,9 +218,6 @@ class _TxOp(PTXInstruction, abc.ABC):
 
     def verify_(self) -> None:
         _check_bytes(self.bytes.value.data)
-
-    def features(self) -> tuple[str, ...]:
-        return ("mbarrier.expect_tx",)
 
     def emit(self, reg: Names) -> str:
         scope = "cta" if self.cluster is None else "cluster"

@@ -130,6 +130,7 @@ class ParamAddressOp(PureInstruction):
     """
 
     name = "ptx.param_address"
+    NEEDS: ClassVar = ("cvta.param",)
 
     param = prop_def(SymbolNameConstraint())
     result = result_def(i64)
@@ -142,9 +143,6 @@ class ParamAddressOp(PureInstruction):
     def verify_(self) -> None:
         if (entry := _enclosing_entry(self)) is not None:
             _declared(entry, self.param.data)
-
-    def features(self) -> tuple[str, ...]:
-        return ("cvta.param",)
 
     def emit(self, reg: Names) -> str:
         address = reg(self.result)
@@ -159,6 +157,7 @@ class MapaOp(PureInstruction):
     """
 
     name = "ptx.mapa"
+    NEEDS: ClassVar = ("cluster",)
 
     address = operand_def(i32)
     rank = operand_def(i32)
@@ -168,9 +167,6 @@ class MapaOp(PureInstruction):
 
     def __init__(self, address: Value, rank: Value):
         super().__init__(operands=[address, rank], result_types=[i32])
-
-    def features(self) -> tuple[str, ...]:
-        return ("cluster",)
 
     def emit(self, reg: Names) -> str:
         return f"mapa.shared::cluster.u32 {reg(self.result)}, {reg(self.address)}, {reg.imm(self.rank)}"

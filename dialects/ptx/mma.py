@@ -24,7 +24,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, values, vector
-from tirx.dialects.ptx.effects import NO_EFFECTS, Effects, Issue
+from tirx.dialects.ptx.effects import NO_EFFECTS, Issue
 from tirx.mma import VARIANTS, Fragment
 
 Value = SSAValue | Operation
@@ -71,6 +71,8 @@ class MmaM8N8K4F16Op(PTXInstruction):
 
     name = "ptx.mma.m8n8k4.f16"
     ISSUE: ClassVar = Issue.WARP
+    EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("mma.m8n8k4.f16",)
 
     a_major = prop_def(MajorAttr)
     b_major = prop_def(MajorAttr)
@@ -113,12 +115,6 @@ class MmaM8N8K4F16Op(PTXInstruction):
             raise VerifyException("expected d to be f32 since c is, found f16")
         _accumulator("d", self.d.types)
 
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
-    def features(self) -> tuple[str, ...]:
-        return ("mma.m8n8k4.f16",)
-
     def emit(self, reg: Names) -> str:
         majors = f"{self.a_major.data.value}.{self.b_major.data.value}"
         types = f"{_accumulator('d', self.d.types)}.f16.f16.{_accumulator('c', self.c.types)}"
@@ -135,6 +131,8 @@ class MmaM8N8K4F64Op(PTXInstruction):
 
     name = "ptx.mma.m8n8k4.f64"
     ISSUE: ClassVar = Issue.WARP
+    EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("mma.m8n8k4.f64",)
 
     a = operand_def(f64)
     b = operand_def(f64)
@@ -149,12 +147,6 @@ class MmaM8N8K4F64Op(PTXInstruction):
     def __init__(self, a: Value, b: Value, c: Sequence[Value]):
         c0, c1 = c
         super().__init__(operands=[a, b, c0, c1], result_types=[f64, f64])
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
-    def features(self) -> tuple[str, ...]:
-        return ("mma.m8n8k4.f64",)
 
     def emit(self, reg: Names) -> str:
         registers = ", ".join(
@@ -193,6 +185,7 @@ class MmaM16N8Op(PTXInstruction):
 
     name = "ptx.mma.m16n8"
     ISSUE: ClassVar = Issue.WARP
+    EFFECTS: ClassVar = NO_EFFECTS
 
     variant = prop_def(StringAttr)
     a = var_operand_def(Register)
@@ -222,9 +215,6 @@ class MmaM16N8Op(PTXInstruction):
         _expect_fragment("b", self.b.types, variant.b)
         _expect_fragment("c", self.c.types, variant.c)
         _expect_fragment("d", self.d.types, variant.c)
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return (VARIANTS[self.variant.data].feature,)

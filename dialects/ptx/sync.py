@@ -55,6 +55,7 @@ class BarSyncOp(PTXInstruction):
 
     name = "ptx.bar.sync"
     ISSUE: ClassVar = Issue.WARP
+    EFFECTS: ClassVar = Effects(synchronization=BlockBarrier())
 
     barrier = prop_def(IntegerAttr[I32])
     threads = opt_prop_def(IntegerAttr[I32])
@@ -75,9 +76,6 @@ class BarSyncOp(PTXInstruction):
         if self.threads is not None and (n := self.threads.value.data) % 32 | (n <= 0):
             raise VerifyException(f"expected a positive multiple of 32 threads, found {n}")
 
-    def effects(self) -> Effects:
-        return Effects(synchronization=BlockBarrier())
-
     def emit(self, reg: Names) -> str:
         threads = "" if self.threads is None else f", {self.threads.value.data}"
         return f"bar.sync {self.barrier.value.data}{threads}"
@@ -88,17 +86,13 @@ class BarWarpSyncOp(MaskedOp):
     """`bar.warp.sync 0xffffffff`: the lanes of `mask` wait for each other. See PTX ISA, "bar.warp.sync"."""
 
     name = "ptx.bar.warp.sync"
+    EFFECTS: ClassVar = Effects(synchronization=WarpBarrier())
+    NEEDS: ClassVar = ("bar.warp.sync",)
 
     assembly_format = "(`mask` $mask^)? attr-dict"
 
     def __init__(self, mask: int = FULL_WARP):
         super().__init__(properties={"mask": IntegerAttr(mask, 64)})
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=WarpBarrier())
-
-    def features(self) -> tuple[str, ...]:
-        return ("bar.warp.sync",)
 
     def emit(self, reg: Names) -> str:
         return f"bar.warp.sync {self.mask.value.data:#x}"
@@ -113,6 +107,7 @@ class FenceProxyAsyncOp(PTXInstruction):
 
     name = "ptx.fence.proxy.async"
     ISSUE: ClassVar = Issue.THREAD
+    NEEDS: ClassVar = ("fence.proxy.async",)
 
     space = opt_prop_def(StringAttr)
 
@@ -131,9 +126,6 @@ class FenceProxyAsyncOp(PTXInstruction):
             return NO_EFFECTS
         return Effects(synchronization=ProxyFence((AccessKind.GENERIC, AccessKind.INIT)))
 
-    def features(self) -> tuple[str, ...]:
-        return ("fence.proxy.async",)
-
     def emit(self, reg: Names) -> str:
         return "fence.proxy.async" if self.space is None else f"fence.proxy.async.{self.space.data}"
 
@@ -144,17 +136,10 @@ class FenceMbarrierInitOp(PTXInstruction):
 
     name = "ptx.fence.mbarrier_init"
     ISSUE: ClassVar = Issue.THREAD
+    EFFECTS: ClassVar = Effects(synchronization=ProxyFence((AccessKind.INIT,)))
+    NEEDS: ClassVar = ("fence.mbarrier_init",)
 
     assembly_format = "attr-dict"
-
-    def __init__(self):
-        super().__init__()
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=ProxyFence((AccessKind.INIT,)))
-
-    def features(self) -> tuple[str, ...]:
-        return ("fence.mbarrier_init",)
 
     def emit(self, reg: Names) -> str:
         return "fence.mbarrier_init.release.cluster"
@@ -165,6 +150,8 @@ class ElectSyncOp(MaskedOp):
     """True in exactly one of the lanes of `mask`, always the same one. See PTX ISA, "elect.sync"."""
 
     name = "ptx.elect.sync"
+    EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("elect.sync",)
 
     result = result_def(i1)
 
@@ -173,25 +160,18 @@ class ElectSyncOp(MaskedOp):
     def __init__(self, mask: int = FULL_WARP):
         super().__init__(properties={"mask": IntegerAttr(mask, 64)}, result_types=[i1])
 
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
-    def features(self) -> tuple[str, ...]:
-        return ("elect.sync",)
-
     def emit(self, reg: Names) -> str:
         return f"elect.sync _|{reg(self.result)}, {self.mask.value.data:#x}"
 
 
 class _ClusterBarrierOp(PTXInstruction, abc.ABC):
+    NEEDS: ClassVar = ("barrier.cluster",)
+
     aligned = opt_prop_def(UnitAttr)
 
     @property
     def issue(self) -> Issue:
         return Issue.THREAD if self.aligned is None else Issue.WARP
-
-    def features(self) -> tuple[str, ...]:
-        return ("barrier.cluster",)
 
 
 @irdl_op_definition
@@ -230,14 +210,12 @@ class BarrierClusterWaitOp(_ClusterBarrierOp):
     """Waits until all threads of the cluster have arrived; `aligned` as there. See PTX ISA, "barrier.cluster"."""
 
     name = "ptx.barrier.cluster.wait"
+    EFFECTS: ClassVar = Effects(synchronization=ClusterWait())
 
     assembly_format = "(`aligned` $aligned^)? attr-dict"
 
     def __init__(self, *, aligned: bool = False):
         super().__init__(properties={"aligned": unit(aligned)})
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=ClusterWait())
 
     def emit(self, reg: Names) -> str:
         return f"barrier.cluster.wait.acquire{'' if self.aligned is None else '.aligned'}"
@@ -269,6 +247,8 @@ class SetMaxNRegOp(PTXInstruction):
 
     name = "ptx.setmaxnreg"
     ISSUE: ClassVar = Issue.WARPGROUP
+    EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("setmaxnreg",)
 
     change = prop_def(RegisterChangeAttr)
     count = prop_def(IntegerAttr[I32])
@@ -284,12 +264,6 @@ class SetMaxNRegOp(PTXInstruction):
         if not 24 <= (count := self.count.value.data) <= 256 or count % 8:
             raise VerifyException(f"expected a multiple of 8 registers from 24 to 256, found {count}")
 
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
-    def features(self) -> tuple[str, ...]:
-        return ("setmaxnreg",)
-
     def emit(self, reg: Names) -> str:
         return f"setmaxnreg.{self.change.data.value}.sync.aligned.u32 {self.count.value.data}"
 
@@ -298,17 +272,10 @@ class _GridDependencyOp(PTXInstruction, abc.ABC):
     """Programmatic dependent launch: a grid that starts before the one it depends on ends."""
 
     ISSUE: ClassVar = Issue.THREAD
+    EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("griddepcontrol",)
 
     assembly_format = "attr-dict"
-
-    def __init__(self):
-        super().__init__()
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
-    def features(self) -> tuple[str, ...]:
-        return ("griddepcontrol",)
 
     def emit(self, reg: Names) -> str:
         return self.name.removeprefix("ptx.")

@@ -116,8 +116,7 @@ class Tcgen05Op(PTXInstruction, abc.ABC):
     at all that is known of the operands.
     """
 
-    def features(self) -> tuple[str, ...]:
-        return ("tcgen05",)
+    NEEDS: ClassVar = ("tcgen05",)
 
     def describe(self, depth: int) -> Instruction | None:
         """The instruction as plain data, with what is known of its operands (`known_bits`); None where there are no
@@ -215,6 +214,7 @@ class Tcgen05DeallocOp(CtaGroupOp):
 
     name = "ptx.tcgen05.dealloc"
     ISSUE: ClassVar = Issue.ONE_WARP
+    EFFECTS: ClassVar = NO_EFFECTS
 
     taddr = operand_def(i32)
     columns_register = opt_operand_def(i32)
@@ -239,9 +239,6 @@ class Tcgen05DeallocOp(CtaGroupOp):
         _check_columns(self, self.columns, self.columns_register)
         super().verify_()
 
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
     def emit(self, reg: Names) -> str:
         columns = _columns(reg, self.columns, self.columns_register)
         return f"tcgen05.dealloc.{self.group}.sync.aligned.b32 {reg(self.taddr)}, {columns}"
@@ -253,14 +250,12 @@ class Tcgen05RelinquishAllocPermitOp(CtaGroupOp):
 
     name = "ptx.tcgen05.relinquish_alloc_permit"
     ISSUE: ClassVar = Issue.ONE_WARP
+    EFFECTS: ClassVar = NO_EFFECTS
 
     assembly_format = "`cta_group` $cta_group attr-dict"
 
     def __init__(self, cta_group: int = 1):
         super().__init__(properties={"cta_group": int32(cta_group)})
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
 
     def emit(self, reg: Names) -> str:
         return f"tcgen05.relinquish_alloc_permit.{self.group}.sync.aligned"
@@ -376,6 +371,7 @@ class Tcgen05ShiftOp(CtaGroupOp):
 
     name = "ptx.tcgen05.shift"
     ISSUE: ClassVar = Issue.ONE_THREAD
+    NEEDS: ClassVar = ("tcgen05", "tcgen05.shift")
 
     taddr = operand_def(i32)
 
@@ -387,9 +383,6 @@ class Tcgen05ShiftOp(CtaGroupOp):
     def effects(self) -> Effects:
         cells = TensorCells(self.taddr, TOUCHED_LANES, _SHIFTED_COLUMNS, all_warps=True)
         return Effects(MemoryAccess(AccessKind.TENSOR_CORE, reads=(cells,), writes=(cells,)))
-
-    def features(self) -> tuple[str, ...]:
-        return ("tcgen05", "tcgen05.shift")
 
     def describe(self, depth: int) -> Shift:
         place = tmem_operand(self.taddr, depth)
@@ -404,12 +397,6 @@ class _PlainOp(Tcgen05Op, abc.ABC):
 
     assembly_format = "attr-dict"
 
-    def __init__(self):
-        super().__init__()
-
-    @abc.abstractmethod
-    def emit(self, reg: Names) -> str: ...
-
 
 @irdl_op_definition
 class Tcgen05WaitLdOp(_PlainOp):
@@ -417,9 +404,7 @@ class Tcgen05WaitLdOp(_PlainOp):
 
     name = "ptx.tcgen05.wait.ld"
     ISSUE: ClassVar = Issue.WARP
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=WaitAll(AccessKind.TENSOR_LOAD))
+    EFFECTS: ClassVar = Effects(synchronization=WaitAll(AccessKind.TENSOR_LOAD))
 
     def emit(self, reg: Names) -> str:
         return "tcgen05.wait::ld.sync.aligned"
@@ -431,9 +416,7 @@ class Tcgen05WaitStOp(_PlainOp):
 
     name = "ptx.tcgen05.wait.st"
     ISSUE: ClassVar = Issue.WARP
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=WaitAll(AccessKind.TENSOR_STORE))
+    EFFECTS: ClassVar = Effects(synchronization=WaitAll(AccessKind.TENSOR_STORE))
 
     def emit(self, reg: Names) -> str:
         return "tcgen05.wait::st.sync.aligned"
@@ -445,9 +428,7 @@ class Tcgen05FenceBeforeThreadSyncOp(_PlainOp):
 
     name = "ptx.tcgen05.fence.before_thread_sync"
     ISSUE: ClassVar = Issue.THREAD
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=TensorFence(after=False))
+    EFFECTS: ClassVar = Effects(synchronization=TensorFence(after=False))
 
     def emit(self, reg: Names) -> str:
         return "tcgen05.fence::before_thread_sync"
@@ -459,9 +440,7 @@ class Tcgen05FenceAfterThreadSyncOp(_PlainOp):
 
     name = "ptx.tcgen05.fence.after_thread_sync"
     ISSUE: ClassVar = Issue.THREAD
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=TensorFence(after=True))
+    EFFECTS: ClassVar = Effects(synchronization=TensorFence(after=True))
 
     def emit(self, reg: Names) -> str:
         return "tcgen05.fence::after_thread_sync"

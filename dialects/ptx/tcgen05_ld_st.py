@@ -176,6 +176,7 @@ class Tcgen05LdRedOp(Tcgen05Op):
 
     name = "ptx.tcgen05.ld.red"
     ISSUE: ClassVar = Issue.WARP
+    NEEDS: ClassVar = ("tcgen05", "tcgen05.ld.red")
 
     taddr = operand_def(i32)
     reduction = prop_def(ReductionAttr)
@@ -241,9 +242,6 @@ class Tcgen05LdRedOp(Tcgen05Op):
 
     def effects(self) -> Effects:
         return Effects(MemoryAccess(AccessKind.TENSOR_LOAD, reads=(_cells(self),)))
-
-    def features(self) -> tuple[str, ...]:
-        return ("tcgen05", "tcgen05.ld.red")
 
     def emit(self, reg: Names) -> str:
         flags = ("" if self.abs is None else ".abs") + ("" if self.nan is None else ".NaN")

@@ -240,6 +240,8 @@ class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
 
     name = "ptx.cp.async.bulk.prefetch.tensor"
     ISSUE: ClassVar = Issue.THREAD
+    EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("cp.async.bulk.tensor",)
 
     map = operand_def(i64)
     coordinates = var_operand_def(i32)
@@ -252,12 +254,6 @@ class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
     def verify_(self) -> None:
         _check_coordinates(self.coordinates, None, "prefetch")
 
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
-    def features(self) -> tuple[str, ...]:
-        return ("cp.async.bulk.tensor",)
-
     def emit(self, reg: Names) -> str:
         form = f"{len(self.coordinates)}d.L2.global.tile"
         return f"cp.async.bulk.prefetch.tensor.{form} {_tensor(reg, self.map, self.coordinates)}"
@@ -269,17 +265,10 @@ class CpAsyncBulkCommitGroupOp(PTXInstruction):
 
     name = "ptx.cp.async.bulk.commit_group"
     ISSUE: ClassVar = Issue.THREAD
+    EFFECTS: ClassVar = Effects(synchronization=CommitGroup(AccessKind.BULK_STORE))
+    NEEDS: ClassVar = ("cp.async.bulk.tensor",)
 
     assembly_format = "attr-dict"
-
-    def __init__(self):
-        super().__init__()
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=CommitGroup(AccessKind.BULK_STORE))
-
-    def features(self) -> tuple[str, ...]:
-        return ("cp.async.bulk.tensor",)
 
     def emit(self, reg: Names) -> str:
         return "cp.async.bulk.commit_group"
@@ -294,6 +283,8 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
 
     name = "ptx.cp.async.bulk.wait_group"
     ISSUE: ClassVar = Issue.THREAD
+    EFFECTS: ClassVar = Effects(synchronization=WaitGroup(AccessKind.BULK_STORE))
+    NEEDS: ClassVar = ("cp.async.bulk.tensor",)
 
     pending = prop_def(IntegerAttr[I32])
     read = opt_prop_def(UnitAttr)
@@ -307,12 +298,6 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
         if self.pending.value.data < 0:
             raise VerifyException(f"expected 0 or more pending groups, found {self.pending.value.data}")
 
-    def effects(self) -> Effects:
-        return Effects(synchronization=WaitGroup(AccessKind.BULK_STORE))
-
-    def features(self) -> tuple[str, ...]:
-        return ("cp.async.bulk.tensor",)
-
     def emit(self, reg: Names) -> str:
         return f"cp.async.bulk.wait_group{'' if self.read is None else '.read'} {self.pending.value.data}"
 
@@ -323,6 +308,8 @@ class PrefetchTensormapOp(PTXInstruction):
 
     name = "ptx.prefetch.tensormap"
     ISSUE: ClassVar = Issue.THREAD
+    EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("prefetch.tensormap",)
 
     map = operand_def(i64)
 
@@ -330,12 +317,6 @@ class PrefetchTensormapOp(PTXInstruction):
 
     def __init__(self, map: Value):
         super().__init__(operands=[map])
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
-    def features(self) -> tuple[str, ...]:
-        return ("prefetch.tensormap",)
 
     def emit(self, reg: Names) -> str:
         return f"prefetch.tensormap {address(reg, self.map)}"
@@ -345,12 +326,8 @@ class _TensormapFenceOp(PTXInstruction, abc.ABC):
     """Orders writes to a tensor map through the generic proxy with its use by the tensor memory accelerator."""
 
     ISSUE: ClassVar = Issue.THREAD
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
-    def features(self) -> tuple[str, ...]:
-        return ("fence.proxy.tensormap",)
+    EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("fence.proxy.tensormap",)
 
 
 @irdl_op_definition
@@ -377,9 +354,6 @@ class FenceProxyTensormapReleaseOp(_TensormapFenceOp):
     name = "ptx.fence.proxy.tensormap.release"
 
     assembly_format = "attr-dict"
-
-    def __init__(self):
-        super().__init__()
 
     def emit(self, reg: Names) -> str:
         return "fence.proxy.tensormap::generic.release.gpu"

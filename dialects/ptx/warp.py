@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.ptx.base import Names, Register, expect_choice, source, typed, unit
-from tirx.dialects.ptx.effects import NO_EFFECTS, Effects
+from tirx.dialects.ptx.effects import NO_EFFECTS
 from tirx.dialects.ptx.sync import FULL_WARP, MaskedOp
 
 Value = SSAValue | Operation
@@ -63,6 +63,8 @@ class ShflSyncOp(MaskedOp):
     """
 
     name = "ptx.shfl.sync"
+    EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("shfl.sync",)
 
     T: ClassVar = VarConstraint("T", Register)
     mode = prop_def(ShuffleModeAttr)
@@ -94,12 +96,6 @@ class ShflSyncOp(MaskedOp):
             raise VerifyException(f"expected a register of type i32 or f32, found {self.result.type}")
         if self.clamp is not None and (c := self.clamp.value.data) & ~0x1F1F:
             raise VerifyException(f"expected a clamp with bits 0-4 and 8-12 only, found {c:#x}")
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
-
-    def features(self) -> tuple[str, ...]:
-        return ("shfl.sync",)
 
     def emit(self, reg: Names) -> str:
         mode = self.mode.data
@@ -145,6 +141,7 @@ class ReduxSyncOp(MaskedOp):
     """
 
     name = "ptx.redux.sync"
+    EFFECTS: ClassVar = NO_EFFECTS
 
     T: ClassVar = VarConstraint("T", Register)
     reduction = prop_def(WarpReductionAttr)
@@ -193,9 +190,6 @@ class ReduxSyncOp(MaskedOp):
             raise VerifyException(f"expected 'abs' and 'nan' on f32 only, found {type_}")
         if self.unsigned is not None and (type_ == f32 or self.reduction.data in _BITWISE):
             raise VerifyException("expected 'unsigned' on integers with add, min or max only")
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
 
     def features(self) -> tuple[str, ...]:
         return ("redux.sync.f32",) if self.result.type == f32 else ("redux.sync",)

@@ -58,9 +58,7 @@ class WgmmaOp(PTXInstruction, abc.ABC):
     """All threads of a warpgroup execute it together."""
 
     ISSUE: ClassVar = Issue.WARPGROUP
-
-    def features(self) -> tuple[str, ...]:
-        return ("wgmma",)
+    NEEDS: ClassVar = ("wgmma",)
 
 
 @irdl_op_definition
@@ -72,11 +70,9 @@ class WgmmaFenceOp(WgmmaOp):
     """
 
     name = "ptx.wgmma.fence"
+    EFFECTS: ClassVar = NO_EFFECTS
 
     assembly_format = "attr-dict"
-
-    def effects(self) -> Effects:
-        return NO_EFFECTS
 
     def emit(self, reg: Names) -> str:
         return "wgmma.fence.sync.aligned"
@@ -87,11 +83,9 @@ class WgmmaCommitGroupOp(WgmmaOp):
     """`wgmma.commit_group`: the products since the last one form a group. See PTX ISA, "wgmma.commit_group"."""
 
     name = "ptx.wgmma.commit_group"
+    EFFECTS: ClassVar = Effects(synchronization=CommitGroup(AccessKind.WARPGROUP))
 
     assembly_format = "attr-dict"
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=CommitGroup(AccessKind.WARPGROUP))
 
     def emit(self, reg: Names) -> str:
         return "wgmma.commit_group.sync.aligned"
@@ -105,6 +99,7 @@ class WgmmaWaitGroupOp(WgmmaOp):
     """
 
     name = "ptx.wgmma.wait_group"
+    EFFECTS: ClassVar = Effects(synchronization=WaitGroup(AccessKind.WARPGROUP))
 
     pending = prop_def(IntegerAttr[I32])
 
@@ -116,9 +111,6 @@ class WgmmaWaitGroupOp(WgmmaOp):
     def verify_(self) -> None:
         if not 0 <= (pending := self.pending.value.data) <= MAX_PENDING:
             raise VerifyException(f"expected 0 to {MAX_PENDING} pending groups, found {pending}")
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=WaitGroup(AccessKind.WARPGROUP))
 
     def emit(self, reg: Names) -> str:
         return f"wgmma.wait_group.sync.aligned {self.pending.value.data}"
