@@ -17,6 +17,8 @@ from xdsl.dialects.builtin import (
     Float64Type,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
+    Signedness,
     StringAttr,
     UnitAttr,
     bf16,
@@ -58,12 +60,23 @@ REGISTER_CLASSES: dict[Attribute, RegisterClass] = {
 }
 
 
+_INTEGER_CLASSES: dict[int, RegisterClass] = {t.width.data: REGISTER_CLASSES[t] for t in (i1, i16, i32, i64)}
+"""Width -> register class. To hash a type takes several times as long."""
+
+
+def register_class(type_: Attribute) -> RegisterClass | None:
+    """The registers that hold a value of `type_`; None if PTX has none (index, memref, ...)."""
+    if type(type_) is IntegerType:
+        return _INTEGER_CLASSES.get(type_.width.data) if type_.signedness.data is Signedness.SIGNLESS else None
+    return REGISTER_CLASSES.get(type_)
+
+
 @dataclass(frozen=True)
 class RegisterConstraint(AttrConstraint[Attribute]):
     """A type that a PTX register can hold."""
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if attr not in REGISTER_CLASSES:
+        if register_class(attr) is None:
             raise VerifyException(f"expected a register type ({', '.join(map(str, REGISTER_CLASSES))}), found {attr}")
 
     def mapping_type_vars(self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]) -> Self:
@@ -74,14 +87,12 @@ Register = RegisterConstraint()
 """Operands and results of instructions."""
 
 
-def register_class(type_: Attribute) -> RegisterClass | None:
-    """The registers that hold a value of `type_`; None if PTX has none (index, memref, ...)."""
-    return REGISTER_CLASSES.get(type_)
-
-
 def width(type_: Attribute) -> int:
     """Bits of a register of `type_`."""
-    return REGISTER_CLASSES[type_].bits
+    registers = register_class(type_)
+    if registers is None:
+        raise KeyError(type_)
+    return registers.bits
 
 
 def is_float(type_: Attribute) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 
 
@@ -51,6 +52,7 @@ class Integers:
             object.__setattr__(self, name, value)
 
     @staticmethod
+    @lru_cache(maxsize=4096)
     def of(value: int, width: int) -> Integers:
         """An integer that is known."""
         ones = value & (1 << width) - 1
