@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar
@@ -189,10 +190,6 @@ ADDRESS_TYPES: dict[Space, Attribute] = {Space.GLOBAL: i64, Space.SHARED: i32, S
 """Registers that hold an address of each space: shared addresses are 32-bit offsets in the shared window."""
 
 
-def _space_features(space: Space) -> tuple[str, ...]:
-    return ("cluster",) if space is Space.SHARED_CLUSTER else ()
-
-
 @irdl_attr_definition
 class SpaceAttr(EnumAttribute[Space], SpacedOpaqueSyntaxAttribute):
     """A state space."""
@@ -221,12 +218,6 @@ _KINDS: dict[Space, AccessKind] = {Space.GLOBAL: AccessKind.GLOBAL, Space.SHARED
 """Spaces whose accesses are checked: the memory of other CTAs is not among them."""
 
 
-def _effects(space: Space, region: Bytes, *, write: bool) -> Effects:
-    if (kind := _KINDS.get(space)) is None:
-        return NO_EFFECTS
-    return Effects(MemoryAccess(kind, writes=(region,)) if write else MemoryAccess(kind, reads=(region,)))
-
-
 def _size(types: Sequence[Attribute]) -> int:
     """Bytes of registers of `types`."""
     return sum(width(type_) for type_ in types) // 8
@@ -237,8 +228,31 @@ def _suffix(types: Sequence[Attribute]) -> str:
     return f"{vector}.{memory_type(types[0])}"
 
 
+class _AccessOp(PTXInstruction, abc.ABC):
+    """A load or store at `address + offset` (bytes) of a space."""
+
+    ISSUE: ClassVar = Issue.THREAD
+
+    space = prop_def(SpaceAttr)
+    address = operand_def(Register)
+    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
+
+    def features(self) -> tuple[str, ...]:
+        return ("cluster",) if self.space.data is Space.SHARED_CLUSTER else ()
+
+    def _access(self, size: int, *, write: bool) -> Effects:
+        """The effects of reading or writing `size` bytes."""
+        if (kind := _KINDS.get(self.space.data)) is None:
+            return NO_EFFECTS
+        region = (Bytes(self.address, size, self.offset.value.data),)
+        return Effects(MemoryAccess(kind, writes=region) if write else MemoryAccess(kind, reads=region))
+
+    def _where(self, reg: Names) -> str:
+        return address(reg, self.address, self.offset.value.data)
+
+
 @irdl_op_definition
-class LdOp(PTXInstruction):
+class LdOp(_AccessOp):
     """Loads one, two or four registers from `address + offset` (bytes), which must be aligned to the access.
 
     ```mlir
@@ -248,43 +262,29 @@ class LdOp(PTXInstruction):
     """
 
     name = "ptx.ld"
-    ISSUE: ClassVar = Issue.THREAD
 
-    space = prop_def(SpaceAttr)
-    address = operand_def(Register)
-    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
     res = var_result_def(Register)
 
     traits = traits_def(MemoryReadEffect())
     assembly_format = "$space $address (`offset` $offset^)? attr-dict `:` type($address) `->` type($res)"
 
     def __init__(self, space: Space | str, address: Value, result_types: Sequence[Attribute], offset: int = 0):
-        super().__init__(
-            operands=[address],
-            properties=_place(space, offset),
-            result_types=[list(result_types)],
-        )
+        super().__init__(operands=[address], properties=_place(space, offset), result_types=[list(result_types)])
 
     def verify_(self) -> None:
         _check_vector(self.space.data, self.address, self.res.types)
 
     def effects(self) -> Effects:
-        return _effects(
-            self.space.data, Bytes(self.address, _size(self.res.types), self.offset.value.data), write=False
-        )
-
-    def features(self) -> tuple[str, ...]:
-        return _space_features(self.space.data)
+        return self._access(_size(self.res.types), write=False)
 
     def emit(self, reg: Names) -> str:
         names = [reg(r) for r in self.res]
         target = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
-        where = address(reg, self.address, self.offset.value.data)
-        return f"ld.{self.space.data.modifier}{_suffix(self.res.types)} {target}, {where}"
+        return f"ld.{self.space.data.modifier}{_suffix(self.res.types)} {target}, {self._where(reg)}"
 
 
 @irdl_op_definition
-class StOp(PTXInstruction):
+class StOp(_AccessOp):
     """Stores one, two or four registers to `address + offset` (bytes), which must be aligned to the access.
 
     ```mlir
@@ -294,42 +294,30 @@ class StOp(PTXInstruction):
     """
 
     name = "ptx.st"
-    ISSUE: ClassVar = Issue.THREAD
 
-    space = prop_def(SpaceAttr)
-    address = operand_def(Register)
-    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
+    address = operand_def(Register)  # again, so that it precedes `data`
     data = var_operand_def(Register)
 
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$space $address (`offset` $offset^)? `,` $data attr-dict `:` type($address) `,` type($data)"
 
     def __init__(self, space: Space | str, address: Value, data: Sequence[Value], offset: int = 0):
-        super().__init__(
-            operands=[address, values(data)],
-            properties=_place(space, offset),
-        )
+        super().__init__(operands=[address, values(data)], properties=_place(space, offset))
 
     def verify_(self) -> None:
         _check_vector(self.space.data, self.address, self.data.types)
 
     def effects(self) -> Effects:
-        return _effects(
-            self.space.data, Bytes(self.address, _size(self.data.types), self.offset.value.data), write=True
-        )
-
-    def features(self) -> tuple[str, ...]:
-        return _space_features(self.space.data)
+        return self._access(_size(self.data.types), write=True)
 
     def emit(self, reg: Names) -> str:
         names = [reg.imm(v) if width(v.type) > 16 else reg(v) for v in self.data]
         stored = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
-        where = address(reg, self.address, self.offset.value.data)
-        return f"st.{self.space.data.modifier}{_suffix(self.data.types)} {where}, {stored}"
+        return f"st.{self.space.data.modifier}{_suffix(self.data.types)} {self._where(reg)}, {stored}"
 
 
 @irdl_op_definition
-class LdU8Op(PTXInstruction):
+class LdU8Op(_AccessOp):
     """Loads one byte from `address + offset` (bytes) into the low bits of a register, zeros above.
 
     ```mlir
@@ -340,39 +328,27 @@ class LdU8Op(PTXInstruction):
     """
 
     name = "ptx.ld.u8"
-    ISSUE: ClassVar = Issue.THREAD
 
-    space = prop_def(SpaceAttr)
-    address = operand_def(Register)
-    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
     result = result_def(i32)
 
     traits = traits_def(MemoryReadEffect())
     assembly_format = "$space $address (`offset` $offset^)? attr-dict `:` type($address)"
 
     def __init__(self, space: Space | str, address: Value, offset: int = 0):
-        super().__init__(
-            operands=[address],
-            properties=_place(space, offset),
-            result_types=[i32],
-        )
+        super().__init__(operands=[address], properties=_place(space, offset), result_types=[i32])
 
     def verify_(self) -> None:
         expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
 
     def effects(self) -> Effects:
-        return _effects(self.space.data, Bytes(self.address, 1, self.offset.value.data), write=False)
-
-    def features(self) -> tuple[str, ...]:
-        return _space_features(self.space.data)
+        return self._access(1, write=False)
 
     def emit(self, reg: Names) -> str:
-        where = address(reg, self.address, self.offset.value.data)
-        return f"ld.{self.space.data.modifier}.u8 {reg(self.result)}, {where}"
+        return f"ld.{self.space.data.modifier}.u8 {reg(self.result)}, {self._where(reg)}"
 
 
 @irdl_op_definition
-class StU8Op(PTXInstruction):
+class StU8Op(_AccessOp):
     """Stores the low byte of a register to `address + offset` (bytes).
 
     ```mlir
@@ -382,31 +358,21 @@ class StU8Op(PTXInstruction):
     """
 
     name = "ptx.st.u8"
-    ISSUE: ClassVar = Issue.THREAD
 
-    space = prop_def(SpaceAttr)
-    address = operand_def(Register)
-    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
+    address = operand_def(Register)  # again, so that it precedes `data`
     data = operand_def(i32)
 
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$space $address (`offset` $offset^)? `,` $data attr-dict `:` type($address)"
 
     def __init__(self, space: Space | str, address: Value, data: Value, offset: int = 0):
-        super().__init__(
-            operands=[address, data],
-            properties=_place(space, offset),
-        )
+        super().__init__(operands=[address, data], properties=_place(space, offset))
 
     def verify_(self) -> None:
         expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
 
     def effects(self) -> Effects:
-        return _effects(self.space.data, Bytes(self.address, 1, self.offset.value.data), write=True)
-
-    def features(self) -> tuple[str, ...]:
-        return _space_features(self.space.data)
+        return self._access(1, write=True)
 
     def emit(self, reg: Names) -> str:
-        where = address(reg, self.address, self.offset.value.data)
-        return f"st.{self.space.data.modifier}.u8 {where}, {reg(self.data)}"
+        return f"st.{self.space.data.modifier}.u8 {self._where(reg)}, {reg(self.data)}"

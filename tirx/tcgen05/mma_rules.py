@@ -18,9 +18,6 @@ ASHIFT_COLLECTOR_USAGES = ("lastuse", "discard")
 COLLECTOR_BUFFERS = {False: ("a",), True: ("b0", "b1", "b2", "b3")}
 """Collector buffers by `.ws`."""
 
-DISABLED_LANE_REGISTERS = {1: 4, 2: 8}
-"""Registers of the disable-output-lane vector by cta_group: one bit for each lane of each CTA."""
-
 MAX_SCALE_INPUT_D = 15
 SCALE_INPUT_D_KINDS = ("f16", "tf32")
 ASHIFT_M = (128, 256)
