@@ -69,7 +69,7 @@ class Profile(Observer):
         self.tensor_operations += 2 * a.size * b.shape[-2]
 
     def table(self) -> str:
-        """All of it, for people."""
+        """Returns the whole profile as a table for people."""
         rows = [("warp instructions", f"{self.instructions.total():,}")]
         rows += [(f"  {name}", f"{count:,}") for name, count in self.instructions.most_common() if count]
         for space in get_args(Space):

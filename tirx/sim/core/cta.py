@@ -61,7 +61,7 @@ class Cluster:
         return sum(int(cta.alive.sum()) for cta in self.ctas)
 
     def after(self, event: Callable[[], None]) -> None:
-        """`event` happens some time from now."""
+        """Schedules `event` for some time from now."""
         self.events.append(event)
 
     def finish(self) -> None:
@@ -186,7 +186,7 @@ class Cta:
             self.monitor.exited(self.rank)
 
     def check_exit(self, group: ThreadGroup, mask: Mask) -> None:
-        """SimError if a thread of `mask` must not exit yet."""
+        """Raises SimError if a thread of `mask` exits before tcgen05.wait::ld of its loads."""
         pending = (group.states == RegisterState.PENDING)[:, mask].any(axis=1)
         if pending.any():
             name = self.launch.program.watched[int(np.argmax(pending))]
@@ -200,7 +200,7 @@ class Cta:
     # Shared memory
 
     def check_shared(self, offsets: Array, width: int, what: str) -> None:
-        """SimError unless `width` bytes at each of `offsets` belong to a variable."""
+        """Raises SimError unless `width` bytes at each of `offsets` belong to a variable."""
         launch = self.launch
         first, end = launch.shared_start, launch.program.shared_end
         if offsets.min() < first or offsets.max() + width > end:

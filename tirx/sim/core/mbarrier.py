@@ -35,14 +35,14 @@ class Mbarrier:
         self._complete()
 
     def expect(self, size: int) -> None:
-        """`size` more bytes are to come."""
+        """Raises the transaction count by `size` bytes, which are to come."""
         self.transactions += size
         if abs(self.transactions) > _MAX_TRANSACTIONS:
             raise SimError(f"mbarrier: transaction count {self.transactions} is not within +-(2^20 - 1)")
         self._complete()
 
     def deliver(self, size: int, snapshot: Snapshot) -> None:
-        """`size` bytes have come."""
+        """Lowers the transaction count by `size` bytes, which have come."""
         self._released = self._monitor.join(self._released, snapshot)
         self.transactions -= size
         self._complete()

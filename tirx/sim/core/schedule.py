@@ -175,7 +175,7 @@ class Scheduler:
         return fired
 
     def _time_out(self, running: Sequence[Cluster]) -> bool:
-        """Lets every waiting try_wait return false; says whether there is one."""
+        """Lets every waiting try_wait return false. Returns True if there is one."""
         found = False
         for group in _groups(running):
             if group.wait is not None and group.wait.may_time_out:

@@ -14,7 +14,7 @@ class Traffic:
     """Hears of bytes that are moved and of products of matrices; this base class ignores them."""
 
     def moved(self, space: Space, direction: Direction, count: int) -> None:
-        """`count` bytes of a memory were read or written, by threads or asynchronously."""
+        """Notes that `count` bytes of a memory were read or written, by threads or asynchronously."""
 
     def shared_request(self, lanes: Array, offsets: Array, width: int) -> None:
         """Each of `lanes` (32 to a warp) reads or writes `width` bytes at its place of `offsets` in shared memory."""

@@ -121,7 +121,7 @@ class RegisterFile:
         self._banks = {width: np.zeros((counts.get(width, 0), lanes), bits_type(width).dtype) for width in WIDTHS}
 
     def columns(self, first: int, last: int) -> tuple[Array, ...]:
-        """All registers of lanes [first, last), a bank for each width."""
+        """Returns all registers of lanes [first, last), a bank for each width."""
         return tuple(bank[:, first:last] for bank in self._banks.values())
 
     def views(self, first: int, last: int) -> tuple[Array, ...]:

@@ -55,7 +55,7 @@ class Clocks:
         return bool((self.known[:_SHARED_ROWS, threads] >= snapshot[:, None]).all())
 
     def own(self, row: Row, threads: Array, instants: Array | int | None = None) -> None:
-        """Each of `threads` may rely on its own effects until now (or until `instants`)."""
+        """Lets each of `threads` rely on its own effects until now (or until `instants`)."""
         until = self.now if instants is None else instants
         self.known[row, threads, threads] = np.maximum(self.known[row, threads, threads], until)
 

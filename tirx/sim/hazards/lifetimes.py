@@ -33,7 +33,7 @@ class Lifetimes:
         return slice(rank * self._lanes, (rank + 1) * self._lanes)
 
     def use(self, rank: int, threads: Array, what: str, completion: Row = Row.REACHED) -> None:
-        """`threads` access memory of CTA `rank`."""
+        """Checks and notes that `threads` access memory of CTA `rank`."""
         if len(self._exited) == 1:
             return
         others = threads[threads // self._lanes != rank]

@@ -89,7 +89,7 @@ class Monitor:
         """Thread i updates `width` bytes at offsets[i] atomically."""
 
     def ordered_access(self, place: object, threads: Array) -> None:
-        """`threads` read or write `place` with .acquire or .release, or between fences: that orders them."""
+        """Orders `threads`, which read or write `place` with .acquire or .release or between fences, by that access."""
 
     def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """cp.async of thread i will write `width` bytes at offsets[i]."""

@@ -37,7 +37,7 @@ _READERS = {
 
 
 class SharedShadow:
-    """`size` bytes; `warps` of the cluster may access them."""
+    """Last writers and readers of `size` bytes, which `warps` of the cluster may access."""
 
     def __init__(self, clocks: Clocks, size: int, warps: int, note: Note | None = None):
         self._clocks = clocks
@@ -94,7 +94,7 @@ class SharedShadow:
         self._writer[places], self._write_time[places], self._write_kind[places] = users, self._clocks.now, kind
 
     def _one_writer(self, places: Array, values: Array) -> None:
-        """SimError if one instruction writes different values to a byte."""
+        """Raises SimError if one instruction writes different values to a byte."""
         flat = places.ravel()
         order = np.argsort(flat, kind="stable")
         places, values = flat[order], values.ravel()[order]

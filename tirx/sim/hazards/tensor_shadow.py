@@ -68,7 +68,7 @@ class TensorShadow:
             each[cells] = 0
 
     def freed(self, column: int, count: int, thread: int) -> None:
-        """SimError if something may still use the columns."""
+        """Raises SimError if something may still use the columns."""
         lanes, columns = np.mgrid[0:LANES, column : column + count]
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]

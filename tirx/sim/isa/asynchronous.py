@@ -45,7 +45,7 @@ def reduction(decoder: Decoder) -> Step:
 
 
 def _later(decoder: Decoder, sources: list[Source], value_type: PtxType, operation: str | None) -> Step:
-    """Some time from now writes the values, or the results of an operation, and tells the mbarrier."""
+    """Decodes st.async and red.async: later writes the values, or results of an operation, and tells the mbarrier."""
     targets, barriers = decoder.window_address(0, True), decoder.window_address(2, True)
     what = f"{decoder.root}.async"
     width = len(sources) * value_type.bytes

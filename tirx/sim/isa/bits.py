@@ -168,7 +168,7 @@ def _shifted_right(values: Array, amount: Array, bits: int) -> Array:
 
 
 def _low_ones(count: Array, bits: int) -> Array:
-    """`count` ones from bit 0 on, at most `bits`."""
+    """Returns words with the lowest `count` bits set, at most `bits`."""
     every = ~np.zeros(len(count), integer_type(bits, signed=False).dtype)
     missing = np.uint32(bits) - np.minimum(count, np.uint32(bits))
     return _shifted_right(every, missing, bits)

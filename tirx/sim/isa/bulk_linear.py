@@ -43,7 +43,7 @@ def _prefetch(decoder: Decoder) -> Step:
 
 
 def check_unit(instruction: str, what: str, *values: int) -> None:
-    """SimError unless `values` are multiples of 16."""
+    """Raises SimError unless `values` are multiples of 16."""
     for value in values:
         if value % _UNIT:
             raise SimError(f"{instruction}: expected {what} that is a multiple of {_UNIT}, found {value:#x}")

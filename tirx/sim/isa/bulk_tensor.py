@@ -220,7 +220,7 @@ def _load(decoder: Decoder, rank: int, space: str) -> Step:
 
 
 def _check_barrier(cta: Cta, target: int, barrier: int, *, in_pair: bool, is_own: bool, multicast: bool) -> None:
-    """SimError for an mbarrier in a CTA where the copy cannot reach it."""
+    """Raises SimError for an mbarrier in a CTA where the copy cannot reach it."""
     to, at = target >> RANK_SHIFT, barrier >> RANK_SHIFT
     if is_own and (to != cta.rank or at != cta.rank):
         raise SimError(

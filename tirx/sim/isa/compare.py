@@ -122,7 +122,7 @@ def _setp_packed(decoder: Decoder, name: str, combine: str | None, ftz: bool) ->
 
 @instruction("set")
 def _set(decoder: Decoder) -> Step:
-    """All ones, or 1.0, where the comparison holds."""
+    """Decodes set: all ones, or 1.0, where the comparison holds."""
     name, combine = _operator(decoder)
     ftz = decoder.flag("ftz")
     if decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:

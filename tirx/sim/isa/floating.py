@@ -84,7 +84,7 @@ def emit(decoder: Decoder, asked: Operation, elements: Function, operands: int) 
 
 
 def packed(function: Callable[..., Array], asked: Operation) -> Function:
-    """`function` of elements as one of registers."""
+    """Returns `function` of elements as a function of registers."""
     if asked.element.bits == asked.container.bits:
         return function
     element, container = asked.element.dtype, asked.container.dtype

@@ -52,7 +52,7 @@ def _mbarrier(decoder: Decoder) -> Step:
 
 
 def _end(decoder: Decoder, *counts: int) -> bool:
-    """Takes what is left of the modifiers; says whether the address is of the shared window rather than generic."""
+    """Takes the remaining modifiers. Returns True if the address is of the shared window, False if it is generic."""
     explicit = decoder.take(*_SHARED) is not None
     decoder.type(B64)
     decoder.finish(*counts)

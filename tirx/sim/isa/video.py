@@ -64,7 +64,7 @@ class _Part:
         return np.clip(values, low, high)
 
     def merged(self, values: Array, into: Array) -> Array:
-        """`into` with this part replaced."""
+        """Returns `into` with this part replaced."""
         keep = np.uint32(0xFFFFFFFF ^ ((1 << self.bits) - 1) << self.first)
         field = (values & ((1 << self.bits) - 1)).astype(np.uint32) << np.uint32(self.first)
         return into & keep | field

@@ -309,7 +309,7 @@ def _addresses(bits: int, first: int, rows: int, size: int, element: int, what: 
 
 
 def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> None:
-    """SimError if the thread has accessed one of the registers since the last wgmma.fence."""
+    """Raises SimError if the thread has accessed one of the registers since the last wgmma.fence."""
     rows = [register.state for register in fragments if register.state >= 0]
     fenced = group.fenced[rows][:, mask].all(axis=1)
     if not fenced.all():

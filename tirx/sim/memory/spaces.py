@@ -133,7 +133,7 @@ def local_offsets(group: ThreadGroup, lanes: Array, addresses: Array, width: int
 
 
 def check_shared(group: ThreadGroup, rank: int, offsets: Array, width: int, what: str) -> None:
-    """SimError unless `width` bytes at each of `offsets` are aligned and in declared variables."""
+    """Raises SimError unless `width` bytes at each of `offsets` are aligned and in declared variables."""
     if (offsets & (width - 1) if width & (width - 1) == 0 else offsets % width).any():
         bad = int(offsets[offsets % width != 0][0])
         raise SimError(f"misaligned shared {what}: {bad:#x} is not a multiple of {width} bytes")

@@ -112,7 +112,7 @@ def rows_of(coordinates: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def check_rows(tensor_map: TensorMap) -> None:
-    """SimError unless a map may be used by .tile::gather4 and .tile::scatter4."""
+    """Raises SimError unless a map may be used by .tile::gather4 and .tile::scatter4."""
     if tensor_map.rank != 2 or tensor_map.box[1] != 1:
         raise SimError(
             f"expected a tensor map of two dimensions with one row in a box for .tile::gather4 and .tile::scatter4, "

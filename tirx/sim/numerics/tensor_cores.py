@@ -117,7 +117,7 @@ class Operand:
         return Operand(self.values * factors, self.exponents + other, self.element)
 
     def part(self, chosen: Array | slice) -> Operand:
-        """Some places along K."""
+        """Returns the numbers at some places along K."""
         return Operand(self.values[..., chosen], self.exponents[..., chosen], self.element)
 
 
@@ -384,7 +384,7 @@ def multiplier(rule: Rule | None, types: tuple[str, str], result: str) -> Multip
 def multiply_values(
     rule: Rule, a: Array, b: Array, c: Array, types: tuple[str, str], result: str, kept: Mask | None = None
 ) -> Array:
-    """`multiply` of the numbers of two types."""
+    """Multiplies the numbers of two types: `multiply`, with a shorter way for small integers."""
     found = _small_integers(rule, a, b, c) if result == "f32" else None
     return multiply(rule, operand(a, types[0]), operand(b, types[1]), c, result, kept) if found is None else found
 

@@ -86,7 +86,7 @@ def _reaches(callees: dict[str, list[str]], start: str) -> bool:
 
 
 def check_recursion(functions: Sequence[Function], recursive: frozenset[str]) -> None:
-    """SimError for variables that would have to be there several times, at addresses of their own."""
+    """Raises SimError for variables that would have to be there several times, at addresses of their own."""
     for function in functions:
         variable = next((each for each in function.variables if each.space == "local"), None)
         if function.name in recursive and variable is not None:

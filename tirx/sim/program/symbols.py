@@ -194,7 +194,7 @@ class Symbols:
         return {id(variable) for variable in found if variable is not None}
 
     def _place_module_variables(self, given: Mapping[str, Array]) -> None:
-        """`given` are arrays that hold variables, by name."""
+        """Gives the module's variables addresses; `given` are arrays that hold variables, by name."""
         named = {each.name: each for each in self.module.variables if each.space in ("global", "const")}
         for name in given:
             if name not in named:

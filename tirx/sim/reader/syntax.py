@@ -162,7 +162,7 @@ class Function:
 
 @dataclass(slots=True)
 class Module:
-    """All of a PTX text."""
+    """Functions and variables of a PTX text."""
 
     scope: Scope
     functions: dict[str, Function] = field(default_factory=dict[str, Function])

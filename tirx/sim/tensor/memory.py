@@ -80,7 +80,7 @@ class TensorMemory:
         return f"the allocated columns are {shown or 'none'}"
 
     def check_cells(self, lanes: Array, columns: Array, what: str) -> None:
-        """SimError unless all cells exist and belong to one allocation."""
+        """Raises SimError unless all cells exist and belong to one allocation."""
         if lanes.min() < 0 or lanes.max() >= LANES or columns.min() < 0 or columns.max() >= COLUMNS:
             raise SimError(
                 f"{what}: lanes {int(lanes.min())}-{int(lanes.max())}, columns {int(columns.min())}-"

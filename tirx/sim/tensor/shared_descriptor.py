@@ -135,7 +135,7 @@ class SharedDescriptor:
         return self._swizzled(self.start + index % _K_GROUP * row + index // _K_GROUP * self.stride + column)
 
     def _continued(self, rows: Array, size: int) -> Array:
-        """`k_major` where bytes behind the end of a row are at the start of the pattern at the absolute address."""
+        """Computes `k_major` with bytes behind the end of a row at the start of the pattern at the absolute address."""
         if size != _ABSOLUTE_SIZE:
             self._illegal(f"absolute leading dimension addresses are for {_ABSOLUTE_SIZE} bytes of K, not {size}")
         row, index, byte = self.mode.row, rows[:, None], self.start % self.mode.row + np.arange(size)[None, :]
