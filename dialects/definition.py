@@ -13,7 +13,7 @@ from dataclasses import fields
 from functools import cache, cached_property, lru_cache
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import I32, DenseArrayBase, IntegerAttr, i32
+from xdsl.dialects.builtin import I32, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -176,6 +176,21 @@ def _has_segments(operation: type[IRDLOperation]) -> bool:
 def i32_attr(value: int) -> IntegerAttr[I32]:
     """The attribute of an integer of 32 bits, built once."""
     return IntegerAttr(value, i32)
+
+
+def int32(value: int | None) -> IntegerAttr[I32] | None:
+    """A property, absent for None."""
+    return None if value is None else i32_attr(value)
+
+
+def string(value: str | None) -> StringAttr | None:
+    """A property, absent for None."""
+    return None if value is None else StringAttr(value)
+
+
+def unit(flag: bool) -> UnitAttr | None:
+    """A flag property, absent for False."""
+    return UnitAttr() if flag else None
 
 
 @lru_cache(maxsize=256)

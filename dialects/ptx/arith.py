@@ -26,7 +26,7 @@ from xdsl.traits import HasFolder
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import irdl_op_definition, unit
 from tirx.dialects.ptx.base import (
     Names,
     PureInstruction,
@@ -44,10 +44,6 @@ Value = SSAValue | Operation
 _INTS = (i16, i32, i64)
 _FLOATS = (f16, bf16, f32, f64)
 _BITS = (i1, *_INTS)
-
-
-def _unit(flag: bool) -> UnitAttr | None:
-    return UnitAttr() if flag else None
 
 
 class _FoldsIntegers(HasFolder):
@@ -108,7 +104,7 @@ class _SignedBinaryOp(_SameTypeOp, abc.ABC):
     def __init__(self, lhs: Value, rhs: Value, *, unsigned: bool = False):
         super().__init__(
             operands=[lhs, rhs],
-            properties={"unsigned": _unit(unsigned)},
+            properties={"unsigned": unit(unsigned)},
             result_types=[SSAValue.get(lhs).type],
         )
 
@@ -345,7 +341,7 @@ class ShrOp(_ShiftOp):
     def __init__(self, value: Value, amount: Value, *, unsigned: bool = False):
         super().__init__(
             operands=[value, amount],
-            properties={"unsigned": _unit(unsigned)},
+            properties={"unsigned": unit(unsigned)},
             result_types=[SSAValue.get(value).type],
         )
 
@@ -374,7 +370,7 @@ class MulWideOp(PureInstruction):
     def __init__(self, lhs: Value, rhs: Value, *, unsigned: bool = False):
         super().__init__(
             operands=[lhs, rhs],
-            properties={"unsigned": _unit(unsigned)},
+            properties={"unsigned": unit(unsigned)},
             result_types=[_WIDER.get(SSAValue.get(lhs).type, i64)],
         )
 
@@ -467,7 +463,7 @@ class SetpOp(PureInstruction):
     def __init__(self, comparison: Comparison | str, lhs: Value, rhs: Value, *, unsigned: bool = False):
         super().__init__(
             operands=[lhs, rhs],
-            properties={"comparison": ComparisonAttr(Comparison(comparison)), "unsigned": _unit(unsigned)},
+            properties={"comparison": ComparisonAttr(Comparison(comparison)), "unsigned": unit(unsigned)},
             result_types=[i1],
         )
 

@@ -10,7 +10,6 @@ from typing import ClassVar, Protocol, Self
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import (
-    I32,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -19,8 +18,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     Signedness,
-    StringAttr,
-    UnitAttr,
     bf16,
     f16,
     f32,
@@ -254,21 +251,6 @@ def expect_choice(name: str, found: int | str, choices: Sequence[int | str]) -> 
     """Raises VerifyException unless `found` is one of `choices`."""
     if found not in choices:
         raise VerifyException(f"expected {name} to be one of {', '.join(map(str, choices))}, found {found}")
-
-
-def int32(value: int | None) -> IntegerAttr[I32] | None:
-    """A property, absent for None."""
-    return None if value is None else IntegerAttr(value, i32)
-
-
-def string(value: str | None) -> StringAttr | None:
-    """A property, absent for None."""
-    return None if value is None else StringAttr(value)
-
-
-def unit(flag: bool) -> UnitAttr | None:
-    """A flag property, absent for False."""
-    return UnitAttr() if flag else None
 
 
 def values(operands: Sequence[SSAValue | Operation]) -> list[SSAValue]:

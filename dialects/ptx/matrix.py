@@ -23,8 +23,8 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, unit, values, vector
+from tirx.dialects.definition import irdl_op_definition, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, values, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MatrixRows, MemoryAccess
 
 Value = SSAValue | Operation

@@ -15,8 +15,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, int32, unit
+from tirx.dialects.definition import int32, irdl_op_definition, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, address
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.effects import (
     AccessKind,

@@ -15,8 +15,8 @@ from xdsl.irdl import irdl_attr_definition, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, expect_choice, unit
+from tirx.dialects.definition import irdl_op_definition, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, expect_choice
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,

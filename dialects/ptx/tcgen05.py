@@ -16,9 +16,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import int32, irdl_op_definition, string
 from tirx.dialects.ptx.arith import AddOp
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,

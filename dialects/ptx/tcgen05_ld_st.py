@@ -24,17 +24,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import (
-    Names,
-    PTXInstruction,
-    Register,
-    address,
-    int32,
-    unit,
-    values,
-    vector,
-)
+from tirx.dialects.definition import int32, irdl_op_definition, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, values, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, TensorCells
 from tirx.dialects.ptx.tcgen05 import Tcgen05Op, tmem_operand
 from tirx.tcgen05 import LD_SHAPES

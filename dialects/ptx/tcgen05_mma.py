@@ -25,18 +25,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import (
-    Names,
-    PTXInstruction,
-    Register,
-    address,
-    int32,
-    string,
-    unit,
-    values,
-    vector,
-)
+from tirx.dialects.definition import int32, irdl_op_definition, string, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, values, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, Region, SharedMatrix, TensorCells
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.tcgen05 import TOUCHED_LANES, CtaGroupOp, Tcgen05Op, immediate, tmem_operand

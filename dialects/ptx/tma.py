@@ -23,8 +23,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, int32, string, unit, values, vector
+from tirx.dialects.definition import int32, irdl_op_definition, string, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, values, vector
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,

@@ -25,7 +25,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, int32, unit, values, vector
+from tirx.dialects.definition import int32, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, values, vector
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,

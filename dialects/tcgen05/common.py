@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
@@ -25,24 +25,9 @@ ONE_CTA = i32_attr(1)
 Value = SSAValue | Operation
 
 
-def int32(value: int | None) -> IntegerAttr[I32] | None:
-    """A property, absent for None."""
-    return None if value is None else i32_attr(value)
-
-
-def string(value: str | None) -> StringAttr | None:
-    """A property, absent for None."""
-    return None if value is None else StringAttr(value)
-
-
 def text(value: StringAttr | None) -> str | None:
     """The value of an optional property."""
     return None if value is None else value.data
-
-
-def unit(flag: bool) -> UnitAttr | None:
-    """A flag property, absent for False."""
-    return UnitAttr() if flag else None
 
 
 def expect_tile(value: SSAValue, memory: MemorySpace, what: str) -> TileType:

@@ -17,9 +17,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, unit
 from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
-from tirx.dialects.tcgen05.common import expect_tile, unit
+from tirx.dialects.tcgen05.common import expect_tile
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.tcgen05 import InstructionDescriptor, LegalityError, OperandSlice, ZeroColumnMask

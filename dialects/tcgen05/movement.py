@@ -14,7 +14,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, string, unit
 from tirx.dialects.ptx.tcgen05 import require
 from tirx.dialects.tcgen05.attributes import Reduction, ReductionAttr
 from tirx.dialects.tcgen05.common import (
@@ -23,10 +23,8 @@ from tirx.dialects.tcgen05.common import (
     expect_tensor_tile,
     expect_tile,
     same_registers,
-    string,
     target_of,
     text,
-    unit,
 )
 from tirx.dialects.tcgen05.facts import shared_operand, tensor_operand
 from tirx.dialects.tirx import MemorySpace, TileType

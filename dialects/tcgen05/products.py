@@ -35,9 +35,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, int32, irdl_op_definition, string, unit
 from tirx.dialects.tcgen05.attributes import Collector, CollectorAttr
-from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, expect_tensor_tile, int32, string, target_of, text, unit
+from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, expect_tensor_tile, target_of, text
 from tirx.dialects.tcgen05.facts import (
     check_product,
     instruction_descriptor,

@@ -20,7 +20,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import irdl_op_definition, unit
 from tirx.dialects.tirx import MemorySpace, PendingType, TileType
 from tirx.dialects.wgmma.descriptors import SmemDescriptorOp
 from tirx.dialects.wgmma.synchronization import EFFECTS
@@ -30,10 +30,6 @@ from tirx.wgmma import ROWS, Form, RegisterOperand, SmemOperand, Wgmma, accumula
 
 _TILE_OR_PENDING = AnyOf[Attribute]((BaseAttr(TileType), BaseAttr(PendingType)))
 _DESCRIPTOR_OR_TILE = AnyOf[Attribute]((EqAttrConstraint(i64), BaseAttr(TileType)))
-
-
-def _unit(flag: bool) -> UnitAttr | None:
-    return UnitAttr() if flag else None
 
 
 def _register_tile(type_: TileType, what: str) -> TileLayout:
@@ -132,14 +128,14 @@ class MmaAsyncOp(IRDLOperation):
                 "n": IntegerAttr(form.n, i32),
                 "at": IntegerAttr(at, i32),
                 "a_at": None if a_at is None else IntegerAttr(a_at, i32),
-                "overwrite": _unit(overwrite),
+                "overwrite": unit(overwrite),
                 "metadata_at": None if metadata_at is None else IntegerAttr(metadata_at, i32),
                 "selector": None if selector is None else IntegerAttr(selector, i32),
-                "transpose_a": _unit(transpose_a),
-                "transpose_b": _unit(transpose_b),
-                "negate_a": _unit(form.negate_a),
-                "negate_b": _unit(form.negate_b),
-                "saturate": _unit(form.saturate),
+                "transpose_a": unit(transpose_a),
+                "transpose_b": unit(transpose_b),
+                "negate_a": unit(form.negate_a),
+                "negate_b": unit(form.negate_b),
+                "saturate": unit(form.saturate),
             },
             result_types=[PendingType(PendingType.tile_of(accumulator))],
         )
