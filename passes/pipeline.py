@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from xdsl.passes import PassPipeline
+from xdsl.transforms import get_all_passes as get_xdsl_passes
 
 from tirx.hw.targets import Target
+from tirx.passes.registry import get_all_passes
 
 _LOWER_TO_PTX = (
     "tirx-mem2reg",
@@ -50,6 +52,4 @@ def lower_to_ptx_pipeline(target: str | None = None) -> tuple[str, ...]:
 @lru_cache
 def lower_to_ptx_passes(target: str | None = None) -> PassPipeline:
     """The same pipeline, ready to `apply(ctx, module)` inside another compiler."""
-    from tirx.universe import all_passes  # the universe lists this package, so not at import time
-
-    return PassPipeline.parse_spec(all_passes(), ",".join(lower_to_ptx_pipeline(target)))
+    return PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), ",".join(lower_to_ptx_pipeline(target)))
