@@ -67,6 +67,12 @@ PARAM_TYPES: dict[str, int] = {"u32": 4, "s32": 4, "u64": 8, "s64": 8, "f32": 4,
 PARAM_LIMIT = 32764
 """Bytes of parameters that an entry may have (PTX ISA, "Kernel Function Parameters")."""
 
+SMALL_PARAM_LIMIT = 4352
+"""Bytes of parameters beyond which an entry needs `LARGE_PARAM_VERSION` (same section)."""
+
+LARGE_PARAM_VERSION = (8, 1)
+"""The first PTX version with more than `SMALL_PARAM_LIMIT` bytes of parameters, on sm_70 and later (same section)."""
+
 THREAD_LIMIT = 1024
 """Threads that a block may have (CUDA programming guide, "Technical Specifications per Compute Capability")."""
 

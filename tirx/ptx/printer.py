@@ -14,7 +14,16 @@ from xdsl.utils.target import Target as XdslTarget
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal, memory_type, register_class
-from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.core import (
+    LARGE_PARAM_VERSION,
+    SMALL_PARAM_LIMIT,
+    BraOp,
+    CondBraOp,
+    ConstantOp,
+    EntryOp,
+    RetOp,
+    SharedAllocOp,
+)
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.analysis.entry_checks import check_entry
@@ -89,6 +98,8 @@ def _required_version(entry: EntryOp, target: Target) -> PtxVersion:
     version = target.min_ptx
     if entry.cluster is not None:
         version = max(version, _feature_version(entry, "cluster", target))
+    if sum(parameter.data.size for parameter in entry.params) > SMALL_PARAM_LIMIT:
+        version = max(version, LARGE_PARAM_VERSION)
     for op in entry.body.walk():
         if isinstance(op, PTXInstruction):
             for feature in op.features():
