@@ -158,7 +158,8 @@ class _KernelLowering:
         cluster = (PAIR, 1, 1) if kernel.of_pairs else None
         threads = (kernel.num_threads, 1, 1)
         dynamic = plan.shared if plan.dynamic else None
-        entry = EntryOp(kernel.sym_name.data, parameters, kernel.target.data, body, threads, cluster, dynamic)
+        name, target, grid = kernel.sym_name.data, kernel.target.data, kernel.launch_grid
+        entry = EntryOp(name, parameters, target, body, threads, cluster, dynamic, grid)
         Emitter.before(kernel)(entry)
         kernel.detach()
         kernel.erase()
@@ -184,9 +185,10 @@ class _KernelLowering:
                 f"expected kernel arguments of type memref, index, i32, i64, f32 or f64, found {argument.type}",
             )
         name = self.name(argument.name_hint, f"arg{index}")
+        type_: Attribute = argument.type
         if isinstance(argument.type, MemRefType):
-            return EntryParam(name, parameter.ptx_type, pointer=True, align=POINTER_ALIGNMENT)
-        return EntryParam(name, parameter.ptx_type)
+            return EntryParam(name, parameter.ptx_type, True, POINTER_ALIGNMENT, source=type_)
+        return EntryParam(name, parameter.ptx_type, source=type_)
 
     def _load_parameter(self, emit: Emitter, argument: SSAValue, declared: EntryParam) -> None:
         parameter = _parameter(argument.type)

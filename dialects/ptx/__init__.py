@@ -7,6 +7,7 @@ The modules hold the instructions by subject, `core` entries and control flow. A
 from xdsl.ir import Attribute, Dialect, Operation
 
 from tirx.dialects.definition import defined
+from tirx.dialects.formula import *
 from tirx.dialects.ptx.arith import *
 from tirx.dialects.ptx.base import *
 from tirx.dialects.ptx.conversion import *

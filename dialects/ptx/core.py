@@ -43,6 +43,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.formula import Formula, FormulaAttr, parse_formula
 from tirx.dialects.ptx.base import (
     Names,
     PTXTerminator,
@@ -94,13 +95,15 @@ def check_identifier(what: str, name: str) -> None:
 @dataclass(frozen=True)
 class EntryParam:
     """One `.param` of an entry: `pointer` marks a global address, `align` (bytes) what it is aligned to,
-    `count` the length of a `b8` array."""
+    `count` the length of a `b8` array. `source` is what a launch passes: the type of a kernel argument, or an attribute
+    that says how to make it from other arguments; None if that is not known."""
 
     name: str
     type: str
     pointer: bool = False
     align: int | None = None
     count: int | None = None
+    source: Attribute | None = None
 
     @property
     def size(self) -> int:
@@ -138,7 +141,10 @@ class EntryParam:
 
 @irdl_attr_definition
 class EntryParamAttr(Data[EntryParam]):
-    """`a : u64 ptr align 16`, `n : u32`, `map : b8[128] align 64`."""
+    """
+    `a : u64 ptr align 16`, `n : u32`, `map : b8[128] align 64`; with what a launch passes behind `from`:
+    `a : u64 ptr align 16 from memref<64x64xf16>`, `m : u64 from #ptx.formula<size(0, 1)>`.
+    """
 
     name = "ptx.param"
 
@@ -162,7 +168,10 @@ class EntryParamAttr(Data[EntryParam]):
         align = None
         if parser.parse_optional_keyword("align") is not None:
             align = parser.parse_integer(allow_boolean=False, allow_negative=False)
-        param = EntryParam(name, type_, pointer, align, count)
+        source = None
+        if parser.parse_optional_keyword("from") is not None:
+            source = parser.parse_attribute()
+        param = EntryParam(name, type_, pointer, align, count, source)
         try:
             param.check()
         except VerifyException as error:
@@ -183,6 +192,9 @@ class EntryParamAttr(Data[EntryParam]):
             printer.print_string(" ptr")
         if param.align is not None:
             printer.print_string(f" align {param.align}")
+        if param.source is not None:
+            printer.print_string(" from ")
+            printer.print_attribute(param.source)
 
     def verify(self) -> None:
         self.data.check()
@@ -199,7 +211,8 @@ class EntryOp(IRDLOperation):
     ```
 
     `reqntid` is the exact size of a block in threads (x, y, z), `cluster` that of a cluster in blocks, `dynamic_shared`
-    the bytes of shared memory that a launch has to set aside.
+    the bytes of shared memory that a launch has to set aside. `grid(4, ceildiv(size(0, 1), 128))` are the blocks of a
+    launch along x, y and z, numbers or formulas (`#ptx.formula`) of its arguments.
     See PTX ISA, "Kernel and Function Directives: .entry" and "Performance-Tuning Directives: .reqntid".
     """
 
@@ -211,6 +224,7 @@ class EntryOp(IRDLOperation):
     reqntid = opt_prop_def(ArrayAttr[IntAttr])
     cluster = opt_prop_def(ArrayAttr[IntAttr])
     dynamic_shared = opt_prop_def(IntAttr)
+    grid = opt_prop_def(ArrayAttr[FormulaAttr])
     body = region_def()
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
@@ -224,6 +238,7 @@ class EntryOp(IRDLOperation):
         reqntid: Sequence[int] | None = None,
         cluster: Sequence[int] | None = None,
         dynamic_shared: int | None = None,
+        grid: Sequence[Formula] | None = None,
     ):
         """Without `body` the entry gets one empty block."""
         super().__init__(
@@ -234,6 +249,7 @@ class EntryOp(IRDLOperation):
                 "reqntid": None if reqntid is None else ArrayAttr([IntAttr(n) for n in reqntid]),
                 "cluster": None if cluster is None else ArrayAttr([IntAttr(n) for n in cluster]),
                 "dynamic_shared": None if dynamic_shared is None else IntAttr(dynamic_shared),
+                "grid": None if grid is None else ArrayAttr([FormulaAttr(n) for n in grid]),
             },
             regions=[Region(Block()) if body is None else body],
         )
@@ -270,6 +286,8 @@ class EntryOp(IRDLOperation):
                 raise VerifyException(f"expected {what} to be one to three positive extents, found ({found})")
         if self.reqntid is not None and (threads := math.prod(n.data for n in self.reqntid)) > THREAD_LIMIT:
             raise VerifyException(f"expected at most {THREAD_LIMIT} threads in a block, found {threads}")
+        if self.grid is not None and not 1 <= len(self.grid) <= 3:
+            raise VerifyException(f"expected a grid of one to three extents, found {len(self.grid)}")
         if self.cluster_size > CLUSTER_LIMIT:
             raise VerifyException(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
         if len(self.body.blocks) > 1 and any(block.is_empty for block in self.body.blocks):
@@ -284,6 +302,9 @@ class EntryOp(IRDLOperation):
         parser.parse_keyword("target")
         with parser.in_parens():
             target = parser.parse_str_literal(" for target")
+        grid: list[Formula] | None = None
+        if parser.parse_optional_keyword("grid") is not None:
+            grid = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_formula(parser))
         extents: dict[str, list[int]] = {}
         for keyword in ("reqntid", "cluster"):
             if parser.parse_optional_keyword(keyword) is not None:
@@ -294,7 +315,7 @@ class EntryOp(IRDLOperation):
                 dynamic_shared = parser.parse_integer(allow_boolean=False)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
-        op = cls(name, params, target, body, extents.get("reqntid"), extents.get("cluster"), dynamic_shared)
+        op = cls(name, params, target, body, extents.get("reqntid"), extents.get("cluster"), dynamic_shared, grid)
         if attributes is not None:
             op.attributes |= attributes.data
         return op
@@ -307,6 +328,8 @@ class EntryOp(IRDLOperation):
         printer.print_string(" target(")
         printer.print_string_literal(self.target.data)
         printer.print_string(")")
+        if self.grid is not None:
+            printer.print_string(f" grid({', '.join(str(n.data) for n in self.grid)})")
         for keyword, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
             if extents is not None:
                 printer.print_string(f" {keyword}({', '.join(str(n.data) for n in extents)})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
@@ -42,6 +42,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.formula import Call, Formula, FormulaAttr, parse_formula
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
 from tirx.hw.targets import Target, TargetError
@@ -66,9 +67,18 @@ GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """Most blocks along x, y and z of a grid (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
 
-def _grid_problem(dims: Sequence[int]) -> str | None:
+def _grid_attr(dims: Sequence[Formula]) -> ArrayAttr[IntegerAttr[I32] | FormulaAttr]:
+    return ArrayAttr([IntegerAttr(n, i32) if isinstance(n, int) else FormulaAttr(n) for n in dims])
+
+
+def _extents(grid: Iterable[IntegerAttr[I32] | FormulaAttr]) -> list[Formula]:
+    return [n.data if isinstance(n, FormulaAttr) else n.value.data for n in grid]
+
+
+def _grid_problem(dims: Sequence[Formula]) -> str | None:
     """Why there is no such grid, or None when there is one."""
-    if 1 <= len(dims) <= 3 and all(1 <= n <= limit for n, limit in zip(dims, GRID_LIMITS, strict=False)):
+    fits = [not isinstance(n, int) or 1 <= n <= limit for n, limit in zip(dims, GRID_LIMITS, strict=False)]
+    if 1 <= len(dims) <= 3 and all(fits):
         return None
     return (
         f"expected a grid of 1 to 3 positive extents of at most {', '.join(map(str, GRID_LIMITS))}, "
@@ -133,7 +143,8 @@ class KernelOp(IRDLOperation, OnThreads):
     ```
 
     Arguments are memrefs in global memory (16-byte aligned, not overlapping) and scalars. `grid` is
-    optional: with it, views are checked against the bounds of their memref.
+    optional: with it, views are checked against the bounds of their memref. An extent of it may be a formula of the
+    arguments (`#ptx.formula`), as in `grid(ceildiv(size(0, 1), 128), sm_count())`.
 
     With `cluster(2)` the body says what a *pair* of blocks does together (PTX ISA, "CTA Pair"): `threads` are those of
     each block, but `grid` and `tirx.block_id` count pairs, and a launch has twice as many blocks along x. Products on
@@ -151,7 +162,7 @@ class KernelOp(IRDLOperation, OnThreads):
     sym_name = prop_def(SymbolNameConstraint())
     function_type = prop_def(FunctionType)
     target = opt_prop_def(StringAttr)
-    grid = opt_prop_def(ArrayAttr[IntegerAttr[I32]])
+    grid = opt_prop_def(ArrayAttr[IntegerAttr[I32] | FormulaAttr])
     threads = prop_def(IntegerAttr[I32])
     cluster = opt_prop_def(IntegerAttr[I32])
     per_cta = opt_prop_def(UnitAttr)
@@ -167,7 +178,7 @@ class KernelOp(IRDLOperation, OnThreads):
         threads: int,
         body: Region | None = None,
         target: str | None = None,
-        grid: Sequence[int] | None = None,
+        grid: Sequence[Formula] | None = None,
         cluster: int | None = None,
         per_cta: bool = False,
     ):
@@ -177,7 +188,7 @@ class KernelOp(IRDLOperation, OnThreads):
                 "sym_name": StringAttr(sym_name),
                 "function_type": FunctionType.from_lists(arguments, ()),
                 "target": None if target is None else StringAttr(target),
-                "grid": None if grid is None else ArrayAttr([IntegerAttr(n, i32) for n in grid]),
+                "grid": None if grid is None else _grid_attr(grid),
                 "threads": IntegerAttr(threads, i32),
                 "cluster": None if cluster is None else IntegerAttr(cluster, i32),
                 "per_cta": UnitAttr() if per_cta else None,
@@ -199,9 +210,22 @@ class KernelOp(IRDLOperation, OnThreads):
         """Blocks (pairs of them with `cluster(2)`) along x, y and z; None when the grid is not known."""
         if self.grid is None:
             return None
-        dims = [n.value.data for n in self.grid]
+        dims = [n.value.data for n in self.grid if not isinstance(n, FormulaAttr)]
+        if len(dims) < len(self.grid):
+            return None
         x, y, z = dims + [1] * (3 - len(dims))
         return x, y, z
+
+    @property
+    def launch_grid(self) -> tuple[Formula, ...] | None:
+        """Blocks of a launch along x, y and z, formulas of its arguments; None when the grid is not known."""
+        if self.grid is None:
+            return None
+        dims = _extents(self.grid)
+        if self.of_pairs:
+            first = dims[0]
+            dims[0] = PAIR * first if isinstance(first, int) else Call("mul", (first, PAIR))
+        return tuple(dims)
 
     @property
     def num_threads(self) -> int:
@@ -224,7 +248,7 @@ class KernelOp(IRDLOperation, OnThreads):
                 Target.parse(self.target.data)
             except TargetError as e:
                 raise VerifyException(str(e)) from e
-        if self.grid is not None and (problem := _grid_problem([n.value.data for n in self.grid])) is not None:
+        if self.grid is not None and (problem := _grid_problem(_extents(self.grid))) is not None:
             raise VerifyException(problem)
         if not 1 <= self.num_threads <= 1024:
             raise VerifyException(f"expected 1 to 1024 threads, found {self.num_threads}")
@@ -242,7 +266,7 @@ class KernelOp(IRDLOperation, OnThreads):
         name = parser.parse_symbol_name()
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
         target: StringAttr | None = None
-        grid: ArrayAttr[IntegerAttr[I32]] | None = None
+        grid: ArrayAttr[IntegerAttr[I32] | FormulaAttr] | None = None
         threads: int | None = None
         cluster: IntegerAttr[I32] | None = None
         per_cta = False
@@ -253,10 +277,10 @@ class KernelOp(IRDLOperation, OnThreads):
                     target = StringAttr(parser.parse_str_literal())
             elif grid is None and parser.parse_optional_keyword("grid") is not None:
                 start = parser.pos
-                dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_integer(parser))
+                dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_formula(parser))
                 if (problem := _grid_problem(dims)) is not None:
                     parser.raise_error(problem, start, parser.pos)
-                grid = ArrayAttr([IntegerAttr(n, i32) for n in dims])
+                grid = _grid_attr(dims)
             elif threads is None and parser.parse_optional_keyword("threads") is not None:
                 with parser.in_parens():
                     start = parser.pos
@@ -308,7 +332,7 @@ class KernelOp(IRDLOperation, OnThreads):
         if self.grid is not None:
             printer.print_string(" grid")
             with printer.in_parens():
-                printer.print_list(self.grid, lambda n: printer.print_int(n.value.data))
+                printer.print_list(_extents(self.grid), lambda n: printer.print_string(str(n)))
         if self.cluster is not None:
             printer.print_string(f" cluster({self.cluster.value.data}){'' if self.per_cta is None else ' per_cta'}")
         printer.print_string(f" threads({self.num_threads}) ")

@@ -8,7 +8,7 @@
 !s = !tirx.tile<8x32xf32, shared, #row>
 !r = !tirx.tile<8x32xf32, register, #lanes>
 
-// CHECK-LABEL: ptx.entry @kernel(x : u64 ptr align 16, n : u32, k : u64, y_in_2 : u64 ptr align 16, f : f64, unused : u64) target("sm_80") reqntid(64, 1, 1) {
+// CHECK-LABEL: ptx.entry @kernel(x : u64 ptr align 16 from memref<64x32xf32>, n : u32 from i32, k : u64 from index, y_in_2 : u64 ptr align 16 from memref<8xf32>, f : f64 from f64, unused : u64 from i64) target("sm_80") reqntid(64, 1, 1) {
 // CHECK:         %0 = ptx.ld.param @x : i64
 // CHECK-NEXT:    %1 = ptx.cvta.to.global %0
 // CHECK-NEXT:    %n = ptx.ld.param @n : i32
@@ -348,7 +348,7 @@ tirx.kernel @nibbles(%x: memref<4x64xf4E2M1FN>, %y: memref<64xf4E2M1FN>) target(
 
 // A pair of blocks: block_id counts pairs, a barrier is one of both blocks.
 
-// CHECK-LABEL: ptx.entry @pairs(out : u64 ptr align 16) target("sm_100a") reqntid(32, 1, 1) cluster(2, 1, 1) {
+// CHECK-LABEL: ptx.entry @pairs(out : u64 ptr align 16 from memref<64xf32>) target("sm_100a") grid(mul(ceildiv(size(0, 0), 8), 2), 3) reqntid(32, 1, 1) cluster(2, 1, 1) {
 // CHECK-NEXT:    %0 = ptx.read_special tid.x
 // CHECK-NEXT:    %1 = ptx.read_special cluster_ctarank
 // CHECK-NEXT:    %r = arith.index_cast %1 : i32 to index
@@ -361,7 +361,7 @@ tirx.kernel @nibbles(%x: memref<4x64xf4E2M1FN>, %y: memref<64xf4E2M1FN>) target(
 // CHECK-NEXT:    ptx.barrier.cluster.arrive aligned
 // CHECK-NEXT:    ptx.barrier.cluster.wait aligned
 // CHECK-NEXT:    ptx.ret
-tirx.kernel @pairs(%out: memref<64xf32>) target("sm_100a") cluster(2) per_cta threads(32) {
+tirx.kernel @pairs(%out: memref<64xf32>) target("sm_100a") grid(ceildiv(size(0, 0), 8), 3) cluster(2) per_cta threads(32) {
   %r = tirx.cta_rank
   %x = tirx.block_id x
   %y = tirx.block_id y

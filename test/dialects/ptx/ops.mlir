@@ -2,7 +2,7 @@
 // RUN: tirx-opt %s | tirx-opt | filecheck %s
 // RUN: tirx-opt %s --print-op-generic | tirx-opt | filecheck %s
 
-// CHECK:      ptx.entry @core(a : u64 ptr align 16, n : s32, map : b8[128] align 64) target("sm_100a") reqntid(128, 2) cluster(2) attributes {tag} {
+// CHECK:      ptx.entry @core(a : u64 ptr align 16 from memref<?x8xf32>, n : s32 from #ptx.formula<size(0, 0)>, map : b8[128] align 64) target("sm_100a") grid(ceildiv(size(0, 0), 8), min(sm_count(), 4)) reqntid(128, 2) cluster(2) attributes {tag} {
 // CHECK-NEXT:   %a = ptx.ld.param @a : i64
 // CHECK-NEXT:   %n = ptx.ld.param @n : i32
 // CHECK-NEXT:   %tid = ptx.read_special tid.x
@@ -16,7 +16,7 @@
 // CHECK-NEXT: ^end:
 // CHECK-NEXT:   ptx.ret
 // CHECK-NEXT: }
-ptx.entry @core(a : u64 ptr align 16, n : s32, map : b8[128] align 64) target("sm_100a") reqntid(128, 2) cluster(2) attributes {tag} {
+ptx.entry @core(a : u64 ptr align 16 from memref<?x8xf32>, n : s32 from #ptx.formula<size(0, 0)>, map : b8[128] align 64) target("sm_100a") grid(ceildiv(size(0, 0), 8), min(sm_count(), 4)) reqntid(128, 2) cluster(2) attributes {tag} {
   %a = ptx.ld.param @a : i64
   %n = ptx.ld.param @n : i32
   %tid = ptx.read_special tid.x

@@ -51,8 +51,22 @@ tirx.kernel @k() grid(2147483648) threads(32) {
 
 // -----
 
-// expected-error@+1 {{Expected integer literal}}
+// expected-error@+1 {{expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'true'}}
 tirx.kernel @k() grid(true) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected two operands for ceildiv, found ceildiv(8)}}
+tirx.kernel @k() grid(ceildiv(8)) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected 2 numbers of 0 or more for size, found size(-1, 0)}}
+tirx.kernel @k() grid(size(-1, 0)) threads(32) {
   tirx.return
 }
 

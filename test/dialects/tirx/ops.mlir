@@ -27,6 +27,11 @@ tirx.kernel @grid_only() grid(3) threads(32) {
   tirx.return
 }
 
+// CHECK-LABEL: tirx.kernel @formulas(%a: memref<?x8xf32>) grid(add(stride(0, 0), 1), max(2, 3)) threads(32) {
+tirx.kernel @formulas(%a: memref<?x8xf32>) grid(add(stride(0, 0), 1), max(2, 3)) threads(32) {
+  tirx.return
+}
+
 // CHECK-LABEL: tirx.kernel @pairs() grid(4, 2) cluster(2) threads(128) {
 tirx.kernel @pairs() cluster(2) grid(4, 2) threads(128) {
   tirx.return
