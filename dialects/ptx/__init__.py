@@ -12,6 +12,7 @@ from tirx.dialects.ptx.arith import *
 from tirx.dialects.ptx.base import *
 from tirx.dialects.ptx.conversion import *
 from tirx.dialects.ptx.core import *
+from tirx.dialects.ptx.cp_async import *
 from tirx.dialects.ptx.folding import PtxConstants
 from tirx.dialects.ptx.matrix import *
 from tirx.dialects.ptx.mbarrier import *

@@ -77,6 +77,12 @@ LARGE_PARAM_VERSION = (8, 1)
 THREAD_LIMIT = 1024
 """Threads that a block may have (CUDA programming guide, "Technical Specifications per Compute Capability")."""
 
+TENSOR_MAP_BYTES = 128
+"""Bytes of a tensor map (PTX ISA, "Tensor-map")."""
+
+TENSOR_MAP_ALIGNMENT = 64
+"""Bytes that a tensor map is aligned to (same section)."""
+
 ALIGNMENT_LIMIT = 1 << 30
 """Bytes: the largest alignment that ptxas takes."""
 

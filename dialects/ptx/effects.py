@@ -61,6 +61,8 @@ class AccessKind(enum.Enum):
     """tcgen05.ld: complete with tcgen05.wait::ld."""
     TENSOR_STORE = enum.auto()
     """tcgen05.st: complete with tcgen05.wait::st."""
+    COPY = enum.auto()
+    """cp.async: complete with its group or with the mbarrier of cp.async.mbarrier.arrive; through the generic proxy."""
     BULK_LOAD = enum.auto()
     """cp.async.bulk to shared memory: complete with its mbarrier."""
     BULK_STORE = enum.auto()
@@ -72,6 +74,11 @@ class AccessKind(enum.Enum):
     def is_in_order(self) -> bool:
         """True if the access takes place in the order of its thread, through the generic proxy."""
         return self not in COMPLETIONS
+
+    @property
+    def is_generic(self) -> bool:
+        """True if the access takes place through the generic proxy, in the order of its thread or not."""
+        return self.is_in_order or self is AccessKind.COPY
 
     @property
     def is_tcgen05(self) -> bool:
@@ -90,6 +97,10 @@ COMPLETIONS: Mapping[AccessKind, Completion] = {
     AccessKind.TENSOR_CORE: Completion(
         "a tcgen05.commit and a wait on its mbarrier",
         "put ptx.tcgen05.commit behind it and ptx.mbarrier.wait_parity before this",
+    ),
+    AccessKind.COPY: Completion(
+        "cp.async.commit_group and wait_group",
+        "put ptx.cp.async.commit_group behind it and ptx.cp.async.wait_group 0 before this",
     ),
     AccessKind.BULK_LOAD: Completion("a wait on its mbarrier", "put ptx.mbarrier.wait_parity before this"),
     AccessKind.BULK_STORE: Completion(
@@ -252,6 +263,13 @@ class TensorCommit:
 
 
 @dataclass(frozen=True)
+class CopyArrive:
+    """An mbarrier tracks the thread's cp.async so far (PTX ISA, "cp.async.mbarrier.arrive")."""
+
+    barrier: SSAValue
+
+
+@dataclass(frozen=True)
 class WaitAll:
     """All accesses of `kind` of the thread are complete."""
 
@@ -278,6 +296,7 @@ Synchronization: TypeAlias = (
     | CommitGroup
     | WaitGroup
     | TensorCommit
+    | CopyArrive
     | WaitAll
     | TensorFence
 )

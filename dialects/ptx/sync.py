@@ -124,7 +124,7 @@ class FenceProxyAsyncOp(PTXInstruction):
     def effects(self) -> Effects:
         if self.space is not None and self.space.data != "shared::cta":
             return NO_EFFECTS
-        return Effects(synchronization=ProxyFence((AccessKind.GENERIC, AccessKind.INIT)))
+        return Effects(synchronization=ProxyFence((AccessKind.GENERIC, AccessKind.COPY, AccessKind.INIT)))
 
     def emit(self, reg: Names) -> str:
         return "fence.proxy.async" if self.space is None else f"fence.proxy.async.{self.space.data}"

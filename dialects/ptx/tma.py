@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import int32, irdl_op_definition, string, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, values, vector
+from tirx.dialects.ptx.core import TENSOR_MAP_BYTES
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,
@@ -357,7 +358,3 @@ class FenceProxyTensormapReleaseOp(_TensormapFenceOp):
 
     def emit(self, reg: Names) -> str:
         return "fence.proxy.tensormap::generic.release.gpu"
-
-
-TENSOR_MAP_BYTES = 128
-"""Bytes of a tensor map (PTX ISA, "Tensor-map")."""

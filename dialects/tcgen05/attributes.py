@@ -11,8 +11,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.fields import fields_text, parse_fields
 from tirx.dialects.ptx.tcgen05_mma import Collector
-from tirx.dialects.tirx.fields import fields_text, parse_fields
 from tirx.tcgen05 import InstructionDescriptor, ZeroColumnMask
 
 

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from tirx.dialects.definition import defined
 from tirx.dialects.tirx.attributes import *
+from tirx.dialects.tirx.bulk import *
 from tirx.dialects.tirx.engines import *
 from tirx.dialects.tirx.kernel import *
 from tirx.dialects.tirx.loops import *
@@ -21,6 +22,7 @@ from tirx.dialects.tirx.registers import *
 from tirx.dialects.tirx.ring_types import *
 from tirx.dialects.tirx.rings import *
 from tirx.dialects.tirx.roles import *
+from tirx.dialects.tirx.tensor_maps import *
 from tirx.dialects.tirx.threads import *
 from tirx.dialects.tirx.views import *
 

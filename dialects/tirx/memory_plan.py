@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from tirx.dialects.tirx.fields import fields_text, parse_fields
+from tirx.dialects.fields import fields_text, parse_fields
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from tirx.dialects.ptx.effects import (
     ClusterArrive,
     ClusterWait,
     CommitGroup,
+    CopyArrive,
     MbarrierArrive,
     MbarrierInvalidate,
     MbarrierTransaction,
@@ -184,6 +185,9 @@ def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingSta
             return Ordering.SYNCED in ordering
         case AccessKind.GENERIC | AccessKind.INIT:
             return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_proxies)
+        case AccessKind.COPY:
+            fenced = Ordering.FENCED in ordering or not analysis.has_proxies
+            return Ordering.COMPLETE in ordering and Ordering.SYNCED in ordering and fenced
         case AccessKind.TENSOR_CORE | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
             return Ordering.COMPLETE in ordering and Ordering.AFTER in ordering and Ordering.SYNCED in ordering
         case AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.WARPGROUP:
@@ -206,7 +210,9 @@ def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) ->
             if Ordering.BEFORE in ordering and (complete or kind is AccessKind.TENSOR_CORE):
                 gained.add(Ordering.SENT)
             return frozenset(gained)
-        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.WARPGROUP:
+        case AccessKind.COPY if Ordering.COMPLETE in ordering:
+            return frozenset((Ordering.MET, Ordering.SYNCED))
+        case AccessKind.COPY | AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.WARPGROUP:
             return frozenset((Ordering.MET,))
 
 
@@ -259,14 +265,14 @@ class OrderingAnalysis:
                     self.mbarriers[op] = address
                     if synchronization.announces:
                         self.announced.append(self.barrier(address))
-                case MbarrierWait(address) | TensorCommit(address):
+                case MbarrierWait(address) | TensorCommit(address) | CopyArrive(address):
                     self.mbarriers[op] = address
                 case _:
                     pass
         if effects.access is not None:
             if effects.access.barrier is not None and not effects.access.kind.is_in_order:
                 self.mbarriers[op] = effects.access.barrier
-            self.has_proxies |= not effects.access.kind.is_in_order
+            self.has_proxies |= not effects.access.kind.is_generic
             if (access := access_of(op, effects.access, self.flow.values, active)) is not None:
                 self._accesses[op] = self.accesses.add(access)
         if isinstance(op, MbarrierInitOp):
@@ -496,6 +502,18 @@ def _tensor_commit(analysis: OrderingAnalysis, op: TensorCommit, active: ActiveT
     _arrive(analysis, state, active, barrier, False)
 
 
+def _copy_arrive(analysis: OrderingAnalysis, op: CopyArrive, active: ActiveThreads, state: State) -> None:
+    """The arrival follows the thread's copies so far, and says nothing of what else it did."""
+    committed: OrderingState = frozenset((Committed(analysis.barrier(op.barrier)),))
+
+    def gained(access: Access, ordering: OrderingState) -> OrderingState:
+        return _NOTHING if _is_elsewhere(access.active, active) else committed
+
+    _advance(analysis, state, gained, (AccessKind.COPY,))
+    # What was waited for before cannot be this.
+    state.waited = frozenset()
+
+
 def _mbarrier_wait(analysis: OrderingAnalysis, op: MbarrierWait, active: ActiveThreads, state: State) -> None:
     barrier = analysis.barrier(op.barrier)
 
@@ -522,7 +540,12 @@ def _always(ordering: Ordering) -> Callable[[Access, OrderingState], frozenset[O
 
 
 def _proxy_fence(analysis: OrderingAnalysis, op: ProxyFence, active: ActiveThreads, state: State) -> None:
-    _advance(analysis, state, _always(Ordering.FENCED), op.kinds)
+    def fenced(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        # The fence orders what its thread knows to be done.
+        pending = access.kind is AccessKind.COPY and Ordering.COMPLETE not in ordering
+        return frozenset() if pending else frozenset((Ordering.FENCED,))
+
+    _advance(analysis, state, fenced, op.kinds)
 
 
 def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, active: ActiveThreads, state: State) -> None:
@@ -565,6 +588,7 @@ _TRANSFER: Mapping[type[Synchronization], _Transfer] = {
     CommitGroup: _commit_group,
     WaitGroup: _wait_group,
     TensorCommit: _tensor_commit,
+    CopyArrive: _copy_arrive,
     WaitAll: _wait_all,
     TensorFence: _tensor_fence,
 }

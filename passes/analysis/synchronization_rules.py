@@ -254,18 +254,20 @@ class _Checker:
         """Shared memory: an access behind another to the same bytes, one of them a write."""
         if AccessKind.INIT in (before.kind, now.kind):
             return
-        if not before.kind.is_in_order:
+        # A complete cp.async is a write of its thread.
+        in_order = before.kind.is_in_order or (before.kind is AccessKind.COPY and Ordering.COMPLETE in ordering)
+        if not in_order:
             if before.kind is now.kind or Ordering.COMPLETE in ordering:
                 return
-        elif Ordering.SYNCED in ordering and (now.kind.is_in_order or Ordering.FENCED in ordering):
+        elif Ordering.SYNCED in ordering and (now.kind.is_generic or Ordering.FENCED in ordering):
             return
         met = self._analysis.accesses.met(before, now, tensor=False)
         if met is None:
             return
-        if not before.kind.is_in_order:
+        if not in_order:
             what = "write" if now.writes else "read"
             raise self._incomplete(before, op, f"this {what} of the same shared memory")
-        if now.kind.is_in_order:
+        if now.kind.is_generic:
             if before is now:
                 return
             met = met & ~np.eye(len(met), dtype=np.bool_)

@@ -77,6 +77,7 @@ FEATURES: Mapping[str, Requirement] = {
     "bar.warp.sync": Since((6, 0), 70),
     "barrier.cluster": Since((8, 0), 90),
     "cluster": Since((7, 8), 90),
+    "cp.async": Since((7, 0), 80),
     "cp.async.bulk.tensor": Since((8, 0), 90),
     "cp.async.bulk.tensor.cta_group": _A_AND_F,
     "cp.async.bulk.tensor.scatter4": _A_AND_F,

@@ -33,6 +33,7 @@ PROBES = {
     "minmax.NaN": "max.NaN.f32 %f0, %f1, %f2",
     "bar.warp.sync": "bar.warp.sync 0xffffffff",
     "barrier.cluster": "barrier.cluster.arrive.release.aligned",
+    "cp.async": "cp.async.ca.shared.global [%r0], [%rd0], 4",
     "cp.async.bulk.tensor": f"cp.async.bulk.tensor.2d.shared::cluster.{_LOAD} {_BOX}",
     "cp.async.bulk.tensor.cta_group": f"cp.async.bulk.tensor.2d.shared::cluster.{_LOAD}.cta_group::2 {_BOX}",
     "cp.async.bulk.tensor.scatter4": "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group "

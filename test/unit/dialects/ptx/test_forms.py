@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import ptx
-from tirx.dialects.ptx import matrix, mbarrier, sync, tcgen05, tcgen05_ld_st, tcgen05_mma, tma, warp
+from tirx.dialects.ptx import cp_async, matrix, mbarrier, sync, tcgen05, tcgen05_ld_st, tcgen05_mma, tma, warp
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal
 from tirx.hw.features import UnsupportedFeature, smallest_version
 from tirx.hw.targets import PtxVersion, Target
@@ -186,6 +186,15 @@ def _barriers() -> Iterator[PTXInstruction]:
     yield ptx.StOp("shared_cluster", WORD, [OTHER])
 
 
+def _thread_copies() -> Iterator[PTXInstruction]:
+    yield ptx.CpAsyncCommitGroupOp()
+    yield ptx.CpAsyncWaitGroupOp(2)
+    yield ptx.CpAsyncMbarrierArriveOp(WORD)
+    yield ptx.CpAsyncMbarrierArriveOp(WORD, noinc=False)
+    for level, size, read in product(cp_async.CP_ASYNC_BYTES, (2, 4, 8, 16, 32), (None, OTHER)):
+        yield ptx.CpAsyncOp(WORD, WIDE, size, cache=level, source_bytes=read, offset=16, source_offset=32)
+
+
 def _tensor_copies() -> Iterator[PTXInstruction]:
     yield ptx.ParamAddressOp("map")
     yield ptx.PrefetchTensormapOp(WIDE)
@@ -284,6 +293,7 @@ FAMILIES = (
     _block_scaled,
     _weight_stationary,
     _barriers,
+    _thread_copies,
     _tensor_copies,
     _matrices,
     _warps,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
-from typing import Any, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from xdsl.parser import AttrParser
+
+from tirx.dialects.formula import parse_formula
 
 
 @cache
@@ -19,8 +21,8 @@ def parse_fields(parser: AttrParser, value_class: type, required: frozenset[str]
     """
     Parses the fields of `value_class` up to the end of the list, each at most once, in any order.
 
-    Integers, booleans and lists of strings are read by their annotated type, all others as string literals. Fields
-    without a default, and those in `required`, must be there.
+    Integers, booleans, lists of strings and lists of formulas are read by their annotated type, all others as string
+    literals. Fields without a default, and those in `required`, must be there.
     """
     types = _types(value_class)
     required = required | {f.name for f in dataclasses.fields(value_class) if f.default is dataclasses.MISSING}
@@ -37,7 +39,8 @@ def parse_fields(parser: AttrParser, value_class: type, required: frozenset[str]
         elif types[name] is int:
             values[name] = parser.parse_integer(allow_boolean=False)
         elif get_origin(types[name]) is tuple:
-            values[name] = tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal))
+            item = parser.parse_str_literal if get_args(types[name])[0] is str else lambda: parse_formula(parser)
+            values[name] = tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, item))
         else:
             values[name] = parser.parse_str_literal()
         if parser.parse_optional_punctuation(",") is None:
