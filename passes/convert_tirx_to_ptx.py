@@ -27,6 +27,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.conversion import PackOp
@@ -49,6 +50,7 @@ from tirx.dialects.tirx import (
     BarrierOp,
     BlockIdOp,
     CtaRankOp,
+    Engine,
     GridAxis,
     KernelOp,
     LeaderOp,
@@ -75,8 +77,9 @@ from tirx.mma import VARIANTS
 from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.memory_access import MemoryTile, TileAccess
+from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess
 from tirx.passes.emit.register_values import register_format, zero_register
+from tirx.passes.plan.copies import planned_matrices
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -283,6 +286,11 @@ class _KernelLowering:
     def access(self, emit: Emitter, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess:
         return TileAccess(emit, self.memory(memory, emit), register, self.threads.count, self.thread, once=once)
 
+    def matrix_access(self, emit: Emitter, memory: SSAValue, plan: MatrixPlan | None) -> MatrixAccess:
+        if plan is None:
+            raise LocatedError(emit.location, "expected layouts that matrix instructions move; run tirx-select-copies")
+        return MatrixAccess(emit, self.memory(memory, emit), plan, self.thread)
+
 
 OpT = TypeVar("OpT", bound=Operation)
 _Rule = Callable[[_KernelLowering, Any, Emitter], Sequence[SSAValue | None] | None]
@@ -417,12 +425,18 @@ for _part_op in (SubviewOp, ReshapeOp, WordsOp):
 
 @_lowering(LoadOp)
 def _load(lowering: _KernelLowering, op: LoadOp, emit: Emitter) -> Sequence[SSAValue | None]:
+    if op.engine is not None and op.engine.data is Engine.LDMATRIX:
+        access = lowering.matrix_access(emit, op.source, planned_matrices(op))
+        return lowering.keep(op.result, access.load(register_format(op.result.type).type))
     return lowering.keep(op.result, lowering.access(emit, op.source, op.result.type, once=False).load())
 
 
 @_lowering(StoreOp)
 def _store(lowering: _KernelLowering, op: StoreOp, emit: Emitter) -> Sequence[SSAValue]:
     registers = lowering.registers[op.value]
+    if op.engine is not None and op.engine.data is Engine.STMATRIX:
+        lowering.matrix_access(emit, op.destination, planned_matrices(op)).store(registers)
+        return ()
     lowering.access(emit, op.destination, TileType.of(op.value), once=True).store(registers)
     return ()
 

@@ -236,18 +236,20 @@ class _Promoter:
 
     def _copy(self, op: CopyOp, values: _Values) -> None:
         if op.engine is not None:
-            match_engine(op)  # a written one has to be right, although loads and stores do not have it
+            match_engine(op)  # a written one has to be right, although not all loads and stores have it
         emit = Emitter.before(op)
         source, destination = op.source, op.destination
+        of_shared = MemorySpace.SHARED in (op.source_type.memory, op.destination_type.memory)
+        engine = op.engine.data if op.engine is not None and of_shared else None
         if not is_register_tile(destination):
-            emit(StoreOp(self._current(values, source, op), destination))
+            emit(StoreOp(self._current(values, source, op), destination, engine))
             return
         self._require_variable(op, destination)
         if is_register_tile(source):
             value = self._current(values, source, op)
             values[destination] = _retyped(emit, op, value, op.destination_type)
         else:
-            values[destination] = emit(LoadOp(source, op.destination_type)).result
+            values[destination] = emit(LoadOp(source, op.destination_type, engine)).result
 
     def _for(self, op: scf.ForOp, values: _Values) -> None:
         self._read_operands(op, values)

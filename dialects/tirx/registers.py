@@ -10,13 +10,14 @@ from difflib import get_close_matches
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     ParsePropInAttrDict,
     VarConstraint,
     base,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -26,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.engines import Engine, EngineAttr
 from tirx.dialects.tirx.ops import CopyOp
 from tirx.mma import VARIANTS, Fragment
 
@@ -44,29 +46,49 @@ def _require_moved(register: TileType, memory: TileType, found: str) -> None:
         raise VerifyException(f"expected tiles of one shape and element type, found {found}")
 
 
+def _engine_property(engine: Engine | None) -> dict[str, Attribute]:
+    return {} if engine is None else {"engine": EngineAttr(engine)}
+
+
+def _require_engine(found: EngineAttr | None, matrix: Engine, memory: TileType) -> None:
+    """Raises VerifyException unless the engine of a load or store is one that the memory has."""
+    if found is None:
+        return
+    shared = memory.memory is MemorySpace.SHARED
+    expected = (Engine.LD_ST, matrix) if shared else (Engine.LD_ST,)
+    if found.data not in expected:
+        raise VerifyException(
+            f"expected engine {' or '.join(expected)} for a tile in {memory.memory.place}, found {found.data}"
+        )
+
+
 @irdl_op_definition
 class LoadOp(DirectOperation):
     """
     `%v = tirx.load %tile : !tirx.tile<..., shared, L> -> !tirx.tile<..., register, L2>`
 
-    Every thread loads the elements that the register layout gives it from global, shared or tensor memory.
+    Every thread loads the elements that the register layout gives it from global, shared or tensor memory. The clause
+    `engine ldmatrix` says which instructions load from shared memory; `tirx-select-copies` chooses them.
     """
 
     name = "tirx.load"
 
     source = operand_def(TileType)
     result = result_def(TileType)
+    engine = opt_prop_def(EngineAttr)
 
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source (`engine` $engine^)? attr-dict `:` type($source) `->` type($result)"
 
     traits = traits_def(MemoryReadEffect())
 
-    def __init__(self, source: SSAValue, type_: TileType):
-        Operation.__init__(self, operands=[source], result_types=[type_])
+    def __init__(self, source: SSAValue, type_: TileType, engine: Engine | None = None):
+        Operation.__init__(self, operands=[source], result_types=[type_], properties=_engine_property(engine))
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
         _require_moved(result, source, f"{source} and {result}")
+        _require_engine(self.engine, Engine.LDMATRIX, source)
 
 
 @irdl_op_definition
@@ -74,24 +96,28 @@ class StoreOp(DirectOperation):
     """
     `tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
 
-    Every thread stores the elements that it holds; of threads that hold the same ones, one does.
+    Every thread stores the elements that it holds; of threads that hold the same ones, one does. The clause
+    `engine stmatrix` says which instructions store to shared memory; `tirx-select-copies` chooses them.
     """
 
     name = "tirx.store"
 
     value = operand_def(TileType)
     destination = operand_def(TileType)
+    engine = opt_prop_def(EngineAttr)
 
-    assembly_format = "$value `,` $destination attr-dict `:` type($value) `,` type($destination)"
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$value `,` $destination (`engine` $engine^)? attr-dict `:` type($value) `,` type($destination)"
 
     traits = traits_def(MemoryWriteEffect())
 
-    def __init__(self, value: SSAValue, destination: SSAValue):
-        Operation.__init__(self, operands=[value, destination])
+    def __init__(self, value: SSAValue, destination: SSAValue, engine: Engine | None = None):
+        Operation.__init__(self, operands=[value, destination], properties=_engine_property(engine))
 
     def verify_(self) -> None:
         value, destination = TileType.of(self.value), TileType.of(self.destination)
         _require_moved(value, destination, f"{value} and {destination}")
+        _require_engine(self.engine, Engine.STMATRIX, destination)
 
 
 def transfer(op: Operation) -> tuple[SSAValue, SSAValue] | None:

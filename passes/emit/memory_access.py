@@ -13,8 +13,10 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
 from tirx.copy.index_expr import IndexExpr
+from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import PackOp, UnpackOp
+from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
 from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import MemorySpace, TileType
@@ -38,38 +40,18 @@ class MemoryTile:
         return "global" if self.type.memory is MemorySpace.GLOBAL else "shared"
 
 
-class TileAccess:
-    """
-    Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
+class _Addresses:
+    """The addresses of accesses to one tile; equal expressions are computed once, where `emit` is."""
 
-    With `once`, threads that hold only copies of what another one holds take no part (see `plan_accesses`).
-    """
-
-    def __init__(
-        self, emit: Emitter, memory: MemoryTile, register: TileType, threads: int, tid: SSAValue, *, once: bool
-    ):
+    def __init__(self, emit: Emitter, memory: MemoryTile, tid: SSAValue):
         self.emit = emit
         self.memory = memory
-        self.format: RegisterFormat = register_format(register)
-        self.bits = register.dtype.storage_bits
+        self.bits = memory.type.dtype.storage_bits
         self.tid = tid
-        self.plan = self._plan(register, threads, once)
         self._addresses: dict[IndexExpr, SSAValue] = {}
         self._emission: dict[Attribute, IndexEmission] = {}
 
-    def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
-        layout, memory = register.layout, self.memory.type.layout
-        if not isinstance(layout, TileLayout) or memory is None:
-            raise LocatedError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
-        try:
-            plan = plan_accesses(
-                layout, memory, register.dims, self.bits, threads, base_align_bytes=self.memory.alignment, once=once
-            )
-        except LayoutError as e:
-            raise LocatedError(self.emit.location, str(e)) from e
-        return plan
-
-    def _place(self, access: Access) -> tuple[SSAValue, int]:
+    def place(self, access: Access) -> tuple[SSAValue, int]:
         """Returns the address of an access as a value and a constant number of bytes behind it."""
         distance, rest = divmod(access.const * self.bits, 8)
         if rest:
@@ -93,6 +75,37 @@ class TileAccess:
                 value = self.emit(arith.ExtUIOp(value, i64)).result
             self._addresses[expr] = self.emit.add(self.memory.base, value)
         return self._addresses[expr]
+
+
+class TileAccess:
+    """
+    Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
+
+    With `once`, threads that hold only copies of what another one holds take no part (see `plan_accesses`).
+    """
+
+    def __init__(
+        self, emit: Emitter, memory: MemoryTile, register: TileType, threads: int, tid: SSAValue, *, once: bool
+    ):
+        self.emit = emit
+        self.memory = memory
+        self.format: RegisterFormat = register_format(register)
+        self.bits = register.dtype.storage_bits
+        self.tid = tid
+        self.plan = self._plan(register, threads, once)
+        self.addresses = _Addresses(emit, memory, tid)
+
+    def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
+        layout, memory = register.layout, self.memory.type.layout
+        if not isinstance(layout, TileLayout) or memory is None:
+            raise LocatedError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
+        try:
+            plan = plan_accesses(
+                layout, memory, register.dims, self.bits, threads, base_align_bytes=self.memory.alignment, once=once
+            )
+        except LayoutError as e:
+            raise LocatedError(self.emit.location, str(e)) from e
+        return plan
 
     def _registers_of(self, access: Access) -> tuple[int, int]:
         """Returns the first register of an access and how many whole registers it fills, 0 for a part of one."""
@@ -123,9 +136,9 @@ class TileAccess:
     def _branch(self) -> Generator[Block]:
         """Emits into a new block inside of the `with`."""
         outside, block = self.emit, Block()
-        self.emit = Emitter(InsertPoint.at_end(block), outside.location)
+        self.emit = self.addresses.emit = Emitter(InsertPoint.at_end(block), outside.location)
         yield block
-        self.emit = outside
+        self.emit = self.addresses.emit = outside
 
     def _on_owners(
         self, owners: Owners, types: Sequence[Attribute], held: Block, other: Block | None
@@ -153,7 +166,7 @@ class TileAccess:
         parts: dict[int, list[tuple[int, SSAValue]]] = {}
         for access in self.plan.accesses:
             first, count = self._registers_of(access)
-            address, constant = self._place(access)
+            address, constant = self.addresses.place(access)
             if count:
                 types = [self.format.type] * count
                 registers[first : first + count] = self.emit(LdOp(self.memory.space, address, types, constant)).res
@@ -186,7 +199,7 @@ class TileAccess:
             first, count = self._registers_of(access)
             if access.count * self.bits == 8:
                 byte = self.emit.div(registers[first], 1 << self._bit_of(access))
-                address, constant = self._place(access)
+                address, constant = self.addresses.place(access)
                 self.emit(StU8Op(self.memory.space, address, byte, constant))
                 continue
             data = registers[first : first + count]
@@ -195,9 +208,41 @@ class TileAccess:
                     unpacked = self.emit(UnpackOp(registers[first], i16))
                     halves[first] = unpacked.low, unpacked.high
                 data = [halves[first][self._bit_of(access) // 16]]
-            address, constant = self._place(access)
+            address, constant = self.addresses.place(access)
             self.emit(StOp(self.memory.space, address, data, constant))
 
     def _bit_of(self, access: Access) -> int:
         """Returns the bit of its register at which an access starts."""
         return access.register * self.bits % REGISTER_BITS
+
+
+class MatrixAccess:
+    """Moves one register tile from or to shared memory by `ldmatrix` and `stmatrix`: see `plan_matrices`."""
+
+    def __init__(self, emit: Emitter, memory: MemoryTile, plan: MatrixPlan, tid: SSAValue):
+        self.emit = emit
+        self.plan = plan
+        self.addresses = _Addresses(emit, memory, tid)
+
+    def load(self, register: Attribute) -> Sequence[SSAValue]:
+        """Emits the loads; returns the registers of the tile, which are of this type."""
+        registers: list[SSAValue] = []
+        for row in self.plan.rows:
+            load = LdMatrixOp(self._row(row), "m8n8", self.plan.count, trans=self.plan.transposed)
+            registers += self.emit(load).res
+        if register == i32:
+            return registers
+        return [self.emit(arith.BitcastOp(value, register)).result for value in registers]
+
+    def store(self, registers: Sequence[SSAValue]) -> None:
+        """Emits the stores of the registers of the tile."""
+        count = self.plan.count
+        words = [r if r.type == i32 else self.emit(arith.BitcastOp(r, i32)).result for r in registers]
+        for i, row in enumerate(self.plan.rows):
+            data = words[i * count : (i + 1) * count]
+            self.emit(StMatrixOp(self._row(row), data, "m8n8", trans=self.plan.transposed))
+
+    def _row(self, row: Access) -> SSAValue:
+        """The address of the row that a lane gives, as one value."""
+        address, distance = self.addresses.place(row)
+        return self.emit.add(address, distance)

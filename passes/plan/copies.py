@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
 from xdsl.ir import SSAValue
 
+from tirx.copy.matrix import MatrixPlan, plan_matrices
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import CopyOp, Engine, MemorySpace, MmaOp, TileType, base_allocation, views_in_use
-from tirx.layout import TileLayout
-from tirx.passes.plan.product import ILLEGAL
+from tirx.dialects.tirx import (
+    CopyOp,
+    Engine,
+    LoadOp,
+    MemorySpace,
+    MmaOp,
+    StoreOp,
+    TileType,
+    base_allocation,
+    thread_set,
+    views_in_use,
+)
+from tirx.hw.features import FEATURES, required_version
+from tirx.layout import LayoutError, TileLayout
+from tirx.passes.plan.product import ILLEGAL, target_of
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
 
@@ -24,9 +38,28 @@ _TENSOR_ENGINES: Mapping[tuple[bool, bool], Engine] = MappingProxyType(
 reached by `ld_st` once `tirx-expand-copies` has taken the copy through registers."""
 
 
+@dataclass(frozen=True)
+class _MatrixEngine:
+    """Moves tiles between shared memory and registers, on targets that have the instruction."""
+
+    engine: Engine
+    feature: str
+    repeats: bool
+    """Whether several warps may move the same elements."""
+
+
+_MATRIX_ENGINES: Mapping[type[LoadOp | StoreOp], _MatrixEngine] = MappingProxyType(
+    {
+        LoadOp: _MatrixEngine(Engine.LDMATRIX, "ldmatrix", repeats=True),
+        StoreOp: _MatrixEngine(Engine.STMATRIX, "stmatrix", repeats=False),
+    }
+)
+
+
 def match_engine(copy: CopyOp) -> Engine | None:
     """
-    Chooses the engine of a copy; None for one between registers, which moves nothing.
+    Chooses the engine of a copy; None for one between registers, which moves nothing. One to or from registers keeps a
+    written engine of `match_transfer`, which looks at the layouts once they are there.
 
     Raises LocatedError, saying what is legal, for a copy that no instructions do, and for a written engine that is not
     the one that does it.
@@ -36,10 +69,76 @@ def match_engine(copy: CopyOp) -> Engine | None:
     except ILLEGAL as e:
         raise LocatedError(copy, str(e)) from e
     if copy.engine is not None and copy.engine.data is not found:
+        if copy.engine.data in _written_engines(copy):
+            return copy.engine.data
         what = f"a copy from {copy.source_type.memory.place} to {copy.destination_type.memory.place}"
         expected = "no engine" if found is None else f"engine {found}"
         raise LocatedError(copy, f"expected {expected} on {what}, found {copy.engine.data}")
     return found
+
+
+def _written_engines(copy: CopyOp) -> tuple[Engine, ...]:
+    """The engines that a copy can have besides the one that `match_engine` chooses."""
+    match copy.source_type.memory, copy.destination_type.memory:
+        case MemorySpace.SHARED, MemorySpace.REGISTER:
+            return (Engine.LDMATRIX,)
+        case MemorySpace.REGISTER, MemorySpace.SHARED:
+            return (Engine.STMATRIX,)
+        case _:
+            return ()
+
+
+def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
+    """
+    Chooses the engine of a load or store of registers: matrix instructions for fragments that rows of 16 bytes in
+    shared memory hold, on targets that have them. None for tiles in other memories, which have one engine each.
+
+    Raises LocatedError for a written matrix engine that the target or the layouts do not allow.
+    """
+    row = _MATRIX_ENGINES[type(op)]
+    memory, registers = _ends(op)
+    if memory.memory is not MemorySpace.SHARED or memory.layout is None or registers.layout is None:
+        return None if op.engine is None else op.engine.data
+    if op.engine is not None and op.engine.data is Engine.LD_ST:
+        return Engine.LD_ST
+    target = target_of(op)
+    supported = target is None or FEATURES[row.feature].version(target) is not None
+    if supported and planned_matrices(op) is not None:
+        return row.engine
+    if op.engine is None:
+        return Engine.LD_ST
+    try:
+        if target is not None:
+            required_version(row.feature, target)
+    except ILLEGAL as e:
+        raise LocatedError(op, str(e)) from e
+    raise LocatedError(
+        op,
+        f"expected rows of 16 bytes of shared memory in the fragments of {row.feature} (four neighbouring lanes hold 4 "
+        f"bytes each, or for .trans eight rows of 16-bit elements are columns), found {registers.layout} in registers "
+        f"and {memory.layout} in shared memory",
+    )
+
+
+def planned_matrices(op: LoadOp | StoreOp) -> MatrixPlan | None:
+    """The matrix instructions of a load or store between shared memory and registers; None where there are none."""
+    memory, registers = _ends(op)
+    layout = registers.layout
+    if not isinstance(layout, TileLayout) or memory.layout is None or layout.offsets.get("m"):
+        return None
+    if not _MATRIX_ENGINES[type(op)].repeats and any(it.axis == "warpid" for it in layout.replica):
+        return None
+    try:
+        return plan_matrices(layout, memory.layout, registers.dims, registers.dtype.storage_bits, thread_set(op).count)
+    except LayoutError:
+        return None  # the load itself says what is wrong with the layouts
+
+
+def _ends(op: LoadOp | StoreOp) -> tuple[TileType, TileType]:
+    """The types of the tile in memory and of that in registers."""
+    if isinstance(op, LoadOp):
+        return TileType.of(op.source), op.result.type
+    return TileType.of(op.destination), TileType.of(op.value)
 
 
 def _engine(copy: CopyOp) -> Engine | None:

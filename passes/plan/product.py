@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.ir import Operation
+
 from tirx.dialects.tirx import KernelOp, MmaOp, ProductPlan, TileType, ZeroColumns
 from tirx.dialects.tirx.kernel import thread_set
 from tirx.hw.errors import LegalityError
@@ -14,6 +16,20 @@ from tirx.mma import FragmentError
 
 ILLEGAL = (LegalityError, LayoutError, FragmentError, UnsupportedFeature)
 """The errors of rules about what the hardware does."""
+
+
+def kernel_around(op: Operation) -> KernelOp | None:
+    """The kernel that an operation is in, None outside of kernels."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, KernelOp):
+        around = around.parent_op()
+    return around
+
+
+def target_of(op: Operation) -> Target | None:
+    """The target of the kernel that an operation is in, None where there is none."""
+    kernel = kernel_around(op)
+    return None if kernel is None or kernel.target is None else Target.parse(kernel.target.data)
 
 
 @dataclass(frozen=True)
@@ -46,10 +62,7 @@ class Product:
     @staticmethod
     def of(mma: MmaOp) -> Product:
         """The product that an operation in a kernel is."""
-        kernel = mma.parent_op()
-        while kernel is not None and not isinstance(kernel, KernelOp):
-            kernel = kernel.parent_op()
-        target = None if kernel is None or kernel.target is None else Target.parse(kernel.target.data)
+        kernel = kernel_around(mma)
         return Product(
             mma.a_type,
             mma.b_type,
@@ -66,7 +79,7 @@ class Product:
             None if mma.instruction is None else mma.instruction.data,
             None if mma.plan is None else mma.plan.data,
             thread_set(mma).count,
-            target,
+            target_of(mma),
             kernel is not None and kernel.of_pairs,
             kernel is not None and kernel.per_cta is not None,
         )

@@ -412,3 +412,21 @@ tirx.kernel @select(%x: memref<64xf32>, %n: i32, %f: f32) target("sm_90a") threa
   tirx.store %s, %g : !pairs, !tirx.tile<64xf32, global, #tirx.tile_layout<S[64 : 1]>>
   tirx.return
 }
+
+// Matrix instructions: lanes give the addresses of rows, and get fragments. 16 rows of 64 f16: one instruction for
+// every 16 columns.
+
+#fragment = #tirx.tile_layout<S[(2, 8, 8, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>
+!matrices = !tirx.tile<16x64xf16, shared, #swizzled>
+!fragment = !tirx.tile<16x64xf16, register, #fragment>
+
+// CHECK-LABEL: ptx.entry @matrices
+// CHECK-COUNT-4: ptx.ldmatrix "m8n8" {{%[0-9]+}} -> i32, i32, i32, i32
+// CHECK-COUNT-4: ptx.stmatrix "m8n8" {{%[0-9]+}}, {{.*}} : i32, i32, i32, i32
+// CHECK-NEXT:    ptx.ret
+tirx.kernel @matrices() target("sm_90") threads(32) {
+  %s = tirx.alloc : !matrices
+  %v = tirx.load %s engine ldmatrix : !matrices -> !fragment
+  tirx.store %v, %s engine stmatrix : !fragment, !matrices
+  tirx.return
+}

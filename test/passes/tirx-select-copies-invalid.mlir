@@ -54,3 +54,41 @@ tirx.kernel @scales(%m: memref<128x4xf8E8M0FNU>) target("sm_100a") threads(128) 
   tirx.mma %a, %a, %acc scales(%t, %t) : !a, !a, !d, !t, !t
   tirx.return
 }
+
+// -----
+
+#rows = #tirx.tile_layout<S[(16, 64) : (64, 1)]>
+#vectors = #tirx.tile_layout<S[(32, 32) : (1@laneid, 1)]>
+
+tirx.kernel @no_fragments() target("sm_80") threads(32) {
+  %s = tirx.alloc : !tirx.tile<16x64xf16, shared, #rows>
+  // expected-error@+1 {{expected rows of 16 bytes of shared memory in the fragments of ldmatrix}}
+  %a = tirx.load %s engine ldmatrix : !tirx.tile<16x64xf16, shared, #rows> -> !tirx.tile<16x64xf16, register, #vectors>
+  tirx.return
+}
+
+// -----
+
+#rows = #tirx.tile_layout<S[(16, 64) : (64, 1)]>
+#fragment = #tirx.tile_layout<S[(2, 8, 8, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>
+
+tirx.kernel @no_stmatrix() target("sm_80") threads(32) {
+  %s = tirx.alloc : !tirx.tile<16x64xf16, shared, #rows>
+  %a = tirx.load %s : !tirx.tile<16x64xf16, shared, #rows> -> !tirx.tile<16x64xf16, register, #fragment>
+  // expected-error@+1 {{stmatrix}}
+  tirx.store %a, %s engine stmatrix : !tirx.tile<16x64xf16, register, #fragment>, !tirx.tile<16x64xf16, shared, #rows>
+  tirx.return
+}
+
+// -----
+
+#rows = #tirx.tile_layout<S[(16, 64) : (64, 1)]>
+#fragment = #tirx.tile_layout<S[(2, 8, 8, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>
+
+tirx.kernel @of_shared_memory_only(%x: memref<16x64xf16>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<16x64xf16> -> !tirx.tile<16x64xf16, global, #rows>
+  // expected-error@+1 {{expected engine ld_st for a tile in global memory, found ldmatrix}}
+  %a = tirx.load %g engine ldmatrix : !tirx.tile<16x64xf16, global, #rows> -> !tirx.tile<16x64xf16, register, #fragment>
+  tirx.return
+}

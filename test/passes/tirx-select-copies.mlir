@@ -42,3 +42,55 @@ tirx.kernel @scales() target("sm_100a") threads(128) {
   tirx.mma %a, %a, %acc scales(%t, %t) : !tirx.tile<128x128xf8E5M2, shared>, !tirx.tile<128x128xf8E5M2, shared>, !tirx.tile<128x128xf32, tensor>, !tirx.tile<128x4xf8E8M0FNU, tensor>, !tirx.tile<128x4xf8E8M0FNU, tensor>
   tirx.return
 }
+
+// Fragments in rows of 16 bytes of shared memory: matrix instructions, where the target has them and nobody says else.
+
+#rows = #tirx.tile_layout<S[(16, 64) : (64, 1)]>
+#columns = #tirx.tile_layout<S[(16, 64) : (1, 16)]>
+#fragment = #tirx.tile_layout<S[(2, 8, 8, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>
+#vectors = #tirx.tile_layout<S[(32, 32) : (1@laneid, 1)]>
+!rows = !tirx.tile<16x64xf16, shared, #rows>
+!columns = !tirx.tile<16x64xf16, shared, #columns>
+!fragment = !tirx.tile<16x64xf16, register, #fragment>
+!vectors = !tirx.tile<16x64xf16, register, #vectors>
+
+// CHECK-LABEL: tirx.kernel @fragments
+// CHECK:         tirx.load %s engine ldmatrix :
+// CHECK-NEXT:    tirx.load %t engine ldmatrix :
+// CHECK-NEXT:    tirx.load %s engine ld_st :
+// CHECK-NEXT:    tirx.load %s engine ld_st :
+// CHECK-NEXT:    tirx.load %g : !tirx.tile
+// CHECK-NEXT:    tirx.store %{{.*}}, %s engine stmatrix :
+// CHECK-NEXT:    tirx.store %{{.*}}, %s engine ld_st :
+tirx.kernel @fragments(%x: memref<16x64xf16>) target("sm_90") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<16x64xf16> -> !tirx.tile<16x64xf16, global, #rows>
+  %s = tirx.alloc : !rows
+  %t = tirx.alloc : !columns
+  %a = tirx.load %s : !rows -> !fragment
+  %b = tirx.load %t engine ldmatrix : !columns -> !fragment
+  %c = tirx.load %s engine ld_st : !rows -> !fragment
+  %d = tirx.load %s : !rows -> !vectors
+  %e = tirx.load %g : !tirx.tile<16x64xf16, global, #rows> -> !fragment
+  tirx.store %a, %s : !fragment, !rows
+  tirx.store %d, %s : !vectors, !rows
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @older
+// CHECK:         tirx.load %s engine ldmatrix :
+// CHECK-NEXT:    tirx.store %{{.*}}, %s engine ld_st :
+tirx.kernel @older() target("sm_75") threads(32) {
+  %s = tirx.alloc : !rows
+  %a = tirx.load %s : !rows -> !fragment
+  tirx.store %a, %s : !fragment, !rows
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @oldest
+// CHECK:         tirx.load %s engine ld_st :
+tirx.kernel @oldest() target("sm_70") threads(32) {
+  %s = tirx.alloc : !rows
+  %a = tirx.load %s : !rows -> !fragment
+  tirx.return
+}
