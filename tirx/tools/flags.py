@@ -46,6 +46,8 @@ class OptFlags:
     """Verifies after every pass, not only at the beginning and the end."""
     time_passes: TimeFormat | None
     remarks: bool
+    launch_path: str | None
+    """Where to write the launch descriptors of the kernels, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def _argument_parser(epilog: str) -> ArgumentParser:
         action="store_true",
         help='run the whole pipeline and print PTX; --lower-to-ptx="target=sm_90a" overrides the kernels\' target',
     )
+    flag("--launch", metavar="FILE", help="with PTX as output, also write how to launch each kernel, as JSON")
     flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")
     flag("--verify-diagnostics", action="store_true", help="check the diagnostics against 'expected-error' comments")
     flag("--verify-each", action="store_true", help="verify the IR after every pass, not only at the start and the end")
@@ -199,6 +202,8 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
             print_generic_format=target.print_generic_format or args.print_op_generic,
             print_debuginfo=target.print_debuginfo or args.print_debuginfo,
         )
+    if args.launch is not None and (target.name != "ptx" or args.split_input_file):
+        raise UsageError("expected --launch with one module of PTX as output, as of --lower-to-ptx")
     return OptFlags(
         input_path=args.input_path,
         output_path=args.output_path,
@@ -211,4 +216,5 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         verify_each=args.verify_each,
         time_passes=args.time_passes,
         remarks=args.remarks,
+        launch_path=args.launch,
     )

@@ -20,6 +20,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
+from tirx.runtime.launch import Launch, write_launches
 from tirx.text.collector import paused_collector
 from tirx.text.expectations import check_diagnostics
 from tirx.text.parsing import parse_located
@@ -43,6 +44,7 @@ class TirxOpt:
 
     def __init__(self, flags: OptFlags):
         self.flags = flags
+        self._launches: tuple[Launch, ...] = ()
 
     def run(self) -> bool:
         """Processes the input; False when it reported an error (or, with `--verify-diagnostics`, a mismatch)."""
@@ -65,6 +67,8 @@ class TirxOpt:
                 outputs.append(output)
         if success or self.flags.output_path == "-":
             write_output(self.flags.output_path, "// -----\n".join(outputs))
+        if success and self.flags.launch_path is not None:
+            write_output(self.flags.launch_path, write_launches(self._launches))
         return success
 
     def _show(self, source: Source, diagnostic: Diagnostic) -> None:
@@ -109,6 +113,10 @@ class TirxOpt:
         end = perf_counter()
         output = StringIO()
         self.flags.target.emit(context, module, output)
+        if self.flags.launch_path is not None:
+            from tirx.runtime.describe import describe  # imports all instructions, which other runs do not need
+
+            self._launches = describe(module)
         if self.flags.time_passes is not None:
             times = [StepTime("parse", parsed - start), *times, StepTime("print", perf_counter() - end)]
             print(format_times(times, self.flags.time_passes), file=sys.stderr)

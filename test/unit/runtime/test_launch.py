@@ -1,0 +1,147 @@
+"""Launch descriptors: what is read from entries, formulas, JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.formula import Call, LaunchSizes, lookups
+from tirx.runtime.describe import describe
+from tirx.runtime.launch import (
+    ComputedArgument,
+    Launch,
+    PointerArgument,
+    Precondition,
+    ScalarArgument,
+    TensorMapArgument,
+    read_launches,
+    write_launches,
+)
+from tirx.text.parsing import parse_located
+from tirx.tools import tirx_opt
+from tirx.universe import new_context
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+ENTRY = """
+ptx.entry @copy(a : u64 ptr align 16 from memref<?x8xf16>, b : u64 ptr align 16 from memref<4x8xf32, strided<[16, 1]>>,
+                n : s32, m : u64 from #ptx.formula<size(0, 0)>, p : u64 ptr align 4, q : u64 ptr)
+    target("sm_90a") grid(ceildiv(size(0, 0), 8), sm_count()) reqntid(64) cluster(2) {
+  %a = ptx.ld.param @a : i64
+  %b = ptx.ld.param @b : i64
+  %p = ptx.ld.param @p : i64
+  %0 = ptx.ld global %a : i64 -> f32
+  ptx.bra ^loop(%b : i64)
+^loop(%at : i64):
+  ptx.st global %at, %0 : i64, f32
+  %1 = ptx.ld global %p : i64 -> f32
+  ptx.st global %p, %1 : i64, f32
+  %never = ptx.constant false
+  ptx.cond_bra %never, ^loop(%at : i64), ^end
+^end:
+  ptx.ret
+}
+"""
+
+LAUNCH = Launch(
+    "copy",
+    "sm_90a",
+    (Call("ceildiv", (Call("size", (0, 0)), 8)), Call("sm_count"), 1),
+    (64, 1, 1),
+    (2, 1, 1),
+    0,
+    (
+        PointerArgument("a", "f16", (None, 8), (8, 1), 16, "read"),
+        PointerArgument("b", "f32", (4, 8), (16, 1), 16, "write"),
+        ScalarArgument("n", "s32"),
+        ComputedArgument("m", "u64", Call("size", (0, 0))),
+        PointerArgument("p", None, None, None, 4, "read_write"),
+        PointerArgument("q", None, None, None, 1, "none"),
+    ),
+)
+
+
+def launches_of(text: str) -> tuple[Launch, ...]:
+    return describe(parse_located(new_context(), text))
+
+
+def test_an_entry_says_how_to_launch_it() -> None:
+    assert launches_of(ENTRY) == (LAUNCH,)
+    assert [argument.name for argument in LAUNCH.passed] == ["a", "b", "n", "p", "q"]
+    assert [a.is_written for a in LAUNCH.passed if isinstance(a, PointerArgument)] == [False, True, True, False]
+
+
+def test_an_entry_may_say_nothing() -> None:
+    (launch,) = launches_of('ptx.entry @k() target("sm_80") {\n  ptx.ret\n}')
+    assert launch == Launch("k", "sm_80", None, None, (1, 1, 1), 0, ())
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("map : b8[128] align 64", "expected parameters that a launch can pass, found 'map' of 128 bytes"),
+        ("a : u64 ptr from memref<8xi3>", "parameter 'a': unknown element type 'i3'"),
+    ],
+)
+def test_parameters_that_no_launch_passes(parameter: str, message: str) -> None:
+    with pytest.raises(LocatedError, match="(?s)<unknown>:1:1: error: .*" + message.replace("[", r"\[")):
+        launches_of(f'ptx.entry @k({parameter}) target("sm_90") {{\n  ptx.ret\n}}')
+
+
+def test_json_is_read_back() -> None:
+    precondition = Precondition(Call("stride", (0, 0)), "multiple_of", 8, "expected rows of 16 bytes", "slow")
+    tensor_map = TensorMapArgument(
+        "map", 0, "f16", (8, Call("size", (0, 0))), (Call("mul", (2, 8)),), (8, 64), "128B", "nan", "none"
+    )
+    rich = Launch("k", "sm_90a", None, None, (1, 1, 1), 4096, (*LAUNCH.arguments, tensor_map), (precondition,))
+    text = write_launches([LAUNCH, rich])
+    assert read_launches(text) == (LAUNCH, rich)
+    assert json.loads(text)["kernels"][0]["grid"] == [["ceildiv", ["size", 0, 0], 8], ["sm_count"], 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"grid": [1, 2]}, "expected three extents"),
+        ({"grid": [1, 2, True]}, "expected a formula, found True"),
+        ({"grid": [1, 2, ["half", 1, 2]]}, "expected a function of size, stride, sm_count, add, mul, ceildiv, min"),
+        ({"arguments": [{"kind": "texture"}]}, "expected an argument of pointer, scalar, computed, tensor_map"),
+        ({"arguments": [{"kind": "scalar"}]}, "found one with a fault"),
+        ({"preconditions": [{"value": 1, "test": "odd", "bound": 1, "message": ""}]}, "expected a test of multiple_of"),
+    ],
+)
+def test_wrong_json(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Launch.from_json(LAUNCH.to_json() | change)
+
+
+def test_other_formats_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected launch descriptors of format 1"):
+        read_launches('{"format": 0}')
+
+
+def test_formulas() -> None:
+    sizes = LaunchSizes([(100, 8), ()], [(16, 1), ()], 132)
+    tiles = Call("ceildiv", (Call("size", (0, 0)), 8))
+    assert sizes.evaluate(tiles) == 13
+    assert sizes.evaluate(Call("min", (Call("mul", (tiles, 16)), Call("sm_count")))) == 132
+    assert sizes.evaluate(Call("max", (Call("add", (tiles, 1)), Call("stride", (0, 0))))) == 16
+    assert lookups(Call("add", (tiles, Call("stride", (0, 1))))) == [("size", 0, 0), ("stride", 0, 1)]
+    with pytest.raises(ValueError, match=r"expected an argument that has size\(1, 0\), found none"):
+        sizes.evaluate(Call("size", (1, 0)))
+    with pytest.raises(ValueError, match=r"expected a positive divisor in ceildiv\(1, 0\), found 0"):
+        sizes.evaluate(Call("ceildiv", (1, 0)))
+
+
+def test_tirx_opt_writes_descriptors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ptx, described = tmp_path / "k.ptx", tmp_path / "k.json"
+    source = str(EXAMPLES / "mma_m8n8k4_f64_gemm.mlir")
+    assert tirx_opt.main(["--lower-to-ptx", source, "-o", str(ptx), f"--launch={described}"]) == 0
+    (launch,) = read_launches(described.read_text())
+    assert (launch.entry, launch.grid, launch.block) == ("dgemm", (3, 4, 1), (128, 1, 1))
+    assert tirx_opt.main([source, f"--launch={described}"]) == 1
+    assert "expected --launch with one module of PTX as output" in capsys.readouterr().err

@@ -1,0 +1,148 @@
+"""From the entries of a lowered module to their launch descriptors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.formula import Formula, FormulaAttr
+from tirx.dialects.ptx.base import PTXInstruction
+from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, EntryParam, entries
+from tirx.dialects.ptx.effects import AccessKind, Bytes
+from tirx.dialects.ptx.memory import LdParamOp, ParamAddressOp
+from tirx.layout import LayoutError
+from tirx.layout.dtypes import element_type
+from tirx.runtime.launch import Access, Argument, ComputedArgument, Launch, PointerArgument, ScalarArgument
+
+_ExtentT = TypeVar("_ExtentT", bound=Formula)
+
+
+def describe(module: ModuleOp) -> tuple[Launch, ...]:
+    """
+    The launch descriptors of all entries of a module of the ptx dialect, in order.
+
+    Raises LocatedError for a parameter that no launch could pass.
+    """
+    return tuple(_describe(entry) for entry in entries(module))
+
+
+def _describe(entry: EntryOp) -> Launch:
+    accesses = _accesses(entry)
+    grid = None if entry.grid is None else _three([n.data for n in entry.grid])
+    return Launch(
+        entry=entry.sym_name.data,
+        target=entry.target.data,
+        grid=grid,
+        block=None if entry.reqntid is None else _three([n.data for n in entry.reqntid]),
+        cluster=_three([n.data for n in entry.cluster or ()]),
+        dynamic_shared=0 if entry.dynamic_shared is None else entry.dynamic_shared.data,
+        arguments=tuple(_argument(entry, param.data, accesses[param.data.name]) for param in entry.params),
+    )
+
+
+def _three(values: Sequence[_ExtentT]) -> tuple[_ExtentT | int, _ExtentT | int, _ExtentT | int]:
+    x, y, z = (*values, *(1 for _ in range(3 - len(values))))
+    return x, y, z
+
+
+def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
+    match param.source:
+        case FormulaAttr(data=formula):
+            return ComputedArgument(param.name, param.type, formula)
+        case MemRefType():
+            return _array(entry, param, param.source, access)
+        case _ if param.pointer:
+            return PointerArgument(param.name, None, None, None, param.align or 1, access)
+        case _ if param.count is None:
+            return ScalarArgument(param.name, param.type)
+        case _:
+            raise LocatedError(
+                entry, f"expected parameters that a launch can pass, found '{param.name}' of {param.count} bytes"
+            )
+
+
+def _array(entry: EntryOp, param: EntryParam, type_: MemRefType[Attribute], access: Access) -> PointerArgument:
+    try:
+        element = element_type(str(type_.element_type)).name
+    except LayoutError as error:
+        raise LocatedError(entry, f"parameter '{param.name}': {error}") from error
+    shape = tuple(None if n < 0 else n for n in type_.get_shape())
+    strides = type_.get_strides()
+    if strides is None:
+        raise LocatedError(entry, f"expected a memref with strides for parameter '{param.name}', found {type_}")
+    return PointerArgument(param.name, element, shape, tuple(strides), param.align or 1, access)
+
+
+# What a kernel does with its arrays
+
+
+def _accesses(entry: EntryOp) -> dict[str, Access]:
+    """Returns what the entry does with the memory behind each parameter."""
+    derived: dict[str, list[SSAValue]] = {param.data.name: [] for param in entry.params}
+    for op in entry.body.walk():
+        if isinstance(op, LdParamOp | ParamAddressOp):
+            derived[op.param.data].append(op.result)
+    return {name: _access(values) for name, values in derived.items()}
+
+
+def _access(roots: list[SSAValue]) -> Access:
+    """Returns what instructions do with memory at addresses that are computed from `roots`."""
+    reads = writes = False
+    seen, pending = set(roots), list(roots)
+    while pending:
+        value = pending.pop()
+        for use in value.uses:
+            op = use.operation
+            if isinstance(op, BraOp | CondBraOp):
+                found = [_target(op, use.index)]
+            else:
+                found = op.results if isinstance(op, PTXInstruction) and op.effects().access is None else ()
+                reads |= _reads(op, value)
+                writes |= _writes(op, value)
+            fresh = [each for each in found if each is not None and each not in seen]
+            seen.update(fresh)
+            pending += fresh
+    match reads, writes:
+        case True, True:
+            return "read_write"
+        case True, False:
+            return "read"
+        case False, True:
+            return "write"
+        case _:
+            return "none"
+
+
+def _target(op: BraOp | CondBraOp, operand: int) -> SSAValue | None:
+    """Returns the block argument that a branch passes its operand to; None for the condition."""
+    if isinstance(op, BraOp):
+        return op.dest.args[operand]
+    if operand == 0:
+        return None
+    position = operand - 1
+    if position < len(op.then_arguments):
+        return op.then_dest.args[position]
+    return op.else_dest.args[position - len(op.then_arguments)]
+
+
+def _writes(op: Operation, address: SSAValue) -> bool:
+    access = op.effects().access if isinstance(op, PTXInstruction) else None
+    if access is None:
+        return False
+    if access.kind is AccessKind.BULK_STORE:
+        return True
+    return any(isinstance(region, Bytes) and region.address is address for region in access.writes)
+
+
+def _reads(op: Operation, address: SSAValue) -> bool:
+    """Returns True if `op` reads memory at `address`, or may do so: what it copies to shared memory counts."""
+    access = op.effects().access if isinstance(op, PTXInstruction) else None
+    if access is None:
+        return False
+    if any(isinstance(region, Bytes) and region.address is address for region in access.reads):
+        return True
+    return not _writes(op, address) and address.type == i64

@@ -1,0 +1,251 @@
+"""Launch descriptors: what whoever launches a kernel has to know, as values and as JSON beside the PTX."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
+
+from tirx.dialects.formula import Call, Formula, LaunchSizes
+
+FORMAT = 1
+"""The number of the JSON format; it grows when a reader of the old one would misread the new one."""
+
+Extents: TypeAlias = tuple[int, int, int]
+Access = Literal["none", "read", "write", "read_write"]
+
+TESTS: dict[str, Callable[[int, int], bool]] = {
+    "multiple_of": lambda value, bound: value % bound == 0,
+    "at_most": operator.le,
+    "at_least": operator.ge,
+}
+"""What a precondition may ask of its value."""
+
+
+@dataclass(frozen=True)
+class PointerArgument:
+    """
+    An array in global memory, passed as its address.
+
+    `element` is the PTX name of the element type (4- and 6-bit elements are packed), `shape` and `strides` (elements)
+    are those of the memref, None where they are not fixed and both None for a pointer of which nothing is known.
+    `alignment` of the address is in bytes. `access` is what the kernel does with the array.
+    """
+
+    kind: ClassVar = "pointer"
+
+    name: str
+    element: str | None
+    shape: tuple[int | None, ...] | None
+    strides: tuple[int | None, ...] | None
+    alignment: int = 16
+    access: Access = "read_write"
+
+    @property
+    def is_written(self) -> bool:
+        """True if the kernel may change the array."""
+        return self.access in ("write", "read_write")
+
+
+@dataclass(frozen=True)
+class ScalarArgument:
+    """A number that the caller passes; `type` is the PTX type of the parameter (`u32`, `s32`, `u64`, `f32`, ...)."""
+
+    kind: ClassVar = "scalar"
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class ComputedArgument:
+    """A number that the launch computes from the other arguments."""
+
+    kind: ClassVar = "computed"
+
+    name: str
+    type: str
+    value: Formula
+
+
+@dataclass(frozen=True)
+class TensorMapArgument:
+    """
+    A tensor map that the launch encodes (CUDA driver API, `cuTensorMapEncodeTiled`).
+
+    The tensor starts at the pointer of argument number `argument`. `shape` (elements), `strides` (bytes, all but that
+    of the innermost dimension) and `box` (elements) have the innermost dimension first, as in CUDA.
+    """
+
+    kind: ClassVar = "tensor_map"
+
+    name: str
+    argument: int
+    element: str
+    shape: tuple[Formula, ...]
+    strides: tuple[Formula, ...]
+    box: tuple[int, ...]
+    swizzle: str = "none"
+    fill: Literal["zero", "nan"] = "zero"
+    l2_promotion: Literal["none", "64B", "128B", "256B"] = "128B"
+
+
+Argument: TypeAlias = PointerArgument | ScalarArgument | ComputedArgument | TensorMapArgument
+
+_KINDS: dict[str, type[Argument]] = {kind.kind: kind for kind in get_args(Argument)}
+
+
+@dataclass(frozen=True)
+class Precondition:
+    """
+    What a launch checks: `value` and `bound` pass `test` (a key of `TESTS`).
+
+    Where they do not, the kernel `fallback` of the same module is launched with the same arguments, or, without one,
+    `message` is an error.
+    """
+
+    value: Formula
+    test: str
+    bound: Formula
+    message: str
+    fallback: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.test not in TESTS:
+            raise ValueError(f"expected a test of {', '.join(TESTS)}, found {self.test}")
+
+    def holds(self, sizes: LaunchSizes) -> bool:
+        """True if a launch with these sizes passes."""
+        return TESTS[self.test](sizes.evaluate(self.value), sizes.evaluate(self.bound))
+
+
+@dataclass(frozen=True)
+class Launch:
+    """
+    How to launch one entry of a PTX module.
+
+    `grid` counts blocks along x, y and z as formulas of the arguments (numbers count from 0 among all `arguments`),
+    None if the program does not say; `block` counts threads and `cluster` blocks; `dynamic_shared` is in bytes.
+    `arguments` are the parameters of the entry in order: callers pass the pointers and scalars among them.
+    """
+
+    entry: str
+    target: str
+    grid: tuple[Formula, Formula, Formula] | None
+    block: Extents | None
+    cluster: Extents
+    dynamic_shared: int
+    arguments: tuple[Argument, ...]
+    preconditions: tuple[Precondition, ...] = ()
+
+    @property
+    def passed(self) -> tuple[PointerArgument | ScalarArgument, ...]:
+        """The arguments that a caller passes, in order."""
+        return tuple(a for a in self.arguments if isinstance(a, PointerArgument | ScalarArgument))
+
+    def to_json(self) -> dict[str, Any]:
+        """The descriptor as `json.dumps` takes it. Formulas are numbers or lists: `["ceildiv", ["size", 0, 1], 8]`."""
+        return cast("dict[str, Any]", _to_json(self))
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Launch:
+        """The counterpart of `to_json`. Raises ValueError for what is no descriptor."""
+        try:
+            grid = data["grid"]
+            return Launch(
+                entry=data["entry"],
+                target=data["target"],
+                grid=None if grid is None else _three([_formula(n) for n in grid]),
+                block=None if data["block"] is None else _three(data["block"]),
+                cluster=_three(data["cluster"]),
+                dynamic_shared=data["dynamic_shared"],
+                arguments=tuple(_argument(each) for each in data["arguments"]),
+                preconditions=tuple(_precondition(each) for each in data["preconditions"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"expected a launch descriptor, found one with a fault: {error!r}") from error
+
+
+def write_launches(launches: Iterable[Launch]) -> str:
+    """The JSON text of the descriptors of a module."""
+    return _pretty({"format": FORMAT, "kernels": [launch.to_json() for launch in launches]}) + "\n"
+
+
+def _pretty(value: Any, indent: str = "") -> str:
+    """JSON text with a line for each number, string, list of numbers and argument."""
+    inner = indent + "  "
+    match value:
+        case {"kind": _}:
+            return json.dumps(value)
+        case dict():
+            items = [
+                f"{json.dumps(key)}: {_pretty(each, inner)}" for key, each in cast("dict[str, Any]", value).items()
+            ]
+            return "{\n" + ",\n".join(inner + item for item in items) + f"\n{indent}" + "}"
+        case [dict(), *_]:
+            items = [_pretty(each, inner) for each in cast("list[Any]", value)]
+            return "[\n" + ",\n".join(inner + item for item in items) + f"\n{indent}]"
+        case _:
+            return json.dumps(value)
+
+
+def read_launches(text: str) -> tuple[Launch, ...]:
+    """The counterpart of `write_launches`. Raises ValueError for other texts."""
+    data = json.loads(text)
+    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != FORMAT:
+        raise ValueError(f"expected launch descriptors of format {FORMAT}")
+    return tuple(Launch.from_json(each) for each in cast("dict[str, Any]", data)["kernels"])
+
+
+def _to_json(value: object) -> object:
+    match value:
+        case Call():
+            return [value.function, *(_to_json(x) for x in value.operands)]
+        case tuple():
+            return [_to_json(x) for x in cast("tuple[object, ...]", value)]
+        case Launch() | Precondition():
+            return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
+        case PointerArgument() | ScalarArgument() | ComputedArgument() | TensorMapArgument():
+            return {"kind": value.kind} | {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
+        case _:
+            return value
+
+
+def _three(values: list[Any]) -> tuple[Any, Any, Any]:
+    if len(values) != 3:
+        raise ValueError(f"expected three extents, found {values}")
+    return values[0], values[1], values[2]
+
+
+def _formula(data: Any) -> Formula:
+    match data:
+        case bool():
+            raise ValueError(f"expected a formula, found {data}")
+        case int():
+            return data
+        case [str(function), *operands]:
+            return Call(function, tuple(_formula(x) for x in operands))
+        case _:
+            raise ValueError(f"expected a formula, found {data}")
+
+
+def _argument(data: Mapping[str, Any]) -> Argument:
+    values = dict(data)
+    kind = _KINDS.get(values.pop("kind"))
+    if kind is None:
+        raise ValueError(f"expected an argument of {', '.join(_KINDS)}, found {data['kind']}")
+    for name, value in values.items():
+        if kind is ComputedArgument and name == "value":
+            values[name] = _formula(value)
+        elif kind is TensorMapArgument and name in ("shape", "strides"):
+            values[name] = tuple(_formula(each) for each in value)
+        elif isinstance(value, list):
+            values[name] = tuple(cast("list[Any]", value))
+    return kind(**values)
+
+
+def _precondition(data: Mapping[str, Any]) -> Precondition:
+    values = dict(data)
+    return Precondition(_formula(values.pop("value")), bound=_formula(values.pop("bound")), **values)
