@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
@@ -14,11 +14,25 @@ from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, EntryParam, entries
 from tirx.dialects.ptx.effects import AccessKind, Bytes
 from tirx.dialects.ptx.memory import LdParamOp, ParamAddressOp
+from tirx.dialects.tirx.tensor_maps import TensorMapAttr
 from tirx.layout import LayoutError
 from tirx.layout.dtypes import element_type
-from tirx.runtime.launch import Access, Argument, ComputedArgument, Launch, PointerArgument, ScalarArgument
+from tirx.runtime.launch import (
+    Access,
+    Argument,
+    ComputedArgument,
+    Launch,
+    PointerArgument,
+    Precondition,
+    ScalarArgument,
+    TensorMapArgument,
+)
 
 _ExtentT = TypeVar("_ExtentT", bound=Formula)
+
+
+TENSOR_MAP_STRIDE = 16
+"""Bytes that divide strides of a tensor map (CUDA driver API, `cuTensorMapEncodeTiled`, `globalStrides`)."""
 
 
 def describe(module: ModuleOp) -> tuple[Launch, ...]:
@@ -32,6 +46,7 @@ def describe(module: ModuleOp) -> tuple[Launch, ...]:
 
 def _describe(entry: EntryOp) -> Launch:
     accesses = _accesses(entry)
+    arguments = tuple(_argument(entry, param.data, accesses[param.data.name]) for param in entry.params)
     grid = None if entry.grid is None else _three([n.data for n in entry.grid])
     return Launch(
         entry=entry.sym_name.data,
@@ -40,7 +55,8 @@ def _describe(entry: EntryOp) -> Launch:
         block=None if entry.reqntid is None else _three([n.data for n in entry.reqntid]),
         cluster=_three([n.data for n in entry.cluster or ()]),
         dynamic_shared=0 if entry.dynamic_shared is None else entry.dynamic_shared.data,
-        arguments=tuple(_argument(entry, param.data, accesses[param.data.name]) for param in entry.params),
+        arguments=arguments,
+        preconditions=tuple(p for a in arguments if isinstance(a, TensorMapArgument) for p in _preconditions(a)),
     )
 
 
@@ -51,6 +67,8 @@ def _three(values: Sequence[_ExtentT]) -> tuple[_ExtentT | int, _ExtentT | int, 
 
 def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
     match param.source:
+        case TensorMapAttr(data=of):
+            return TensorMapArgument(param.name, of.argument, of.type, of.dims, of.strides, of.box, of.swizzle, of.fill)
         case FormulaAttr(data=formula):
             return ComputedArgument(param.name, param.type, formula)
         case MemRefType():
@@ -63,6 +81,14 @@ def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
             raise LocatedError(
                 entry, f"expected parameters that a launch can pass, found '{param.name}' of {param.count} bytes"
             )
+
+
+def _preconditions(tensor_map: TensorMapArgument) -> Iterator[Precondition]:
+    """What `cuTensorMapEncodeTiled` asks of strides that are not known before the launch."""
+    for dimension, stride in enumerate(tensor_map.strides, 1):
+        if not isinstance(stride, int):
+            message = f"expected a stride of a multiple of {TENSOR_MAP_STRIDE} bytes along dimension {dimension}"
+            yield Precondition(stride, "multiple_of", TENSOR_MAP_STRIDE, f"{message} of tensor map '{tensor_map.name}'")
 
 
 def _array(entry: EntryOp, param: EntryParam, type_: MemRefType[Attribute], access: Access) -> PointerArgument:
@@ -81,11 +107,18 @@ def _array(entry: EntryOp, param: EntryParam, type_: MemRefType[Attribute], acce
 
 
 def _accesses(entry: EntryOp) -> dict[str, Access]:
-    """Returns what the entry does with the memory behind each parameter."""
-    derived: dict[str, list[SSAValue]] = {param.data.name: [] for param in entry.params}
+    """Returns what the entry does with the memory behind each parameter, through tensor maps too."""
+    names = [param.data.name for param in entry.params]
+    derived: dict[str, list[SSAValue]] = {name: [] for name in names}
+    through = {
+        p.data.name: names[p.data.source.data.argument]
+        for p in entry.params
+        if isinstance(p.data.source, TensorMapAttr)
+    }
     for op in entry.body.walk():
         if isinstance(op, LdParamOp | ParamAddressOp):
-            derived[op.param.data].append(op.result)
+            name = op.param.data
+            derived[through.get(name, name)].append(op.result)
     return {name: _access(values) for name, values in derived.items()}
 
 

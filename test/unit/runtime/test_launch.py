@@ -80,6 +80,40 @@ def test_an_entry_may_say_nothing() -> None:
     assert launch == Launch("k", "sm_80", None, None, (1, 1, 1), 0, ())
 
 
+MAPS = """
+ptx.entry @copy(a : u64 ptr align 16 from memref<?x64xf16, strided<[?, 1]>>,
+                d : u64 ptr align 16 from memref<64x64xf16>,
+                from : b8[128] align 64 from #tirx.tensor_map<argument = 0, type = "f16", dims = [64, size(0, 0)],
+                  strides = [mul(stride(0, 0), 2)], box = [64, 64], swizzle = "128B">,
+                to : b8[128] align 64 from #tirx.tensor_map<argument = 1, type = "f16", dims = [64, 64],
+                  strides = [128], box = [64, 64], swizzle = "128B">)
+    target("sm_90a") grid(1) reqntid(128) {
+  %from = ptx.param_address @from
+  %to = ptx.param_address @to
+  %at = ptx.shared_alloc @tile bytes 8192 align 1024
+  %barrier = ptx.shared_alloc @barrier bytes 8 align 8
+  %c0 = ptx.constant 0 : i32
+  ptx.cp.async.bulk.tensor.load "shared::cta" %at, %from[%c0, %c0], %barrier
+  ptx.cp.async.bulk.tensor.store %to[%c0, %c0], %at
+  ptx.ret
+}
+"""
+
+
+def test_tensor_maps() -> None:
+    (launch,) = launches_of(MAPS)
+    stride = Call("mul", (Call("stride", (0, 0)), 2))
+    assert launch.arguments == (
+        PointerArgument("a", "f16", (None, 64), (None, 1), 16, "read"),
+        PointerArgument("d", "f16", (64, 64), (64, 1), 16, "write"),
+        TensorMapArgument("from", 0, "f16", (64, Call("size", (0, 0))), (stride,), (64, 64), "128B"),
+        TensorMapArgument("to", 1, "f16", (64, 64), (128,), (64, 64), "128B"),
+    )
+    (condition,) = launch.preconditions
+    assert condition.message == "expected a stride of a multiple of 16 bytes along dimension 1 of tensor map 'from'"
+    assert [condition.holds(LaunchSizes([(9, 64)], [(n, 1)], 1)) for n in (64, 68, 72)] == [True, False, True]
+
+
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
