@@ -26,7 +26,7 @@ class TensorMap:
 
     `argument` is the position of a memref among the kernel's arguments: the tensor starts at its pointer. `dims`
     (elements), `strides` (bytes, of all dimensions but the innermost, which is contiguous) and `box` (elements) have
-    the innermost dimension first, as in CUDA; `dims` and `strides` may be formulas of the launch. `type` is the name of a
+    the innermost dimension first, as in CUDA; `dims` and `strides` may be formulas of the launch. `type` names a
     CUtensorMapDataType. Raises ValueError for what `cuTensorMapEncodeTiled` would refuse.
     """
 

@@ -1,14 +1,43 @@
-"""The boxes in which the tensor memory accelerator copies a tile, from the layout of the tile in shared memory."""
+"""The boxes in which the tensor memory accelerator copies a tile, from the layout of the tile in shared memory.
+
+The accelerator stores the rows of a box behind each other and then XORs address bits (CUDA driver API,
+`cuTensorMapEncodeTiled`; PTX ISA, "Tensor Data Access Modes: Tiled Mode", "Swizzling Modes"). Here the box is found from
+where the layout puts the elements, so that what is copied is the layout or an error, never something close to it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+from math import prod
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.hw.errors import LegalityError
+from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
+from tirx.layout.caching import bounded_cache
+from tirx.layout.dtypes import ElementType, element_type
 
 TensorMapSwizzle = Literal["none", "32B", "64B", "128B", "128B_atom_32B"]
 """CUtensorMapSwizzle. The last one is the mode `128B_base32B` of layouts; it begins with sm_100."""
 
 SWIZZLE_WIDTHS: dict[TensorMapSwizzle, int] = {"none": 0, "32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128}
 """Bytes that a row of a box may have at most, 0 for any (CUDA driver API, `cuTensorMapEncodeTiled`: `swizzle`)."""
+
+ATOM_32B_SINCE = 100
+"""Compute capability (times ten) from which tensor maps have swizzles of 32-byte atoms (same page)."""
+
+_SWIZZLES: Mapping[SwizzleMode, TensorMapSwizzle] = {
+    "none": "none",
+    "32B": "32B",
+    "64B": "64B",
+    "128B": "128B",
+    "128B_base32B": "128B_atom_32B",
+}
 
 TENSOR_MAP_TYPES: dict[str, int] = {
     "u8": 1,
@@ -33,6 +62,34 @@ MAX_BOX = 256
 ROW_UNIT = 16
 """Rows of a box, strides of a tensor and its address are multiples of so many bytes (same page)."""
 
+BOX_ALIGNMENT = 128
+"""Bytes to which a box in shared memory is aligned (PTX ISA, "cp.async.bulk.tensor": `.shared` address)."""
+
+MAX_BOXES = 32
+"""One thread starts the boxes of a tile one by one: beyond so many, other engines are faster."""
+
+
+class TmaReason(StrEnum):
+    """Why the tensor memory accelerator cannot copy a tile."""
+
+    TARGET = "target"
+    ELEMENT = "element type"
+    VIEW = "view"
+    RANK = "rank"
+    INNER_STRIDE = "inner stride"
+    STRIDE = "stride alignment"
+    SWIZZLE = "swizzle"
+    BOX = "box"
+    ALIGNMENT = "shared alignment"
+
+
+class TmaError(LegalityError):
+    """A tile that the tensor memory accelerator cannot copy; `reason` says which of its limits is broken."""
+
+    def __init__(self, reason: TmaReason, message: str):
+        super().__init__(message)
+        self.reason = reason
+
 
 def box_problem(row_bytes: int, swizzle: TensorMapSwizzle) -> str | None:
     """Why a box cannot have rows of so many bytes, None where it can."""
@@ -41,3 +98,246 @@ def box_problem(row_bytes: int, swizzle: TensorMapSwizzle) -> str | None:
         return None
     limit = f" of at most {width}" if width else ""
     return f"expected rows of a box of a multiple of {ROW_UNIT} bytes{limit}, found {row_bytes}"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a tensor map counts: `type` is the name of a CUtensorMapDataType, `elements` how many of a tile it holds."""
+
+    type: str
+    elements: int
+
+    @property
+    def bytes(self) -> int:
+        return TENSOR_MAP_TYPES[self.type]
+
+
+def tensor_map_unit(element: ElementType) -> Unit:
+    """
+    The unit in which elements are copied bit by bit: themselves, a byte, or a byte of two packed elements.
+
+    Raises TmaError for elements that global and shared memory hold differently (6 bits).
+    """
+    if element.bits == 4:
+        return Unit("u8", 2)
+    if element.bits != element.storage_bits:
+        raise TmaError(
+            TmaReason.ELEMENT,
+            f"expected elements that global and shared memory hold alike for a bulk tensor copy, found "
+            f"{element.name}, which shared memory pads",
+        )
+    if element.bits == 8:
+        return Unit("u8", 1)
+    name = {"tf32": "f32", "s16": "u16"}.get(element.name, element.name)
+    if name not in TENSOR_MAP_TYPES:
+        raise TmaError(
+            TmaReason.ELEMENT, f"expected elements that tensor maps have or bytes of them, found {element.name}"
+        )
+    return Unit(name, 1)
+
+
+@dataclass(frozen=True)
+class Box:
+    """One box of a tile: the coordinates of its first element in the tile, and where it lies (bytes from the base)."""
+
+    start: tuple[int, ...]
+    address: int
+
+
+@dataclass(frozen=True)
+class BoxPlan:
+    """
+    The copy of a tile in boxes of one size.
+
+    `order` are the dimensions of the tile from the innermost of a box on, all of them, each once; `box` are the extents
+    of a box in that order, in units. `alignment` is what the base of the tile in shared memory must be aligned to.
+    """
+
+    unit: Unit
+    order: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: TensorMapSwizzle
+    boxes: tuple[Box, ...]
+    alignment: int
+
+    @property
+    def box_bytes(self) -> int:
+        """Bytes of a box."""
+        return prod(self.box) * self.unit.bytes
+
+    def coordinates(self, box: Box) -> tuple[int, ...]:
+        """Where a box starts in the tile, in units, in the order of the box."""
+        inner = self.order[0]
+        return tuple(box.start[d] // self.unit.elements if d == inner else box.start[d] for d in self.order)
+
+
+def plan_boxes(layout: TileLayout | ComposeLayout, shape: Sequence[int], dtype: str, inner: int) -> BoxPlan:
+    """
+    The boxes that copy a tile of `shape` to and from its layout in shared memory.
+
+    `layout` maps to axis m (elements), `dtype` is a PTX or IR name, `inner` the dimension of the tile whose elements
+    are neighbours in global memory. The boxes are as large as they can be; together they cover the tile once. Raises
+    TmaError where the layout is not what any box gives.
+    """
+    return _plan_boxes(layout, tuple(shape), dtype, inner)
+
+
+@bounded_cache
+def _plan_boxes(layout: TileLayout | ComposeLayout, shape: tuple[int, ...], dtype: str, inner: int) -> BoxPlan:
+    element = element_type(dtype)
+    unit = tensor_map_unit(element)
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    if any(name != "m" for name in tile.axes) or len(tile.replicas()) > 1:
+        raise TmaError(TmaReason.BOX, f"expected every element once in the memory of the block, found {layout}")
+    swizzle = _swizzle(layout.swizzle if isinstance(layout, ComposeLayout) else None, element)
+    places = _in_units(tile.axis_table("m", shape), unit, inner, layout)
+    width = SWIZZLE_WIDTHS[swizzle]
+    extents = [1] * len(shape)
+    extents[inner] = _row(places, inner, unit, width, layout)
+    # With a swizzle, rows of a box are rows of the pattern.
+    dense = extents[inner]
+    order = [inner]
+    while True:
+        grown = [d for d in range(len(shape)) if d not in order and _reach(places, d, dense) > 1]
+        if not grown or (width and extents[inner] * unit.bytes != width):
+            break
+        d = grown[0]
+        extents[d] = _reach(places, d, dense)
+        dense *= extents[d]
+        order.append(d)
+    order += [d for d in range(len(shape)) if d not in order]
+    period = BOX_ALIGNMENT if not width else max(BOX_ALIGNMENT, _period_bytes(layout, element))
+    boxes: list[Box] = []
+    for start in product(*(range(0, size, extent) for size, extent in zip(places.shape, extents, strict=True))):
+        address = int(places[start]) * unit.bytes
+        first = tuple(at * unit.elements if d == inner else at for d, at in enumerate(start))
+        if address % period:
+            raise TmaError(
+                TmaReason.ALIGNMENT,
+                f"expected every box to start at a multiple of {period} bytes in shared memory, found the "
+                f"one at {list(first)} at {address} with boxes of {_sizes(extents, unit, inner)} in {layout}",
+            )
+        boxes.append(Box(first, address))
+    if len(boxes) > MAX_BOXES:
+        raise TmaError(
+            TmaReason.BOX,
+            f"expected a tile of at most {MAX_BOXES} boxes, found {len(boxes)} of {_sizes(extents, unit, inner)} in "
+            f"{layout}",
+        )
+    return BoxPlan(unit, tuple(order), tuple(extents[d] for d in order), swizzle, tuple(boxes), period)
+
+
+def _sizes(extents: Sequence[int], unit: Unit, inner: int) -> str:
+    return "x".join(str(n * unit.elements if d == inner else n) for d, n in enumerate(extents))
+
+
+def _swizzle(swizzle: SwizzleLayout | None, element: ElementType) -> TensorMapSwizzle:
+    mode = "none" if swizzle is None else swizzle.mode(element.storage_bits)
+    if mode is None:
+        raise TmaError(
+            TmaReason.SWIZZLE,
+            f"expected a swizzle that the hardware has for elements of {element.storage_bits} bits "
+            f"({', '.join(_SWIZZLES)}), found {swizzle}",
+        )
+    return _SWIZZLES[mode]
+
+
+def _period_bytes(layout: TileLayout | ComposeLayout, element: ElementType) -> int:
+    """Bytes after which the pattern of a swizzle repeats; 1 without one."""
+    return layout.swizzle.period * element.storage_bits // 8 if isinstance(layout, ComposeLayout) else 1
+
+
+def _in_units(
+    places: NDArray[np.int64], unit: Unit, inner: int, layout: TileLayout | ComposeLayout
+) -> NDArray[np.int64]:
+    """The places of elements (in elements) as places of units (in units)."""
+    if unit.elements == 1:
+        return places
+    rows = np.moveaxis(places, inner, -1)
+    if rows.shape[-1] % unit.elements == 0:
+        pairs = rows.reshape(*rows.shape[:-1], -1, unit.elements)
+        if not (pairs[..., 0] % unit.elements).any() and (pairs - pairs[..., :1] == np.arange(unit.elements)).all():
+            return np.moveaxis(pairs[..., 0] // unit.elements, -1, inner)
+    raise TmaError(
+        TmaReason.BOX, f"expected pairs of elements along dimension {inner} in one byte of shared memory, found {layout}"
+    )
+
+
+def _runs(places: NDArray[np.int64], dimension: int, extent: int, step: int) -> bool:
+    """Returns True if steps along a dimension are `step` places, in runs of `extent`."""
+    moved = np.moveaxis(places, dimension, -1)
+    runs = moved.reshape(*moved.shape[:-1], -1, extent)
+    return bool((runs - runs[..., :1] == step * np.arange(extent)).all())
+
+
+def _divisors(size: int, limit: int) -> list[int]:
+    """The divisors of `size` up to `limit`, the largest first."""
+    return [n for n in range(min(size, limit), 0, -1) if size % n == 0]
+
+
+def _reach(places: NDArray[np.int64], dimension: int, step: int) -> int:
+    """The largest extent of a box along a dimension whose neighbours are `step` places apart."""
+    return next(n for n in _divisors(places.shape[dimension], MAX_BOX) if _runs(places, dimension, n, step))
+
+
+def _row(
+    places: NDArray[np.int64], inner: int, unit: Unit, width: int, layout: TileLayout | ComposeLayout
+) -> int:
+    """The units of a row of a box."""
+    limit = min(MAX_BOX, width // unit.bytes) if width else MAX_BOX
+    for n in _divisors(places.shape[inner], limit):
+        if n * unit.bytes % ROW_UNIT == 0 and _runs(places, inner, n, 1):
+            return n
+    raise TmaError(
+        TmaReason.BOX,
+        f"expected runs of a multiple of {ROW_UNIT} bytes along dimension {inner} of the tile, whose elements are "
+        f"neighbours in global memory, to be neighbours in shared memory too, found {layout}",
+    )
+
+
+@dataclass(frozen=True)
+class GlobalTensor:
+    """
+    The memref behind a view: `strides` in elements, None where they are known at the launch only.
+
+    `rank` counts the dimensions of the view, the trailing ones of the memref.
+    """
+
+    strides: tuple[int | None, ...]
+    rank: int
+    dtype: str
+
+    def inner(self) -> int:
+        """
+        The dimension of the view whose elements are neighbours. Raises TmaError where tensor maps have no such tensor.
+        """
+        if len(self.strides) > MAX_RANK:
+            raise TmaError(
+                TmaReason.RANK,
+                f"expected a memref of at most {MAX_RANK} dimensions for a tensor map, found {len(self.strides)}",
+            )
+        first = len(self.strides) - self.rank
+        inner = [d for d in range(first, len(self.strides)) if self.strides[d] == 1]
+        if not inner:
+            raise TmaError(
+                TmaReason.INNER_STRIDE,
+                "expected a dimension of the view whose stride is known to be 1 element, found strides "
+                f"({self._text()})",
+            )
+        element = element_type(self.dtype)
+        # The last of several with stride 1 is the contiguous one, the others have one element.
+        for d, stride in enumerate(self.strides):
+            if d != inner[-1] and stride is not None and stride * element.bits % (8 * ROW_UNIT):
+                raise TmaError(
+                    TmaReason.STRIDE,
+                    f"expected strides of multiples of {ROW_UNIT} bytes for a tensor map, found a stride of {stride} "
+                    f"{element.name} elements in dimension {d} of the memref",
+                )
+        return inner[-1] - first
+
+    def run_time_strides(self) -> tuple[int, ...]:
+        """The dimensions of the memref whose strides have to be checked at the launch: multiples of 16 bytes."""
+        return tuple(d for d, stride in enumerate(self.strides) if stride is None)
+
+    def _text(self) -> str:
+        return ", ".join("?" if stride is None else str(stride) for stride in self.strides)
