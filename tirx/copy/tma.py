@@ -1,7 +1,7 @@
 """The boxes in which the tensor memory accelerator copies a tile, from the layout of the tile in shared memory.
 
 The accelerator stores the rows of a box behind each other and then XORs address bits (CUDA driver API,
-`cuTensorMapEncodeTiled`; PTX ISA, "Tensor Data Access Modes: Tiled Mode", "Swizzling Modes"). Here the box is found from
+`cuTensorMapEncodeTiled`; PTX ISA, "Tensor Data Access Modes: Tiled Mode", "Swizzling Modes"). Here boxes are found from
 where the layout puts the elements, so that what is copied is the layout or an error, never something close to it.
 """
 
@@ -259,7 +259,8 @@ def _in_units(
         if not (pairs[..., 0] % unit.elements).any() and (pairs - pairs[..., :1] == np.arange(unit.elements)).all():
             return np.moveaxis(pairs[..., 0] // unit.elements, -1, inner)
     raise TmaError(
-        TmaReason.BOX, f"expected pairs of elements along dimension {inner} in one byte of shared memory, found {layout}"
+        TmaReason.BOX,
+        f"expected pairs of elements along dimension {inner} in one byte of shared memory, found {layout}",
     )
 
 
@@ -280,9 +281,7 @@ def _reach(places: NDArray[np.int64], dimension: int, step: int) -> int:
     return next(n for n in _divisors(places.shape[dimension], MAX_BOX) if _runs(places, dimension, n, step))
 
 
-def _row(
-    places: NDArray[np.int64], inner: int, unit: Unit, width: int, layout: TileLayout | ComposeLayout
-) -> int:
+def _row(places: NDArray[np.int64], inner: int, unit: Unit, width: int, layout: TileLayout | ComposeLayout) -> int:
     """The units of a row of a box."""
     limit = min(MAX_BOX, width // unit.bytes) if width else MAX_BOX
     for n in _divisors(places.shape[inner], limit):
