@@ -55,6 +55,7 @@ from tirx.dialects.tirx import (
     KernelOp,
     LeaderOp,
     LoadOp,
+    MapOp,
     MemoryPlan,
     MemorySpace,
     MmaSyncOp,
@@ -72,11 +73,13 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
+from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import VARIANTS
 from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.map_emission import MapEmission
 from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess
 from tirx.passes.emit.register_values import register_format, zero_register
 from tirx.passes.plan.copies import planned_matrices
@@ -118,6 +121,7 @@ class _KernelLowering:
         self.lowered: list[Operation | BlockArgument] = []
         self.pointers: dict[SSAValue, SSAValue] = {}
         self.threads = thread_set(kernel)
+        self.target: Target
         self.thread: SSAValue  # the index among them (i32)
         self.shared: SSAValue | None = None
         self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
@@ -130,6 +134,7 @@ class _KernelLowering:
             raise LocatedError(
                 kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
             )
+        self.target = Target.parse(kernel.target.data)
         if kernel.is_whole_pair:
             raise LocatedError(kernel, "expected what one block of a pair does; run tirx-split-pairs first")
         try:
@@ -452,6 +457,15 @@ def _splat(lowering: _KernelLowering, op: SplatOp, emit: Emitter) -> Sequence[SS
     if format_.packed == 2:
         value = emit(PackOp(value, value)).result
     return lowering.keep(op.result, [value] * format_.count)
+
+
+@_lowering(MapOp)
+def _map(lowering: _KernelLowering, op: MapOp, emit: Emitter) -> Sequence[SSAValue | None]:
+    threads = lowering.threads.count
+    emission = MapEmission(emit, op, lowering.registers, threads, lowering.thread, lowering.target)
+    for tile, registers in zip(op.res, emission.run(), strict=True):
+        lowering.keep(tile, registers)
+    return [None] * len(op.res)
 
 
 @_lowering(MmaSyncOp)

@@ -15,12 +15,15 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError, warn
 from tirx.dialects.tirx import (
     AllocOp,
+    BroadcastOp,
     CopyOp,
     FillOp,
     KernelOp,
     LoadOp,
+    MapOp,
     MemorySpace,
     MmaOp,
+    ReduceOp,
     StoreOp,
     TileType,
     ViewOp,
@@ -42,6 +45,7 @@ from tirx.passes.plan.copies import check_scale_source, holds_scales, is_scale_c
 from tirx.passes.plan.families import match
 from tirx.passes.plan.memory import allocate
 from tirx.passes.plan.product import ILLEGAL, Product
+from tirx.passes.plan.register_layouts import mismatch
 from tirx.passes.plan.tcgen05_product import (
     ProductShape,
     check_operands,
@@ -256,6 +260,10 @@ class _Checker:
                 op, f"expected a destination that has an address for every element, found {target.layout}"
             )
 
+    def arithmetic(self, op: MapOp | ReduceOp | BroadcastOp) -> None:
+        if (problem := mismatch(op)) is not None:
+            raise LocatedError(op, problem)
+
     def product(self, op: MmaOp) -> None:
         product = Product.of(op)
         if op.on_tensor_memory:
@@ -309,6 +317,9 @@ _RULES: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
     MmaOp: _Checker.product,
     CopyOp: _Checker.copy,
     StoreOp: _Checker.store,
+    MapOp: _Checker.arithmetic,
+    ReduceOp: _Checker.arithmetic,
+    BroadcastOp: _Checker.arithmetic,
 }
 """Operation -> its check in the program of a block."""
 

@@ -30,6 +30,7 @@ from tirx.dialects.tirx import (
     FillOp,
     KernelOp,
     LoadOp,
+    MapOp,
     MemorySpace,
     MmaOp,
     ReshapeOp,
@@ -57,19 +58,21 @@ def _declares_variable(op: Operation) -> bool:
             return False
 
 
-def _written(op: Operation) -> SSAValue | None:
-    """Returns the variable, or tile in memory, that `op` overwrites or updates in place; None for other operations."""
+def _written(op: Operation) -> Sequence[SSAValue]:
+    """Returns the variables, or tiles in memory, that `op` overwrites or updates in place."""
     match op:
         case memref.StoreOp():
-            return op.memref
+            return (op.memref,)
         case CopyOp():
-            return op.destination
+            return (op.destination,)
         case FillOp():
-            return op.tile
+            return (op.tile,)
+        case MapOp():
+            return op.outs
         case MmaOp() if op.result is None:
-            return op.accumulator
+            return (op.accumulator,)
         case _:
-            return None
+            return ()
 
 
 def _check_tiles(op: Operation) -> None:
@@ -145,9 +148,10 @@ class _Promoter:
             for op in block.ops:
                 _check_tiles(op)
                 written = _written(op)
-                updates = isinstance(op, MmaOp)
-                for operand in op.operands:
-                    if operand in self.variables and (updates or operand is not written):
+                read = op.ins if isinstance(op, MapOp) else op.operands
+                updates = isinstance(op, MmaOp | MapOp)
+                for operand in read:
+                    if operand in self.variables and (updates or operand not in written):
                         found.read(operand, op)
                 if op.regions:
                     branches = [self._effects_of(inner) for inner in op.regions]
@@ -155,8 +159,9 @@ class _Promoter:
                     both = isinstance(op, scf.IfOp) and bool(op.false_region.blocks)
                     own.then(branches, one_runs=both)
                     found.then([own], one_runs=True)
-                if written is not None and written in self.variables:
-                    found.write(written)
+                for variable in written:
+                    if variable in self.variables:
+                        found.write(variable)
         return found
 
     def _carried(self, op: Operation) -> list[SSAValue]:
@@ -182,6 +187,8 @@ class _Promoter:
                     self._for(op, values)
                 case scf.IfOp():
                     self._if(op, values)
+                case MapOp():
+                    self._map(op, values)
                 case _ if op.regions:
                     if self._carried(op):  # roles may keep tiles of their own in registers
                         raise LocatedError(
@@ -250,6 +257,23 @@ class _Promoter:
             values[destination] = _retyped(emit, op, value, op.destination_type)
         else:
             values[destination] = emit(LoadOp(source, op.destination_type, engine)).result
+
+    def _map(self, op: MapOp, values: _Values) -> None:
+        """Makes values of what a map reads and writes. Its body cannot write, and scalars that it reads have values."""
+        for block in op.body.blocks:
+            self._block(block, dict(values))
+        ins = [self._current(values, tile, op) for tile in op.ins]
+        for tile in op.outs:
+            self._require_variable(op, tile)
+        outs = list(op.outs)
+        made = Emitter.before(op)(MapOp(ins, op.detach_region(op.body), [out.type for out in outs] or op.res.types))
+        made.attributes.update(op.attributes)
+        for old, new in zip(op.res, made.res, strict=False):
+            new.name_hint = old.name_hint
+            old.replace_all_uses_with(new)
+        values.update(zip(outs, made.res, strict=False))
+        op.detach()
+        op.erase()
 
     def _for(self, op: scf.ForOp, values: _Values) -> None:
         self._read_operands(op, values)

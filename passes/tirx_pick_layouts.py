@@ -43,6 +43,7 @@ from tirx.passes.analysis.register_classes import (
 from tirx.passes.plan.mma_product import product_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.plan.product import ILLEGAL, Product
+from tirx.passes.plan.register_layouts import LayoutFlow, insert_conversions
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
 from tirx.passes.plan.tensor_layouts import choose_tensor_layout, tensor_roots
@@ -140,9 +141,24 @@ class _Picker:
         for op in ops:
             if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
                 self._plain(op)
+        flow = LayoutFlow(self.kernel, self.registers)
         for registers in self.registers:
+            # Tensor memory moves to and from few layouts only.
+            if registers.type.layout is None and any(
+                TileType.of(tile).memory is MemorySpace.TENSOR for tile in registers.memory
+            ):
+                self._registers(registers)
+        self._spread(flow)
+        followers = flow.followers()
+        for registers in sorted(self.registers, key=lambda found: found in followers):
             if registers.type.layout is None:
                 self._registers(registers)
+                self._spread(flow)
+        insert_conversions(self.kernel)
+
+    def _spread(self, flow: LayoutFlow) -> None:
+        for registers, layout, why in flow.spread():
+            self._pick_registers(registers, layout, why)
 
     def _view(self, op: ViewOp) -> None:
         if op.result.type.layout is None:

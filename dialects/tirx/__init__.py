@@ -13,6 +13,7 @@ from tirx.dialects.tirx.bulk import *
 from tirx.dialects.tirx.engines import *
 from tirx.dialects.tirx.kernel import *
 from tirx.dialects.tirx.loops import *
+from tirx.dialects.tirx.maps import *
 from tirx.dialects.tirx.memory_plan import *
 from tirx.dialects.tirx.ops import *
 from tirx.dialects.tirx.plans import *

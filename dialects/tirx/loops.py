@@ -38,6 +38,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.maps import MapOp
 from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.rings import RingOp
 from tirx.dialects.tirx.syntax import (
@@ -53,13 +54,17 @@ from tirx.dialects.traits import UsableBeforeDefinition
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """`tirx.yield %a, %b`: the values that a `tirx.for` carries to its next iteration, or that a `tirx.at` gives."""
+    """
+    `tirx.yield %a, %b`: the values that a `tirx.for` carries to its next iteration, or that a `tirx.at` gives.
+
+    In a `tirx.map`, `tirx.yield %a : f32`: the elements of its results.
+    """
 
     name = "tirx.yield"
 
     values = var_operand_def(AnyAttr())
 
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ForOp, AtOp)))
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ForOp, AtOp, MapOp)))
 
     def __init__(self, *values: SSAValue):
         super().__init__(operands=[values])
@@ -72,6 +77,11 @@ class YieldOp(IRDLOperation):
             values = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: parse_defined(parser))
         op = cls(*values)
         op.attributes.update(parse_attributes(parser, cls))
+        start = parser.pos
+        if parser.parse_optional_punctuation(":") is not None:
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+            if types != (found := [value.type for value in values]):
+                parser.raise_error(f"expected types {types_text(found)}, found {types_text(types)}", start, parser.pos)
         return op
 
     def print(self, printer: Printer) -> None:
@@ -79,6 +89,9 @@ class YieldOp(IRDLOperation):
             printer.print_string(" ")
             printer.print_list(self.values, printer.print_ssa_value)
         print_attributes(printer, self.attributes)
+        if self.values and isinstance(self.parent_op(), MapOp):
+            printer.print_string(" : ")
+            printer.print_list([value.type for value in self.values], printer.print_attribute)
 
 
 def _with_yield(region: Region) -> Region:

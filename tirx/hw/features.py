@@ -62,6 +62,15 @@ _A_AND_F_FROM_8_8 = PerTarget(tuple((name, max(ptx, (8, 8))) for name, ptx in _A
 
 _A_AND_F_WITH_120 = PerTarget((*_A_AND_F.first, *((name, TARGETS[name].min_ptx) for name in _FAMILY_120)))
 
+_F8 = PerTarget(
+    tuple(
+        (name, max((8, 1) if target.cc == 89 else (7, 8), target.min_ptx))
+        for name, target in TARGETS.items()
+        if target.cc >= 89
+    )
+)
+"""Conversions of 8-bit floats came to sm_89 after sm_90 had them."""
+
 FEATURES: Mapping[str, Requirement] = {
     "bf16.cvt": Since((7, 0), 80),
     "bf16.extend": Since((7, 1), 80),
@@ -71,6 +80,12 @@ FEATURES: Mapping[str, Requirement] = {
     "bf16.setp": Since((7, 8), 90),
     "f16.ex2": Since((7, 0), 75),
     "bf16.ex2": Since((7, 8), 90),
+    "f16.tanh": Since((7, 0), 75),
+    "bf16.tanh": Since((7, 8), 90),
+    "f32.tanh": Since((7, 0), 75),
+    "f16x2.cvt": Since((7, 0), 80),
+    "f8x2.cvt": _F8,
+    "narrow.cvt": _A_AND_F_WITH_120,
     "f16.minmax": Since((7, 0), 80),
     "bf16.minmax": Since((7, 0), 80),
     "minmax.NaN": Since((7, 0), 80),

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import ptx
-from tirx.dialects.ptx import cp_async, matrix, mbarrier, sync, tcgen05, tcgen05_ld_st, tcgen05_mma, tma, warp
+from tirx.dialects.ptx import cp_async, matrix, mbarrier, packed, sync, tcgen05, tcgen05_ld_st, tcgen05_mma, tma, warp
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal
 from tirx.hw.features import UnsupportedFeature, smallest_version
 from tirx.hw.targets import PtxVersion, Target
@@ -247,6 +247,14 @@ def _exponentials() -> Iterator[PTXInstruction]:
         yield ptx.Ex2ApproxOp(value, ftz=ftz)
 
 
+def _pairs() -> Iterator[PTXInstruction]:
+    for operation, format_ in product(packed.PairOperation, packed.PairFormat):
+        yield ptx.PairOp(operation, format_, _words(packed.PAIR_ROWS[operation].operands))
+    for format_ in packed.PairFormat:
+        yield ptx.CvtPairOp(format_, FLOAT, FLOAT)
+        yield ptx.CvtFromPairOp(format_, MASK)
+
+
 def _warpgroup() -> Iterator[PTXInstruction]:
     yield ptx.WgmmaFenceOp()
     yield ptx.WgmmaCommitGroupOp()
@@ -298,6 +306,7 @@ FAMILIES = (
     _matrices,
     _warps,
     _exponentials,
+    _pairs,
     _warpgroup,
 )
 
@@ -405,6 +414,6 @@ def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected):
 
 
 def test_every_instruction_has_a_form():
-    modules = (tcgen05, tcgen05_ld_st, tcgen05_mma, sync, mbarrier, tma, matrix)
+    modules = (tcgen05, tcgen05_ld_st, tcgen05_mma, sync, mbarrier, tma, matrix, packed)
     expected = {op for op in ptx.PTX.operations if op.__module__ in {module.__name__ for module in modules}}
     assert expected <= {type(op) for family in FAMILIES for op in family()}

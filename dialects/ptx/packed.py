@@ -1,0 +1,216 @@
+"""Instructions on pairs of narrow elements: arithmetic on `.f16x2` and `.bf16x2`, conversions of two elements at once.
+
+A pair is a register of 32 bits (two 16-bit elements) or 16 bits (two elements of 8 bits), the first element in the low
+half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import irdl_attr_definition, operand_def, prop_def, result_def, var_operand_def
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.ptx.base import Names, PureInstruction, Register, expect_type
+
+Value = SSAValue | Operation
+
+
+class PairFormat(StrEnum):
+    """Types of two elements in one register (PTX ISA, "Packed Data Types" and "cvt")."""
+
+    F16X2 = "f16x2"
+    BF16X2 = "bf16x2"
+    E4M3X2 = "e4m3x2"
+    E5M2X2 = "e5m2x2"
+    E2M3X2 = "e2m3x2"
+    E3M2X2 = "e3m2x2"
+
+    @property
+    def register(self) -> Attribute:
+        """The type of the register: 32 bits, or 16 for elements of a byte each (6 bits have a byte as well)."""
+        return i32 if self in HALVES else i16
+
+
+HALVES: dict[PairFormat, Attribute] = {PairFormat.F16X2: f16, PairFormat.BF16X2: bf16}
+"""Formats of two 16-bit elements, with the type of one."""
+
+
+@irdl_attr_definition
+class PairFormatAttr(EnumAttribute[PairFormat], SpacedOpaqueSyntaxAttribute):
+    """`#ptx<pair_format f16x2>`"""
+
+    name = "ptx.pair_format"
+
+
+class PairOperation(StrEnum):
+    """Arithmetic on both elements of a pair; `_nan` makes a NaN operand win instead of lose."""
+
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    FMA = "fma"
+    MIN = "min"
+    MAX = "max"
+    MIN_NAN = "min_nan"
+    MAX_NAN = "max_nan"
+    NEG = "neg"
+    ABS = "abs"
+    EX2 = "ex2"
+    TANH = "tanh"
+
+
+@irdl_attr_definition
+class PairOperationAttr(EnumAttribute[PairOperation], SpacedOpaqueSyntaxAttribute):
+    """`#ptx<pair_operation add>`"""
+
+    name = "ptx.pair_operation"
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """The instruction without its type, its operands, and the features it needs on f16x2 and on bf16x2."""
+
+    mnemonic: str
+    operands: int
+    f16: tuple[str, ...] = ()
+    bf16: tuple[str, ...] = ()
+
+
+PAIR_ROWS: dict[PairOperation, PairRow] = {
+    PairOperation.ADD: PairRow("add.rn", 2, bf16=("bf16.arith",)),
+    PairOperation.SUB: PairRow("sub.rn", 2, bf16=("bf16.arith",)),
+    PairOperation.MUL: PairRow("mul.rn", 2, bf16=("bf16.arith",)),
+    PairOperation.FMA: PairRow("fma.rn", 3, bf16=("bf16.fma",)),
+    PairOperation.MIN: PairRow("min", 2, ("f16.minmax",), ("bf16.minmax",)),
+    PairOperation.MAX: PairRow("max", 2, ("f16.minmax",), ("bf16.minmax",)),
+    PairOperation.MIN_NAN: PairRow("min.NaN", 2, ("f16.minmax", "minmax.NaN"), ("bf16.minmax", "minmax.NaN")),
+    PairOperation.MAX_NAN: PairRow("max.NaN", 2, ("f16.minmax", "minmax.NaN"), ("bf16.minmax", "minmax.NaN")),
+    PairOperation.NEG: PairRow("neg", 1, bf16=("bf16.neg",)),
+    PairOperation.ABS: PairRow("abs", 1, bf16=("bf16.neg",)),
+    PairOperation.EX2: PairRow("ex2.approx", 1, ("f16.ex2",), ("bf16.ex2",)),
+    PairOperation.TANH: PairRow("tanh.approx", 1, ("f16.tanh",), ("bf16.tanh",)),
+}
+"""PTX ISA, "Half Precision Floating Point Instructions"."""
+
+
+def pair_features(operation: PairOperation, format_: PairFormat) -> tuple[str, ...]:
+    """Rows of features that an operation on pairs needs."""
+    row = PAIR_ROWS[operation]
+    return row.f16 if format_ is PairFormat.F16X2 else row.bf16
+
+
+@irdl_op_definition
+class PairOp(PureInstruction):
+    """`ptx.pair add f16x2 %a, %b` is `add.rn.f16x2`: both elements of a pair at once."""
+
+    name = "ptx.pair"
+
+    operation = prop_def(PairOperationAttr)
+    format = prop_def(PairFormatAttr)
+    inputs = var_operand_def(i32)
+    result = result_def(i32)
+
+    assembly_format = "$operation $format $inputs attr-dict"
+
+    def __init__(self, operation: PairOperation, format_: PairFormat, inputs: Sequence[Value]):
+        super().__init__(
+            operands=[inputs],
+            properties={"operation": PairOperationAttr(operation), "format": PairFormatAttr(format_)},
+            result_types=[i32],
+        )
+
+    def verify_(self) -> None:
+        if self.format.data not in HALVES:
+            raise VerifyException(f"expected {' or '.join(HALVES)}, found {self.format.data}")
+        if len(self.inputs) != (count := PAIR_ROWS[self.operation.data].operands):
+            raise VerifyException(f"expected {count} operands of {self.operation.data}, found {len(self.inputs)}")
+
+    def features(self) -> tuple[str, ...]:
+        return pair_features(self.operation.data, self.format.data)
+
+    def emit(self, reg: Names) -> str:
+        format_ = self.format.data
+        # bf16 has ex2 with subnormal numbers flushed only.
+        flush = ".ftz" if (self.operation.data, format_) == (PairOperation.EX2, PairFormat.BF16X2) else ""
+        inputs = ", ".join(map(reg, self.inputs))
+        return f"{PAIR_ROWS[self.operation.data].mnemonic}{flush}.{format_} {reg(self.result)}, {inputs}"
+
+
+NARROW_FEATURES: dict[PairFormat, str] = {
+    PairFormat.BF16X2: "bf16.cvt",
+    PairFormat.F16X2: "f16x2.cvt",
+    PairFormat.E4M3X2: "f8x2.cvt",
+    PairFormat.E5M2X2: "f8x2.cvt",
+    PairFormat.E2M3X2: "narrow.cvt",
+    PairFormat.E3M2X2: "narrow.cvt",
+}
+"""What a conversion to or from each format needs (PTX ISA, "cvt", target ISA notes)."""
+
+
+@irdl_op_definition
+class CvtPairOp(PureInstruction):
+    """
+    `ptx.cvt.pair e4m3x2 %low, %high : f32` is `cvt.rn.satfinite.e4m3x2.f32 d, high, low`.
+
+    Two f32 rounded to nearest even; formats of 8 bits and less have no infinity to overflow to and saturate.
+    """
+
+    name = "ptx.cvt.pair"
+
+    format = prop_def(PairFormatAttr)
+    low = operand_def(f32)
+    high = operand_def(f32)
+    result = result_def(Register)
+
+    assembly_format = "$format $low `,` $high attr-dict `->` type($result)"
+
+    def __init__(self, format_: PairFormat, low: Value, high: Value):
+        super().__init__(
+            operands=[low, high],
+            properties={"format": PairFormatAttr(format_)},
+            result_types=[format_.register],
+        )
+
+    def verify_(self) -> None:
+        expect_type("a pair", self.result, self.format.data.register)
+
+    def features(self) -> tuple[str, ...]:
+        return (NARROW_FEATURES[self.format.data],)
+
+    def emit(self, reg: Names) -> str:
+        format_ = self.format.data
+        finite = "" if format_ in HALVES else ".satfinite"
+        return f"cvt.rn{finite}.{format_}.f32 {reg(self.result)}, {reg(self.high)}, {reg(self.low)}"
+
+
+@irdl_op_definition
+class CvtFromPairOp(PureInstruction):
+    """`ptx.cvt.from_pair e4m3x2 %pair` is `cvt.rn.f16x2.e4m3x2`: exact, f16 has all numbers of the narrow formats."""
+
+    name = "ptx.cvt.from_pair"
+
+    format = prop_def(PairFormatAttr)
+    operand = operand_def(i16)
+    result = result_def(i32)
+
+    assembly_format = "$format $operand attr-dict"
+
+    def __init__(self, format_: PairFormat, operand: Value):
+        super().__init__(operands=[operand], properties={"format": PairFormatAttr(format_)}, result_types=[i32])
+
+    def verify_(self) -> None:
+        if self.format.data in HALVES:
+            raise VerifyException(f"expected a format of elements of a byte, found {self.format.data}")
+
+    def features(self) -> tuple[str, ...]:
+        return (NARROW_FEATURES[self.format.data],)
+
+    def emit(self, reg: Names) -> str:
+        return f"cvt.rn.f16x2.{self.format.data} {reg(self.result)}, {reg(self.operand)}"

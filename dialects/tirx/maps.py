@@ -1,0 +1,378 @@
+"""Arithmetic on register tiles: elementwise maps, reductions, broadcasts, and changes of layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from xdsl.dialects.builtin import I32, ArrayAttr, IndexType, IntegerAttr, IntegerType, Signedness, f32
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_attr_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, print_attributes, shape_text, types_text
+
+YIELD = "tirx.yield"
+
+
+def scalar_type(element: Attribute) -> Attribute:
+    """
+    The type of one element of a tile inside of a `tirx.map`.
+
+    That is the element type, but integers have no sign of their own there, as `arith` wants them, and tf32 is f32.
+    """
+    match element:
+        case IntegerType(signedness=sign, width=width) if sign.data is not Signedness.SIGNLESS:
+            return IntegerType(width.data)
+        case _:
+            return f32 if str(element) == "tf32" else element
+
+
+def _require_register(type_: TileType) -> None:
+    if type_.memory is not MemorySpace.REGISTER:
+        raise VerifyException(f"expected a register tile, found {type_}")
+
+
+def require_broadcast(source: TileType, result: TileType) -> None:
+    """Raises VerifyException unless every extent of `source` is that of `result`, or 1."""
+    fits = len(source.dims) == len(result.dims) and all(
+        a in (1, b) for a, b in zip(source.dims, result.dims, strict=True)
+    )
+    if not fits:
+        raise VerifyException(
+            f"expected a tile of the extents of the result, {shape_text(result)}, or 1 in their place, "
+            f"found {shape_text(source)}"
+        )
+
+
+def broadcast_dims(source: TileType, result: TileType) -> tuple[int, ...]:
+    """The dimensions along which one element of `source` stands for several of `result`."""
+    return tuple(d for d, (a, b) in enumerate(zip(source.dims, result.dims, strict=True)) if a != b)
+
+
+class _WritesOuts(MemoryEffect):
+    """A map writes the register tiles after `outs`; without them it is a function of its operands."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        assert isinstance(op, MapOp)
+        return {EffectInstance(MemoryEffectKind.WRITE, out) for out in op.outs}
+
+
+@irdl_op_definition
+class MapOp(IRDLOperation):
+    """
+    Computes every element of one or several register tiles from the elements at the same place of others:
+
+    ```mlir
+    %y = tirx.map ins(%x, %bias : !tirx.tile<128x64xf32, register>, !tirx.tile<1x64xf16, register>) {
+    ^bb0(%a: f32, %b: f16):
+      %c = arith.extf %b : f16 to f32
+      %s = arith.addf %a, %c : f32
+      %h = arith.truncf %s : f32 to f16
+      tirx.yield %h : f16
+    } -> !tirx.tile<128x64xf16, register>
+    ```
+
+    Operands have the rank of the results, and their extents or 1: such an operand has one element for all places
+    along the dimension. The body has operations of `arith` and `math` and `tirx.index`, and may use scalars from
+    outside. Results are values, or, with `outs(%d : T)` instead of a result type, allocations in registers.
+    """
+
+    name = "tirx.map"
+
+    ins = var_operand_def(TileType)
+    outs = var_operand_def(TileType)
+    body = region_def("single_block")
+    res = var_result_def(TileType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(_WritesOuts())
+
+    def __init__(
+        self, ins: Sequence[SSAValue], body: Region, types: Sequence[Attribute] = (), outs: Sequence[SSAValue] = ()
+    ):
+        super().__init__(operands=[ins, outs], regions=[body], result_types=[types])
+
+    @property
+    def out_types(self) -> list[TileType]:
+        """The types of the tiles that are computed, values or allocations."""
+        return [TileType.of(value) for value in (*self.res, *self.outs)]
+
+    @property
+    def yielded(self) -> Sequence[SSAValue]:
+        """The scalars that become the elements of the results."""
+        last = self.body.block.last_op
+        return () if last is None else last.operands
+
+    def verify_(self) -> None:
+        if bool(self.res) == bool(self.outs):
+            raise VerifyException(
+                "expected result types or outs(...), one of the two, found " + ("both" if self.res else "neither")
+            )
+        first, *others = self.out_types
+        for type_ in (first, *others, *map(TileType.of, self.ins)):
+            _require_register(type_)
+        for type_ in others:
+            if type_.dims != first.dims:
+                raise VerifyException(
+                    f"expected results of one shape, found {shape_text(first)} and {shape_text(type_)}"
+                )
+        for tile in self.ins:
+            require_broadcast(TileType.of(tile), first)
+        self._verify_body()
+
+    def _verify_body(self) -> None:
+        block = self.body.block
+        expected = [scalar_type(TileType.of(tile).element_type) for tile in self.ins]
+        if (found := [argument.type for argument in block.args]) != expected:
+            raise VerifyException(f"expected a body with arguments {types_text(expected)}, found {types_text(found)}")
+        last = block.last_op
+        if last is None or last.name != YIELD:
+            raise VerifyException(f"expected a body that ends in '{YIELD}'")
+        expected = [scalar_type(type_.element_type) for type_ in self.out_types]
+        if (found := [value.type for value in last.operands]) != expected:
+            raise VerifyException(f"expected '{YIELD}' with {types_text(expected)}, found {types_text(found)}")
+        for op in block.ops:
+            if op is not last and (op.regions or not op.name.startswith(("arith.", "math.", "tirx.index"))):
+                raise VerifyException(f"expected arith, math and tirx.index in the body of a map, found '{op.name}'")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MapOp:
+        ins = _parse_tiles(parser, "ins")
+        outs = _parse_tiles(parser, "outs")
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region()
+        types: list[Attribute] = []
+        if parser.parse_optional_punctuation("->") is not None:
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        op = cls(ins, body, types, outs)
+        op.attributes.update({} if attributes is None else attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        _print_tiles(printer, "ins", self.ins)
+        _print_tiles(printer, "outs", self.outs)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        if self.res:
+            printer.print_string(" -> ")
+            printer.print_list(self.res.types, printer.print_attribute)
+
+
+def _parse_tiles(parser: Parser, keyword: str) -> list[SSAValue]:
+    if parser.parse_optional_keyword(keyword) is None:
+        return []
+    with parser.in_parens():
+        start = parser.pos
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return list(parser.resolve_operands(operands, types, start))
+
+
+def _print_tiles(printer: Printer, keyword: str, tiles: Sequence[SSAValue]) -> None:
+    if tiles:
+        printer.print_string(f" {keyword}")
+        with printer.in_parens():
+            printer.print_list(tiles, printer.print_ssa_value)
+            printer.print_string(" : ")
+            printer.print_list([tile.type for tile in tiles], printer.print_attribute)
+
+
+@irdl_op_definition
+class IndexOp(DirectOperation):
+    """`%j = tirx.index 1`: inside of a map, where the element lies along dimension 1 of the result."""
+
+    name = "tirx.index"
+
+    dim = prop_def(IntegerAttr[I32])
+    result = result_def(IndexType())
+
+    traits = traits_def(Pure())
+
+    def __init__(self, dim: int):
+        super().__init__(properties={"dim": i32_attr(dim)}, result_types=[IndexType()])
+
+    def verify_(self) -> None:
+        around = self.parent_op()
+        if not isinstance(around, MapOp):
+            raise VerifyException(f"expected a 'tirx.map' around, found {'none' if around is None else around.name}")
+        rank = len(around.out_types[0].dims)
+        if not 0 <= self.dim.value.data < rank:
+            raise VerifyException(f"expected a dimension from 0 to {rank - 1}, found {self.dim.value.data}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IndexOp:
+        op = cls(parse_integer(parser))
+        op.attributes.update(parse_attributes(parser, cls))
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.dim.value.data}")
+        print_attributes(printer, self.attributes)
+
+
+class Combination(StrEnum):
+    """How a reduction combines two elements; `max` and `min` of floats ignore NaN unless all are, as maxnumf does."""
+
+    ADD = "add"
+    MUL = "mul"
+    MAX = "max"
+    MIN = "min"
+
+
+@irdl_attr_definition
+class CombinationAttr(EnumAttribute[Combination], SpacedOpaqueSyntaxAttribute):
+    """`#tirx<combination add>`"""
+
+    name = "tirx.combination"
+
+
+@irdl_op_definition
+class ReduceOp(DirectOperation):
+    """
+    `%m = tirx.reduce %x dim(1) max : !tirx.tile<128x64xf32, register> -> !tirx.tile<128x1xf32, register>`
+
+    Combines the elements along one or several dimensions, whose extents in the result are 1. The combination is made
+    in the element type; integers with a sign of their own are compared with it, `i32` as signed. The order is not
+    specified, but the same in every run of a kernel.
+    """
+
+    name = "tirx.reduce"
+
+    source = operand_def(TileType)
+    dims = prop_def(ArrayAttr[IntegerAttr[I32]])
+    combination = prop_def(CombinationAttr)
+    result = result_def(TileType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, dims: Sequence[int], combination: Combination, type_: Attribute):
+        super().__init__(
+            operands=[source],
+            properties={
+                "dims": ArrayAttr([i32_attr(d) for d in dims]),
+                "combination": CombinationAttr(combination),
+            },
+            result_types=[type_],
+        )
+
+    @property
+    def along(self) -> tuple[int, ...]:
+        """The dimensions that are reduced."""
+        return tuple(d.value.data for d in self.dims)
+
+    def verify_(self) -> None:
+        source, result = TileType.of(self.source), self.result.type
+        _require_register(source)
+        _require_register(result)
+        rank, along = len(source.dims), self.along
+        if not along or len(set(along)) != len(along) or not all(0 <= d < rank for d in along):
+            raise VerifyException(f"expected different dimensions from 0 to {rank - 1}, found {list(along)}")
+        expected = tuple(1 if d in along else n for d, n in enumerate(source.dims))
+        if (result.dims, result.element_type) != (expected, source.element_type):
+            raise VerifyException(
+                f"expected a {'x'.join(map(str, expected))} tile of {source.element_type}, found {result}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReduceOp:
+        operand = parser.parse_unresolved_operand()
+        parser.parse_keyword("dim")
+        dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_integer(parser))
+        combination = parser.parse_str_enum(Combination)
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        source = parser.resolve_operand(operand, parser.parse_type())
+        parser.parse_punctuation("->")
+        op = cls(source, dims, combination, parser.parse_type())
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string(" dim")
+        with printer.in_parens():
+            printer.print_list(self.along, printer.print_int)
+        printer.print_string(f" {self.combination.data}")
+        print_attributes(printer, self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+
+class _OneToOneOp(DirectOperation):
+    """An operation that makes one register tile of another."""
+
+    source = operand_def(TileType)
+    result = result_def(TileType)
+
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, type_: TileType):
+        super().__init__(operands=[source], result_types=[type_])
+
+    def verify_(self) -> None:
+        source, result = TileType.of(self.source), self.result.type
+        _require_register(source)
+        _require_register(result)
+        if source.element_type != result.element_type:
+            raise VerifyException(f"expected {source.element_type} elements, found {result.element_type}")
+
+
+@irdl_op_definition
+class BroadcastOp(_OneToOneOp):
+    """
+    `%b = tirx.broadcast %x : !tirx.tile<128x1xf32, register> -> !tirx.tile<128x64xf32, register>`
+
+    Repeats the elements along the dimensions whose extent is 1.
+    """
+
+    name = "tirx.broadcast"
+
+    def verify_(self) -> None:
+        super().verify_()
+        require_broadcast(TileType.of(self.source), self.result.type)
+
+
+@irdl_op_definition
+class ConvertOp(_OneToOneOp):
+    """
+    `%c = tirx.convert %x : !tirx.tile<64x64xf16, register, L> -> !tirx.tile<64x64xf16, register, L2>`
+
+    The same elements in other threads or other registers of them.
+    """
+
+    name = "tirx.convert"
+
+    def verify_(self) -> None:
+        super().verify_()
+        if TileType.of(self.source).dims != self.result.type.dims:
+            raise VerifyException(
+                f"expected tiles of one shape, found {shape_text(TileType.of(self.source))} and "
+                f"{shape_text(self.result.type)}"
+            )

@@ -1,0 +1,167 @@
+"""Maps over register tiles compute what numpy does, whatever the layout, the types and the shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from unit.sim.assembled import assembled
+
+import tirx
+from tirx.sim import run
+
+Matrix = NDArray[Any]
+
+DTYPES: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "i8": np.int8,
+    "i32": np.int32,
+}
+"""Element types of numpy."""
+
+
+def small_integers(shape: tuple[int, ...], dtype: str, seed: int) -> Matrix:
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(DTYPES[dtype])
+
+
+def map_kernel(
+    ins: list[tuple[tuple[int, ...], str]], out: tuple[tuple[int, ...], str], body: str, target: str, threads: int
+) -> str:
+    """Loads the tiles of `ins`, maps them to one tile `out` and stores it; `body` computes %r of %x0, %x1, ..."""
+    types = ["x".join(map(str, shape)) + f"x{dtype}" for shape, dtype in (*ins, out)]
+    zeros = [", ".join(["%c0"] * len(shape)) for shape, _ in (*ins, out)]
+    loads = "".join(
+        f"%g{i} = tirx.view %p{i}[{zeros[i]}] : memref<{types[i]}> -> !tirx.tile<{types[i]}, global>\n"
+        f"%t{i} = tirx.load %g{i} : !tirx.tile<{types[i]}, global> -> !tirx.tile<{types[i]}, register>\n"
+        for i in range(len(ins))
+    )
+    operands = ", ".join(f"%t{i}" for i in range(len(ins)))
+    arguments = ", ".join(f"%x{i}: {dtype}" for i, (_, dtype) in enumerate(ins))
+    given = f"ins({operands} : {', '.join(f'!tirx.tile<{t}, register>' for t in types[:-1])})" if ins else ""
+    return f"""
+    tirx.kernel @k({", ".join(f"%p{i}: memref<{t}>" for i, t in enumerate(types[:-1]))}{", " if ins else ""}
+        %d: memref<{types[-1]}>, %s: f32) target("{target}") threads({threads}) {{
+      %c0 = arith.constant 0 : index
+      {loads}
+      %y = tirx.map {given} {{
+      ^bb0({arguments}):
+        {body}
+        tirx.yield %r : {out[1]}
+      }} -> !tirx.tile<{types[-1]}, register>
+      %gd = tirx.view %d[{zeros[-1]}] : memref<{types[-1]}> -> !tirx.tile<{types[-1]}, global>
+      tirx.copy %y, %gd : !tirx.tile<{types[-1]}, register>, !tirx.tile<{types[-1]}, global>
+      tirx.return
+    }}
+    """
+
+
+def computed(
+    ins: list[Matrix],
+    types: list[str],
+    out: tuple[tuple[int, ...], str],
+    body: str,
+    target: str = "sm_90a",
+    threads: int = 64,
+    scalar: float = 2.0,
+) -> Matrix:
+    """What the kernel makes of the inputs."""
+    ptx = tirx.compile(map_kernel([(x.shape, t) for x, t in zip(ins, types, strict=True)], out, body, target, threads))
+    result = np.zeros(out[0], DTYPES[out[1]])
+    run(assembled(ptx), "k", (1, 1, 1), (threads, 1, 1), [*ins, result, scalar], check="strict")
+    return result
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a"])
+def test_scaled_and_rounded_to_half(target: str) -> None:
+    x = small_integers((16, 24), "f32", 0)
+    body = """
+      %zero = arith.constant 0.0 : f32
+      %a = arith.mulf %x0, %s : f32
+      %b = arith.maxnumf %a, %zero : f32
+      %r = arith.truncf %b : f32 to f16
+    """
+    result = computed([x], ["f32"], ((16, 24), "f16"), body, target)
+    np.testing.assert_array_equal(result, np.maximum(2 * x, 0).astype(np.float16))
+
+
+@pytest.mark.parametrize(("dtype", "target"), [("f16", "sm_75"), ("f16", "sm_80"), ("bf16", "sm_90a")])
+def test_bias_of_columns_and_scale_of_rows(dtype: str, target: str) -> None:
+    """Operands with an extent of 1, on packed pairs."""
+    x, bias, scale = (small_integers(shape, dtype, i) for i, shape in enumerate([(32, 16), (1, 16), (32, 1)]))
+    body = f"""
+      %a = arith.addf %x0, %x1 : {dtype}
+      %r = arith.mulf %a, %x2 : {dtype}
+    """
+    result = computed([x, bias, scale], [dtype] * 3, ((32, 16), dtype), body, target)
+    expected = (x.astype(np.float32) + bias.astype(np.float32)) * scale.astype(np.float32)
+    np.testing.assert_array_equal(result.astype(np.float32), expected)
+
+
+def test_indices_mask_what_lies_above_the_diagonal() -> None:
+    x = small_integers((24, 40), "f32", 1)
+    body = """
+      %i = tirx.index 0
+      %j = tirx.index 1
+      %p = arith.cmpi uge, %i, %j : index
+      %r = arith.select %p, %x0, %s : f32
+    """
+    result = computed([x], ["f32"], ((24, 40), "f32"), body, scalar=-7.0, threads=96)
+    np.testing.assert_array_equal(result, np.where(np.tri(24, 40, dtype=bool), x, -7.0))
+
+
+def test_a_map_of_nothing_counts() -> None:
+    body = """
+      %i = tirx.index 0
+      %a = arith.index_cast %i : index to i32
+      %r = arith.muli %a, %a : i32
+    """
+    result = computed([], [], ((48,), "i32"), body, threads=32)
+    np.testing.assert_array_equal(result, np.arange(48) ** 2)
+
+
+@pytest.mark.parametrize("dtype", ["f8E4M3FN", "f8E5M2"])
+def test_eight_bit_floats_saturate_and_come_back(dtype: str) -> None:
+    x = np.random.default_rng(3).normal(0, 100, (16, 32)).astype(np.float32)
+    x[0, :4] = [1e6, -1e6, 0.0, -0.0]
+    narrow = computed([x], ["f32"], ((16, 32), dtype), f"%r = arith.truncf %x0 : f32 to {dtype}")
+    largest = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0}[dtype]
+    expected = np.clip(x, -largest, largest).astype(DTYPES[dtype])
+    np.testing.assert_array_equal(narrow.view(np.uint8), expected.view(np.uint8))
+    wide = computed([expected], [dtype], ((16, 32), "f32"), f"%r = arith.extf %x0 : {dtype} to f32")
+    np.testing.assert_array_equal(wide, expected.astype(np.float32))
+
+
+def test_buffers_in_a_loop() -> None:
+    """`outs` writes an allocation: a map that doubles in every round."""
+    tile = "!tirx.tile<8x32xf32, register>"
+    ptx = tirx.compile(f"""
+    tirx.kernel @k(%p: memref<8x32xf32>, %n: index) target("sm_80") threads(32) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %g = tirx.view %p[%c0, %c0] : memref<8x32xf32> -> !tirx.tile<8x32xf32, global>
+      %x = tirx.alloc : {tile}
+      tirx.copy %g, %x : !tirx.tile<8x32xf32, global>, {tile}
+      scf.for %i = %c0 to %n step %c1 {{
+        tirx.map ins(%x : {tile}) outs(%x : {tile}) {{
+        ^bb0(%a: f32):
+          %b = arith.addf %a, %a : f32
+          tirx.yield %b : f32
+        }}
+      }}
+      tirx.copy %x, %g : {tile}, !tirx.tile<8x32xf32, global>
+      tirx.return
+    }}
+    """)
+    x = small_integers((8, 32), "f32", 5)
+    for rounds in (0, 3):
+        result = x.copy()
+        run(assembled(ptx), "k", (1, 1, 1), (32, 1, 1), [result, rounds], check="strict")
+        np.testing.assert_array_equal(result, x * 2**rounds)
