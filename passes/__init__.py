@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tirx.passes.tirx_materialize_descriptors import TirxMaterializeDescriptorsPass
     from tirx.passes.tirx_mem2reg import TirxMem2regPass
     from tirx.passes.tirx_pick_layouts import TirxPickLayoutsPass
+    from tirx.passes.tirx_pipeline_loops import TirxPipelineLoopsPass
     from tirx.passes.tirx_select_copies import TirxSelectCopiesPass
     from tirx.passes.tirx_select_instructions import TirxSelectInstructionsPass
     from tirx.passes.tirx_set_target import TirxSetTargetPass
@@ -57,6 +58,7 @@ __all__ = [
     "TirxMaterializeDescriptorsPass",
     "TirxPickLayoutsPass",
     "TirxMem2regPass",
+    "TirxPipelineLoopsPass",
     "TirxSelectCopiesPass",
     "TirxSelectInstructionsPass",
     "TirxSetTargetPass",

@@ -22,6 +22,7 @@ PASS_SUMMARIES = {
     "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",
     "tirx-select-instructions": "choose the instructions of every product and store the plan on it",
     "tirx-select-copies": "choose the engine of every copy and store it",
+    "tirx-pipeline-loops": "let loops fill rings of shared tiles ahead of what reads them",
     "tirx-check-rings": "check that rings neither deadlock nor overwrite a slot, for every number of iterations",
     "tirx-allocate-memory": "choose a place in shared and tensor memory for every tile, by lifetime",
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",

@@ -1,0 +1,278 @@
+"""
+Which tiles of a loop can become slots of a ring.
+
+The test is made for each tile, not for the loop: a tile that every iteration fills from global memory before anything
+reads it carries nothing from one iteration to the next, whatever other tiles do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.traits import Pure
+
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    FillOp,
+    GlobalWaitOp,
+    LoadOp,
+    MemorySpace,
+    MmaOp,
+    ReshapeOp,
+    StoreOp,
+    SubviewOp,
+    TileType,
+    WordsOp,
+    base_allocation,
+)
+from tirx.passes.analysis.rings.extraction import is_scheduling
+
+
+class NotPipelined(Exception):
+    """Why a tile or a loop stays as it is, and at which operation."""
+
+    def __init__(self, where: Operation, reason: str):
+        super().__init__(reason)
+        self.where = where
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Access:
+    """
+    An operation of the loop that reads or writes `tile`, a view of an allocation.
+
+    `top` is the operation of the loop's body that is it or has it inside.
+    """
+
+    op: Operation
+    top: Operation
+    tile: SSAValue
+    writes: bool
+
+
+@dataclass(frozen=True)
+class StagedTile:
+    """A tile that every iteration fills from another memory before it reads it."""
+
+    alloc: AllocOp
+    fills: tuple[CopyOp, ...]
+    reads: tuple[Access, ...]
+
+    @property
+    def name(self) -> str:
+        """The tile in a message."""
+        return tile_name(self.alloc)
+
+
+def tile_name(alloc: AllocOp) -> str:
+    """The tile of an allocation in a message."""
+    hint = alloc.result.name_hint
+    return f"%{hint}" if hint else "a tile"
+
+
+def copies_to_shared(loop: scf.ForOp) -> list[CopyOp]:
+    """The copies from global to shared memory in a loop, not those of the loops inside of it."""
+    return [op for op in _own_operations(loop.body.block) if isinstance(op, CopyOp) and is_fill(op)]
+
+
+def is_fill(op: CopyOp) -> bool:
+    """True for a copy from global to shared memory."""
+    return op.source_type.memory is MemorySpace.GLOBAL and op.destination_type.memory is MemorySpace.SHARED
+
+
+def _own_operations(block: Block) -> Iterator[Operation]:
+    for op in block.ops:
+        yield op
+        if not isinstance(op, scf.ForOp | scf.WhileOp):
+            for region in op.regions:
+                for inner in region.blocks:
+                    yield from _own_operations(inner)
+
+
+def top_of(op: Operation, loop: Operation) -> Operation | None:
+    """The operation of the loop's body that is `op` or has it inside; None for one outside of the loop."""
+    around: Operation | None = op
+    while around is not None and around.parent_op() is not loop:
+        around = around.parent_op()
+    return around
+
+
+def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
+    """The operations that use a tile or a view of it, each with the value that it uses."""
+    for use in tuple(tile.uses):
+        match use.operation:
+            case SubviewOp() | ReshapeOp() | WordsOp() as view:
+                yield from accesses(view.result)
+            case op:
+                yield op, tile
+
+
+def writes_to(op: Operation, tile: SSAValue) -> bool:
+    """True if an operation may write a tile that it uses. Unknown operations write what they are given."""
+    match op:
+        case CopyOp():
+            return op.destination is tile
+        case LoadOp():
+            return False
+        case StoreOp():
+            return op.destination is tile
+        case FillOp():
+            return True
+        case MmaOp():
+            return op.result is None and op.accumulator is tile
+        case _:
+            return not op.has_trait(Pure)
+
+
+def check_loop(loop: scf.ForOp) -> None:
+    """Raises NotPipelined if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
+    for op in loop.walk():
+        if op is not loop and is_scheduling(op):
+            what = "waits for another block" if isinstance(op, GlobalWaitOp) else "has a schedule already"
+            raise NotPipelined(op, f"the loop stays sequential: '{op.name}' in it {what}")
+        if isinstance(op, MmaOp) and op.pair is not None:
+            raise NotPipelined(
+                op, f"the loop stays sequential: '{op.name}' in it reads the shared memory of both blocks of a pair"
+            )
+
+
+def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
+    """The tile as one that each iteration of `loop` fills and then reads. Raises NotPipelined if it is not."""
+    name = tile_name(alloc)
+    found: list[Access] = []
+    for op, tile in accesses(alloc.result):
+        if (top := top_of(op, loop)) is None:
+            raise NotPipelined(op, f"{name} keeps one buffer: '{op.name}' uses it outside of the loop")
+        found.append(Access(op, top, tile, writes_to(op, tile)))
+    order = {op: i for i, op in enumerate(loop.body.block.ops)}
+    found.sort(key=lambda access: order[access.top])
+    fills: list[CopyOp] = []
+    for access in found:
+        if not access.writes:
+            continue
+        if not isinstance(access.op, CopyOp) or access.tile is not access.op.destination:
+            raise NotPipelined(
+                access.op, f"{name} keeps one buffer: '{access.op.name}' writes it, which is no copy to it"
+            )
+        if access.top is not access.op:
+            raise NotPipelined(
+                access.op, f"{name} keeps one buffer: '{access.op.name}' fills it inside of '{access.top.name}'"
+            )
+        fills.append(access.op)
+    reads = [access for access in found if not access.writes]
+    if not fills or not reads:
+        raise NotPipelined(alloc, f"{name} keeps one buffer: the loop does not both fill and read it")
+    first = min(order[access.top] for access in reads)
+    for fill in fills:
+        if order[fill] > first:
+            raise NotPipelined(
+                fill, f"{name} keeps one buffer: '{fill.name}' writes it behind '{reads[0].op.name}', which reads it"
+            )
+    if not _covers(alloc, fills, reads):
+        raise NotPipelined(
+            reads[0].op, f"{name} keeps one buffer: '{reads[0].op.name}' reads more than is copied to it"
+        )
+    for fill in fills:
+        check_source(loop, fill)
+    return StagedTile(alloc, tuple(fills), tuple(reads))
+
+
+def _covers(alloc: AllocOp, fills: list[CopyOp], reads: list[Access]) -> bool:
+    """True if the fills write all elements that are read."""
+    written = np.zeros(alloc.result.type.dims, np.bool_)
+    for fill in fills:
+        if (box := _box(fill.destination, alloc)) is not None:
+            written[box] = True
+    if written.all():
+        return True
+    for read in reads:
+        box = _box(read.tile, alloc)
+        if box is None or not written[box].all():
+            return False
+    return True
+
+
+def _box(tile: SSAValue, alloc: AllocOp) -> tuple[slice, ...] | None:
+    """The elements of an allocation that a view of it has; None if they are no box of its dimensions."""
+    starts = [0] * len(alloc.result.type.dims)
+    extents = TileType.of(tile).dims
+    whole = False
+    while tile is not alloc.result:
+        match tile.owner:
+            case SubviewOp() as op if not whole:
+                starts = [a + b for a, b in zip(starts, op.start, strict=True)]
+                tile = op.source
+            case ReshapeOp() as op:
+                # A reshape of all elements has all elements; of a part of them, any.
+                whole, tile = True, op.source
+                if TileType.of(op.result).num_elements != alloc.result.type.num_elements:
+                    return None
+            case _:
+                return None
+    return () if whole else tuple(slice(s, s + n) for s, n in zip(starts, extents, strict=True))
+
+
+def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
+    """
+    The pure operations inside of `loop` that compute a value, operands first.
+
+    Raises NotPipelined if the value depends on anything but the counter of the loop and values from outside of it.
+    """
+    found: dict[Operation, None] = {}
+
+    def visit(value: SSAValue, user: Operation) -> None:
+        if isinstance(value, BlockArgument):
+            around = value.block.parent_op()
+            if around is loop and value.index > 0:
+                raise NotPipelined(user, f"'{user.name}' needs a value that the loop carries")
+            if around is not loop and around is not None and top_of(around, loop) is not None:
+                raise NotPipelined(user, f"'{user.name}' needs a value of '{around.name}' in the loop")
+            return
+        if not isinstance(value, OpResult) or top_of(op := value.op, loop) is None or op in found:
+            return
+        if not op.has_trait(Pure) or op.regions:
+            raise NotPipelined(
+                op, f"'{user.name}' needs the result of '{op.name}', which is no function of the iteration"
+            )
+        for operand in op.operands:
+            visit(operand, op)
+        found[op] = None
+
+    if isinstance(value, OpResult):
+        visit(value, value.op)
+    return list(found)
+
+
+def check_source(loop: scf.ForOp, fill: CopyOp) -> None:
+    """Raises NotPipelined unless a later iteration's source is known, and stays the same, in an earlier iteration."""
+    for tile in (fill.source, fill.destination):
+        try:
+            slice_of(tile, loop)
+        except NotPipelined as e:
+            raise NotPipelined(e.where, f"'{fill.name}' cannot run ahead: {e.reason}") from e
+    source = base_allocation(fill.source)
+    for op in loop.walk():
+        if (found := written_memref(op, source)) is not None:
+            raise NotPipelined(op, f"'{fill.name}' cannot run ahead: '{op.name}' may write {found}, which it reads")
+
+
+def written_memref(op: Operation, source: SSAValue) -> str | None:
+    """The name of `source`, an argument in global memory, if an operation may write it; arguments do not overlap."""
+    if op.regions or op.has_trait(Pure):
+        return None
+    for operand in op.operands:
+        if isinstance(operand.type, TileType):
+            if operand.type.memory is not MemorySpace.GLOBAL or not writes_to(op, operand):
+                continue
+        elif not isinstance(operand.type, MemRefType) or op.name == "memref.load":
+            continue
+        if base_allocation(operand) is source:
+            return f"%{source.name_hint}" if source.name_hint else "the memory"
+    return None

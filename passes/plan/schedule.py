@@ -1,0 +1,122 @@
+"""Start values of a schedule: slots, roles, registers and the order of tiles, by family of products and target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.tirx import MemorySpace, MmaOp, TileOrder
+from tirx.hw.targets import Target
+
+MOST_SLOTS = 6
+"""More slots than these hide nothing: memory answers within the time of four to six steps."""
+
+FEWEST_SLOTS = 3
+"""With two slots a loop loses 20 to 25 % to one with three, so that a plain loop is the better use of the memory."""
+
+BARRIER_BYTES = 1024
+"""Bytes of shared memory that are left for the mbarriers of all rings and for the alignment of slots."""
+
+
+class Roles(StrEnum):
+    """How the warps of a kernel share its work."""
+
+    NONE = "none"
+    LOAD = "load"
+    LOAD_MMA_EPILOGUE = "load-mma-epilogue"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """
+    Start values for one family.
+
+    `tile` is M, N and bytes of K of a block. `slots` are the most that a ring gets. `pending` products stay unfinished
+    while the next one is issued. `group` is the width of a column of tiles in the order of a persistent kernel.
+    """
+
+    name: str
+    tile: tuple[int, int, int]
+    slots: int
+    pending: int
+    roles: Roles
+    order: TileOrder
+    group: int | None = None
+
+    def __str__(self) -> str:
+        m, n, k = self.tile
+        order = self.order if self.group is None else f"{self.order} {self.group}"
+        return (
+            f"{self.name}: tiles of {m}x{n} by {k} bytes of K, {FEWEST_SLOTS} to {self.slots} slots, "
+            f"{self.pending} pending, roles {self.roles}, order {order}"
+        )
+
+
+SCHEDULES: dict[str, Schedule] = {
+    schedule.name: schedule
+    for schedule in (
+        # Measured on an H200 (m8n8k4, m16n8k*, wgmma); tcgen05 as CUTLASS and DeepGEMM have it.
+        Schedule("tcgen05", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD_MMA_EPILOGUE, TileOrder.GROUP, 8),
+        Schedule("wgmma", (128, 256, 128), MOST_SLOTS, 1, Roles.NONE, TileOrder.GROUP, 8),
+        Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, TileOrder.ROW),
+        Schedule("mma_sync", (128, 256, 128), 4, 0, Roles.LOAD, TileOrder.GROUP, 8),
+        Schedule("none", (128, 128, 128), 4, 0, Roles.NONE, TileOrder.ROW),
+    )
+}
+"""One row for each family, those that work asynchronously first; `none` is for loops without products."""
+
+
+def start_values(products: Iterable[MmaOp]) -> Schedule:
+    """The row for the products of a loop: that of a family that works asynchronously, if one of them does."""
+    families = [_family(product) for product in products]
+    return SCHEDULES[min(families, key=list(SCHEDULES).index, default="none")]
+
+
+def _family(product: MmaOp) -> str:
+    if product.on_tensor_memory:
+        return "tcgen05"
+    if product.b_type.memory is MemorySpace.SHARED:
+        return "wgmma"
+    return "mma_sync f64" if product.a_type.dtype.name == "f64" else "mma_sync"
+
+
+_MULTIPROCESSORS = {70: 80, 72: 8, 75: 72, 80: 108, 86: 84, 87: 16, 88: 20, 89: 142, 90: 132, 100: 148, 103: 148}
+"""Compute capability times ten -> streaming multiprocessors of the largest product that NVIDIA sells (architecture
+white papers: V100, Xavier, TU102, A100, GA102, Orin, Thor, L40S, H100 SXM, B200, B300)."""
+
+_OTHER_MULTIPROCESSORS = 170
+"""Those of an RTX 5090 (sm_120), and of targets that are not in the table."""
+
+
+def multiprocessors(target: Target) -> int:
+    """How many blocks run at once where an SM holds one: what a persistent grid is made for."""
+    return _MULTIPROCESSORS.get(target.cc, _OTHER_MULTIPROCESSORS)
+
+
+REGISTER_FILE = 65536
+"""Registers of an SM (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")."""
+
+_LOAD_REGISTERS = {2: 40, 3: 32}
+"""Warpgroups that multiply -> registers of a thread of the warpgroup that loads."""
+
+_FEW_REGISTERS = 24
+"""The least that `setmaxnreg` takes (PTX ISA, `setmaxnreg`)."""
+
+_MOST_REGISTERS = 240
+"""Registers of a thread that multiplies: beyond these ptxas needs some of its own."""
+
+
+def role_registers(warpgroups: int) -> tuple[int, int] | None:
+    """
+    Registers of each thread of one loading warpgroup and of `warpgroups` others; None where nothing has to move.
+
+    Their sum is at most what the entry allocates: 65,536 over all threads, rounded down to a multiple of 8.
+    """
+    if warpgroups < 2:
+        return None
+    entry = REGISTER_FILE // (128 * (warpgroups + 1)) // 8 * 8
+    load = _LOAD_REGISTERS.get(warpgroups, _FEW_REGISTERS)
+    math = min(_MOST_REGISTERS, (entry * (warpgroups + 1) - load) // warpgroups // 8 * 8)
+    return (load, math) if math > entry else None

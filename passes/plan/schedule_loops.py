@@ -1,0 +1,420 @@
+"""Plans of pipelined loops: which tiles become rings, with how many slots, and which products are asynchronous."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue, Use
+
+from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.tirx import (
+    ASYNC_ENGINES,
+    AllocOp,
+    CopyOp,
+    Engine,
+    FillOp,
+    KernelOp,
+    LoadOp,
+    MemorySpace,
+    MmaOp,
+    Queue,
+    RingOp,
+    TileType,
+    base_allocation,
+)
+from tirx.hw.targets import Target
+from tirx.passes.analysis.pipelining import (
+    Access,
+    NotPipelined,
+    StagedTile,
+    accesses,
+    check_loop,
+    copies_to_shared,
+    staged_tile,
+    tile_name,
+    top_of,
+)
+from tirx.passes.plan.bulk_copies import async_engine
+from tirx.passes.plan.copies import is_scale_copy
+from tirx.passes.plan.memory import shared_alignment, shared_bytes
+from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, start_values
+
+STAGES = "tirx.stages"
+"""The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
+
+
+@dataclass(frozen=True)
+class RingPlan:
+    """Tiles that become one ring: filled by one engine, and passed on behind one operation of the loop's body."""
+
+    tiles: tuple[StagedTile, ...]
+    engine: Engine
+    last: Operation
+    after: Queue | None
+    """The queue of the products that read the slots; None where they are complete at once."""
+
+    @property
+    def fill_queue(self) -> Queue:
+        return ASYNC_ENGINES[self.engine].queue
+
+    @property
+    def slot_bytes(self) -> int:
+        """Bytes that one slot takes in shared memory, alignment included."""
+        return sum(aligned_bytes(tile.alloc.result.type) for tile in self.tiles)
+
+    @property
+    def names(self) -> str:
+        return ", ".join(tile.name for tile in self.tiles)
+
+
+@dataclass(frozen=True)
+class ScalePlan:
+    """Scale factors in tensor memory that every iteration copies from shared memory, all by `tcgen05.cp`."""
+
+    allocs: tuple[AllocOp, ...]
+    copies: tuple[CopyOp, ...]
+
+
+@dataclass(frozen=True)
+class AccumulatorPlan:
+    """An accumulator in tensor memory that products of one loop write, and that others read behind the loop."""
+
+    alloc: AllocOp
+    fills: tuple[Operation, ...]
+    readers: tuple[Operation, ...]
+    """Operations of the block of the loop, in order."""
+
+
+@dataclass
+class LoopPlan:
+    """A loop that becomes a `tirx.for` with rings. `products` are those that become asynchronous."""
+
+    loop: scf.ForOp
+    rings: tuple[RingPlan, ...]
+    schedule: Schedule
+    products: tuple[MmaOp, ...] = ()
+    accumulators: tuple[AccumulatorPlan, ...] = ()
+    scales: ScalePlan | None = None
+    slots: int = FEWEST_SLOTS
+    asked: int | None = None
+    """The number of slots that the program asks for."""
+    notes: list[str] = field(default_factory=list[str])
+
+    @property
+    def slot_bytes(self) -> int:
+        return sum(ring.slot_bytes for ring in self.rings)
+
+    @property
+    def pending(self) -> int:
+        """Iterations whose products may be unfinished while the next ones are issued."""
+        return min(self.schedule.pending, self.slots - 2) if self.products and self.slots > 1 else 0
+
+    @property
+    def skew(self) -> int:
+        """Rounds that fills run ahead: the slot to fill has to be free again without a wait."""
+        return self.slots - 1 - self.pending
+
+
+def aligned_bytes(type_: TileType) -> int:
+    """Bytes of shared memory that a tile takes, rounded up to its alignment."""
+    alignment = shared_alignment(type_)
+    return -(-shared_bytes(type_) // alignment) * alignment
+
+
+def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
+    """
+    The loops of a kernel that become pipelines, with their slots.
+
+    `stages` is the number of slots where a loop does not say it, None to choose it. Remarks tell what stays as it is
+    and why. Raises LocatedError for a loop with slots written by hand that cannot have them.
+    """
+    plans: list[LoopPlan] = []
+    for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
+        asked = _asked(loop)
+        wanted = stages if asked is None else asked
+        if wanted == 1 or not copies_to_shared(loop):
+            if asked is not None and asked > 1:
+                raise LocatedError(loop, f"expected a loop that copies global tiles to shared memory for {STAGES}")
+            continue
+        try:
+            plan = plan_loop(loop)
+        except NotPipelined as e:
+            if asked is not None:
+                raise LocatedError(
+                    e.where, f"expected a loop that can be pipelined for {STAGES}, found that {e.reason}"
+                ) from e
+            remark(e.where, e.reason)
+            continue
+        plan.asked = wanted
+        plans.append(plan)
+    return _with_slots(kernel, target, plans)
+
+
+def _asked(loop: scf.ForOp) -> int | None:
+    match loop.attributes.get(STAGES):
+        case None:
+            return None
+        case IntegerAttr(value=value) if value.data >= 1:
+            return value.data
+        case found:
+            raise LocatedError(loop, f"expected {STAGES} to be an integer of 1 or more, found {found}")
+
+
+def plan_loop(loop: scf.ForOp) -> LoopPlan:
+    """The rings of one loop. Raises NotPipelined if no tile can have one."""
+    check_loop(loop)
+    staged: list[tuple[StagedTile, Engine]] = []
+    problems: list[NotPipelined] = []
+    roots = dict.fromkeys(base_allocation(copy.destination) for copy in copies_to_shared(loop))
+    for root in roots:
+        if not isinstance(alloc := root.owner, AllocOp):
+            continue
+        try:
+            tile = staged_tile(loop, alloc)
+            staged.append((tile, _engine(tile)))
+        except NotPipelined as e:
+            problems.append(e)
+    if not staged:
+        raise problems[0]
+    for problem in problems:
+        remark(problem.where, problem.reason)
+    schedule = start_values(op for op in loop.walk() if isinstance(op, MmaOp))
+    return _with_products(loop, staged, schedule)
+
+
+def _engine(tile: StagedTile) -> Engine:
+    """The engine that fills a tile. Raises NotPipelined if there is none, or none that its readers can follow."""
+    choices = [(fill, async_engine(fill)) for fill in tile.fills]
+    engine = choices[0][1].engine
+    for fill, choice in choices:
+        if not choice.is_asynchronous:
+            raise NotPipelined(fill, f"{tile.name} keeps one buffer: nothing fills it asynchronously, {choice.reason}")
+        if choice.engine is not engine:
+            raise NotPipelined(
+                fill, f"{tile.name} keeps one buffer: {choice.engine} does this copy to it, and {engine} the one before"
+            )
+    for read in tile.reads:
+        by_hardware = isinstance(read.op, MmaOp) or (
+            isinstance(read.op, CopyOp) and read.op.destination_type.memory is MemorySpace.TENSOR
+        )
+        if by_hardware and engine is Engine.CP_ASYNC:
+            raise NotPipelined(
+                read.op,
+                f"{tile.name} keeps one buffer: '{read.op.name}' reads through the asynchronous proxy what cp_async "
+                "copies, for which threads have to wait first",
+            )
+    return engine
+
+
+def _with_products(loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], schedule: Schedule) -> LoopPlan:
+    """The plan with asynchronous products where all that they touch is in rings."""
+    notes: list[str] = []
+    tiles = [tile for tile, _ in staged]
+    try:
+        products = _wgmma_products(loop, tiles) or _tcgen05_products(loop, tiles)
+        scales = _scales(loop, products, tiles)
+        accumulators = _accumulators(loop, products)
+        _check_readers(tiles, products, scales)
+    except NotPipelined as e:
+        notes.append(f"each product is awaited: {e.reason}")
+        products, accumulators, scales = (), (), None
+    asynchronous: set[Operation] = {*products, *(() if scales is None else scales.copies)}
+    rings = _rings(loop, staged, asynchronous)
+    return LoopPlan(loop, rings, schedule, products, accumulators, scales, notes=notes)
+
+
+def _rings(
+    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], asynchronous: set[Operation]
+) -> tuple[RingPlan, ...]:
+    groups: dict[tuple[Engine, Operation, Queue | None], list[StagedTile]] = {}
+    for tile, engine in staged:
+        last = _last_use(loop, tile)
+        after = None
+        if any(read.op in asynchronous for read in tile.reads):
+            on_tensor = [op for op in asynchronous if isinstance(op, MmaOp) and op.on_tensor_memory]
+            after = Queue.TCGEN05 if on_tensor else Queue.WGMMA
+            if isinstance(last, CopyOp):  # of scale factors, in the queue of the products that use them
+                last = max(on_tensor, key=list(loop.body.block.ops).index)
+        groups.setdefault((engine, last, after), []).append(tile)
+    return tuple(RingPlan(tuple(group), engine, last, after) for (engine, last, after), group in groups.items())
+
+
+def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
+    """
+    The operation of the loop's body behind which a slot is passed on.
+
+    Fragments that products use count as reads of the products: what loads them may move behind earlier products.
+    """
+    order = {op: i for i, op in enumerate(loop.body.block.ops)}
+    tops = [read.top for read in tile.reads]
+    for read in tile.reads:
+        if isinstance(read.op, LoadOp):
+            users = [use.operation for use in read.op.result.uses]
+            tops += [top for op in users if isinstance(op, MmaOp) and (top := top_of(op, loop)) is not None]
+    return max(tops, key=order.__getitem__)
+
+
+def _require_staged(op: MmaOp, tiles: Sequence[SSAValue], staged: Sequence[StagedTile]) -> None:
+    """Raises NotPipelined unless all of these tiles are slots of rings."""
+    roots = {tile.alloc.result for tile in staged}
+    for tile in tiles:
+        root = base_allocation(tile)
+        if root not in roots:
+            hint = f"%{root.name_hint}" if root.name_hint else "a tile"
+            raise NotPipelined(op, f"'{op.name}' reads {hint}, which is in no ring")
+
+
+def _wgmma_products(loop: scf.ForOp, staged: Sequence[StagedTile]) -> tuple[MmaOp, ...]:
+    """The products on carried registers that read shared memory, none if there is no such product."""
+    products = [
+        op
+        for op in loop.walk()
+        if isinstance(op, MmaOp) and not op.on_tensor_memory and op.b_type.memory is MemorySpace.SHARED
+    ]
+    for op in products:
+        if top_of(op, loop) is not op:
+            raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
+        if op.a_type.memory is not MemorySpace.SHARED:
+            raise NotPipelined(op, f"'{op.name}' reads A from registers")
+        _require_staged(op, (op.a, op.b), staged)
+        _require_carried(loop, op)
+    return tuple(products)
+
+
+def _require_carried(loop: scf.ForOp, op: MmaOp) -> None:
+    """Raises NotPipelined unless nothing but products of the loop touches the accumulator."""
+    for value in (op.accumulator, op.result):
+        if value is None:
+            raise NotPipelined(op, f"'{op.name}' has no accumulator in registers")
+        users = [use.operation for use in value.uses]
+        if value is op.accumulator and isinstance(value, BlockArgument) and value.owner is not loop.body.block:
+            raise NotPipelined(op, f"'{op.name}' starts from a value from outside of the loop")
+        carried = isinstance(value, BlockArgument) or isinstance(value.owner, MmaOp)
+        fits = all(
+            isinstance(user, scf.YieldOp) or (isinstance(user, MmaOp) and user.accumulator is value) for user in users
+        )
+        fits = fits and all(_goes_on(loop, use) for use in value.uses)
+        if not carried or not fits or len(users) != 1:
+            other = next((user for user in users if not isinstance(user, scf.YieldOp | MmaOp)), op)
+            raise NotPipelined(op, f"'{other.name}' needs the sum of '{op.name}' in the same iteration")
+
+
+def _goes_on(loop: scf.ForOp, use: Use) -> bool:
+    """True unless a sum is yielded as a value that no product adds to."""
+    if not isinstance(use.operation, scf.YieldOp):
+        return True
+    carried = loop.body.block.args[1 + use.index]
+    return any(isinstance(other.operation, MmaOp) and other.index == 2 for other in carried.uses)
+
+
+def _tcgen05_products(loop: scf.ForOp, staged: Sequence[StagedTile]) -> tuple[MmaOp, ...]:
+    products = [op for op in loop.walk() if isinstance(op, MmaOp) and op.on_tensor_memory]
+    for op in products:
+        if top_of(op, loop) is not op:
+            raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
+        if op.metadata is not None:
+            raise NotPipelined(op, f"'{op.name}' reads metadata in tensor memory, which is in no ring")
+        _require_staged(op, (op.a, op.b), staged)
+    return tuple(products)
+
+
+def _scales(loop: scf.ForOp, products: Sequence[MmaOp], tiles: Sequence[StagedTile]) -> ScalePlan | None:
+    """The scale factors of products. Raises NotPipelined for some that do not come by `tcgen05.cp` in the loop."""
+    roots = dict.fromkeys(base_allocation(scale) for op in products for scale in op.scales)
+    allocs = [root.owner for root in roots]
+    shared = {tile.alloc.result for tile in tiles}
+    copies: dict[CopyOp, None] = {}
+    for alloc in allocs:
+        if not isinstance(alloc, AllocOp):
+            raise NotPipelined(loop, "the scale factors of a product are in no allocation")
+        for op, tile in accesses(alloc.result):
+            if isinstance(op, MmaOp) and op in products and tile in op.scales and tile is alloc.result:
+                continue
+            by_copy = isinstance(op, CopyOp) and op.destination is tile and is_scale_copy(op)
+            if not isinstance(op, CopyOp) or not by_copy or top_of(op, loop) is not op:
+                raise NotPipelined(op, f"'{op.name}' works on scale factors {tile_name(alloc)}")
+            if base_allocation(op.source) not in shared:
+                raise NotPipelined(op, f"'{op.name}' reads a tile that is in no ring")
+            copies[op] = None
+    if not allocs:
+        return None
+    return ScalePlan(tuple(a for a in allocs if isinstance(a, AllocOp)), tuple(copies))
+
+
+def _accumulators(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[AccumulatorPlan, ...]:
+    """The accumulators in tensor memory. Raises NotPipelined for one that is used otherwise than before and behind."""
+    found: list[AccumulatorPlan] = []
+    around = loop.parent
+    roots = dict.fromkeys(base_allocation(op.accumulator) for op in products if op.on_tensor_memory)
+    for root in roots:
+        alloc = root.owner
+        if not isinstance(alloc, AllocOp) or around is None:
+            raise NotPipelined(loop, "the accumulator is no allocation")
+        order = {op: i for i, op in enumerate(around.ops)}
+        fills: dict[Operation, None] = {}
+        readers: dict[Operation, None] = {}
+        for op, tile in accesses(alloc.result):
+            if isinstance(op, MmaOp) and op in products and op.accumulator is tile:
+                continue
+            top = op
+            while top is not None and top.parent is not around:
+                top = top.parent_op()
+            if top is None or top is loop:
+                raise NotPipelined(op, f"'{op.name}' uses the accumulator {tile_name(alloc)}")
+            if order[top] < order[loop]:
+                if not isinstance(op, FillOp) or top is not op:
+                    raise NotPipelined(op, f"'{op.name}' uses the accumulator {tile_name(alloc)} before the loop")
+                fills[top] = None
+            else:
+                readers[top] = None
+        if not readers:
+            raise NotPipelined(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
+        found.append(AccumulatorPlan(alloc, tuple(fills), tuple(sorted(readers, key=order.__getitem__))))
+    return tuple(found)
+
+
+def _check_readers(tiles: Sequence[StagedTile], products: Sequence[MmaOp], scales: ScalePlan | None) -> None:
+    """Raises NotPipelined for a tile that both asynchronous operations and threads read."""
+    asynchronous: set[Operation] = {*products, *(() if scales is None else scales.copies)}
+    if not products:
+        return
+    for tile in tiles:
+        others: list[Access] = [read for read in tile.reads if read.op not in asynchronous]
+        if others and len(others) != len(tile.reads):
+            raise NotPipelined(others[0].op, f"'{others[0].op.name}' reads {tile.name} beside the products")
+
+
+def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list[LoopPlan]:
+    """The plans that get slots: all first what they need least, then one more each as long as there is room."""
+    in_rings = {tile.alloc for plan in plans for ring in plan.rings for tile in ring.tiles}
+    left = target.shared_limit - BARRIER_BYTES
+    for op in kernel.walk():
+        if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.SHARED and op not in in_rings:
+            left -= aligned_bytes(op.result.type)
+        elif isinstance(op, RingOp):
+            left -= op.num_slots * op.result.type.slot_bytes
+    kept: list[LoopPlan] = []
+    for plan in plans:
+        plan.slots = FEWEST_SLOTS if plan.asked is None else plan.asked
+        need = plan.slots * plan.slot_bytes
+        if need > left:
+            found = f"{plan.slots} slots of {plan.slot_bytes} bytes, with {max(left, 0)} bytes of shared memory left"
+            if plan.loop.attributes.get(STAGES) is not None:
+                raise LocatedError(plan.loop, f"expected room for {STAGES}, found none for {found}")
+            remark(plan.loop, f"the loop stays sequential: no room for {found} on {target}")
+            left -= plan.slot_bytes
+            continue
+        left -= need
+        kept.append(plan)
+    grown = True
+    while grown:
+        grown = False
+        for plan in kept:
+            if plan.asked is None and plan.slots < plan.schedule.slots and plan.slot_bytes <= left:
+                plan.slots += 1
+                left -= plan.slot_bytes
+                grown = True
+    return kept

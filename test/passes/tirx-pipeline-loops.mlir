@@ -1,0 +1,145 @@
+// RUN: tirx-opt %s --tirx-pipeline-loops --tirx-check-rings | filecheck %s
+// RUN: tirx-opt %s --tirx-pipeline-loops | tirx-opt --tirx-check-rings | filecheck %s
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (4096, 1)]>>
+!f = !tirx.tile<64x64xf16, register>
+!acc = !tirx.tile<64x64xf32, register>
+!t = !tirx.tile<128x64xf32, tensor>
+
+// One thread fills by TMA; the run-time number of iterations is 0 where the bounds say so. Two tiles that are filled and
+// given back together are one ring. All memory that is left becomes slots, 4 at most for this family.
+
+// CHECK-LABEL: tirx.kernel @tma(
+// CHECK:         %sa_sb = tirx.ring slots(4) stations(fill, use) : !tirx.ring<sa: !tirx.tile<64x64xf16, shared>, sb: !tirx.tile<64x64xf16, shared>>
+// CHECK-NEXT:    %zeros = tirx.zero
+// CHECK-NEXT:    %0 = arith.constant 0 : index
+// CHECK-NEXT:    %1 = arith.subi %high, %low : index
+// CHECK-NEXT:    %2 = arith.maxsi %1, %0 : index
+// CHECK-NEXT:    %k_trips = arith.ceildivui %2, %step : index
+// CHECK-NEXT:    %sum = tirx.for @k %k = 0 to %k_trips skew(3) iter(%c = %zeros) {
+// CHECK-NEXT:      tirx.at(0) {
+// CHECK-NEXT:        %3 = arith.muli %k, %step : index
+// CHECK-NEXT:        %k_1 = arith.addi %3, %low : index
+// CHECK-NEXT:        %ga = tirx.view %a[%low, %k_1]
+// CHECK-NEXT:        %gb = tirx.view %b[%low, %k_1]
+// CHECK-NEXT:        %sa, %sb = tirx.acquire %sa_sb at(fill)
+// CHECK-NEXT:        tirx.async_copy %ga, %sa engine(tma)
+// CHECK-NEXT:        tirx.async_copy %gb, %sb engine(tma)
+// CHECK-NEXT:        tirx.release %sa_sb at(fill) after(tma)
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %d = tirx.at(3) {
+// CHECK-NEXT:        %sa_1, %sb_1 = tirx.acquire %sa_sb at(use)
+// CHECK-NEXT:        %fa = tirx.load %sa_1
+// CHECK-NEXT:        %fb = tirx.load %sb_1
+// CHECK-NEXT:        %d_1 = tirx.mma %fa, %fb, %c
+// CHECK-NEXT:        tirx.release %sa_sb at(use)
+// CHECK-NEXT:        tirx.yield %d_1
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tirx.yield %d
+// CHECK-NEXT:    }
+// CHECK-NEXT:    "test.op"(%sum)
+tirx.kernel @tma(%a: memref<64x4096xf16>, %b: memref<64x4096xf16>, %low: index, %high: index, %step: index) target("sm_90") threads(128) {
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %zeros = tirx.zero : !acc
+  %sum = scf.for %k = %low to %high step %step iter_args(%c = %zeros) -> (!acc) {
+    %ga = tirx.view %a[%low, %k] : memref<64x4096xf16> -> !g
+    %gb = tirx.view %b[%low, %k] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    tirx.copy %gb, %sb : !g, !s
+    %fa = tirx.load %sa : !s -> !f
+    %fb = tirx.load %sb : !s -> !f
+    %d = tirx.mma %fa, %fb, %c : !f, !f, !acc -> !acc
+    scf.yield %d : !acc
+  }
+  "test.op"(%sum) : (!acc) -> ()
+  tirx.return
+}
+
+// All threads copy by cp.async, so the wait for a slot also says that the slot of the round before is read.
+
+// CHECK-LABEL: tirx.kernel @cp_async(
+// CHECK:         %sa = tirx.ring slots(5) stations(fill, use)
+// CHECK:         tirx.for @k %k = 0 to 64 skew(4) {
+// CHECK-NEXT:      %sa_1 = tirx.at(4) {
+// CHECK-NEXT:        %sa_2 = tirx.acquire %sa at(use)
+// CHECK-NEXT:        tirx.yield %sa_2
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tirx.at(0) {
+// CHECK-NEXT:        %k_1 = arith.muli %k, %c64 : index
+// CHECK-NEXT:        %ga = tirx.view %a[%c0, %k_1]
+// CHECK-NEXT:        %sa_3 = tirx.acquire %sa at(fill)
+// CHECK-NEXT:        tirx.async_copy %ga, %sa_3 engine(cp_async)
+// CHECK-NEXT:        tirx.release %sa at(fill) after(cp_async)
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tirx.at(4) {
+// CHECK-NEXT:        %k_2 = arith.muli %k, %c64 : index
+// CHECK-NEXT:        %half = tirx.subview %sa_1[32, 0]
+// CHECK-NEXT:        %f = tirx.load %half
+// CHECK-NEXT:        tirx.release %sa at(use)
+// CHECK-NEXT:        "test.op"(%f, %k_2)
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+tirx.kernel @cp_async(%a: memref<64x4096xf16>) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c4096 = arith.constant 4096 : index
+  %sa = tirx.alloc : !s
+  %half = tirx.subview %sa[32, 0] : !s -> !tirx.tile<32x64xf16, shared, #tirx.tile_layout<S[2048 : 1] + 2048>>
+  scf.for %k = %c0 to %c4096 step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    %f = tirx.load %half : !tirx.tile<32x64xf16, shared, #tirx.tile_layout<S[2048 : 1] + 2048>> -> !tirx.tile<32x64xf16, register>
+    "test.op"(%f, %k) : (!tirx.tile<32x64xf16, register>, index) -> ()
+  } {tirx.stages = 5 : i32}
+  tirx.return
+}
+
+// Products on tensor memory run asynchronously: their accumulator is the slot of a ring, even where a fill starts it.
+// B of the first product has a ring of its own, since its slot is free earlier.
+
+// CHECK-LABEL: tirx.kernel @tcgen05(
+// CHECK:         %sa_sc = tirx.ring slots(2) stations(fill, use)
+// CHECK-NEXT:    %sb = tirx.ring slots(2) stations(fill, use)
+// CHECK-NEXT:    %acc = tirx.ring slots(1) stations(sum, read) : !tirx.ring<acc: !tirx.tile<128x64xf32, tensor>>
+// CHECK-NEXT:    %acc_1 = tirx.acquire %acc at(sum)
+// CHECK-NEXT:    tirx.fill %acc_1, %zero
+// CHECK:         tirx.for @k %k = 0 to %k_trips skew(1) {
+// CHECK:           tirx.at(1) {
+// CHECK-NEXT:        %sa_1, %sc_1 = tirx.acquire %sa_sc at(use)
+// CHECK-NEXT:        %sb_2 = tirx.acquire %sb at(use)
+// CHECK-NEXT:        tirx.async_mma %sa_1, %sb_2, %acc_1
+// CHECK-NEXT:        tirx.release %sb at(use) after(tcgen05)
+// CHECK-NEXT:        tirx.async_mma %sa_1, %sc_1, %acc_1
+// CHECK-NEXT:        tirx.release %sa_sc at(use) after(tcgen05)
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.release %acc at(sum) after(tcgen05)
+// CHECK-NEXT:    %acc_2 = tirx.acquire %acc at(read)
+// CHECK-NEXT:    %part = tirx.subview %acc_2[0, 32]
+// CHECK-NEXT:    %r = tirx.load %part
+// CHECK-NEXT:    tirx.release %acc at(read)
+tirx.kernel @tcgen05(%a: memref<128x4096xf16>, %b: memref<64x4096xf16>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %sb = tirx.alloc : !s
+  %sc = tirx.alloc : !s
+  %acc = tirx.alloc : !t
+  tirx.fill %acc, %zero : f32, !t
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !tirx.tile<128x64xf16, global>
+    %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
+    tirx.copy %gb, %sb : !g, !s
+    tirx.copy %gb, %sc : !g, !s
+    tirx.mma %sa, %sb, %acc : !tirx.tile<128x64xf16, shared>, !s, !t
+    tirx.mma %sa, %sc, %acc : !tirx.tile<128x64xf16, shared>, !s, !t
+  } {tirx.stages = 2 : i32}
+  %part = tirx.subview %acc[0, 32] : !t -> !tirx.tile<128x32xf32, tensor>
+  %r = tirx.load %part : !tirx.tile<128x32xf32, tensor> -> !tirx.tile<128x32xf32, register>
+  "test.op"(%r) : (!tirx.tile<128x32xf32, register>) -> ()
+  tirx.return
+}
