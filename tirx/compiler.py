@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 from xdsl.dialects.builtin import ModuleOp
 
 from tirx.passes import lower_to_ptx_passes
-from tirx.ptx.printer import PtxTarget
+from tirx.ptx.printer import print_ptx
 from tirx.text.collector import paused_collector
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
@@ -22,20 +20,19 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None) -> str:
     as it is. Raises LocatedError, with the line of the text where there is one, for input that is not legal, and
     TargetError for an unknown `target`; warnings go to the handler of `tirx.diagnostics`.
     """
+    return print_ptx(lower(module_or_text, target))
+
+
+def lower(module_or_text: ModuleOp | str, target: str | None = None) -> ModuleOp:
+    """The module of the ptx dialect whose text `compile` returns."""
     with paused_collector():
-        return _compile(module_or_text, target)
-
-
-def _compile(module_or_text: ModuleOp | str, target: str | None) -> str:
-    context = new_context()
-    match module_or_text:
-        case str():
-            module = parse_located(context, module_or_text, "<string>")
-        case ModuleOp():
-            module = module_or_text.clone()
-        case _:
-            raise TypeError(f"expected a module or its text, found {type(module_or_text).__name__}")
-    run_passes(context, module, lower_to_ptx_passes(target).passes)
-    ptx = StringIO()
-    PtxTarget().emit(context, module, ptx)
-    return ptx.getvalue()
+        context = new_context()
+        match module_or_text:
+            case str():
+                module = parse_located(context, module_or_text, "<string>")
+            case ModuleOp():
+                module = module_or_text.clone()
+            case _:
+                raise TypeError(f"expected a module or its text, found {type(module_or_text).__name__}")
+        run_passes(context, module, lower_to_ptx_passes(target).passes)
+        return module

@@ -93,9 +93,11 @@ def _preconditions(tensor_map: TensorMapArgument) -> Iterator[Precondition]:
 
 def _array(entry: EntryOp, param: EntryParam, type_: MemRefType[Attribute], access: Access) -> PointerArgument:
     try:
-        element = element_type(str(type_.element_type)).name
+        known = element_type(str(type_.element_type))
     except LayoutError as error:
         raise LocatedError(entry, f"parameter '{param.name}': {error}") from error
+    is_signless = str(type_.element_type) == f"i{known.bits}"
+    element = f"b{known.bits}" if is_signless else known.name
     shape = tuple(None if n < 0 else n for n in type_.get_shape())
     strides = type_.get_strides()
     if strides is None:

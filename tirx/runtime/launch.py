@@ -29,7 +29,8 @@ class PointerArgument:
     """
     An array in global memory, passed as its address.
 
-    `element` is the PTX name of the element type (4- and 6-bit elements are packed), `shape` and `strides` (elements)
+    `element` is the PTX name of the element type (`b8` to `b64` for integers without a sign; 4- and 6-bit elements are
+    packed), `shape` and `strides` (elements)
     are those of the memref, None where they are not fixed and both None for a pointer of which nothing is known.
     `alignment` of the address is in bytes. `access` is what the kernel does with the array.
     """
@@ -87,7 +88,7 @@ class TensorMapArgument:
     shape: tuple[Formula, ...]
     strides: tuple[Formula, ...]
     box: tuple[int, ...]
-    swizzle: str = "none"
+    swizzle: Literal["none", "32B", "64B", "128B", "128B_atom_32B"] = "none"
     fill: Literal["zero", "nan"] = "zero"
     l2_promotion: Literal["none", "64B", "128B", "256B"] = "128B"
 

@@ -1,0 +1,132 @@
+"""`tirx.build`: kernels that simulate with nothing spelled out, checked arguments, the cache."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tirx
+from tirx.runtime import ArgumentError, Program, program
+from tirx.text.parsing import parse_located
+from tirx.universe import new_context
+
+KERNEL = """
+tirx.kernel @rows(%x: memref<?x8xf32>, %y: memref<?x8xf32, strided<[16, 1]>>, %n: i32) target("sm_80")
+    grid(ceildiv(size(0, 0), 8)) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %i = tirx.block_id x
+  %m = arith.muli %i, %c8 : index
+  %s = tirx.view %x[%m, %c0] : memref<?x8xf32> -> !tirx.tile<8x8xf32, global>
+  %d = tirx.view %y[%m, %c0] : memref<?x8xf32, strided<[16, 1]>> -> !tirx.tile<8x8xf32, global>
+  tirx.copy %s, %d : !tirx.tile<8x8xf32, global>, !tirx.tile<8x8xf32, global>
+  tirx.return
+}
+"""
+
+NO_GRID = """
+tirx.kernel @k(%x: memref<8x8xbf16>, %f: memref<8x8xf4E2M1FN>) target("sm_80") threads(32) {
+  tirx.return
+}
+"""
+
+
+def arrays(rows: int = 24) -> tuple[Any, Any]:
+    x = np.arange(rows * 8, dtype=np.float32).reshape(rows, 8)
+    return x, np.zeros((rows, 16), np.float32)[:, :8]
+
+
+@pytest.mark.parametrize("rows", [8, 24])
+def test_a_kernel_simulates_with_nothing_spelled_out(rows: int) -> None:
+    kernel = tirx.build(KERNEL).kernels["rows"]
+    x, y = arrays(rows)
+    kernel.simulate(x, y, np.int32(3), seed=1, check="strict")
+    np.testing.assert_array_equal(y, x)
+    assert not y.base[:, 8:].any()
+    assert repr(kernel) == "<tirx kernel rows(x, y, n) for sm_80>"
+
+
+def test_nothing_runs_for_no_rows() -> None:
+    tirx.build(KERNEL).kernels["rows"].simulate(*arrays(0), 3)
+
+
+def read_only(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+X, Y = arrays()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((X, Y), "'rows': expected 3 arguments (x, y, n), found 2"),
+        ((X.astype(np.float64), Y, 3), "'x': expected dtype float32 for elements of type f32, found float64"),
+        ((X[:, :4], Y, 3), "argument 'x': expected shape (?, 8), found (24, 4)"),
+        ((X[:, 0], Y, 3), "argument 'x': expected shape (?, 8), found (24)"),
+        ((Y, Y, 3), "argument 'x': expected strides (8, 1) in elements, found (16, 1)"),
+        ((X[::-1], Y, 3), "argument 'x': expected strides of 0 or more, found (-8, 1)"),
+        ((X, read_only(arrays()[1]), 3), "argument 'y': expected an array that can be written, found a read-only one"),
+        ((X, Y, X), "argument 'n': expected a number, found an array"),
+        ((3, Y, 3), "argument 'x': expected an array, found 3"),
+        ((X, Y, 2**32), "argument 'n': expected an integer of 32 bits, found 4294967296"),
+        ((X, Y, 1.5), "argument 'n': expected an integer of 32 bits, found 1.5"),
+        ((X, Y, "3"), "argument 'n': expected a numpy array or a number to simulate, found str"),
+        ((np.zeros((8, 8), "V6,f4")["f1"], Y, 3), "expected strides of whole elements of 4 bytes, found strides (80"),
+    ],
+)
+def test_arguments_that_do_not_fit(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        tirx.build(KERNEL).kernels["rows"].simulate(*arguments)
+
+
+def test_a_grid_is_given_where_the_kernel_has_none() -> None:
+    kernel = tirx.build(NO_GRID).kernels["k"]
+    x = np.zeros((8, 8), ml_dtypes.bfloat16)
+    packed = np.zeros((8, 4), np.uint8)
+    kernel.simulate(x, packed, grid=(2, 1))
+    kernel.simulate(x.view(np.uint16), packed, grid=(1,))
+    with pytest.raises(ArgumentError, match=r"expected grid=\(x, y, z\): the kernel has no clause grid"):
+        kernel.simulate(x, packed)
+    with pytest.raises(ArgumentError, match=r"expected a grid of at most .*, found \(1, 65536, 1\)"):
+        kernel.simulate(x, packed, grid=(1, 65536))
+    with pytest.raises(ArgumentError, match=re.escape("expected shape (8, 4) (e2m1, packed in bytes), found (8, 8)")):
+        kernel.simulate(x, np.zeros((8, 8), np.uint8), grid=(1,))
+    with pytest.raises(ArgumentError, match="expected no grid: the kernel has a clause grid"):
+        tirx.build(KERNEL).kernels["rows"].simulate(X, Y, 3, grid=(1, 1, 1))
+
+
+def test_text_and_module_and_json_are_the_same_program() -> None:
+    module = parse_located(new_context(), KERNEL)
+    built = tirx.build(module)
+    assert built.ptx == tirx.compile(KERNEL) == tirx.build(KERNEL).ptx
+    read = Program.from_json(built.to_json())
+    assert read.ptx == built.ptx and read.kernels["rows"].launch == built.kernels["rows"].launch
+    with pytest.raises(ValueError, match="expected a program of PTX and launch descriptors"):
+        Program.from_json("[]")
+    with pytest.raises(TypeError, match="expected a module or its text, found int"):
+        tirx.build(3)  # pyright: ignore[reportArgumentType]
+
+
+def test_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "_cache", {})
+    first = tirx.build(KERNEL, cache_directory=tmp_path)
+    assert tirx.build(KERNEL) is first
+    assert tirx.build(KERNEL, target="sm_90") is not first
+    (path,) = tmp_path.iterdir()
+    # From here on, the file is all there is.
+    monkeypatch.setattr(program, "_cache", {})
+    monkeypatch.setattr(program, "_compile", None)
+    assert tirx.build(KERNEL, cache_directory=tmp_path).ptx == first.ptx
+    path.write_text("cut off")
+    monkeypatch.setattr(program, "_cache", {})
+    monkeypatch.setattr(program, "_compile", Mock(return_value=first))
+    assert tirx.build(KERNEL, cache_directory=tmp_path) is first
+    assert Program.from_json(path.read_text()).ptx == first.ptx

@@ -1,0 +1,175 @@
+"""Arrays of any framework, as a launch sees them: where they are, and how they are laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirx.runtime.launch import PointerArgument
+
+
+class ArgumentError(ValueError):
+    """An argument of a launch does not fit the kernel; the message says what was expected and what was found."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How arrays hold an element type: its bits, and the names of the dtypes that may stand for it, the best first."""
+
+    bits: int
+    dtypes: tuple[str, ...]
+
+
+_BYTES = ("uint8", "int8")
+STORAGE: dict[str, Storage] = {
+    "f16": Storage(16, ("float16",)),
+    "bf16": Storage(16, ("bfloat16", "uint16", "int16")),
+    "tf32": Storage(32, ("float32",)),
+    "f32": Storage(32, ("float32",)),
+    "f64": Storage(64, ("float64",)),
+    "e4m3": Storage(8, ("float8_e4m3fn", *_BYTES)),
+    "e5m2": Storage(8, ("float8_e5m2", *_BYTES)),
+    "ue8m0": Storage(8, ("float8_e8m0fnu", *_BYTES)),
+    "ue4m3": Storage(8, ("float8_e4m3fn", *_BYTES)),
+    "e2m3": Storage(6, _BYTES),
+    "e3m2": Storage(6, _BYTES),
+    "e2m1": Storage(4, ("float4_e2m1fn_x2", *_BYTES)),
+    "b4": Storage(4, _BYTES),
+    "s8": Storage(8, ("int8",)),
+    "u8": Storage(8, ("uint8",)),
+    "b8": Storage(8, ("int8", "uint8", "bool")),
+    "s16": Storage(16, ("int16",)),
+    "u16": Storage(16, ("uint16",)),
+    "b16": Storage(16, ("int16", "uint16")),
+    "s32": Storage(32, ("int32",)),
+    "u32": Storage(32, ("uint32",)),
+    "b32": Storage(32, ("int32", "uint32")),
+    "s64": Storage(64, ("int64",)),
+    "u64": Storage(64, ("uint64",)),
+    "b64": Storage(64, ("int64", "uint64")),
+}
+"""
+Element types (PTX names, `b` for integers without a sign) -> how arrays hold them. Types that a framework lacks are
+passed as integers of the same width, 6- and 4-bit elements as packed bytes along the last dimension.
+"""
+
+
+@dataclass(frozen=True)
+class ArrayView:
+    """
+    An array of some framework: `address` of its first element, `shape` and `strides` in elements of `dtype` (numpy's
+    name), which are `itemsize` bytes each. `device` is the number of its GPU, None in the host's memory.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    itemsize: int
+    device: int | None = None
+    writable: bool = True
+
+    @property
+    def span(self) -> int:
+        """Bytes from the first element to the end of the last, for strides of 0 or more."""
+        if 0 in self.shape:
+            return 0
+        last = sum((n - 1) * stride for n, stride in zip(self.shape, self.strides, strict=True))
+        return (last + 1) * self.itemsize
+
+    @property
+    def is_dense(self) -> bool:
+        """True if no byte of the span lies between elements."""
+        return self.span == prod(self.shape) * self.itemsize
+
+
+def view_of_numpy(array: npt.NDArray[Any]) -> ArrayView:
+    """The view of a numpy array. Raises ArgumentError for one whose strides are not whole elements."""
+    size = array.itemsize
+    if any(stride % size for stride in array.strides):
+        raise ArgumentError(f"expected strides of whole elements of {size} bytes, found strides {array.strides}")
+    return ArrayView(
+        array.__array_interface__["data"][0],
+        array.shape,
+        tuple(stride // size for stride in array.strides),
+        array.dtype.name,
+        size,
+        None,
+        array.flags.writeable,
+    )
+
+
+def flat_bytes(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The memory that a numpy array spans, as an array of one dimension over the same bytes; the dtype stays."""
+    elements = view_of_numpy(array).span // array.itemsize
+    return np.lib.stride_tricks.as_strided(array, (elements,), (array.itemsize,))
+
+
+def check_array(argument: PointerArgument, view: ArrayView) -> None:
+    """Raises ArgumentError unless the kernel may be given this array for `argument`."""
+    where = f"argument '{argument.name}'"
+    if argument.is_written and not view.writable:
+        raise ArgumentError(f"{where}: expected an array that can be written, found a read-only one")
+    if any(stride < 0 for stride in view.strides):
+        raise ArgumentError(f"{where}: expected strides of 0 or more, found {view.strides}")
+    if view.device is not None and view.address % argument.alignment:
+        raise ArgumentError(
+            f"{where}: expected an address that is a multiple of {argument.alignment} bytes, found {view.address:#x}"
+        )
+    if argument.element is None or argument.shape is None or argument.strides is None:
+        return
+    storage = STORAGE[argument.element]
+    if view.dtype not in storage.dtypes:
+        raise ArgumentError(
+            f"{where}: expected dtype {' or '.join(storage.dtypes)} for elements of type {argument.element}, "
+            f"found {view.dtype}"
+        )
+    shape, strides = _stored(where, argument, storage.bits, argument.shape, argument.strides)
+    if len(view.shape) != len(shape) or any(n not in (m, None) for m, n in zip(view.shape, shape, strict=True)):
+        packed = f" ({argument.element}, packed in bytes)" if storage.bits < 8 else ""
+        raise ArgumentError(f"{where}: expected shape {_text(shape)}{packed}, found {_text(view.shape)}")
+    # The stride of a dimension of one element is never used.
+    found = zip(view.shape, view.strides, strides, strict=True)
+    if 0 not in view.shape and any(stride not in (wanted, None) and n > 1 for n, stride, wanted in found):
+        hint = " (.contiguous() makes a copy that fits)" if _is_row_major(shape, strides) else ""
+        raise ArgumentError(
+            f"{where}: expected strides {_text(strides)} in elements, found {_text(view.strides)}{hint}"
+        )
+
+
+_Extents = Sequence[int | None]
+
+
+def _stored(
+    where: str, argument: PointerArgument, bits: int, shape: _Extents, strides: _Extents
+) -> tuple[_Extents, _Extents]:
+    """Returns shape and strides of the array that holds elements of `bits` bits, in bytes for those below 8 bits."""
+    if bits >= 8:
+        return shape, strides
+    if not shape or strides[-1] != 1:
+        raise ArgumentError(f"{where}: expected {argument.element} elements that are contiguous in the last dimension")
+
+    def in_bytes(elements: int | None) -> int | None:
+        if elements is not None and elements * bits % 8:
+            raise ArgumentError(f"{where}: expected rows of whole bytes, found {elements} elements of {bits} bits")
+        return None if elements is None else elements * bits // 8
+
+    return (*shape[:-1], in_bytes(shape[-1])), (*(in_bytes(stride) for stride in strides[:-1]), 1)
+
+
+def _is_row_major(shape: _Extents, strides: _Extents) -> bool:
+    expected = 1
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if stride != expected or n is None:
+            return False
+        expected *= n
+    return True
+
+
+def _text(extents: _Extents) -> str:
+    return f"({', '.join('?' if n is None else str(n) for n in extents)})"

@@ -1,0 +1,114 @@
+"""What one launch passes: arguments checked against the descriptor, formulas evaluated."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tirx.dialects.formula import LaunchSizes
+from tirx.runtime.arrays import STORAGE, ArgumentError, ArrayView, check_array
+from tirx.runtime.launch import Argument, Extents, Launch, PointerArgument, Precondition, ScalarArgument
+
+GRID_LIMITS = (2**31 - 1, 65535, 65535)
+"""Most blocks along x, y and z (CUDA C++ Programming Guide, "Compute Capabilities")."""
+
+_FLOATS = {"f32": "<f", "f64": "<d"}
+
+Number = int | float
+Value = ArrayView | Number
+"""What a caller passes: an array or a scalar."""
+
+
+@dataclass(frozen=True)
+class BoundLaunch:
+    """A launch with its numbers."""
+
+    launch: Launch
+    values: tuple[Value | None, ...]
+    """What the caller passes for each argument of the descriptor, None for those that the launch computes."""
+    sizes: LaunchSizes
+    grid: Extents
+    block: Extents
+
+
+def bind(launch: Launch, values: Sequence[Value], sm_count: int, grid: Sequence[int] | None = None) -> BoundLaunch:
+    """
+    Checks what a caller passes for the pointers and scalars of `launch`, and evaluates its formulas.
+
+    `grid` is for launches that do not say theirs. Raises ArgumentError for what does not fit; preconditions are not
+    checked, see `broken_precondition`.
+    """
+    passed = launch.passed
+    if len(values) != len(passed):
+        names = ", ".join(argument.name for argument in passed)
+        raise ArgumentError(f"'{launch.entry}': expected {len(passed)} arguments ({names}), found {len(values)}")
+    waiting = iter(values)
+    bound: list[Value | None] = []
+    for argument in launch.arguments:
+        if isinstance(argument, PointerArgument):
+            value = next(waiting)
+            if not isinstance(value, ArrayView):
+                raise ArgumentError(f"argument '{argument.name}': expected an array, found {value!r}")
+            check_array(argument, value)
+        elif isinstance(argument, ScalarArgument):
+            value = next(waiting)
+            if isinstance(value, ArrayView):
+                raise ArgumentError(f"argument '{argument.name}': expected a number, found an array")
+            scalar_bytes(argument.name, argument.type, value)
+        else:
+            value = None
+        bound.append(value)
+    extents = [_elements(argument, value) for argument, value in zip(launch.arguments, bound, strict=True)]
+    sizes = LaunchSizes([shape for shape, _ in extents], [strides for _, strides in extents], sm_count)
+    if launch.block is None:
+        raise ArgumentError(f"'{launch.entry}': expected an entry with reqntid, which says its block, found none")
+    return BoundLaunch(launch, tuple(bound), sizes, _grid(launch, sizes, grid), launch.block)
+
+
+def broken_precondition(bound: BoundLaunch) -> Precondition | None:
+    """The first precondition of a launch that its arguments do not pass."""
+    return next((each for each in bound.launch.preconditions if not each.holds(bound.sizes)), None)
+
+
+def scalar_bytes(name: str, type_: str, value: Number) -> bytes:
+    """The bytes of a number that is passed as the PTX type `type_`. Raises ArgumentError if it does not fit."""
+    if (form := _FLOATS.get(type_)) is not None:
+        try:
+            packed = struct.pack(form, value)
+        except OverflowError:
+            packed = struct.pack(form, math.copysign(math.inf, value))
+        return packed
+    size = int(type_[1:]) // 8
+    if isinstance(value, float) or not -(1 << (8 * size - 1)) <= value < 1 << 8 * size:
+        raise ArgumentError(f"argument '{name}': expected an integer of {8 * size} bits, found {value!r}")
+    return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+
+def _elements(argument: Argument, value: Value | None) -> tuple[Sequence[int], Sequence[int]]:
+    """Returns shape and strides in elements of the kernel, of which a byte may hold several; () for scalars."""
+    if not isinstance(value, ArrayView):
+        return (), ()
+    element = argument.element if isinstance(argument, PointerArgument) else None
+    bits = 8 * value.itemsize if element is None else STORAGE[element].bits
+    if bits >= 8 or not value.shape:
+        return value.shape, value.strides
+    shape = (*value.shape[:-1], value.shape[-1] * 8 // bits)
+    return shape, (*(stride * 8 // bits for stride in value.strides[:-1]), 1)
+
+
+def _grid(launch: Launch, sizes: LaunchSizes, given: Sequence[int] | None) -> Extents:
+    if launch.grid is None and given is None:
+        raise ArgumentError(f"'{launch.entry}': expected grid=(x, y, z): the kernel has no clause grid(...)")
+    if launch.grid is not None and given is not None:
+        raise ArgumentError(f"'{launch.entry}': expected no grid: the kernel has a clause grid(...)")
+    dims = (*given, 1, 1) if launch.grid is None and given is not None else map(sizes.evaluate, launch.grid or ())
+    x, y, z = dims = tuple(dims)[:3]
+    if any(not 0 <= n <= limit for n, limit in zip(dims, GRID_LIMITS, strict=True)):
+        raise ArgumentError(f"'{launch.entry}': expected a grid of at most {GRID_LIMITS}, found {dims}")
+    if any(n % c for n, c in zip(dims, launch.cluster, strict=True)):
+        raise ArgumentError(
+            f"'{launch.entry}': expected a grid that is a multiple of the cluster {launch.cluster}, found {dims}"
+        )
+    return x, y, z

@@ -1,0 +1,85 @@
+"""A launch in the simulator, with numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tirx.runtime.arrays import ArgumentError, flat_bytes, view_of_numpy
+from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition
+from tirx.runtime.launch import ComputedArgument, Launch, PointerArgument, ScalarArgument, TensorMapArgument
+from tirx.sim import TensorMap, run
+
+
+def view_arguments(launch: Launch, arguments: Sequence[Any]) -> list[Value]:
+    """Numpy arrays and numbers as values of a launch. Raises ArgumentError for arguments of other kinds."""
+    values: list[Value] = []
+    for i, argument in enumerate(arguments):
+        if isinstance(argument, np.ndarray):
+            values.append(view_of_numpy(cast("npt.NDArray[Any]", argument)))
+        elif isinstance(argument, int | float):
+            values.append(argument)
+        elif isinstance(argument, np.generic):
+            values.append(cast("Any", argument).item())
+        else:
+            names = [each.name for each in launch.passed]
+            where = f"argument '{names[i]}'" if i < len(names) else f"argument {i}"
+            raise ArgumentError(
+                f"{where}: expected a numpy array or a number to simulate, found {type(argument).__name__}"
+            )
+    return values
+
+
+def simulate(
+    ptx: str,
+    launch: Launch,
+    arguments: Sequence[Any],
+    *,
+    grid: Sequence[int] | None = None,
+    sm_count: int = 2,
+    **options: Any,
+) -> None:
+    """Runs a launch in `tirx.sim`, which updates the arrays in place; `options` are those of `tirx.sim.run`."""
+    bound = bind(launch, view_arguments(launch, arguments), sm_count, grid)
+    if (broken := broken_precondition(bound)) is not None:
+        raise ArgumentError(f"'{launch.entry}': {broken.message}")
+    if prod(bound.grid) == 0:
+        return
+    run(
+        ptx,
+        launch.entry,
+        bound.grid,
+        bound.block,
+        _parameters(bound, arguments),
+        launch.dynamic_shared,
+        launch.cluster,
+        **options,
+    )
+
+
+def _parameters(bound: BoundLaunch, arguments: Sequence[Any]) -> list[Any]:
+    waiting = iter(arguments)
+    passed: list[Any] = [next(waiting) if value is not None else None for value in bound.values]
+    parameters: list[Any] = []
+    for argument, value in zip(bound.launch.arguments, passed, strict=True):
+        match argument:
+            case PointerArgument():
+                parameters.append(flat_bytes(value))
+            case ScalarArgument():
+                parameters.append(value)
+            case ComputedArgument():
+                parameters.append(bound.sizes.evaluate(argument.value))
+            case TensorMapArgument():
+                parameters.append(_tensor_map(bound, passed[argument.argument], argument))
+    return parameters
+
+
+def _tensor_map(bound: BoundLaunch, array: npt.NDArray[Any], argument: TensorMapArgument) -> TensorMap:
+    shape = [bound.sizes.evaluate(n) for n in reversed(argument.shape)]
+    strides = [bound.sizes.evaluate(n) for n in reversed(argument.strides)]
+    tensor = np.lib.stride_tricks.as_strided(array, shape, (*strides, array.itemsize))
+    return TensorMap(tensor, argument.box, argument.swizzle, oob_fill=argument.fill, element=argument.element)
