@@ -11,7 +11,7 @@
 // given back together are one ring. All memory that is left becomes slots, 4 at most for this family.
 
 // CHECK-LABEL: tirx.kernel @tma(
-// CHECK:         %sa_sb = tirx.ring slots(4) stations(fill, use) : !tirx.ring<sa: !tirx.tile<64x64xf16, shared>, sb: !tirx.tile<64x64xf16, shared>>
+// CHECK:         %sa_sb = tirx.ring slots(4) stations(fill, use) : !tirx.ring<sa: !tirx.tile<64x64xf16, shared, #{{.*}}>, sb:
 // CHECK-NEXT:    %zeros = tirx.zero
 // CHECK-NEXT:    %0 = arith.constant 0 : index
 // CHECK-NEXT:    %1 = arith.subi %high, %low : index
@@ -124,7 +124,7 @@ tirx.kernel @tcgen05(%a: memref<128x4096xf16>, %b: memref<64x4096xf16>, %n: inde
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %sa = tirx.alloc : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
   %sb = tirx.alloc : !s
   %sc = tirx.alloc : !s
   %acc = tirx.alloc : !t
@@ -132,11 +132,11 @@ tirx.kernel @tcgen05(%a: memref<128x4096xf16>, %b: memref<64x4096xf16>, %n: inde
   scf.for %k = %c0 to %n step %c1 {
     %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !tirx.tile<128x64xf16, global>
     %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-    tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
+    tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
     tirx.copy %gb, %sb : !g, !s
     tirx.copy %gb, %sc : !g, !s
-    tirx.mma %sa, %sb, %acc : !tirx.tile<128x64xf16, shared>, !s, !t
-    tirx.mma %sa, %sc, %acc : !tirx.tile<128x64xf16, shared>, !s, !t
+    tirx.mma %sa, %sb, %acc : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>, !s, !t
+    tirx.mma %sa, %sc, %acc : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>, !s, !t
   } {tirx.stages = 2 : i32}
   %part = tirx.subview %acc[0, 32] : !t -> !tirx.tile<128x32xf32, tensor>
   %r = tirx.load %part : !tirx.tile<128x32xf32, tensor> -> !tirx.tile<128x32xf32, register>
