@@ -61,6 +61,8 @@ from tirx.dialects.tirx import (
     MmaSyncOp,
     ReshapeOp,
     ReturnOp,
+    RolesOp,
+    SlotOp,
     SplatOp,
     StoreOp,
     SubviewOp,
@@ -77,11 +79,12 @@ from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.mma import VARIANTS
 from tirx.passes.analysis.index_analysis import index_range
-from tirx.passes.analysis.scheduled import require_sequential
+from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.map_emission import MapEmission
 from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess
 from tirx.passes.emit.register_values import register_format, zero_register
+from tirx.passes.emit.roles import role_branches
 from tirx.passes.plan.copies import planned_matrices
 
 DYNAMIC_SHARED = "dynamic_shared"
@@ -331,6 +334,11 @@ def _block_id(lowering: _KernelLowering, op: BlockIdOp, emit: Emitter) -> Sequen
 
 @_lowering(BarrierOp)
 def _barrier(lowering: _KernelLowering, op: BarrierOp, emit: Emitter) -> Sequence[SSAValue]:
+    return _meet(lowering, op, emit)
+
+
+def _meet(lowering: _KernelLowering, op: Operation, emit: Emitter) -> Sequence[SSAValue]:
+    """All threads that run the region wait for each other."""
     barrier = lowering.threads.barrier
     if barrier is None:
         raise LocatedError(op, "expected no barrier where a part of the threads that could meet runs the region")
@@ -372,6 +380,24 @@ def _warpgroup(lowering: _KernelLowering, op: WarpgroupOp, emit: Emitter) -> Seq
     Emitter(InsertPoint.at_end(block), op.location)(scf.YieldOp())
     emit(scf.IfOp(index, [], op.detach_region(op.body), Region()))
     return ()
+
+
+@_lowering(RolesOp)
+def _roles(lowering: _KernelLowering, op: RolesOp, emit: Emitter) -> Sequence[SSAValue]:
+    """Every role runs on its own warps; at the end all threads of the block, or the cluster, meet."""
+    thread = lowering.thread
+    for role, inside, index in role_branches(op, emit, thread):
+        lowering.threads, lowering.thread = role.thread_set, index
+        lowering.block(inside)
+    lowering.threads, lowering.thread = thread_set(lowering.kernel), thread
+    return _meet(lowering, op, emit)
+
+
+@_lowering(SlotOp)
+def _slot(lowering: _KernelLowering, op: SlotOp, emit: Emitter) -> Sequence[SSAValue | None]:
+    """The base of a slot is known at run time, its alignment is that of the storage."""
+    base, alignment = lowering.bases[op.storage]
+    return lowering.declare(op.result, emit(arith.AddiOp(base, emit.mul(op.index, op.stride_bytes))).result, alignment)
 
 
 @_lowering(AllocOp)
@@ -575,5 +601,5 @@ class ConvertTirxToPtxPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in [k for k in op.walk() if isinstance(k, KernelOp)]:
-            require_sequential(kernel)
+            require_lowered(kernel)
             _KernelLowering(kernel).run()

@@ -19,6 +19,7 @@ _LOWER_TO_PTX = (
     "tirx-select-instructions",
     "tirx-select-copies",
     "tirx-check-rings",
+    "tirx-lower-rings",
     "tirx-allocate-memory",
     # Behind the places: threads may race on bytes that two tiles share.
     "tirx-insert-barriers",

@@ -24,6 +24,7 @@ PASS_SUMMARIES = {
     "tirx-select-copies": "choose the engine of every copy and store it",
     "tirx-pipeline-loops": "let loops fill rings of shared tiles ahead of what reads them",
     "tirx-check-rings": "check that rings neither deadlock nor overwrite a slot, for every number of iterations",
+    "tirx-lower-rings": "lower rings, skewed loops and tile loops to barriers, plain loops and tiles of slots",
     "tirx-allocate-memory": "choose a place in shared and tensor memory for every tile, by lifetime",
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
     "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",

@@ -21,12 +21,14 @@ from tirx.dialects.tirx import (
     KernelOp,
     MemorySpace,
     MmaOp,
+    RolesOp,
+    SlotOp,
     TileType,
     base_allocation,
     transfer,
 )
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
-from tirx.passes.analysis.scheduled import require_sequential
+from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.memory import shared_bytes
 
@@ -108,6 +110,14 @@ class _BarrierInsertion:
                 if insert:
                     Emitter.before(op)(BarrierOp())
                 reads, writes = set[_Place](), set[_Place]()
+            if isinstance(op, RolesOp):
+                # Roles run at the same time, and share nothing but rings; all threads meet at their end.
+                if insert and self._inside(op).races(reads, writes):
+                    Emitter.before(op)(BarrierOp())
+                for role in op.roles if insert else ():
+                    self.block(role.body.block, _NOTHING, insert=True)
+                reads, writes = set[_Place](), set[_Place]()
+                continue
             if op.regions:
                 start, end = self._regions(op, _Accesses(frozenset(reads), frozenset(writes)))
                 if insert:
@@ -116,6 +126,10 @@ class _BarrierInsertion:
                             self.block(inner, start, insert=True)
                 reads, writes = set(end.reads), set(end.writes)
                 continue
+            if isinstance(op, SlotOp):
+                # Another use of the ring: its barriers order it behind the accesses to the one before.
+                reads.discard(op.result)
+                writes.discard(op.result)
             accesses = self._of(op)
             if accesses is None:
                 reads, writes = set[_Place](), set[_Place]()
@@ -197,5 +211,5 @@ class TirxInsertBarriersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.walk():
             if isinstance(kernel, KernelOp):
-                require_sequential(kernel)
+                require_lowered(kernel)
                 _BarrierInsertion(kernel).block(kernel.body.block, _NOTHING, insert=True)

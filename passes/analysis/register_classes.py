@@ -12,7 +12,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tirx.dialects.tcgen05 import same_registers
-from tirx.dialects.tirx import CopyOp, KernelOp, MemorySpace, MmaOp, TileType, transfer
+from tirx.dialects.tirx import AtOp, CopyOp, ForOp, KernelOp, MemorySpace, MmaOp, TileType, transfer
 from tirx.layout import ComposeLayout, TileLayout
 
 _Group = Sequence[SSAValue]
@@ -89,9 +89,19 @@ def _if(op: scf.IfOp) -> Iterable[_Group]:
     return zip(op.results, _yielded(op.true_region), _yielded(op.false_region), strict=True) if op.results else ()
 
 
+def _scheduled_for(op: ForOp) -> Iterable[_Group]:
+    return zip(op.inits, op.carried, _last_operands(op.body), op.finals, strict=True)
+
+
+def _last_operands(region: Region) -> _Group:
+    return () if region.block.last_op is None else region.block.last_op.operands
+
+
 _TIES: dict[type[Operation], Callable[[Any], Iterable[_Group]]] = {
     scf.ForOp: _for,
     scf.IfOp: _if,
+    ForOp: _scheduled_for,
+    AtOp: lambda op: zip(op.values, _last_operands(op.body), strict=True),
     arith.SelectOp: lambda op: [(op.lhs, op.rhs, op.result)],
     CopyOp: lambda op: [(op.source, op.destination)],
     MmaOp: lambda op: [(op.accumulator, *op.results)],

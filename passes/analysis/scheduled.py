@@ -42,6 +42,17 @@ def require_sequential(kernel: KernelOp) -> None:
         if isinstance(op, SCHEDULED):
             raise LocatedError(
                 op,
-                f"expected a sequential kernel, found '{op.name}': rings, roles, their loops and asynchronous "
-                "operations are not lowered yet",
+                f"expected a sequential kernel in what a pair of blocks does, found '{op.name}'; rings and roles are "
+                "those of one block, cluster(2) per_cta",
             )
+
+
+LOWERED = tuple(op for op in SCHEDULED if op is not RolesOp)
+"""The operations that `tirx-lower-rings` lowers; roles stay until their warps are chosen."""
+
+
+def require_lowered(kernel: KernelOp) -> None:
+    """Raises LocatedError at the first operation of `kernel` that `tirx-lower-rings` lowers."""
+    for op in kernel.walk():
+        if isinstance(op, LOWERED):
+            raise LocatedError(op, f"expected rings, their loops and queues to be lowered before, found '{op.name}'")

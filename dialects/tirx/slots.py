@@ -1,0 +1,74 @@
+"""One slot of a ring as a tile: a part of the storage of all slots, chosen at run time."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import I32
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.layout import ComposeLayout, Iter, TileLayout
+
+
+def slot_storage(slot: TileType, slots: int, stride_bytes: int) -> TileType:
+    """
+    The shared tile that holds `slots` tiles of type `slot`, each `stride_bytes` behind the one before.
+
+    `stride_bytes` is a multiple of the alignment of the slot, so that a swizzle, which acts on address bits, is the
+    same in every slot. Raises VerifyException for a slot without layout.
+    """
+    layout = slot.layout
+    stride = stride_bytes * 8 // slot.dtype.storage_bits
+    first = Iter(slots, stride, "m")
+    match layout:
+        case TileLayout():
+            whole: TileLayout | ComposeLayout = TileLayout((first, *layout.shard), layout.replica, layout.offset)
+        case ComposeLayout():
+            tile = layout.tile
+            whole = ComposeLayout(layout.swizzle, TileLayout((first, *tile.shard), tile.replica, tile.offset))
+        case None:
+            raise VerifyException(f"expected a layout on the slots of a ring, found {slot}")
+    return TileType.get((slots, *slot.dims), slot.element_type, MemorySpace.SHARED, whole)
+
+
+@irdl_op_definition
+class SlotOp(DirectOperation):
+    """
+    `%a = tirx.slot %storage[%i] : !tirx.tile<4x128x64xf16, shared, L4> -> !tirx.tile<128x64xf16, shared, L>`
+
+    Slot `%i` (i32) of the storage of a ring. Its base is an address at run time. The type may be another view of the
+    same bytes. Accesses to it are ordered by the barriers of the ring: every `tirx.slot` stands behind the wait for it.
+    """
+
+    name = "tirx.slot"
+
+    storage = operand_def(TileType)
+    index = operand_def(I32)
+    result = result_def(TileType)
+
+    assembly_format = "$storage `[` $index `]` attr-dict `:` type($storage) `->` type($result)"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, storage: SSAValue, index: SSAValue, type_: TileType):
+        super().__init__(operands=[storage, index], result_types=[type_])
+
+    @property
+    def stride_bytes(self) -> int:
+        """Bytes from a slot to the next. Raises VerifyException for storage that is not one of slots."""
+        storage = TileType.of(self.storage)
+        layout = storage.layout.tile if isinstance(storage.layout, ComposeLayout) else storage.layout
+        if layout is None or not layout.shard or layout.shard[0].extent != storage.dims[0]:
+            raise VerifyException(f"expected storage whose layout has the slots as its first iter, found {storage}")
+        return layout.shard[0].stride * storage.dtype.storage_bits // 8
+
+    def verify_(self) -> None:
+        storage, result = TileType.of(self.storage), self.result.type
+        for what, type_ in (("storage", storage), ("a slot", result)):
+            if type_.memory is not MemorySpace.SHARED:
+                raise VerifyException(f"expected {what} in shared memory, found {type_}")
+        if result.num_bytes > self.stride_bytes:
+            raise VerifyException(f"expected a slot of at most {self.stride_bytes} bytes, found {result.num_bytes}")

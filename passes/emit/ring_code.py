@@ -1,0 +1,168 @@
+"""Code for the rings of one role: slots and phases, waits, and arrivals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import i1, i32
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.dialects.ptx.mbarrier import (
+    MBARRIER_BYTES,
+    MbarrierArriveExpectTxOp,
+    MbarrierArriveOp,
+    MbarrierInitOp,
+    MbarrierTestWaitParityOp,
+    MbarrierWaitParityOp,
+)
+from tirx.dialects.ptx.sync import FenceMbarrierInitOp
+from tirx.dialects.tirx import AddressOp, AllocOp, BarrierOp, RingOp, SlotOp, TileType, slot_storage
+from tirx.dialects.tirx.attributes import MemorySpace
+from tirx.hw.features import UnsupportedFeature, required_version
+from tirx.hw.targets import Target
+from tirx.layout import TileLayout
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.rings import RingsPlan, Station
+
+
+def has_feature(target: Target, feature: str) -> bool:
+    """True if the target has what the instructions called `feature` need."""
+    try:
+        required_version(feature, target)
+    except UnsupportedFeature:
+        return False
+    return True
+
+
+def branch(emit: Emitter, condition: SSAValue) -> Emitter:
+    """Emits `scf.if condition { }`; returns an emitter for its body, in front of the terminator."""
+    last = scf.YieldOp()
+    emit(scf.IfOp(condition, [], Region(Block([last])), Region()))
+    return Emitter(InsertPoint.before(last), emit.location)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A scalar of every thread of a role, i32, that loops carry; `tirx-mem2reg` turns it into values."""
+
+    cell: SSAValue
+
+    @staticmethod
+    def declare(emit: Emitter, start: int) -> Variable:
+        """A variable that starts as `start`."""
+        cell = emit(memref.AllocaOp.get(i32, shape=[])).results[0]
+        emit(memref.StoreOp.get(emit.constant(start, i32), cell, []))
+        return Variable(cell)
+
+    def get(self, emit: Emitter) -> SSAValue:
+        return emit(memref.LoadOp.get(self.cell, [])).results[0]
+
+    def set(self, emit: Emitter, value: SSAValue) -> None:
+        emit(memref.StoreOp.get(value, self.cell, []))
+
+
+@dataclass(frozen=True)
+class Counter:
+    """The slot of the next use, and the parity of its phase where somebody waits for it."""
+
+    slots: int
+    slot: Variable
+    parity: Variable | None
+
+    @staticmethod
+    def declare(emit: Emitter, slots: int, parity: int | None) -> Counter:
+        """A counter that starts at slot 0; `parity` is that of the first phase to wait for."""
+        return Counter(slots, Variable.declare(emit, 0), None if parity is None else Variable.declare(emit, parity))
+
+    def advance(self, emit: Emitter, condition: SSAValue | None = None) -> None:
+        """Goes on to the next use; where `condition` holds, for a counter without parity."""
+        slot = self.slot.get(emit)
+        following = emit.add(slot, 1)
+        wraps = emit(arith.CmpiOp(following, emit.constant(self.slots, i32), "eq")).result
+        zero = emit.constant(0, i32)
+        following = zero if self.slots == 1 else emit(arith.SelectOp(wraps, zero, following)).result
+        if self.parity is not None:
+            parity = self.parity.get(emit)
+            flip = emit.constant(1, i32) if self.slots == 1 else emit(arith.ExtUIOp(wraps, i32)).result
+            self.parity.set(emit, emit.xor(parity, flip))
+        if condition is not None:
+            following = emit(arith.SelectOp(condition, following, slot)).result
+        self.slot.set(emit, following)
+
+
+@dataclass
+class RingStorage:
+    """The shared memory of all rings of a kernel: one tile for each tile of a slot, and the mbarriers."""
+
+    plan: RingsPlan
+    target: Target
+    tiles: dict[tuple[RingOp, int], SSAValue] = field(default_factory=dict[tuple[RingOp, int], SSAValue])
+    mbarriers: SSAValue | None = None
+
+    def declare(self, emit: Emitter) -> None:
+        """Emits the allocations."""
+        for ring, plan in self.plan.rings.items():
+            for index, tile in enumerate(plan.tiles):
+                type_ = slot_storage(tile.storage, plan.slots, tile.stride)
+                alloc = emit(AllocOp(type_))
+                alloc.result.name_hint = ring.result.name_hint
+                self.tiles[(ring, index)] = alloc.result
+        if count := self.plan.num_barriers:
+            words = (count, MBARRIER_BYTES // 4)
+            type_ = TileType.get(words, i32, MemorySpace.SHARED, TileLayout.row_major(words))
+            self.mbarriers = emit(AddressOp(emit(AllocOp(type_)).result)).result
+
+    def initialise(self, emit: Emitter, first_thread: SSAValue) -> None:
+        """Initialises the mbarriers by one thread, and lets all threads wait for it."""
+        if self.mbarriers is None:
+            return
+        inside = branch(emit, first_thread)
+        for plan in self.plan.rings.values():
+            for station in plan.stations:
+                if station.first is None:
+                    continue
+                for slot in range(plan.slots):
+                    at = inside.add(self.mbarriers, MBARRIER_BYTES * (station.first + slot))
+                    inside(MbarrierInitOp(at, station.arrivals))
+        if has_feature(self.target, "fence.mbarrier_init"):
+            inside(FenceMbarrierInitOp())
+        emit(BarrierOp())
+
+    def mbarrier(self, emit: Emitter, station: Station, slot: SSAValue) -> SSAValue:
+        """The address of the mbarrier behind a station for a slot. ValueError for a station without."""
+        if self.mbarriers is None or station.first is None:
+            raise ValueError(f"expected a station with mbarriers, found number {station.index} without")
+        base = emit.add(self.mbarriers, emit.mul(slot, MBARRIER_BYTES))
+        return emit.add(base, MBARRIER_BYTES * station.first)
+
+    def slot(self, emit: Emitter, ring: RingOp, view: int, slot: SSAValue, hint: str | None = None) -> SSAValue:
+        """A view of a slot as a tile; `view` counts all views of all tiles, as the results of an acquire do."""
+        types = [(index, type_) for index, tile in enumerate(self.plan.rings[ring].tiles) for type_ in tile.views]
+        index, type_ = types[view]
+        result = emit(SlotOp(self.tiles[(ring, index)], slot, type_)).result
+        result.name_hint = hint
+        return result
+
+    def wait(self, emit: Emitter, mbarrier: SSAValue, parity: SSAValue) -> None:
+        """Waits for a phase of an mbarrier; sm_80 has no instruction that waits and asks again and again."""
+        if has_feature(self.target, "mbarrier.try_wait"):
+            emit(MbarrierWaitParityOp(mbarrier, parity))
+            return
+        asks, again = Block(), Block()
+        inside = Emitter(InsertPoint.at_end(asks), emit.location)
+        done = inside(MbarrierTestWaitParityOp(mbarrier, parity)).done
+        inside(scf.ConditionOp(inside(arith.XOrIOp(done, inside.constant(1, i1))).result))
+        Emitter(InsertPoint.at_end(again), emit.location)(scf.YieldOp())
+        emit(scf.WhileOp([], [], Region(asks), Region(again)))
+
+
+def arrive(emit: Emitter, mbarrier: SSAValue) -> None:
+    """One arrival, which orders what the thread has done before."""
+    emit(MbarrierArriveOp(mbarrier))
+
+
+def expect_bytes(emit: Emitter, mbarrier: SSAValue, count: int) -> None:
+    """One arrival that announces bytes of asynchronous copies."""
+    emit(MbarrierArriveExpectTxOp(mbarrier, count))

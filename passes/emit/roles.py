@@ -1,0 +1,68 @@
+"""Roles as branches of warps, with the registers that each of them asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.sync import RegisterChange, SetMaxNRegOp
+from tirx.dialects.tirx import RoleOp, RolesOp
+from tirx.dialects.tirx.roles import REGISTER_BOUNDS, REGISTER_FILE
+from tirx.passes.emit.emitter import Emitter
+
+
+def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tuple[RoleOp, Block, SSAValue]]:
+    """
+    Moves the body of every role into a branch that its warps take, and yields it for what is still to be done inside.
+
+    With each role comes its block and, for a thread of it, the index within the role (i32); `thread` is that within the
+    block. A role with `registers(n)` starts with `setmaxnreg`: what some roles give back is what others get, so that
+    the sum is that of the entry (PTX ISA, "setmaxnreg"). Raises LocatedError where it is not.
+    """
+    entry = entry_registers(op)
+    _check_sum(op, entry)
+    for role in op.roles:
+        threads = role.thread_set
+        block = role.body.block
+        start = InsertPoint.at_end(block) if block.first_op is None else InsertPoint.before(block.first_op)
+        inside = Emitter(start, role.location)
+        if role.registers is not None and (count := role.registers.value.data) != entry:
+            inside(SetMaxNRegOp(RegisterChange.INC if count > entry else RegisterChange.DEC, count))
+        index = inside.add(thread, -threads.first)
+        role.detach_region(role.body)
+        region = block.parent
+        if region is None:
+            raise ValueError("expected the body of a role, found a detached block")
+        yield role, block, index
+        Emitter(InsertPoint.at_end(block), role.location)(scf.YieldOp())
+        emit(scf.IfOp(_runs(emit, thread, threads.first, threads.count), [], region, Region()))
+
+
+def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:
+    """Whether a thread is one of `count` from `first` on."""
+    distance = emit.add(thread, -first)
+    return emit(arith.CmpiOp(distance, emit.constant(count, i32), "ult")).result
+
+
+def entry_registers(op: RolesOp) -> int:
+    """Registers of each thread at the entry: those of an SM, shared out in steps of 8."""
+    step = REGISTER_BOUNDS[2]
+    threads = sum(role.thread_set.count for role in op.roles)
+    return min(REGISTER_BOUNDS[1] - step, REGISTER_FILE // threads // step * step)
+
+
+def _check_sum(op: RolesOp, entry: int) -> None:
+    given = [(role.thread_set.count, role.registers.value.data) for role in op.roles if role.registers is not None]
+    used = sum(threads * registers for threads, registers in given)
+    available = entry * sum(threads for threads, _ in given)
+    if used > available:
+        raise LocatedError(
+            op,
+            f"expected at most {available} registers in all roles together, {entry} of each thread at the entry, "
+            f"found {used}",
+        )

@@ -1,0 +1,336 @@
+"""Code of one role of the scheduled level, or of a kernel without roles: what `tirx-lower-rings` makes of each op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, i32
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import Pure
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AsyncNextOp,
+    AtOp,
+    AwaitOp,
+    ForOp,
+    GlobalPostOp,
+    GlobalWaitOp,
+    LeaderOp,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    RoleOp,
+    TilesOp,
+    YieldOp,
+)
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.analysis.rings.bound_releases import BoundReleases, Passes, Place
+from tirx.passes.analysis.rings.model import RingError
+from tirx.passes.analysis.rings.parties import Members, Owner, is_issued_by_one_thread
+from tirx.passes.emit.asynchronous_copies import CopyCode
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.ring_code import Counter, RingStorage, Variable, arrive, branch, expect_bytes
+from tirx.passes.emit.role_code import RoleCode, yielded
+from tirx.passes.emit.skewed_loop import SkewedLoop
+from tirx.passes.emit.tile_order import persistent_tiles
+from tirx.passes.plan.rings import Passing, RingsPlan, Side, Station
+
+
+class Schedule(RoleCode):
+    """Emits the code of one role."""
+
+    def __init__(
+        self, plan: RingsPlan, storage: RingStorage, owner: Owner, values: dict[SSAValue, SSAValue], emit: Emitter
+    ):
+        super().__init__(plan, storage, owner, values)
+        self.copies = CopyCode(self)
+        self.bound = self._bound_releases()
+        self._entry(emit)
+
+    # Entry
+
+    def _entry(self, emit: Emitter) -> None:
+        places = self.plan.places[self.owner]
+        thread = emit(ReadSpecialOp("tid.x")).result
+        lane = emit.mod(thread, WARP_SIZE)
+        self.first_lane = emit(arith.CmpiOp(lane, emit.constant(0, i32), "eq")).result
+        if not self.is_single and (
+            Members.ELECTED in places.values() or any(is_issued_by_one_thread(op) for op in self.owner.walk())
+        ):
+            self.leader = emit(LeaderOp()).result
+        self.acquired: dict[Place, Counter] = {}
+        self.passed: dict[Place, Counter] = {}
+        self.open: dict[Place, Variable] = {}
+        for place in places:
+            ring, name = place
+            plan = self.plan.rings[ring]
+            station = plan.station(name)
+            waits = plan.before(station).first is not None
+            parity = int(station.index == 0) if waits else None
+            self.acquired[place] = Counter.declare(emit, plan.slots, parity)
+            side = station.side(self.owner)
+            if side.passing in (Passing.BYTES, Passing.BARRIER):
+                continue
+            if side.passing is Passing.GROUPS or not self._released_where_acquired(place):
+                self.passed[place] = Counter.declare(emit, plan.slots, None)
+            if side.passing is Passing.GROUPS:
+                self.open[place] = Variable.declare(emit, 0)
+
+    def _released_where_acquired(self, place: Place) -> bool:
+        """True if the only release at a station stands in the block of the only acquire, behind it."""
+        ops = [
+            op
+            for op in self.owner.walk()
+            if isinstance(op, AcquireOp | ReleaseOp) and (RingOp.of(op.ring), op.station.data) == place
+        ]
+        match ops:
+            case [AcquireOp() as acquire, ReleaseOp() as release]:
+                return acquire.parent is release.parent
+            case _:
+                return False
+
+    def _bound_releases(self) -> dict[AwaitOp, list[tuple[Place, Passes]]]:
+        places: dict[Queue, set[Place]] = {}
+        for op in self.owner.walk():
+            if isinstance(op, ReleaseOp) and op.after is not None:
+                place = RingOp.of(op.ring), op.station.data
+                if self._side(place)[1].passing is Passing.GROUPS:
+                    places.setdefault(op.after.data, set()).add(place)
+        found: dict[AwaitOp, list[tuple[Place, Passes]]] = {}
+        for queue, bound in places.items():
+            try:
+                at = BoundReleases(self.owner.body.block, queue, frozenset(bound)).at
+            except RingError as error:
+                origin = error.origin if isinstance(error.origin, Operation) else self.owner
+                raise LocatedError(origin, error.message) from error
+            for op, passes in at.items():
+                found.setdefault(op, []).extend(passes.items())
+        return found
+
+    def _side(self, place: Place) -> tuple[Station, Side]:
+        ring, name = place
+        station = self.plan.rings[ring].station(name)
+        return station, station.side(self.owner)
+
+    # Blocks
+
+    def skip(self, part: AtOp, emit: Emitter) -> None:
+        self.copies.skip(part, emit)
+
+    def block(self, block: Block, emit: Emitter) -> None:
+        for op in block.ops:
+            self.operation(op, emit)
+        self.close(emit)
+
+    def operation(self, op: Operation, emit: Emitter) -> None:
+        """Emits one operation."""
+        emit = Emitter(emit.point, op.location)
+        match op:
+            case RingOp() | YieldOp():
+                pass
+            case AcquireOp():
+                self._acquire(op, emit)
+            case ReleaseOp():
+                self._release(op, emit)
+            case AsyncCopyOp():
+                self._publish(op, emit)
+                self.copies.copy(op, emit)
+            case AsyncMmaOp():
+                self._publish(op, emit)
+                self._product(op, emit)
+            case AwaitOp():
+                self._await(op, emit)
+            case ForOp():
+                self._for(op, emit)
+            case TilesOp():
+                self._tiles(op, emit)
+            case AsyncNextOp() | GlobalWaitOp() | GlobalPostOp() | RoleOp():
+                raise LocatedError(op, f"expected an operation that is lowered, found '{op.name}'")
+            case _:
+                self._other(op, emit)
+
+    def _other(self, op: Operation, emit: Emitter) -> None:
+        """Everything else stays; what is inside of it may be scheduled."""
+        if not _only_computes(op):
+            self.close(emit)
+        new = emit(op.clone_without_regions(self.values))
+        self.values.update(zip(op.results, new.results, strict=True))
+        for region, into in zip(op.regions, new.regions, strict=True):
+            for block in region.blocks:
+                inside = Block(arg_types=block.arg_types)
+                for argument, copy in zip(block.args, inside.args, strict=True):
+                    copy.name_hint = argument.name_hint
+                    self.values[argument] = copy
+                into.add_block(inside)
+                self.block(block, Emitter(InsertPoint.at_end(inside), op.location))
+
+    # Rings
+
+    def _acquire(self, op: AcquireOp, emit: Emitter) -> None:
+        ring = RingOp.of(op.ring)
+        place = ring, op.station.data
+        station, side = self._side(place)
+        counter, before = self.acquired[place], self.plan.rings[ring].before(station)
+        slot = counter.slot.get(emit)
+        self.slot_of[op] = slot
+        if before.first is None:
+            self.copies.wait_for_fill(op, emit)
+            self.barrier(emit)
+        elif counter.parity is not None:
+            parity = counter.parity.get(emit)
+            mbarrier = self.storage.mbarrier(emit, before, slot)
+            if side.members is Members.ELECTED:
+                self.elected(emit, lambda inside: self.storage.wait(inside, mbarrier, parity))
+            else:
+                self.close(emit)
+                self.storage.wait(emit, mbarrier, parity)
+                # The waiting loop may let the lanes of a warp go on apart from each other.
+                emit(BarWarpSyncOp())
+        if side.passing is Passing.BYTES:
+            full = self.storage.mbarrier(emit, station, slot)
+            self.elected(emit, lambda inside: expect_bytes(inside, full, side.bytes))
+        for index, tile in enumerate(op.tiles):
+            self.values[tile] = self.storage.slot(emit, ring, index, slot, tile.name_hint)
+        counter.advance(emit)
+
+    def _release(self, op: ReleaseOp, emit: Emitter) -> None:
+        ring = RingOp.of(op.ring)
+        place = ring, op.station.data
+        station, side = self._side(place)
+        match side.passing:
+            case Passing.BYTES:
+                pass
+            case Passing.THREADS:
+                mbarrier = self._passing_mbarrier(op, place, station, emit)
+                self._arrive(emit, side, mbarrier, fence=station.needs_fence)
+            case Passing.GROUPS:
+                self.copies.commit(op, emit)
+                opened = self.open[place]
+                opened.set(emit, emit.add(opened.get(emit), 1))
+            case Passing.NOINC:
+                mbarrier = self._passing_mbarrier(op, place, station, emit)
+                self.close(emit)
+                self.copies.arrive_by_hardware(op, mbarrier, emit)
+            case Passing.BARRIER:
+                self.copies.commit(op, emit)
+                if op.after is None and station.needs_fence:
+                    self.close(emit)
+                    emit(FenceProxyAsyncOp("shared::cta"))
+            case Passing.COMMIT:
+                raise LocatedError(op, "expected a release that is lowered, found one after(tcgen05)")
+
+    def _passing_mbarrier(self, op: ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
+        """The mbarrier that a release arrives at; the counter of passed uses goes on."""
+        if (passed := self.passed.get(place)) is not None:
+            mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
+            passed.advance(emit)
+            return mbarrier
+        acquire = next(acquire for acquire in self.slot_of if (RingOp.of(acquire.ring), acquire.station.data) == place)
+        return self.storage.mbarrier(emit, station, self.slot_of[acquire])
+
+    def _arrive(self, emit: Emitter, side: Side, mbarrier: SSAValue, *, fence: bool) -> None:
+        """One lane of every warp arrives once all lanes are done, or the elected thread alone."""
+        if side.members is Members.ELECTED:
+            self.elected(emit, lambda inside: arrive(inside, mbarrier))
+            return
+        self.close(emit)
+        if fence:
+            emit(FenceProxyAsyncOp("shared::cta"))
+        emit(BarWarpSyncOp())
+        arrive(branch(emit, self.first_lane), mbarrier)
+
+    def _await(self, op: AwaitOp, emit: Emitter) -> None:
+        queue = op.awaited_queue
+        self.close(emit)
+        if queue is Queue.WGMMA:
+            self._other(op, emit)
+        else:
+            self.copies.wait(op, emit)
+        for place, passes in self.bound.get(op, ()):
+            for index in range(passes.possible):
+                self._pass_on(op, place, passes, index < passes.certain, emit)
+
+    def _pass_on(self, op: AwaitOp, place: Place, passes: Passes, is_certain: bool, emit: Emitter) -> None:
+        """Passes the oldest use on whose release waits for a group, if more are open than stay pending."""
+        station, side = self._side(place)
+        opened, passed = self.open[place], self.passed[place]
+        count = opened.get(emit)
+        mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
+        if op.awaited_queue is Queue.CP_ASYNC:
+            if station.needs_fence or self.copies.are_read_asynchronously(place[0]):
+                emit(FenceProxyAsyncOp("shared::cta"))
+            emit(BarWarpSyncOp())
+        goes = None if is_certain else emit(arith.CmpiOp(count, emit.constant(passes.keep, i32), "sgt")).result
+        one = emit.constant(1, i32) if goes is None else emit(arith.ExtUIOp(goes, i32)).result
+        opened.set(emit, emit(arith.SubiOp(count, one)).result)
+        passed.advance(emit, goes)
+        if side.members is Members.ELECTED:
+            self.elected(emit, lambda inside: arrive(inside if goes is None else branch(inside, goes), mbarrier))
+            return
+        arrives = self.first_lane if goes is None else emit(arith.AndIOp(goes, self.first_lane)).result
+        arrive(branch(emit, arrives), mbarrier)
+
+    # Asynchronous work
+
+    def _publish(self, op: Operation, emit: Emitter) -> None:
+        """Threads that have written a slot which asynchronous work is about fence, and all threads meet."""
+        if self.plan.touched_by_threads(self.owner, op):
+            self.close(emit)
+            emit(FenceProxyAsyncOp("shared::cta"))
+            self.barrier(emit)
+
+    def _product(self, op: AsyncMmaOp, emit: Emitter) -> None:
+        if op.on_tensor_memory:
+            raise LocatedError(op, "expected an accumulator in registers, found one in tensor memory: not lowered yet")
+        self._other(op, emit)
+
+    # Loops
+
+    def _for(self, op: ForOp, emit: Emitter) -> None:
+        self.close(emit)
+        if op.rounds_ahead:
+            SkewedLoop(self, op).emit(emit)
+            return
+        inits = [self.started(emit, init, arg.type) for init, arg in zip(op.inits, op.carried, strict=True)]
+        lower, upper = emit.constant(0, IndexType()), self.trips(op, emit)
+
+        def body(inside: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.values[op.index] = index
+            self.values.update(zip(op.carried, carried, strict=True))
+            for inner in op.body.block.ops:
+                if isinstance(inner, AtOp):
+                    self.block(inner.body.block, inside)
+                    self.values.update(zip(inner.values, map(self.value, yielded(inner)), strict=True))
+                else:
+                    self.operation(inner, inside)
+            self.close(inside)
+            return [self.value(value) for value in yielded(op)]
+
+        finals = self.rounds(emit, lower, upper, inits, body, op.index.name_hint)
+        self.values.update(zip(op.finals, finals, strict=True))
+
+    def _tiles(self, op: TilesOp, emit: Emitter) -> None:
+        self.close(emit)
+
+        def body(inside: Emitter, coordinates: Sequence[SSAValue]) -> None:
+            self.values.update(zip(op.body.block.args, coordinates, strict=True))
+            self.block(op.body.block, inside)
+
+        persistent_tiles(op, [self.value(extent) for extent in op.extents], emit, body)
+
+    def finish(self, emit: Emitter) -> None:
+        """Emits what a role does at its end: no block leaves while bulk stores read its memory."""
+        self.copies.drain(emit)
+        self.close(emit)
+
+
+def _only_computes(op: Operation) -> bool:
+    return op.has_trait(Pure) or isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp)

@@ -1,0 +1,85 @@
+"""The tile loop of a persistent kernel: which tiles a block takes, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
+from tirx.passes.emit.emitter import Emitter
+
+Body = Callable[[Emitter, Sequence[SSAValue]], None]
+
+
+def persistent_tiles(op: TilesOp, extents: Sequence[SSAValue], emit: Emitter, body: Body) -> None:
+    """
+    Emits a loop over the tiles of one block: those whose number is the block's, modulo the number of blocks.
+
+    `extents` are the numbers of tiles, `body` gets the coordinates of a tile. The blocks of a cluster take one tile
+    together. Raises LocatedError for an order that is not lowered.
+    """
+    order = op.order.data
+    if order not in _ORDERS:
+        supported = ", ".join(_ORDERS)
+        raise LocatedError(op, f"expected an order of tiles that is lowered ({supported}), found {order}")
+    first, blocks = _block_and_blocks(op, emit)
+    total = emit(arith.MuliOp(extents[0], extents[1])).result
+    block = Block(arg_types=[IndexType()])
+    inside = Emitter(InsertPoint.at_end(block), op.location)
+    group = 1 if op.group is None else op.group.value.data
+    body(inside, _ORDERS[order](inside, block.args[0], extents, group))
+    inside(scf.YieldOp())
+    emit(scf.ForOp(first, total, blocks, [], Region(block)))
+
+
+def _index(emit: Emitter, register: str) -> SSAValue:
+    return emit(arith.IndexCastOp(emit(ReadSpecialOp(register)).result, IndexType())).result
+
+
+def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
+    """The number of this block in the grid, and how many there are; clusters count as one block."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, KernelOp):
+        around = around.parent_op()
+    if around is None:
+        raise LocatedError(op, "expected a kernel around, found none")
+    x, y, z = (_index(emit, f"ctaid.{axis}") for axis in "xyz")
+    nx, ny, nz = (_index(emit, f"nctaid.{axis}") for axis in "xyz")
+    if around.cluster is not None:
+        size = around.cluster.value.data
+        x, nx = emit.div(x, size), emit.div(nx, size)
+    rows = emit(arith.AddiOp(y, emit(arith.MuliOp(z, ny)).result)).result
+    number = emit(arith.AddiOp(x, emit(arith.MuliOp(rows, nx)).result)).result
+    return number, emit(arith.MuliOp(emit(arith.MuliOp(nx, ny)).result, nz)).result
+
+
+def _row(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int) -> Sequence[SSAValue]:
+    """Row by row."""
+    columns = extents[1]
+    return emit(arith.DivUIOp(number, columns)).result, emit(arith.RemUIOp(number, columns)).result
+
+
+def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int) -> Sequence[SSAValue]:
+    """Groups of `group` rows, each column by column: neighbours in time share rows of A and columns of B in L2."""
+    rows, columns = extents
+    size = emit.constant(group, IndexType())
+    in_group = emit(arith.MuliOp(columns, size)).result
+    index = emit(arith.DivUIOp(number, in_group)).result
+    first = emit.mul(index, group)
+    here = emit(arith.MinSIOp(emit(arith.SubiOp(rows, first)).result, size)).result
+    place = emit(arith.RemUIOp(number, in_group)).result
+    i = emit(arith.AddiOp(first, emit(arith.RemUIOp(place, here)).result)).result
+    return i, emit(arith.DivUIOp(place, here)).result
+
+
+_ORDERS: Mapping[TileOrder, Callable[[Emitter, SSAValue, Sequence[SSAValue], int], Sequence[SSAValue]]] = {
+    TileOrder.ROW: _row,
+    TileOrder.GROUP: _group,
+}
+"""Order -> the coordinates of a tile from its number."""

@@ -1,0 +1,321 @@
+"""
+How the rings of a kernel are lowered: their storage, their barriers, and who arrives how at which.
+
+All counts of the lowering come from here. Parties and bytes are those of the check (`passes/analysis/rings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from xdsl.ir import Operation
+from xdsl.traits import IsTerminator, Pure
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AtOp,
+    AwaitOp,
+    ForOp,
+    KernelOp,
+    MemorySpace,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    RoleOp,
+    TilesOp,
+    TileType,
+)
+from tirx.passes.analysis.rings.extraction import Extraction
+from tirx.passes.analysis.rings.model import Kernel, Ring, RingError
+from tirx.passes.analysis.rings.parties import (
+    WARP,
+    Members,
+    Owner,
+    is_issued_by_one_thread,
+    owners,
+    stations_of,
+)
+from tirx.passes.analysis.rings.structure import Activity, activity
+from tirx.passes.plan.memory import shared_alignment, shared_bytes
+
+
+class Passing(Enum):
+    """How the threads of a role pass a slot on (the rows of the table of lowerings)."""
+
+    BYTES = "tma"
+    """One thread announces the bytes of all copies before it starts them; they arrive by hardware."""
+    THREADS = "threads"
+    """One lane of every warp arrives."""
+    NOINC = "cp.async, by hardware"
+    """Every copying thread lets the hardware arrive when its copies are complete."""
+    GROUPS = "at the await"
+    """One lane of every warp arrives behind the wait for the group that works on the slot."""
+    COMMIT = "tcgen05"
+    """One thread lets the tensor core arrive when its work so far is complete."""
+    BARRIER = "barrier"
+    """Nobody arrives: all threads of the role meet at the acquire that follows."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The tile of a slot: its views, and its bytes from slot to slot."""
+
+    views: tuple[TileType, ...]
+
+    @property
+    def stride(self) -> int:
+        """Bytes from a slot to the next: whole alignments of the views."""
+        alignment = max(map(shared_alignment, self.views))
+        return -(-max(map(shared_bytes, self.views)) // alignment) * alignment
+
+    @property
+    def storage(self) -> TileType:
+        """The view that the storage is declared by: the one with the strictest alignment."""
+        return max(self.views, key=lambda view: (shared_alignment(view), shared_bytes(view)))
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one role does at a station of a ring."""
+
+    owner: Owner
+    members: Members
+    passing: Passing
+    bytes: int
+    """Bytes by TMA that fill a slot of the own block."""
+
+    @property
+    def warps(self) -> int:
+        owner = self.owner
+        return owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP
+
+    @property
+    def arrivals(self) -> int:
+        """Arrivals at a barrier for one use."""
+        match self.passing:
+            case Passing.BYTES | Passing.COMMIT:
+                return 1
+            case Passing.NOINC:
+                return self.warps * WARP
+            case Passing.THREADS | Passing.GROUPS:
+                return 1 if self.members is Members.ELECTED else self.warps
+            case Passing.BARRIER:
+                return 0
+
+
+@dataclass(frozen=True)
+class Station:
+    """A station of a ring, with the barriers behind it: `first` counts mbarriers of the kernel, None without."""
+
+    index: int
+    sides: tuple[Side, ...]
+    needs_fence: bool
+    first: int | None
+
+    @property
+    def arrivals(self) -> int:
+        return sum(side.arrivals for side in self.sides)
+
+    def side(self, owner: Owner) -> Side:
+        """What a role does here."""
+        return next(side for side in self.sides if side.owner is owner)
+
+
+@dataclass(frozen=True)
+class RingPlan:
+    """A ring: the tiles of its slots and its stations."""
+
+    op: RingOp
+    tiles: tuple[Tile, ...]
+    stations: tuple[Station, ...]
+
+    @property
+    def slots(self) -> int:
+        return self.op.num_slots
+
+    def station(self, name: str) -> Station:
+        return self.stations[self.op.station_names.index(name)]
+
+    def before(self, station: Station) -> Station:
+        """The station whose barrier an acquire waits on."""
+        return self.stations[station.index - 1]
+
+
+@dataclass
+class RingsPlan:
+    """The rings of a kernel that has any, or roles, or loops of the scheduled level."""
+
+    kernel: KernelOp
+    extraction: Extraction = field(init=False)
+    model: Kernel = field(init=False)
+    happens: Activity = field(init=False)
+    owners: tuple[Owner, ...] = field(init=False)
+    rings: Mapping[RingOp, RingPlan] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.extraction = Extraction(self.kernel)
+        model = self.extraction.run()
+        if model is None:
+            raise ValueError(f"expected a kernel of the scheduled level, found @{self.kernel.sym_name.data}")
+        self.model = model
+        self.happens = activity(model)
+        self.owners = owners(self.kernel)
+        self.rings = {}
+        first = 0
+        for ring in self.extraction.names:
+            plan = self._ring(ring, first)
+            first += sum(plan.slots for station in plan.stations if station.first is not None)
+            self.rings[ring] = plan
+        self.num_barriers = first
+
+    @cached_property
+    def places(self) -> Mapping[Owner, Mapping[tuple[RingOp, str], Members]]:
+        """The stations at which every role works, and with which of its threads."""
+        return {owner: stations_of(owner) for owner in self.owners}
+
+    def is_single(self, owner: Owner) -> bool:
+        """True for a role that consists of one elected thread: all of it is issued by that thread."""
+        if not isinstance(owner, RoleOp) or Members.ALL in self.places[owner].values():
+            return False
+        return all(
+            isinstance(op, AcquireOp | ReleaseOp | AwaitOp | ForOp | TilesOp | AtOp | RoleOp)
+            or is_issued_by_one_thread(op)
+            or op.has_trait(Pure)
+            or op.has_trait(IsTerminator)
+            or bool(op.regions)
+            for op in owner.walk()
+        )
+
+    def touched_by_threads(self, owner: Owner, op: Operation) -> bool:
+        """True if threads of the role access a slot, while it is held, that the asynchronous `op` works on."""
+        acquires = {access.slot.acquire for access in self.extraction.accesses[owner] if access.op is op}
+        return any(
+            access.slot.acquire in acquires and not isinstance(access.op, AsyncCopyOp | AsyncMmaOp)
+            for access in self.extraction.accesses[owner]
+        )
+
+    # Rings
+
+    def _ring(self, ring: RingOp, first: int) -> RingPlan:
+        type_ = ring.result.type
+        if ring.across is not None:
+            raise LocatedError(ring, f"expected a ring of one block, found across({ring.across.data}): not lowered yet")
+        if type_.holds_scalars or type_.is_tile_id:
+            raise LocatedError(ring, f"expected a ring of tiles or without contents, found {type_}: not lowered yet")
+        tiles: list[Tile] = []
+        for contents in type_.contents:
+            views = tuple(view.type for view in contents if isinstance(view.type, TileType))
+            for view in views:
+                if view.memory is not MemorySpace.SHARED:
+                    raise LocatedError(ring, f"expected slots in shared memory, found {view}: not lowered yet")
+                if view.layout is None:
+                    raise LocatedError(ring, f"expected a layout on the slots of a ring, found {view}")
+            tiles.append(Tile(views))
+        passings = self._passings(ring)
+        names = ring.station_names
+        used = [any(passing is not Passing.BARRIER for passing in passings[name].values()) for name in names]
+        stations: list[Station] = []
+        model = self._model_of(ring)
+        for index, name in enumerate(names):
+            sides = tuple(
+                Side(owner, self.places[owner][(ring, name)], passing, self._bytes(model, owner, index))
+                for owner, passing in passings[name].items()
+            )
+            fence = self.happens.needs_fence(model, index)
+            stations.append(Station(index, sides, fence, first if used[index] else None))
+            first += ring.num_slots if used[index] else 0
+        return RingPlan(ring, tuple(tiles), tuple(stations))
+
+    def _model_of(self, ring: RingOp) -> Ring:
+        for found in self.model.rings.values():
+            if found.origin is ring:
+                return found
+        raise LocatedError(ring, "expected a ring that is used, found none of its users")
+
+    def _bytes(self, model: Ring, owner: Owner, station: int) -> int:
+        """The bytes by TMA that a role sends to fill a use; one of its parties, the elected one, sends them all."""
+        if station or not model.bytes:
+            return 0
+        label = owner.sym_name.data
+        return sum(model.share(party) for party in model.stations[0] if party == label or party.startswith(f"{label}."))
+
+    def _passings(self, ring: RingOp) -> Mapping[str, Mapping[Owner, Passing]]:
+        """For every station: the roles that work there, and how each passes slots on."""
+        queues: dict[str, dict[Owner, Queue | None]] = {name: {} for name in ring.station_names}
+        for owner in self.owners:
+            for name in ring.station_names:
+                if (ring, name) in self.places[owner]:
+                    queues[name][owner] = self._queue(ring, name, owner)
+        if self._meets_at_barriers(ring, queues):
+            return {name: dict.fromkeys(found, Passing.BARRIER) for name, found in queues.items()}
+        return {
+            name: {owner: self._passing(owner, queue) for owner, queue in found.items()}
+            for name, found in queues.items()
+        }
+
+    @staticmethod
+    def _queue(ring: RingOp, station: str, owner: Owner) -> Queue | None:
+        """The queue behind whose work a role releases slots at a station."""
+        found: dict[Queue | None, Operation] = {}
+        for op in owner.walk():
+            if isinstance(op, ReleaseOp) and op.ring is ring.result and op.station.data == station:
+                found.setdefault(None if op.after is None else op.after.data, op)
+        if len(found) != 1:
+            op = next(iter(found.values()), ring)
+            raise LocatedError(
+                op,
+                f"expected releases of one kind at a station of a ring, found {len(found)} kinds at({station}) in "
+                f"@{owner.sym_name.data}",
+            )
+        return next(iter(found))
+
+    def _meets_at_barriers(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> bool:
+        """
+        True if barriers of one role serve the ring: all its stations are those of that role, and either cp.async of
+        all its threads fills the slots, or bulk stores empty them.
+        """
+        roles = {owner for found in queues.values() for owner in found}
+        if len(roles) != 1:
+            return False
+        (owner,) = roles
+        after = {queue for found in queues.values() for queue in found.values()}
+        if Queue.STORE in after:
+            return True
+        members = {self.places[owner][(ring, name)] for name in queues}
+        return Queue.CP_ASYNC in after and members == {Members.ALL}
+
+    def _passing(self, owner: Owner, queue: Queue | None) -> Passing:
+        match queue:
+            case None:
+                return Passing.THREADS
+            case Queue.TMA:
+                return Passing.BYTES
+            case Queue.TCGEN05:
+                return Passing.COMMIT
+            case Queue.CP_ASYNC if not self.awaits(owner, Queue.CP_ASYNC):
+                return Passing.NOINC
+            case _:
+                return Passing.GROUPS
+
+    @staticmethod
+    def awaits(owner: Owner, queue: Queue) -> bool:
+        """True if the role waits for groups of this queue itself."""
+        return any(isinstance(op, AwaitOp) and op.awaited_queue is queue for op in owner.walk())
+
+
+def plan_rings(kernel: KernelOp) -> RingsPlan:
+    """The plan of all rings of a kernel. Raises LocatedError for rings that cannot be lowered."""
+    try:
+        return RingsPlan(kernel)
+    except RingError as error:
+        origin = error.origin if isinstance(error.origin, Operation) else kernel
+        raise LocatedError(origin, error.message) from error
+
+
+__all__ = ["Members", "Passing", "RingPlan", "RingsPlan", "Side", "Station", "Tile", "plan_rings"]

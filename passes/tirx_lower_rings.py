@@ -1,0 +1,92 @@
+"""`tirx-lower-rings`: rings, skewed loops and roles become barriers, plain loops and sets of warps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.tirx import KernelOp, ReturnOp, RingOp, RolesOp, kernels
+from tirx.hw.targets import Target
+from tirx.passes.analysis.rings.extraction import is_scheduling
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.ring_code import RingStorage
+from tirx.passes.emit.schedule import Schedule
+from tirx.passes.plan.rings import RingsPlan, plan_rings
+
+
+@dataclass(frozen=True)
+class TirxLowerRingsPass(ModulePass):
+    """
+    Lowers the scheduled level: each ring becomes storage of its slots and mbarriers, acquires wait and releases arrive.
+
+    Slot indices and parities are counters of each role, carried through all its loops and never set back. Arrival
+    counts, bytes, proxy fences and the threads that issue and arrive follow from who uses a ring. `tirx.for` becomes
+    plain loops, `tirx.tiles` a loop with the stride of the grid. Roles stay; `convert-tirx-to-ptx` gives them their
+    warps. Products of registers and their `tirx.await` stay, too.
+    """
+
+    name = "tirx-lower-rings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            if any(is_scheduling(inner) for inner in kernel.body.block.ops):
+                _lower(kernel)
+
+
+def _lower(kernel: KernelOp) -> None:
+    if kernel.target is None:
+        raise LocatedError(kernel, 'expected a target, such as target("sm_90a"), on the kernel or on the command line')
+    plan = plan_rings(kernel)
+    old = kernel.body.block
+    new = Block(arg_types=old.arg_types)
+    values: dict[SSAValue, SSAValue] = {}
+    for argument, copy in zip(old.args, new.args, strict=True):
+        copy.name_hint = argument.name_hint
+        values[argument] = copy
+    emit = Emitter(InsertPoint.at_end(new), kernel.location)
+    storage = RingStorage(plan, Target.parse(kernel.target.data))
+    storage.declare(emit)
+    thread = emit(ReadSpecialOp("tid.x")).result
+    storage.initialise(emit, emit(arith.CmpiOp(thread, emit.constant(0, i32), "eq")).result)
+    code = None if any(isinstance(op, RolesOp) for op in old.ops) else Schedule(plan, storage, kernel, values, emit)
+    for op in old.ops:
+        match op:
+            case ReturnOp() if code is not None:
+                code.finish(emit)
+                code.operation(op, emit)
+            case RolesOp():
+                _roles(op, plan, storage, values, emit)
+            case RingOp():
+                pass
+            case _ if code is None:
+                new_op = emit(op.clone(values))
+                new_op.location = op.location
+            case _:
+                code.operation(op, emit)
+    body = kernel.detach_region(kernel.body)
+    kernel.add_region(Region(new))
+    body.drop_all_references()
+
+
+def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAValue, SSAValue], emit: Emitter) -> None:
+    """Every role keeps its warps and registers, and gets code of its own."""
+    block = Block()
+    for role in op.roles:
+        inner = Block()
+        inside = Emitter(InsertPoint.at_end(inner), role.location)
+        code = Schedule(plan, storage, role, dict(values), inside)
+        code.block(role.body.block, inside)
+        code.finish(inside)
+        new = role.clone_without_regions()
+        new.location = role.location
+        new.body.add_block(inner)
+        block.add_op(new)
+    emit(RolesOp(Region(block)))
