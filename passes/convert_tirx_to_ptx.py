@@ -43,7 +43,7 @@ from tirx.dialects.ptx.core import (
 )
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
 from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
-from tirx.dialects.ptx.sync import BarrierClusterArriveOp, BarrierClusterWaitOp, BarSyncOp, ElectSyncOp
+from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.tirx import (
     AddressOp,
     AllocOp,
@@ -84,7 +84,7 @@ from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.map_emission import MapEmission
 from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess
 from tirx.passes.emit.register_values import register_format, zero_register
-from tirx.passes.emit.roles import role_branches
+from tirx.passes.emit.roles import meet, role_branches
 from tirx.passes.plan.copies import planned_matrices
 
 DYNAMIC_SHARED = "dynamic_shared"
@@ -334,23 +334,7 @@ def _block_id(lowering: _KernelLowering, op: BlockIdOp, emit: Emitter) -> Sequen
 
 @_lowering(BarrierOp)
 def _barrier(lowering: _KernelLowering, op: BarrierOp, emit: Emitter) -> Sequence[SSAValue]:
-    return _meet(lowering, op, emit)
-
-
-def _meet(lowering: _KernelLowering, op: Operation, emit: Emitter) -> Sequence[SSAValue]:
-    """All threads that run the region wait for each other."""
-    barrier = lowering.threads.barrier
-    if barrier is None:
-        raise LocatedError(op, "expected no barrier where a part of the threads that could meet runs the region")
-    if barrier:
-        emit(BarSyncOp(barrier, lowering.threads.count))
-    elif lowering.kernel.of_pairs:
-        # Both blocks, since one may read from global memory what the other wrote.
-        emit(BarrierClusterArriveOp(aligned=True))
-        emit(BarrierClusterWaitOp(aligned=True))
-    else:
-        emit(BarSyncOp())
-    return ()
+    return meet(lowering.threads, lowering.kernel, op, emit)
 
 
 @_lowering(CtaRankOp)
@@ -390,7 +374,7 @@ def _roles(lowering: _KernelLowering, op: RolesOp, emit: Emitter) -> Sequence[SS
         lowering.threads, lowering.thread = role.thread_set, index
         lowering.block(inside)
     lowering.threads, lowering.thread = thread_set(lowering.kernel), thread
-    return _meet(lowering, op, emit)
+    return meet(lowering.threads, lowering.kernel, op, emit)
 
 
 @_lowering(SlotOp)

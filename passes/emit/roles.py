@@ -6,14 +6,29 @@ from collections.abc import Iterator
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.ptx.sync import RegisterChange, SetMaxNRegOp
-from tirx.dialects.tirx import RoleOp, RolesOp
+from tirx.dialects.ptx.sync import BarrierClusterArriveOp, BarrierClusterWaitOp, BarSyncOp, RegisterChange, SetMaxNRegOp
+from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS, REGISTER_FILE
 from tirx.passes.emit.emitter import Emitter
+
+
+def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> tuple[()]:
+    """Lets all of some threads of a kernel wait for each other. LocatedError at `op` where they cannot meet."""
+    if threads.barrier is None:
+        raise LocatedError(op, "expected no barrier where a part of the threads that could meet runs the region")
+    if threads.barrier:
+        emit(BarSyncOp(threads.barrier, threads.count))
+    elif kernel.of_pairs:
+        # Both blocks, since one may read from global memory what the other wrote.
+        emit(BarrierClusterArriveOp(aligned=True))
+        emit(BarrierClusterWaitOp(aligned=True))
+    else:
+        emit(BarSyncOp())
+    return ()
 
 
 def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tuple[RoleOp, Block, SSAValue]]:
@@ -26,6 +41,7 @@ def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tupl
     """
     entry = entry_registers(op)
     _check_sum(op, entry)
+    branches: list[tuple[SSAValue, RoleOp]] = []
     for role in op.roles:
         threads = role.thread_set
         block = role.body.block
@@ -33,14 +49,12 @@ def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tupl
         inside = Emitter(start, role.location)
         if role.registers is not None and (count := role.registers.value.data) != entry:
             inside(SetMaxNRegOp(RegisterChange.INC if count > entry else RegisterChange.DEC, count))
-        index = inside.add(thread, -threads.first)
-        role.detach_region(role.body)
-        region = block.parent
-        if region is None:
-            raise ValueError("expected the body of a role, found a detached block")
-        yield role, block, index
+        runs = _runs(emit, thread, threads.first, threads.count)
+        yield role, block, inside.add(thread, -threads.first)
         Emitter(InsertPoint.at_end(block), role.location)(scf.YieldOp())
-        emit(scf.IfOp(_runs(emit, thread, threads.first, threads.count), [], region, Region()))
+        branches.append((runs, role))
+    for runs, role in branches:
+        emit(scf.IfOp(runs, [], role.detach_region(role.body), Region()))
 
 
 def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:

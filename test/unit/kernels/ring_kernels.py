@@ -1,0 +1,122 @@
+"""Products of matrices with rings, written for many engines, numbers of slots and roles, and what numpy says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from unit.sim.assembled import assembled
+
+import tirx
+from tirx.sim import run
+
+Array = npt.NDArray[Any]
+
+STEP = 16
+"""Elements along K of a slot."""
+
+
+@dataclass(frozen=True)
+class RingKernel:
+    """
+    D = A B^T of 64x64 tiles, `STEP` elements of K in a slot.
+
+    `skew`: rounds that the fill runs ahead where the same threads fill and multiply. `roles`: the fill has warps of its
+    own, without a skew. `tiles`: the blocks go through all tiles of D, otherwise there is one.
+    """
+
+    slots: int = 3
+    skew: int = 2
+    roles: bool = False
+    tiles: bool = False
+    target: str = "sm_80"
+
+    @property
+    def threads(self) -> int:
+        return 256 if self.roles else 128
+
+    @property
+    def text(self) -> str:
+        """The kernel, whose number of iterations along K is an argument."""
+        fill = """
+          %kk = arith.muli %k, %step : index
+          %ga = tirx.view %a[%m, %kk] : memref<?x128xf16> -> !g
+          %gb = tirx.view %b[%n, %kk] : memref<?x128xf16> -> !g
+          %fa, %fb = tirx.acquire %ab at(fill)
+          tirx.copy %ga, %fa : !g, !s
+          tirx.copy %gb, %fb : !g, !s
+          tirx.release %ab at(fill)"""
+        use = """
+          %ua, %ub = tirx.acquire %ab at(use)
+          %xa = tirx.load %ua : !s -> !f
+          %xb = tirx.load %ub : !s -> !f
+          %product = tirx.mma %xa, %xb, %acc : !f, !f, !acc -> !acc
+          tirx.release %ab at(use)
+          tirx.yield %product"""
+        coordinates = """
+          %m = arith.muli %i, %c64 : index
+          %n = arith.muli %j, %c64 : index"""
+        store = """
+          %gd = tirx.view %d[%m, %n] : memref<?x128xf32> -> !tirx.tile<64x64xf32, global>
+          tirx.store %sum, %gd : !acc, !tirx.tile<64x64xf32, global>"""
+        skew = f"skew({self.skew})" if self.skew else ""
+        loop = f"%sum = tirx.for @k %k = 0 to %nk {skew} iter(%acc = %zeros)"
+        if self.roles:
+            load = f"{coordinates} tirx.for @k %k = 0 to %nk {{ {fill} }}"
+            math = f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {use} }} {store}"
+            body = f"""
+            tirx.roles {{
+              tirx.role @load warps(4) {{ {self._tiles(load)} }}
+              tirx.role @math warps(4) {{ {self._tiles(math)} }}
+            }}"""
+        elif self.skew:
+            parts = f"tirx.at(0) {{ {fill} }} %next = tirx.at({self.skew}) {{ {use} }} tirx.yield %next"
+            body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {parts} }} {store}")
+        else:
+            body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {fill} {use} }} {store}")
+        return f"""
+        !s = !tirx.tile<64x{STEP}xf16, shared, #tirx.tile_layout<S[(64, {STEP}) : ({STEP}, 1)]>>
+        !g = !tirx.tile<64x{STEP}xf16, global>
+        !f = !tirx.tile<64x{STEP}xf16, register>
+        !acc = !tirx.tile<64x64xf32, register>
+        tirx.kernel @product(%a: memref<?x128xf16>, %b: memref<?x128xf16>, %d: memref<?x128xf32>, %nk: index,
+            %tm: index, %tn: index) target("{self.target}") threads({self.threads}) {{
+          %step = arith.constant {STEP} : index
+          %c64 = arith.constant 64 : index
+          %i = arith.constant 0 : index
+          %j = arith.constant 0 : index
+          %ab = tirx.ring slots({self.slots}) stations(fill, use) : !tirx.ring<a: !s, b: !s>
+          {body}
+          tirx.return
+        }}
+        """
+
+    def _tiles(self, body: str) -> str:
+        if not self.tiles:
+            return body
+        inner = body.replace("%i,", "%ti,").replace("%j,", "%tj,")
+        return f"tirx.tiles @tile %ti, %tj = order(group 2) of (%tm, %tn) {{ {inner} }}"
+
+
+@lru_cache(maxsize=64)
+def compiled(kernel: RingKernel) -> str:
+    """PTX that ptxas has assembled."""
+    return assembled(tirx.compile(kernel.text))
+
+
+def check(kernel: RingKernel, trips: int, blocks: int = 1, seed: int = 0, extents: tuple[int, int] = (1, 1)) -> None:
+    """Runs a kernel with `trips` iterations along K on `blocks` blocks and compares it with numpy, bit for bit."""
+    rng = np.random.default_rng(seed)
+    rows, columns = (64 * extent for extent in extents)
+    a = rng.integers(-3, 4, (rows, 128)).astype(np.float16)
+    b = rng.integers(-3, 4, (columns, 128)).astype(np.float16)
+    d: Array = np.full((rows, 128), 7, np.float32)
+    expected = d.copy()
+    k = STEP * trips
+    expected[:, :columns] = a[:, :k].astype(np.float32) @ b[:, :k].astype(np.float32).T
+    grid, block = (blocks, 1, 1), (kernel.threads, 1, 1)
+    run(compiled(kernel), "product", grid, block, [a, b, d, trips, *extents], check="strict", seed=seed)
+    np.testing.assert_array_equal(d, expected)
