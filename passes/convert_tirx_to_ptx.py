@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -42,13 +41,13 @@ from tirx.dialects.ptx.core import (
     check_identifier,
 )
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
-from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.tirx import (
     AddressOp,
     AllocOp,
     BarrierOp,
     BlockIdOp,
+    CpAsyncTileOp,
     CtaRankOp,
     Engine,
     GridAxis,
@@ -67,6 +66,8 @@ from tirx.dialects.tirx import (
     StoreOp,
     SubviewOp,
     TileType,
+    TmaLoadOp,
+    TmaStoreOp,
     ViewOp,
     WarpgroupOp,
     WordsOp,
@@ -77,21 +78,20 @@ from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
-from tirx.mma import VARIANTS
 from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.map_emission import MapEmission
-from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess
+from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess, emit_cp_async
+from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.register_values import register_format, zero_register
 from tirx.passes.emit.roles import meet, role_branches
+from tirx.passes.emit.tensor_maps import TensorMapParameters
+from tirx.passes.plan.bulk_copies import POINTER_ALIGNMENT
 from tirx.passes.plan.copies import planned_matrices
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
-
-POINTER_ALIGNMENT = 16
-"""Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,7 @@ class _KernelLowering:
         self.threads = thread_set(kernel)
         self.target: Target
         self.thread: SSAValue  # the index among them (i32)
+        self.maps: TensorMapParameters
         self.shared: SSAValue | None = None
         self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
         if kernel.memory is not None and kernel.memory.data.dynamic:
@@ -146,8 +147,6 @@ class _KernelLowering:
             raise LocatedError(kernel, str(e)) from e
         block = kernel.body.block
         parameters = [self._declare(argument, i) for i, argument in enumerate(block.args)]
-        if (size := sum(parameter.size for parameter in parameters)) > PARAM_LIMIT:
-            raise LocatedError(kernel, f"expected at most {PARAM_LIMIT} bytes of arguments, found {size}")
         first = block.first_op
         emit = Emitter(InsertPoint.at_end(block) if first is None else InsertPoint.before(first), kernel.location)
         for argument, parameter in zip(block.args, parameters, strict=True):
@@ -157,7 +156,12 @@ class _KernelLowering:
         if plan.shared:
             name = DYNAMIC_SHARED if plan.dynamic else self.name(None, "shared")
             self.shared = emit(SharedAllocOp(name, plan.shared, plan.alignment, dynamic=plan.dynamic)).result
+        self.maps = TensorMapParameters(kernel, emit, self.name)
         self.block(block)
+        self.maps.prefetch(self.thread)
+        parameters += self.maps.parameters
+        if (size := sum(parameter.size for parameter in parameters)) > PARAM_LIMIT:
+            raise LocatedError(kernel, f"expected at most {PARAM_LIMIT} bytes of parameters, found {size}")
         self._erase_lowered()
         for argument in reversed(block.args):
             if (use := argument.first_use) is not None:
@@ -456,6 +460,25 @@ def _store(lowering: _KernelLowering, op: StoreOp, emit: Emitter) -> Sequence[SS
     return ()
 
 
+@_lowering(TmaLoadOp)
+def _tma_load(lowering: _KernelLowering, op: TmaLoadOp, emit: Emitter) -> Sequence[SSAValue]:
+    lowering.maps.load(emit, op, lowering.memory(op.destination, emit).base)
+    return ()
+
+
+@_lowering(TmaStoreOp)
+def _tma_store(lowering: _KernelLowering, op: TmaStoreOp, emit: Emitter) -> Sequence[SSAValue]:
+    lowering.maps.store(emit, op, lowering.memory(op.source, emit).base)
+    return ()
+
+
+@_lowering(CpAsyncTileOp)
+def _cp_async(lowering: _KernelLowering, op: CpAsyncTileOp, emit: Emitter) -> Sequence[SSAValue]:
+    ends = lowering.memory(op.source, emit), lowering.memory(op.destination, emit)
+    emit_cp_async(emit, op, *ends, lowering.threads.count, lowering.thread)
+    return ()
+
+
 @_lowering(SplatOp)
 def _splat(lowering: _KernelLowering, op: SplatOp, emit: Emitter) -> Sequence[SSAValue | None]:
     format_ = register_format(op.result.type)
@@ -480,27 +503,7 @@ def _map(lowering: _KernelLowering, op: MapOp, emit: Emitter) -> Sequence[SSAVal
 
 @_lowering(MmaSyncOp)
 def _mma_sync(lowering: _KernelLowering, op: MmaSyncOp, emit: Emitter) -> Sequence[SSAValue | None]:
-    variant = VARIANTS[op.variant.data]
-
-    def fragment(tile: SSAValue, slot: IntegerAttr, elements: int) -> Sequence[SSAValue]:
-        packed = register_format(TileType.of(tile)).packed
-        first = slot.value.data
-        return lowering.registers[tile][first // packed : (first + elements) // packed]
-
-    accumulator = op.accumulator
-    a = fragment(op.a, op.a_slot, variant.a.elements)
-    b = fragment(op.b, op.b_slot, variant.b.elements)
-    c = fragment(accumulator, op.accumulator_slot, variant.c.elements)
-    if variant.instruction != "m8n8k4":
-        product = emit(MmaM16N8Op(variant.name, a, b, c)).results
-    elif variant.operand_type == "f64":
-        product = emit(MmaM8N8K4F64Op(a[0], b[0], c)).results
-    else:
-        product = emit(MmaM8N8K4F16Op(variant.a_orientation, variant.b_orientation, a, b, c)).results
-    registers = list(lowering.registers[accumulator])
-    first = op.accumulator_slot.value.data // register_format(op.result.type).packed
-    registers[first : first + len(product)] = product
-    return lowering.keep(op.result, registers)
+    return lowering.keep(op.result, emit_mma_sync(emit, op, lowering.registers))
 
 
 @_lowering(ZeroOp)

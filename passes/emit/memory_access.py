@@ -16,15 +16,18 @@ from tirx.copy.index_expr import IndexExpr
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import PackOp, UnpackOp
+from tirx.dialects.ptx.cp_async import CP_ASYNC_BYTES, CpAsyncOp
 from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
 from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
 from tirx.dialects.ptx.sync import BarWarpSyncOp
-from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.dialects.tirx import CpAsyncTileOp, MemorySpace, TileType
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.index_emission import IndexEmission
 from tirx.passes.emit.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
+from tirx.passes.plan.bulk_copies import plan_thread_copies
+from tirx.passes.plan.product import ILLEGAL
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,26 @@ class _Addresses:
         return self._addresses[expr]
 
 
+def _on_owners(
+    emit: Emitter, tid: SSAValue, owners: Owners, types: Sequence[Attribute], held: Block, other: Block | None
+) -> Sequence[SSAValue]:
+    """Runs `held` on the threads that hold a part of the tile and `other` on the others."""
+    warp, lane = emit.div(tid, WARP_SIZE), emit.mod(tid, WARP_SIZE)
+    warps, lanes = (
+        emit(arith.ShRUIOp(emit(arith.ConstantOp(bit_pattern(mask, 32))).result, index)).result
+        for mask, index in ((owners.warps, warp), (owners.lanes, lane))
+    )
+    bit = emit.bit_and(emit(arith.AndIOp(warps, lanes)).result, 1)
+    condition = emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
+    if owners.below is not None:
+        below = emit(arith.CmpiOp(tid, emit.constant(owners.below, i32), "ult")).result
+        condition = emit(arith.AndIOp(condition, below)).result
+    branch = emit(scf.IfOp(condition, types, Region(held), Region([] if other is None else other)))
+    # Instructions of whole warps may follow.
+    emit(BarWarpSyncOp())
+    return branch.results
+
+
 class TileAccess:
     """
     Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
@@ -120,7 +143,7 @@ class TileAccess:
             self.emit(scf.YieldOp(*self._load()))
         with self._branch() as other:
             self.emit(scf.YieldOp(*(zero_register(self.emit, t) for t in types)))
-        return self._on_owners(self.plan.owners, types, held, other)
+        return _on_owners(self.emit, self.tid, self.plan.owners, types, held, other)
 
     def store(self, registers: Sequence[SSAValue]) -> None:
         """Emits the stores of the registers of the tile."""
@@ -130,7 +153,7 @@ class TileAccess:
         with self._branch() as held:
             self._store(registers)
             self.emit(scf.YieldOp())
-        self._on_owners(self.plan.owners, [], held, None)
+        _on_owners(self.emit, self.tid, self.plan.owners, [], held, None)
 
     @contextmanager
     def _branch(self) -> Generator[Block]:
@@ -139,26 +162,6 @@ class TileAccess:
         self.emit = self.addresses.emit = Emitter(InsertPoint.at_end(block), outside.location)
         yield block
         self.emit = self.addresses.emit = outside
-
-    def _on_owners(
-        self, owners: Owners, types: Sequence[Attribute], held: Block, other: Block | None
-    ) -> Sequence[SSAValue]:
-        """Runs `held` on the threads that hold a part of the tile and `other` on the others."""
-        emit = self.emit
-        warp, lane = emit.div(self.tid, WARP_SIZE), emit.mod(self.tid, WARP_SIZE)
-        warps, lanes = (
-            emit(arith.ShRUIOp(emit(arith.ConstantOp(bit_pattern(mask, 32))).result, index)).result
-            for mask, index in ((owners.warps, warp), (owners.lanes, lane))
-        )
-        bit = emit.bit_and(emit(arith.AndIOp(warps, lanes)).result, 1)
-        condition = emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
-        if owners.below is not None:
-            below = emit(arith.CmpiOp(self.tid, emit.constant(owners.below, i32), "ult")).result
-            condition = emit(arith.AndIOp(condition, below)).result
-        branch = emit(scf.IfOp(condition, types, Region(held), Region([] if other is None else other)))
-        # Instructions of whole warps may follow.
-        emit(BarWarpSyncOp())
-        return branch.results
 
     def _load(self) -> Sequence[SSAValue]:
         registers: list[SSAValue | None] = [None] * self.format.count
@@ -246,3 +249,24 @@ class MatrixAccess:
         """The address of the row that a lane gives, as one value."""
         address, distance = self.addresses.place(row)
         return self.emit.add(address, distance)
+
+
+def emit_cp_async(
+    emit: Emitter, op: CpAsyncTileOp, source: MemoryTile, destination: MemoryTile, threads: int, tid: SSAValue
+) -> None:
+    """Starts the copies of each of `threads` threads, of linear index `tid` (i32), by `cp.async`."""
+    try:
+        plan = plan_thread_copies(op.source, destination.type, threads)
+    except ILLEGAL as e:
+        raise LocatedError(op, str(e)) from e
+    block = None if plan.owners is None else Block()
+    inside = emit if block is None else Emitter(InsertPoint.at_end(block), emit.location)
+    ends = _Addresses(inside, source, tid), _Addresses(inside, destination, tid)
+    for read, written in plan.pairs:
+        (src, source_offset), (dst, offset) = ends[0].place(read), ends[1].place(written)
+        size = plan.bytes(read)
+        cache = "cg" if size in CP_ASYNC_BYTES["cg"] else "ca"
+        inside(CpAsyncOp(dst, src, size, cache=cache, offset=offset, source_offset=source_offset))
+    if block is not None and plan.owners is not None:
+        inside(scf.YieldOp())
+        _on_owners(emit, tid, plan.owners, [], block, None)

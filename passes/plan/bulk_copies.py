@@ -117,6 +117,8 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
             f"expected sm_{ATOM_32B_SINCE} or later for swizzles of 32-byte atoms in tensor maps, found {target}",
         )
     leading = len(strides) - len(shared.dims)
+    if view_alignment(origin.view) == 0 or origin.start[boxes.order[0]] % boxes.unit.elements:
+        raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
     order = (*(leading + d for d in boxes.order), *reversed(range(leading)))
     unit = boxes.unit
 

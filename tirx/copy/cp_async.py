@@ -58,18 +58,22 @@ def plan_cp_async(
     memory, which is aligned as its swizzle needs. Raises LegalityError where elements have no neighbours in both
     memories for copies of 4 bytes, LayoutError for layouts of other sizes and for memory that is not plain.
     """
-    registers = copy_distribution(shape, source, destination, element_bits, threads, base_align_bytes=source_alignment)
-    for width in CP_ASYNC_WIDTHS:
-        if width > source_alignment or width * 8 < element_bits:
-            continue
-        ends = [
-            plan_accesses(registers, layout, shape, element_bits, threads, width, alignment, once=True)
-            for layout, alignment in ((source, source_alignment), (destination, VECTOR_BYTES))
-        ]
-        counts = [[(access.register, access.count) for access in plan.accesses] for plan in ends]
-        widths = {access.count * element_bits / 8 for plan in ends for access in plan.accesses}
-        if counts[0] == counts[1] and widths <= set(CP_ASYNC_WIDTHS):
-            return CpAsyncPlan(*ends)
+    # Small tiles are shared out in single elements where there are threads enough: fewer threads take wider ones.
+    for taking_part in (threads >> k for k in range(threads.bit_length())):
+        registers = copy_distribution(
+            shape, source, destination, element_bits, taking_part, base_align_bytes=source_alignment
+        )
+        for width in CP_ASYNC_WIDTHS:
+            if width > source_alignment or width * 8 < element_bits:
+                continue
+            ends = [
+                plan_accesses(registers, layout, shape, element_bits, threads, width, alignment, once=True)
+                for layout, alignment in ((source, source_alignment), (destination, VECTOR_BYTES))
+            ]
+            counts = [[(access.register, access.count) for access in plan.accesses] for plan in ends]
+            widths = {access.count * element_bits / 8 for plan in ends for access in plan.accesses}
+            if counts[0] == counts[1] and widths <= set(CP_ASYNC_WIDTHS):
+                return CpAsyncPlan(*ends)
     raise LegalityError(
         f"expected runs of 4, 8 or 16 bytes that are neighbours in global and in shared memory and aligned for "
         f"cp.async, found none with {source} in global memory (aligned to {source_alignment} bytes) and {destination} "

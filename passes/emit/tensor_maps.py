@@ -1,0 +1,133 @@
+"""Bulk tensor copies as PTX instructions, and the parameters of an entry that hold their tensor maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import gcd
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.core import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, EntryParam
+from tirx.dialects.ptx.memory import ParamAddressOp
+from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp, CpAsyncBulkTensorStoreOp, PrefetchTensormapOp
+from tirx.dialects.tirx import (
+    AllocOp,
+    KernelOp,
+    MemoryPlan,
+    TensorMap,
+    TensorMapAttr,
+    TileType,
+    TmaLoadOp,
+    TmaStoreOp,
+    base_allocation,
+)
+from tirx.hw.targets import Target
+from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.plan.bulk_copies import TmaCopy, plan_tma
+from tirx.passes.plan.product import ILLEGAL
+
+SHARED_CTA_SINCE = (8, 6)
+"""The PTX version from which a load names the block's own shared memory (PTX ISA, "cp.async.bulk.tensor")."""
+
+
+def _word(emit: Emitter, index: SSAValue) -> SSAValue:
+    """An index as an i32."""
+    value = constant_value(index)
+    return emit(arith.IndexCastOp(index, i32)).result if value is None else emit.constant(value, i32)
+
+
+class TensorMapParameters:
+    """
+    The bulk tensor copies of one kernel, and its tensor maps: each is a parameter of the entry.
+
+    Addresses of tensor maps are computed at `start`; `name` gives a new name of a parameter from a hint and a default.
+    """
+
+    def __init__(self, kernel: KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
+        self._memory = MemoryPlan() if kernel.memory is None else kernel.memory.data
+        self._target = None if kernel.target is None else Target.parse(kernel.target.data)
+        self._start = start
+        self._name = name
+        self._addresses: dict[TensorMap, SSAValue] = {}
+        self.parameters: list[EntryParam] = []
+
+    def prefetch(self, thread: SSAValue) -> None:
+        """The thread of index 0 (i32) brings all tensor maps into the cache at the start of the entry."""
+        if not self._addresses:
+            return
+        block = Block()
+        inside = Emitter(InsertPoint.at_end(block), self._start.location)
+        for address in self._addresses.values():
+            inside(PrefetchTensormapOp(address))
+        inside(scf.YieldOp())
+        first = self._start(arith.CmpiOp(thread, self._start.constant(0, i32), "eq")).result
+        self._start(scf.IfOp(first, [], Region(block), Region()))
+
+    def load(self, emit: Emitter, op: TmaLoadOp, base: SSAValue) -> None:
+        """Starts to load all boxes of a tile to the shared address `base` (i32) and on."""
+        copy = self._plan(op)
+        # Addresses of the block's own shared memory are addresses of its cluster's, too.
+        is_known = self._target is not None and self._target.min_ptx >= SHARED_CTA_SINCE
+        alone = is_known and op.multicast is None and op.cta_group is None
+        for tensor_map, address, coordinates in self._boxes(emit, copy, base):
+            emit(
+                CpAsyncBulkTensorLoadOp(
+                    address,
+                    tensor_map,
+                    coordinates,
+                    op.barrier,
+                    space="shared::cta" if alone else "shared::cluster",
+                    multicast=op.multicast,
+                    cta_group=None if op.cta_group is None else op.cta_group.value.data,
+                )
+            )
+
+    def store(self, emit: Emitter, op: TmaStoreOp, base: SSAValue) -> None:
+        """Starts to store all boxes of a tile from the shared address `base` (i32) and on."""
+        reduce = None if op.reduce is None else op.reduce.data
+        for tensor_map, address, coordinates in self._boxes(emit, self._plan(op), base):
+            emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=reduce))
+
+    def _plan(self, op: TmaLoadOp | TmaStoreOp) -> TmaCopy:
+        """The boxes of a copy, to or from a tile that is aligned for them."""
+        try:
+            copy = plan_tma(op.global_tile, TileType.of(op.shared_tile), self._target)
+        except ILLEGAL as e:
+            raise LocatedError(op, str(e)) from e
+        alloc, aligned = base_allocation(op.shared_tile).owner, copy.boxes.alignment
+        if isinstance(alloc, AllocOp) and alloc.start is not None:
+            found = gcd(alloc.start, self._memory.alignment)
+            if found % aligned:
+                raise LocatedError(op, f"expected a shared tile that is aligned to {aligned} bytes, found {found}")
+        return copy
+
+    def _boxes(
+        self, emit: Emitter, copy: TmaCopy, base: SSAValue
+    ) -> Iterator[tuple[SSAValue, SSAValue, list[SSAValue]]]:
+        """Of each box the address of the tensor map, its shared address, and its coordinates (i32), innermost first."""
+        view, unit, order = copy.origin.view, copy.boxes.unit, copy.order
+        tensor_map = self._address(copy.tensor_map, view.source.name_hint)
+        leading = len(view.indices) - len(copy.origin.start)
+        indices = [_word(emit, view.indices[dimension]) for dimension in order]
+        for box in copy.boxes.boxes:
+            start = [0] * leading + [a + b for a, b in zip(copy.origin.start, box.start, strict=True)]
+            coordinates = [emit.add(index, start[dimension]) for dimension, index in zip(order, indices, strict=True)]
+            yield (
+                tensor_map,
+                emit.add(base, box.address),
+                [emit.div(coordinates[0], unit.elements), *coordinates[1:]],
+            )
+
+    def _address(self, tensor_map: TensorMap, argument: str | None) -> SSAValue:
+        """The generic address of a tensor map (i64)."""
+        if tensor_map not in self._addresses:
+            name = self._name("tensor_map" if argument is None else f"{argument}_map", "tensor_map")
+            source = TensorMapAttr(tensor_map)
+            parameter = EntryParam(name, "b8", align=TENSOR_MAP_ALIGNMENT, count=TENSOR_MAP_BYTES, source=source)
+            self.parameters.append(parameter)
+            self._addresses[tensor_map] = self._start(ParamAddressOp(name)).result
+        return self._addresses[tensor_map]
