@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +21,8 @@ from tirx.dialects.tirx import (
     KernelOp,
     MemorySpace,
     MmaOp,
+    MmaSyncPlan,
+    PlanAttr,
     ReshapeOp,
     SubviewOp,
     TileType,
@@ -33,22 +36,22 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
-from tirx.mma import FragmentError, pick_fragments
+from tirx.mma import ROW_ORDERS, FragmentError, PickedFragments, RowOrder, choose_variant, pick_fragments
 from tirx.passes.analysis.register_classes import (
     RegisterClass,
     is_register_tile,
     register_classes,
     same_layout,
 )
-from tirx.passes.plan.mma_product import product_variants
+from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.register_layouts import LayoutFlow, insert_conversions
+from tirx.passes.plan.staged_layouts import choose_staged_layout, fragment_loads, loads_cost, operand_major
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
 from tirx.passes.plan.tensor_layouts import choose_tensor_layout, tensor_roots
 from tirx.passes.plan.tensor_tiles import TensorTile
-from tirx.smem.swizzle_modes import Major
 from tirx.tcgen05 import LegalityError
 
 
@@ -70,21 +73,6 @@ def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
                 pass
 
 
-def _contiguous_dimension(tile: SSAValue) -> int | None:
-    """Returns the dimension along which neighbours are adjacent in memory; None without one, and for swizzled tiles."""
-    type_ = TileType.of(tile)
-    if not isinstance(layout := type_.layout, TileLayout) or layout.axes != ("m",):
-        return None
-    for dimension in reversed(range(len(type_.dims))):
-        if type_.dims[dimension] == 1:
-            continue
-        step = tuple(int(d == dimension) for d in range(len(type_.dims)))
-        origin = tuple(0 for _ in type_.dims)
-        if layout.apply(step, type_.dims)["m"] - layout.apply(origin, type_.dims)["m"] == 1:
-            return dimension
-    return None
-
-
 def _common_image(tensors: Sequence[TileType]) -> TileLayout:
     """
     Returns a register layout to which tcgen05.ld and st move all these tiles, each with a shape of its own.
@@ -100,14 +88,30 @@ def _common_image(tensors: Sequence[TileType]) -> TileLayout:
     return first.fragment()
 
 
-def _operand_major(registers: RegisterClass) -> Major:
+def _row_orders(
+    classes: Sequence[RegisterClass],
+    plain: PickedFragments,
+    pick: Callable[[tuple[RowOrder, RowOrder]], PickedFragments],
+) -> tuple[RowOrder, RowOrder]:
     """
-    Returns the major-ness with which loads of an operand move whole vectors.
-
-    That is MN where all tiles that it is loaded from are contiguous along their rows, and K otherwise.
+    The orders of the rows of A and of B with which loads from shared memory are cheapest, the plain one where it is as
+    good as any. `pick` takes orders as `pick_fragments` does.
     """
-    majors = {_contiguous_dimension(tile) for tile in registers.memory}
-    return "MN" if majors == {0} else "K"
+    found = [ROW_ORDERS[0], ROW_ORDERS[0]]
+    for index, layout in enumerate((plain.a, plain.b)):
+        best = loads_cost(classes[index], layout)
+        for order in ROW_ORDERS[1:]:
+            if best.is_least:
+                break
+            orders = [ROW_ORDERS[0], ROW_ORDERS[0]]
+            orders[index] = order
+            try:
+                cost = loads_cost(classes[index], pick((orders[0], orders[1]))[index])
+            except (FragmentError, LayoutError):
+                continue  # rows that are neighbours in the registers
+            if cost.rank < best.rank:
+                best, found[index] = cost, order
+    return found[0], found[1]
 
 
 class _Picker:
@@ -138,9 +142,11 @@ class _Picker:
         for mma in mmas:
             if not mma.on_tensor_memory:
                 self._mma_sync(mma)
+        warp_level = [mma for mma in mmas if not mma.on_tensor_memory]
+        operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
         for op in ops:
             if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
-                self._plain(op)
+                self._staged_or_plain(op, operands)
         flow = LayoutFlow(self.kernel, self.registers)
         for registers in self.registers:
             # Tensor memory moves to and from few layouts only.
@@ -239,22 +245,17 @@ class _Picker:
         warps, rest = divmod(threads, WARP_SIZE)
         if rest:
             raise LocatedError(mma, f"expected whole warps for mma.sync, found {threads} threads")
-        product = Product.of(mma)
+        majors = operand_major(classes[0]), operand_major(classes[1])
+        types = mma.a_type.dtype.name, mma.accumulator_type.dtype.name
         try:
-            layouts = pick_fragments(
-                m,
-                n,
-                k,
-                mma.a_type.dtype.name,
-                mma.accumulator_type.dtype.name,
-                warps,
-                batch=tuple(batch),
-                a_major=_operand_major(classes[0]),
-                b_major=_operand_major(classes[1]),
-                variants=product_variants(product, product.target),
-            )
+            variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
+            pick = partial(pick_fragments, m, n, k, *types, warps, tuple(batch), *majors, (variant,))
+            layouts = pick()
+            if not placed:
+                layouts = pick(_row_orders(classes, layouts, pick))
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
+        mma.plan = PlanAttr(MmaSyncPlan((variant.name,)))
         for index, (found, layout) in enumerate(zip(classes, layouts, strict=True)):
             if (picked := found.type.layout) is None:
                 self._pick_registers(
@@ -270,8 +271,19 @@ class _Picker:
                 )
                 raise LocatedError(mma, f"{problem}: {picked} and {layout}")
 
-    def _plain(self, alloc: AllocOp) -> None:
+    def _staged_or_plain(self, alloc: AllocOp, operands: Iterable[RegisterClass]) -> None:
         type_ = alloc.result.type
+        loads = [
+            load
+            for registers in operands
+            if isinstance(layout := registers.type.layout, TileLayout)
+            for load in fragment_loads(registers, layout)
+            if base_allocation(load.part) is alloc.result
+        ]
+        if loads:
+            choice = choose_staged_layout(alloc.result, loads)
+            self._picked(alloc.result, choice.tile.layout, choice.reason)
+            return
         if type_.memory is MemorySpace.TENSOR:
             raise LocatedError(alloc, "expected a tensor tile to be an operand of a product, or to have a layout")
         self._picked(alloc.result, TileLayout.row_major(type_.dims), "row-major")
@@ -304,7 +316,8 @@ class TirxPickLayoutsPass(ModulePass):
 
     Global tiles take the strides of their memref, operands in tensor memory the data path of their shape, operands in
     shared memory the cheapest canonical layout that all their products read, register operands the fragments of
-    `mma.sync`, all other tiles vectors over consecutive threads. Each choice is reported as a remark, with the terms
+    `mma.sync`, shared tiles that those are loaded from the swizzle with the fewest wavefronts, all other tiles vectors
+    over consecutive threads. Each choice is reported as a remark, with the terms
     of its cost.
     """
 

@@ -9,7 +9,7 @@ from tirx.dialects.tirx import MmaSyncPlan, TileType
 from tirx.hw.features import FEATURES, required_version
 from tirx.hw.targets import Target
 from tirx.layout import TileLayout
-from tirx.mma import VARIANTS, FragmentError, MmaStep, MmaVariant, plan_mma, variants_for
+from tirx.mma import VARIANTS, FragmentError, MmaStep, MmaVariant, is_preferred, plan_mma, variants_for
 from tirx.passes.plan.product import Product
 
 
@@ -42,6 +42,13 @@ def product_variants(product: Product, target: Target | None) -> tuple[MmaVarian
         return variants
     available = [v for v in variants if FEATURES[v.feature].version(target) is not None]
     return tuple(sorted(available, key=lambda v: is_emulated(v, target))) or variants
+
+
+def fastest_variants(product: Product) -> tuple[MmaVariant, ...]:
+    """`product_variants` of the product's target, those in front that it multiplies fastest (`PREFERENCES`)."""
+    target = product.target
+    variants = product_variants(product, target)
+    return variants if target is None else tuple(sorted(variants, key=lambda v: not is_preferred(v, target.cc)))
 
 
 def is_emulated(variant: MmaVariant, target: Target) -> bool:

@@ -146,7 +146,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
         candidates = _candidates((mn, k), type_, uses[0].padded)
     except LegalityError as e:
         raise LocatedError(uses[0].mma, str(e)) from e
-    copies = list(_copies(alloc))
+    copies = list(placed_copies(alloc))
     best: OperandChoice | None = None
     misfits: list[tuple[int, OperandTile, _Use, str]] = []  # how many uses do not fit, and the first of them
     for tile in candidates:
@@ -155,7 +155,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
         if problems:
             misfits.append((len(problems), tile, *problems[0]))
             continue
-        choice = _priced(root, tile, layout, copies, threads)
+        choice = OperandChoice(tile, layout, *copies_cost(root, layout, copies, threads))
         if best is None or choice.cost.cycles < best.cost.cycles:
             best = choice
         if best.cost == best.least:
@@ -193,25 +193,29 @@ def _in_stages(layout: Layout, type_: TileType) -> Layout:
 
 
 @dataclass(frozen=True)
-class _Copy:
-    """A copy between a view of the tile, `part`, and another tile that has a layout."""
+class PlacedCopy:
+    """A copy between a view of a tile, `part`, and another tile that has a layout."""
 
     op: CopyOp
     part: SSAValue
     other: CopyEnd
 
 
-def _copies(alloc: AllocOp) -> Iterator[_Copy]:
+def placed_copies(alloc: AllocOp) -> Iterator[PlacedCopy]:
     """Yields the copies whose cost depends on the layout of a tile: to and from placed global or shared tiles."""
     for op, part in views_in_use(alloc.result):
         if not isinstance(op, CopyOp):
             continue
         other = TileType.of(op.source if op.destination is part else op.destination)
         if other.layout is not None and other.memory in (MemorySpace.GLOBAL, MemorySpace.SHARED):
-            yield _Copy(op, part, CopyEnd(other.layout, "global" if other.memory is MemorySpace.GLOBAL else "shared"))
+            end = CopyEnd(other.layout, "global" if other.memory is MemorySpace.GLOBAL else "shared")
+            yield PlacedCopy(op, part, end)
 
 
-def _priced(root: SSAValue, tile: OperandTile, layout: Layout, copies: Sequence[_Copy], threads: int) -> OperandChoice:
+def copies_cost(
+    root: SSAValue, layout: Layout, copies: Sequence[PlacedCopy], threads: int
+) -> tuple[CopyCost, CopyCost]:
+    """The cost of copies if an allocation gets this layout, and a lower bound. LocatedError for an impossible one."""
     cost, least = CopyCost(), CopyCost()
     for copy in copies:
         type_ = TileType.of(copy.part)
@@ -222,4 +226,4 @@ def _priced(root: SSAValue, tile: OperandTile, layout: Layout, copies: Sequence[
         except LayoutError as e:
             raise LocatedError(copy.op, str(e)) from e
         least += least_cost(type_.dims, ends, type_.dtype.storage_bits)
-    return OperandChoice(tile, layout, cost, least)
+    return cost, least

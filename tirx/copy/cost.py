@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
-from tirx.copy.banks import conflict_degree
+from tirx.copy.banks import MATRIX_ROW_BITS, MATRIX_ROWS, conflict_degree
 from tirx.copy.distribute import (
     SECTOR_BYTES,
     SHARED_PHASE_BYTES,
@@ -20,6 +20,7 @@ from tirx.copy.distribute import (
     Memory,
     copy_distribution,
 )
+from tirx.copy.matrix import plan_matrices
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.caching import bounded_cache
@@ -100,6 +101,37 @@ def copy_cost(shape: tuple[int, ...], ends: tuple[CopyEnd, CopyEnd], element_bit
     for end in ends:
         total += _end_cost(registers, end, shape, element_bits, threads)
     return total
+
+
+def least_fragment_cost(registers: TileLayout, element_bits: int, threads: int) -> CopyCost:
+    """A lower bound of `fragment_cost`, where no two lanes hold the same."""
+    size = threads * registers.span("m") * element_bits // 8
+    return CopyCost(-(-size // SHARED_PHASE_BYTES), 0, -(-size // (VECTOR_BYTES * WARP_SIZE)))
+
+
+@bounded_cache
+def fragment_cost(
+    registers: TileLayout, end: CopyEnd, shape: tuple[int, ...], element_bits: int, threads: int, matrices: bool
+) -> CopyCost:
+    """
+    The cost of moving a register tile of `shape` from or to memory, by matrix instructions if `matrices` allows them.
+
+    Raises LayoutError when loads and stores cannot move the tile.
+    """
+    plan = plan_matrices(registers, end.layout, shape, element_bits, threads) if matrices else None
+    if plan is None:
+        return _end_cost(registers, end, shape, element_bits, threads)
+    lanes = np.arange(WARP_SIZE, dtype=np.int64)
+    wavefronts = 0
+    for row in plan.rows:
+        starts = np.broadcast_to(row.base.evaluate({THREAD_VARIABLE: lanes}) + row.const, lanes.shape)
+        elements = starts[:, None] + np.arange(MATRIX_ROW_BITS // element_bits, dtype=np.int64)
+        wavefronts += sum(
+            conflict_degree(elements[first : first + MATRIX_ROWS], element_bits)
+            for first in range(0, plan.count * MATRIX_ROWS, MATRIX_ROWS)
+        )
+    warps = threads // WARP_SIZE
+    return CopyCost(wavefronts * warps, 0, len(plan.rows) * warps)
 
 
 def _end_cost(registers: TileLayout, end: CopyEnd, shape: tuple[int, ...], element_bits: int, threads: int) -> CopyCost:

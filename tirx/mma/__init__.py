@@ -1,17 +1,20 @@
 """`mma.sync` on register tiles: fragments as layouts, planning of instructions, choice of layouts."""
 
-from tirx.mma.fragments import VARIANTS, Fragment, FragmentError, MmaVariant, variants_for
+from tirx.mma.fragments import VARIANTS, Fragment, FragmentError, MmaVariant, is_preferred, variants_for
 from tirx.mma.match import MmaStep, plan_mma
-from tirx.mma.pick import PickedFragments, choose_variant, pick_fragments
+from tirx.mma.pick import ROW_ORDERS, PickedFragments, RowOrder, choose_variant, pick_fragments
 
 __all__ = [
+    "ROW_ORDERS",
     "VARIANTS",
     "Fragment",
     "FragmentError",
     "MmaStep",
     "MmaVariant",
     "PickedFragments",
+    "RowOrder",
     "choose_variant",
+    "is_preferred",
     "pick_fragments",
     "plan_mma",
     "variants_for",

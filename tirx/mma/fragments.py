@@ -238,6 +238,34 @@ VARIANTS: Mapping[str, MmaVariant] = MappingProxyType({row.name: row for row in 
 other orientations, then m16n8 with falling K."""
 
 
+@dataclass(frozen=True)
+class Preference:
+    """On targets of compute capability (times ten) `least` to `most`, products of a type had better be of one shape."""
+
+    operand_type: str
+    least: int
+    most: int
+    instruction: str
+
+
+PREFERENCES = (
+    # PTX ISA, mma: m8n8k4 is optimised for sm_70 and may be much slower elsewhere.
+    Preference("f16", 75, 79, "m16n8k8"),
+    # Measured on an H200: 33 TFLOP/s for m8n8k4 and 65 to 66 for m16n8k4, k8 and k16, of which k8 leaves room in the
+    # registers for the fragments of the next step.
+    Preference("f64", 90, 999, "m16n8k8"),
+)
+
+
+def is_preferred(variant: MmaVariant, cc: int) -> bool:
+    """Returns True if a row of `PREFERENCES` names the variant for targets of this compute capability, times ten."""
+    return any(
+        row.least <= cc <= row.most
+        and (row.operand_type, row.instruction) == (variant.operand_type, variant.instruction)
+        for row in PREFERENCES
+    )
+
+
 def _types(operand: str, accumulator: str) -> str:
     return f"{operand} x {operand} + {accumulator}"
 

@@ -23,6 +23,17 @@ VECTOR_BITS = 128
 """The widest access of one thread."""
 
 
+RowOrder = tuple[int, int, int]
+"""For bits 2, 1 and 0 of a row within eight rows of the tile: which bit of the row of the fragment each is."""
+
+ROW_ORDERS: tuple[RowOrder, ...] = ((2, 1, 0), (0, 2, 1), (1, 0, 2), (2, 0, 1), (1, 2, 0), (0, 1, 2))
+"""
+All orders of the bits, the plain one first. Rows of A and C may be permuted alike, and rows of B with columns of C.
+Loads of 64-bit elements from rows of 128 bytes that TMA swizzles have bank conflicts without: the second order suits
+loads of two neighbours along K, the third loads of one element.
+"""
+
+
 class PickedFragments(NamedTuple):
     """Register layouts of A (..., M, K), B (..., N, K) and C (..., M, N)."""
 
@@ -148,6 +159,14 @@ def _register_strides(order: Sequence[tuple[str, int]], elements: int) -> dict[s
     return strides
 
 
+def _reordered(iters: Sequence[Iter], order: RowOrder) -> tuple[Iter, ...]:
+    """The iters of a fragment's dimension with the bits of its eight innermost rows in another order."""
+    extent = prod(it.extent for it in iters)
+    grouped, seps = TileLayout(iters).group((extent // 8, 2, 2, 2))
+    bits = [grouped.shard[seps[3 - bit] : seps[4 - bit]] for bit in range(3)]
+    return (*grouped.shard[: seps[1]], *(it for bit in order for it in bits[bit]))
+
+
 @dataclass(frozen=True)
 class _Plan:
     """The split of the dimensions "batch", "m", "n" and "k" over warps and over the products of an instruction."""
@@ -156,6 +175,7 @@ class _Plan:
     modes: dict[str, _Modes]
     warps: _Grid
     products: _Grid
+    row_orders: dict[str, RowOrder]
 
     def layout(self, fragment: Fragment, rows: str, columns: str, register_order: tuple[str, str]) -> TileLayout:
         """
@@ -175,6 +195,8 @@ class _Plan:
         shard: list[Iter] = []
         for index, (name, d) in enumerate(dims.items()):
             inside = () if name == "batch" else grouped.shard[seps[index] : seps[index + 1]]
+            if (order := self.row_orders.get(name, ROW_ORDERS[0])) != ROW_ORDERS[0]:
+                inside = _reordered(inside, order)
             high, low = _split_at(inside, d.low) if inside else ((), ())
             shard += [
                 Iter(d.warps, warp_strides.get(name, 0), "warpid"),
@@ -236,6 +258,7 @@ def pick_fragments(
     a_major: Major = "K",
     b_major: Major = "K",
     variants: Sequence[MmaVariant] | None = None,
+    row_orders: tuple[RowOrder, RowOrder] = (ROW_ORDERS[0], ROW_ORDERS[0]),
 ) -> PickedFragments:
     """
     Register layouts for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` that `plan_mma` accepts.
@@ -246,7 +269,8 @@ def pick_fragments(
     products alike. `a_major` and `b_major` say along which dimension each operand lies contiguously in memory:
     registers follow it, up to 16 bytes, so that loads can be vectors; m16n8 has other registers in between, so that its
     operands are loaded one register at a time. `variants`: the instructions to choose from, as
-    `choose_variant` does; by default all of these types in the order of the table.
+    `choose_variant` does; by default all of these types in the order of the table. `row_orders`: those of the rows of A
+    and of B within eight; only the plain one where rows are neighbours in the registers.
 
     Raises FragmentError when the types have no instruction, or when no instruction divides M, N and K, with the
     nearest sizes that the smallest does.
@@ -283,6 +307,7 @@ def pick_fragments(
         },
         w,
         p,
+        {"m": row_orders[0], "n": row_orders[1]},
     )
     return PickedFragments(
         plan.layout(variant.a, "m", "k", ("m", "k") if a_major == "K" else ("k", "m")),

@@ -90,11 +90,13 @@ def fragment_kernel(variant: MmaVariant, target: str) -> str:
 
 GEMMS = [
     ("f16", "f32", "sm_70", "m8n8k4"),
+    ("f16", "f32", "sm_75", "m16n8k8"),
     ("f16", "f32", "sm_80", "m16n8k16"),
     ("f16", "f16", "sm_90a", "m16n8k16"),
     ("bf16", "f32", "sm_100a", "m16n8k16"),
     ("tf32", "f32", "sm_80", "m16n8k8"),
-    ("f64", "f64", "sm_90a", "m8n8k4"),
+    ("f64", "f64", "sm_80", "m8n8k4"),
+    ("f64", "f64", "sm_90a", "m16n8k8"),
     ("i8", "i32", "sm_80", "m16n8k32"),
     ("ui8", "i32", "sm_90a", "m16n8k32"),
     ("f8E4M3FN", "f32", "sm_89", "m16n8k32"),

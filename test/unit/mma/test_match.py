@@ -15,11 +15,13 @@ from tirx.copy.access import plan_accesses
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout, element_type
 from tirx.layout.ownership import held_elements
 from tirx.mma import (
+    ROW_ORDERS,
     VARIANTS,
     FragmentError,
     MmaStep,
     MmaVariant,
     PickedFragments,
+    RowOrder,
     choose_variant,
     pick_fragments,
     plan_mma,
@@ -230,13 +232,25 @@ def test_what_is_picked_is_accepted(
     st.sampled_from([(), (2,), (3,)]),
     MAJORS,
     MAJORS,
+    st.sampled_from(ROW_ORDERS),
+    st.sampled_from(ROW_ORDERS),
 )
 def test_every_instruction_can_be_picked(
-    v: MmaVariant, m: int, n: int, k: int, warps: int, batch: tuple[int, ...], a_major: Major, b_major: Major
+    v: MmaVariant,
+    m: int,
+    n: int,
+    k: int,
+    warps: int,
+    batch: tuple[int, ...],
+    a_major: Major,
+    b_major: Major,
+    a_order: RowOrder,
+    b_order: RowOrder,
 ) -> None:
+    """Rows in any order: A and C permute alike, and so do B and the columns of C."""
     m, n, k = (extent * unit for extent, unit in zip((m, n, k), v.shape, strict=True))
     types = v.operand_type, v.accumulator_type
-    layouts = pick_fragments(m, n, k, *types, warps, batch, a_major, b_major, (v,))
+    layouts = pick_fragments(m, n, k, *types, warps, batch, a_major, b_major, (v,), (a_order, b_order))
     shapes = shapes_of(batch, m, n, k)
     steps = check(layouts, shapes, types, 32 * warps, (v,))
     assert {step.variant for step in steps} == {v}
