@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from tirx.passes.tirx_select_copies import TirxSelectCopiesPass
     from tirx.passes.tirx_select_instructions import TirxSelectInstructionsPass
     from tirx.passes.tirx_set_target import TirxSetTargetPass
+    from tirx.passes.tirx_specialize_warps import TirxSpecializeWarpsPass
     from tirx.passes.tirx_split_pairs import TirxSplitPairsPass
+    from tirx.passes.tirx_tile_loop import TirxTileLoopPass
 
 __all__ = [
     "PASS_SUMMARIES",
@@ -62,7 +64,9 @@ __all__ = [
     "TirxSelectCopiesPass",
     "TirxSelectInstructionsPass",
     "TirxSetTargetPass",
+    "TirxSpecializeWarpsPass",
     "TirxSplitPairsPass",
+    "TirxTileLoopPass",
     "get_all_passes",
     "lower_to_ptx_passes",
     "lower_to_ptx_pipeline",

@@ -8,7 +8,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.dialects.tirx import BlockIdOp, CtaRankOp, GridAxis, KernelOp
+from tirx.dialects.tirx import BlockIdOp, CtaRankOp, ForOp, GridAxis, KernelOp, TilesOp
 from tirx.hw.integers import Integers
 from tirx.passes.emit.emitter import constant_value
 
@@ -57,10 +57,25 @@ def _loop_of(value: SSAValue) -> scf.ForOp | None:
     return loop if value is block.args[0] else None
 
 
+def _extent_of(value: SSAValue) -> SSAValue | int | None:
+    """What the iteration of a `tirx.for` or the coordinate of a tile counts up to; None for other values."""
+    if not isinstance(block := value.owner, Block):
+        return None
+    match block.parent_op():
+        case ForOp() as loop if value is loop.index:
+            return loop.trips if loop.constant_trips is None else loop.constant_trips.value.data
+        case TilesOp() as loop if loop.extents:
+            return loop.extents[block.args.index(value)]
+        case _:
+            return None
+
+
 def _sources(value: SSAValue) -> tuple[SSAValue, ...]:
     """The values that `_derive` asks for."""
     if (loop := _loop_of(value)) is not None:
         return loop.lb, loop.ub
+    if (extent := _extent_of(value)) is not None:
+        return () if isinstance(extent, int) else (extent,)
     match value.owner:
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() | arith.IndexCastOp() as op:
             return tuple(op.operands)
@@ -76,6 +91,9 @@ def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
         return Integers.of(constant, width)
     if (loop := _loop_of(value)) is not None:
         return _induction_range(known[loop.lb], known[loop.ub], constant_value(loop.step))
+    if (extent := _extent_of(value)) is not None:
+        high = extent if isinstance(extent, int) else known[extent].high
+        return Integers.within(0, None if high is None else max(high - 1, 0), width)
     match value.owner:
         case CtaRankOp():
             return Integers.within(0, 1, width)

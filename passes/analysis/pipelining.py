@@ -18,6 +18,7 @@ from xdsl.traits import Pure
 
 from tirx.dialects.tirx import (
     AllocOp,
+    AsyncCopyOp,
     CopyOp,
     FillOp,
     GlobalWaitOp,
@@ -117,7 +118,7 @@ def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
 def writes_to(op: Operation, tile: SSAValue) -> bool:
     """True if an operation may write a tile that it uses. Unknown operations write what they are given."""
     match op:
-        case CopyOp():
+        case CopyOp() | AsyncCopyOp():
             return op.destination is tile
         case LoadOp():
             return False

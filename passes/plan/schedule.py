@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.tirx import MemorySpace, MmaOp, TileOrder
+from tirx.dialects.tirx import MemorySpace, TileOrder
+from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.targets import Target
 
 MOST_SLOTS = 6
@@ -68,13 +69,13 @@ SCHEDULES: dict[str, Schedule] = {
 """One row for each family, those that work asynchronously first; `none` is for loops without products."""
 
 
-def start_values(products: Iterable[MmaOp]) -> Schedule:
+def start_values(products: Iterable[ProductOp]) -> Schedule:
     """The row for the products of a loop: that of a family that works asynchronously, if one of them does."""
     families = [_family(product) for product in products]
     return SCHEDULES[min(families, key=list(SCHEDULES).index, default="none")]
 
 
-def _family(product: MmaOp) -> str:
+def _family(product: ProductOp) -> str:
     if product.on_tensor_memory:
         return "tcgen05"
     if product.b_type.memory is MemorySpace.SHARED:

@@ -1,0 +1,306 @@
+"""`tirx-specialize-warps`: copies, products and the rest of a kernel run on warps of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, Region
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsTerminator, Pure
+
+from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.definition import i32_attr
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AllocOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    Engine,
+    GlobalWaitOp,
+    KernelOp,
+    MemorySpace,
+    Queue,
+    ReleaseOp,
+    ReturnOp,
+    RingOp,
+    RoleOp,
+    RolesOp,
+    TilesOp,
+    TileType,
+    base_allocation,
+    kernels,
+)
+from tirx.dialects.tirx.product import ProductOp
+from tirx.dialects.tirx.roles import MAX_WARPS, WARP, WARPGROUP
+from tirx.passes.analysis.pipelining import written_memref
+from tirx.passes.analysis.rings.slots import slot_tile
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.role_bodies import NotSeparable, copied_part, remove_part
+from tirx.passes.plan.schedule import Roles, role_registers, start_values
+from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.tcgen05.tmem import COLUMNS
+
+AUTO = "auto"
+
+ROLES = "tirx.roles"
+"""The attribute of a kernel that says which roles it gets."""
+
+_Station = tuple[RingOp, str]
+_Stations = frozenset[_Station]
+
+
+@dataclass(frozen=True)
+class TirxSpecializeWarpsPass(ModulePass):
+    """
+    Splits a kernel with rings into roles: `load` fills rings by TMA, `mma` starts products of tcgen05, the rest stays.
+
+    Each role is a copy of the loops with only its own operations; loops keep their symbols and scalars are computed
+    again. The warps of the kernel stay the first ones of the block, so layouts keep their meaning: `warpid` counts in a
+    role. The roles that are added come behind them. `roles` is `none`, `load`, `load-mma-epilogue` or `auto`, which
+    looks it up by the family of the products; `attributes {tirx.roles = "load"}` says it for one kernel. A remark tells
+    why a kernel stays as it is.
+    """
+
+    name = "tirx-specialize-warps"
+
+    roles: str = AUTO
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            wanted = _wanted(kernel, self.roles)
+            if wanted is not Roles.NONE:
+                _specialize(kernel, wanted)
+            kernel.attributes.pop(ROLES, None)
+
+
+def _wanted(kernel: KernelOp, option: str) -> Roles:
+    """The roles that a kernel should get. Raises LocatedError for a word that names none."""
+    match kernel.attributes.get(ROLES):
+        case None:
+            word = option
+        case StringAttr(data=data):
+            word = data
+        case found:
+            word = str(found)
+    if word == AUTO:
+        return start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).roles
+    if word not in tuple(Roles):
+        raise LocatedError(kernel, f"expected roles to be {AUTO}, {', '.join(Roles)}, found {word}")
+    return Roles(word)
+
+
+def _specialize(kernel: KernelOp, wanted: Roles) -> None:
+    if any(isinstance(op, RolesOp) for op in kernel.walk()) or not any(isinstance(op, RingOp) for op in kernel.walk()):
+        return
+    try:
+        loads = _load_stations(kernel)
+        _check_sources(kernel, loads)
+        products: _Stations = frozenset()
+        if wanted is Roles.LOAD_MMA_EPILOGUE:
+            products = _product_stations(kernel)
+        _split(kernel, loads, products)
+    except NotSeparable as e:
+        remark(e.where, f"@{kernel.sym_name.data} keeps one role: {e.reason}")
+
+
+def _load_stations(kernel: KernelOp) -> _Stations:
+    """The first stations of the rings that TMA fills. Raises NotSeparable if there is none."""
+    others: dict[_Station, Operation] = {}
+    filled: dict[_Station, None] = {}
+    for op in kernel.walk():
+        for operand in op.operands:
+            if isinstance(op, ReleaseOp) or op.has_trait(Pure) or (slot := slot_tile(operand)) is None:
+                continue
+            station = slot.ring, slot.acquire.station.data
+            if station[1] != slot.ring.station_names[0]:
+                continue
+            if isinstance(op, AsyncCopyOp) and op.queue is Queue.TMA:
+                filled[station] = None
+            else:
+                others.setdefault(station, op)
+    found = frozenset(station for station in filled if station not in others)
+    if not found:
+        raise NotSeparable(next(iter(others.values()), kernel), "no ring is filled by TMA alone")
+    return found
+
+
+def _check_sources(kernel: KernelOp, loads: _Stations) -> None:
+    """Raises NotSeparable if the kernel may write what the load role reads, which may run ahead by whole tiles."""
+    sources = {
+        base_allocation(op.source): op
+        for op in kernel.walk()
+        if isinstance(op, AsyncCopyOp)
+        and (slot := slot_tile(op.destination)) is not None
+        and (slot.ring, slot.acquire.station.data) in loads
+    }
+    for op in kernel.walk():
+        if isinstance(op, GlobalWaitOp):
+            raise NotSeparable(op, f"'{op.name}' orders loads behind another block")
+        for source in sources:
+            if (name := written_memref(op, source)) is not None:
+                raise NotSeparable(op, f"'{op.name}' may write {name}, which the load role reads ahead")
+
+
+def _product_stations(kernel: KernelOp) -> _Stations:
+    """The stations at which products of tcgen05 and the copies of their scale factors work; empty if there are none."""
+    issued = [op for op in kernel.walk() if _is_product(op)]
+    found: dict[_Station, None] = {}
+    for op in issued:
+        for operand in op.operands:
+            if not isinstance(operand.type, TileType):
+                continue
+            if (slot := slot_tile(operand)) is not None:
+                found[slot.ring, slot.acquire.station.data] = None
+            elif isinstance(base_allocation(operand).owner, AllocOp):
+                raise NotSeparable(op, f"'{op.name}' works on a tile that is in no ring")
+    if not issued:
+        raise NotSeparable(kernel, "no product of tcgen05 is asynchronous")
+    for op in kernel.walk():
+        if _is_product(op) or isinstance(op, ReleaseOp) or op.has_trait(Pure) or op.has_trait(IsTerminator):
+            continue
+        for operand in op.operands:
+            slot = slot_tile(operand)
+            if slot is not None and (slot.ring, slot.acquire.station.data) in found:
+                raise NotSeparable(op, f"threads do '{op.name}' at a station of the products")
+    return frozenset(found)
+
+
+def _is_product(op: Operation) -> bool:
+    match op:
+        case AsyncMmaOp():
+            return op.on_tensor_memory
+        case AsyncCopyOp():
+            return op.engine.data is Engine.TCGEN05_CP
+        case _:
+            return False
+
+
+def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Callable[[Operation], bool]:
+    """Whether an operation is of the role that works at these stations."""
+
+    def belongs(op: Operation) -> bool:
+        match op:
+            case AcquireOp() | ReleaseOp():
+                return (RingOp.of(op.ring), op.station.data) in stations
+            case _:
+                return is_work(op)
+
+    return belongs
+
+
+def _split(kernel: KernelOp, loads: _Stations, products: _Stations) -> None:
+    """Moves what the kernel does into roles. Raises NotSeparable before anything is changed."""
+    loading = _belongs(loads, lambda op: _fills(op, loads))
+    multiplying = _belongs(products, lambda op: bool(products) and _is_product(op))
+    body = kernel.body.block
+    shared = _shared_prelude(body.ops)
+    parts = [op for op in body.ops if op not in shared and not isinstance(op, ReturnOp)]
+    warps, rest = divmod(kernel.num_threads, WARP)
+    if rest:
+        raise NotSeparable(kernel, f"{kernel.num_threads} threads are no whole warps")
+    registers = role_registers(warps // WARPGROUP) if warps % WARPGROUP == 0 and not products else None
+    load_warps = 1 if registers is None else WARPGROUP
+    added = load_warps + (1 if products else 0)
+    if warps + added > MAX_WARPS:
+        raise NotSeparable(kernel, f"{warps} and {added} warps are more than the {MAX_WARPS} of a block")
+    load = copied_part(parts, loading)
+    mma = copied_part(parts, multiplying) if products else None
+    location = parts[0].location
+    last = body.last_op
+    assert last is not None
+    main = Block()
+    for op in parts:
+        op.detach()
+        main.add_op(op)
+    remove_part(main, lambda op: loading(op) or multiplying(op))
+    name = "epilogue" if products else "math"
+    load_registers, main_registers = registers or (None, None)
+    roles = [
+        RoleOp(name, warps, Region(main), main_registers),
+        RoleOp("load", load_warps, Region(load), load_registers),
+        *([] if mma is None else [RoleOp("mma", 1, Region(mma))]),
+    ]
+    kernel.threads = i32_attr(WARP * (warps + added))
+    emit = Emitter(InsertPoint.before(last), location)
+    for role in roles:
+        role.location = location
+    emit(RolesOp(Region(Block(roles))))
+    if products:
+        _double_accumulators(kernel, products)
+    remark(kernel, f"roles of @{kernel.sym_name.data}: {', '.join(map(_share, roles))}")
+
+
+def _share(role: RoleOp) -> str:
+    """The warps and registers of a role in a remark."""
+    registers = "" if role.registers is None else f" of {role.registers.value.data} registers"
+    return f"@{role.sym_name.data} with {role.num_warps} warp{'' if role.num_warps == 1 else 's'}{registers}"
+
+
+def _fills(op: Operation, loads: _Stations) -> bool:
+    if not isinstance(op, AsyncCopyOp) or (slot := slot_tile(op.destination)) is None:
+        return False
+    return (slot.ring, slot.acquire.station.data) in loads
+
+
+def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
+    """What stays around the roles: rings, tiles, and scalars and views that every role can compute again."""
+    found: set[Operation] = set()
+    for op in ops:
+        match op:
+            case RingOp() | AllocOp():
+                found.add(op)
+            case _ if op.has_trait(Pure) and not op.regions and not any(map(_is_register_tile, op.results)):
+                if all(not isinstance(v.owner, Operation) or v.owner in found for v in op.operands):
+                    found.add(op)
+            case _:
+                pass
+    return found
+
+
+def _is_register_tile(value: object) -> bool:
+    type_ = getattr(value, "type", None)
+    return isinstance(type_, TileType) and type_.memory is MemorySpace.REGISTER
+
+
+def _double_accumulators(kernel: KernelOp, products: _Stations) -> None:
+    """
+    Gives accumulators of a persistent kernel two slots where tensor memory has the columns for them.
+
+    Then the products of the next tile run while the epilogue reads those of this one.
+    """
+    rings = [op for op in kernel.walk() if isinstance(op, RingOp)]
+    others = [op.result.type for op in kernel.walk() if isinstance(op, AllocOp)]
+    persistent = any(isinstance(op, TilesOp) for op in kernel.walk())
+    columns = sum(map(_columns, others)) + sum(op.num_slots * _slot_columns(op) for op in rings)
+    for ring in rings if persistent else ():
+        first = ring.station_names[0]
+        sums = any(
+            isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None and slot.ring is ring
+            for op in kernel.walk()
+        )
+        if not sums or (ring, first) not in products or ring.num_slots != 1 or ring.carries is not None:
+            continue
+        more = _slot_columns(ring)
+        if not more or columns + more > COLUMNS:
+            remark(ring, f"one accumulator: a second one of {more} columns has no room next to {columns}")
+            continue
+        columns += more
+        ring.slots = i32_attr(2)
+
+
+def _slot_columns(ring: RingOp) -> int:
+    return sum(
+        max(_columns(view.type) if isinstance(view.type, TileType) else 0 for view in tile)
+        for tile in ring.result.type.contents
+    )
+
+
+def _columns(type_: TileType) -> int:
+    """Columns of tensor memory of a tile; 0 for one elsewhere or without a layout."""
+    if type_.memory is not MemorySpace.TENSOR or type_.layout is None:
+        return 0
+    return TensorTile.of(type_).columns

@@ -1,0 +1,161 @@
+"""`tirx-tile-loop`: a grid with one block for each tile becomes a loop over tiles in as many blocks as run at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import Pure
+
+from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.formula import Call, FormulaAttr
+from tirx.dialects.tirx import (
+    AllocOp,
+    BlockIdOp,
+    GridAxis,
+    KernelOp,
+    ReturnOp,
+    TileOrder,
+    TilesOp,
+    TileType,
+    kernels,
+)
+from tirx.dialects.tirx.product import ProductOp
+from tirx.hw.targets import Target
+from tirx.passes.analysis.pipelining import copies_to_shared
+from tirx.passes.analysis.rings.extraction import is_scheduling
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.schedule import multiprocessors, start_values
+
+AUTO, NONE = "auto", "none"
+_ORDERS = (TileOrder.ROW, TileOrder.GROUP, TileOrder.HILBERT)
+
+ORDER = "tirx.order"
+"""The attribute of a kernel that says in which order a persistent grid goes through its tiles, or `none`."""
+
+DEFAULT_GROUP = 8
+"""Tiles side by side in a column of `order(group n)`."""
+
+
+@dataclass(frozen=True)
+class TirxTileLoopPass(ModulePass):
+    """
+    Puts a `tirx.tiles` loop around what a block does, and lets a launch have one block for each multiprocessor.
+
+    The tile `%i, %j` takes the place of `tirx.block_id y` and `x`; with a third dimension of the grid, `%i` counts its
+    rows too. `order` is `row`, `group` or `hilbert`; `auto` looks it up by the family of the products, for kernels that
+    stage tiles in a loop and have more tiles than the target has multiprocessors; `none` keeps every grid.
+    `attributes {tirx.order = "group"}` says it for one kernel.
+    """
+
+    name = "tirx-tile-loop"
+
+    order: str = AUTO
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            word = _written(kernel, self.order)
+            kernel.attributes.pop(ORDER, None)
+            if word != NONE and (order := _order(kernel, word)) is not None:
+                _loop(kernel, *order)
+
+
+def _written(kernel: KernelOp, option: str) -> str:
+    word = kernel.attributes.get(ORDER, StringAttr(option))
+    found = word.data if isinstance(word, StringAttr) else str(word)
+    if found not in (AUTO, NONE, *_ORDERS):
+        raise LocatedError(kernel, f"expected an order of {AUTO}, {NONE}, {', '.join(_ORDERS)}, found {found}")
+    return found
+
+
+def _order(kernel: KernelOp, word: str) -> tuple[TileOrder, int | None] | None:
+    """The order of tiles, with the width of a group; None if the grid stays."""
+    asked = word != AUTO
+    schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
+    if asked:
+        order = TileOrder(word)
+        group = (schedule.group or DEFAULT_GROUP) if order is TileOrder.GROUP else None
+    else:
+        order, group = schedule.order, schedule.group
+        if not any(isinstance(op, scf.ForOp) and copies_to_shared(op) for op in kernel.walk()):
+            return None
+    problem = _problem(kernel, asked)
+    if problem is not None:
+        where, reason = problem
+        if asked:
+            raise LocatedError(where, f"expected a kernel that can loop over its tiles, found that {reason}")
+        remark(where, f"@{kernel.sym_name.data} keeps its grid: {reason}")
+        return None
+    return order, group
+
+
+def _problem(kernel: KernelOp, asked: bool) -> tuple[Operation, str] | None:
+    """The operation that keeps a kernel from having a tile loop, and why; None if nothing does."""
+    dims = kernel.grid_dims
+    if dims is None:
+        return kernel, "its grid is no list of numbers"
+    if kernel.of_pairs:
+        return kernel, "its blocks form clusters"
+    for op in kernel.body.block.ops:
+        if is_scheduling(op):
+            return op, f"'{op.name}' gives it a schedule already"
+    x, y, z = dims
+    tiles = x * y * z
+    if not asked and kernel.target is not None and tiles <= (most := multiprocessors(Target.parse(kernel.target.data))):
+        return kernel, f"its {tiles} tiles are no more than {most} multiprocessors"
+    return None
+
+
+def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
+    assert kernel.grid_dims is not None
+    x, y, z = kernel.grid_dims
+    block = kernel.body.block
+    last = block.last_op
+    assert isinstance(last, ReturnOp)
+    body = Block(arg_types=[IndexType(), IndexType()])
+    row, column = body.args
+    row.name_hint, column.name_hint = "i", "j"
+    moved = _per_tile(block)
+    emit = Emitter(InsertPoint.at_end(body), kernel.location)
+    ids: dict[GridAxis, SSAValue] = {GridAxis.X: column, GridAxis.Y: row}
+    if z > 1:
+        ids[GridAxis.Y], ids[GridAxis.Z] = emit.mod(row, y), emit.div(row, y)
+    for op in moved:
+        op.detach()
+        if not isinstance(op, BlockIdOp):
+            body.add_op(op)
+            continue
+        position = ids.get(op.axis.data)
+        op.result.replace_all_uses_with(emit.constant(0, IndexType()) if position is None else position)
+        op.erase()
+    before = Emitter(InsertPoint.before(last), kernel.location)
+    extents = [before.constant(n, IndexType()) for n in (y * z, x)]
+    before(TilesOp("tile", order, Region(body), extents, group=group))
+    tiles = x * y * z
+    kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, Call("sm_count"))))])
+    named = order if group is None else f"{order} {group}"
+    remark(kernel, f"@{kernel.sym_name.data} loops over {tiles} tiles in the order {named}, a block on each SM")
+
+
+def _per_tile(block: Block) -> list[Operation]:
+    """
+    What each tile does anew: all but tiles in memory, and scalars that do not depend on the block.
+
+    Registers that start at a constant are set in each tile, since they would be occupied between tiles otherwise.
+    """
+    kept: set[Operation] = set()
+    moved: list[Operation] = []
+    for op in block.ops:
+        tiles = any(isinstance(value.type, TileType) for value in op.results)
+        scalar = op.has_trait(Pure) and not op.regions and not tiles and not isinstance(op, BlockIdOp)
+        known = all(not isinstance(v.owner, Operation) or v.owner in kept for v in op.operands)
+        if isinstance(op, AllocOp) or (scalar and known):
+            kept.add(op)
+        elif not isinstance(op, ReturnOp):
+            moved.append(op)
+    return moved

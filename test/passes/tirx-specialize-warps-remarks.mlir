@@ -1,0 +1,104 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics --remarks -p "tirx-specialize-warps{roles=load}"
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+
+// The load role would read ahead what the kernel writes.
+
+tirx.kernel @writes(%a: memref<64x4096xf16>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @k %k = 0 to %n {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    // expected-remark@+1 {{@writes keeps one role: 'tirx.store' may write %a, which the load role reads ahead}}
+    tirx.store %fa, %ga : !f, !g
+  }
+  tirx.return
+}
+
+// -----
+
+// All threads copy.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+tirx.kernel @cp_async(%a: memref<64x4096xf16>, %n: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @k %k = 0 to %n {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    // expected-remark@+1 {{@cp_async keeps one role: no ring is filled by TMA alone}}
+    tirx.async_copy %ga, %sa_1 engine(cp_async) : !g, !s
+    tirx.release %sa at(fill) after(cp_async)
+    %sa_2 = tirx.acquire %sa at(use)
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    "test.op"(%fa) : (!f) -> ()
+  }
+  tirx.return
+}
+
+// -----
+
+// The load role cannot know how often the loop runs.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+tirx.kernel @data(%a: memref<64x4096xf16>, %t: memref<8xindex>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  // expected-remark@+1 {{@data keeps one role: 'tirx.for' in another role needs the result of 'memref.load'}}
+  %n = memref.load %t[%c0] : memref<8xindex>
+  tirx.for @k %k = 0 to %n {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    "test.op"(%fa) : (!f) -> ()
+  }
+  tirx.return
+}
+
+// -----
+
+// No room for another warp in the block.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+// expected-remark@+1 {{@full keeps one role: 32 and 1 warps are more than the 32 of a block}}
+tirx.kernel @full(%a: memref<64x4096xf16>, %n: index) target("sm_90") threads(1024) {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @k %k = 0 to %n {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    "test.op"(%fa) : (!f) -> ()
+  }
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected roles to be auto, none, load, load-mma-epilogue, found store}}
+tirx.kernel @unknown() target("sm_90") threads(128) attributes {tirx.roles = "store"} {
+  tirx.return
+}

@@ -1,0 +1,99 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics --remarks --tirx-tile-loop | filecheck %s
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+
+// More tiles than SMs, staged in a loop: a block goes through several of them. What does not depend on the tile stays
+// outside, registers start anew in each.
+
+// CHECK-LABEL: tirx.kernel @many(
+// CHECK-SAME:    grid(min(3200, sm_count())) threads(128) {
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c64 = arith.constant 64 : index
+// CHECK-NEXT:    %sa = tirx.alloc
+// CHECK-NEXT:    %0 = arith.constant 64 : index
+// CHECK-NEXT:    %1 = arith.constant 50 : index
+// CHECK-NEXT:    tirx.tiles @tile %i, %j = order(row) of (%0, %1) {
+// CHECK-NEXT:      %zeros = tirx.zero
+// CHECK-NEXT:      %m = arith.muli %i, %c64 : index
+// CHECK-NEXT:      scf.for %k = %c0 to %j step %c64 {
+// CHECK:           }
+// CHECK-NEXT:      "test.op"(%zeros)
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.return
+// expected-remark@+1 {{@many loops over 3200 tiles in the order row, a block on each SM}}
+tirx.kernel @many(%a: memref<4096x4096xf16>) target("sm_90") grid(50, 64) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %row = tirx.block_id y
+  %column = tirx.block_id x
+  %sa = tirx.alloc : !s
+  %zeros = tirx.zero : !f
+  %m = arith.muli %row, %c64 : index
+  scf.for %k = %c0 to %column step %c64 {
+    %ga = tirx.view %a[%m, %k] : memref<4096x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+  }
+  "test.op"(%zeros) : (!f) -> ()
+  tirx.return
+}
+
+// -----
+
+// A third dimension counts with the rows; asked for, it does not matter how many tiles there are.
+
+// CHECK-LABEL: tirx.kernel @batch(
+// CHECK-SAME:    grid(min(24, sm_count())) threads(32) {
+// CHECK:         tirx.tiles @tile %i, %j = order(group 8) of (%{{.*}}, %{{.*}}) {
+// CHECK-NEXT:      %[[C3:.*]] = arith.constant 3 : index
+// CHECK-NEXT:      %[[Y:.*]] = arith.remui %i, %[[C3]] : index
+// CHECK-NEXT:      %[[C3B:.*]] = arith.constant 3 : index
+// CHECK-NEXT:      %[[Z:.*]] = arith.divui %i, %[[C3B]] : index
+// CHECK-NEXT:      "test.op"(%j, %[[Y]], %[[Z]])
+// expected-remark@+1 {{@batch loops over 24 tiles in the order group 8, a block on each SM}}
+tirx.kernel @batch() target("sm_90") grid(4, 3, 2) threads(32) attributes {tirx.order = "group"} {
+  %x = tirx.block_id x
+  %y = tirx.block_id y
+  %z = tirx.block_id z
+  "test.op"(%x, %y, %z) : (index, index, index) -> ()
+  tirx.return
+}
+
+// -----
+
+// Few tiles, or no staging: the grid stays.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+// CHECK-LABEL: tirx.kernel @few(
+// CHECK-SAME:    grid(11, 12)
+// expected-remark@+1 {{@few keeps its grid: its 132 tiles are no more than 132 multiprocessors}}
+tirx.kernel @few(%a: memref<4096x4096xf16>, %n: index) target("sm_90") grid(11, 12) threads(128) {
+  %c1 = arith.constant 1 : index
+  %sa = tirx.alloc : !s
+  scf.for %k = %c1 to %n step %c1 {
+    %ga = tirx.view %a[%k, %k] : memref<4096x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+  }
+  tirx.return
+}
+// CHECK-LABEL: tirx.kernel @plain(
+// CHECK-SAME:    grid(1000)
+tirx.kernel @plain() target("sm_90") grid(1000) threads(128) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a kernel that can loop over its tiles, found that its grid is no list of numbers}}
+tirx.kernel @unknown() target("sm_90") threads(128) attributes {tirx.order = "row"} {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected an order of auto, none, row, group, hilbert, found table}}
+tirx.kernel @table() target("sm_90") grid(4) threads(128) attributes {tirx.order = "table"} {
+  tirx.return
+}
