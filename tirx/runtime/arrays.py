@@ -117,10 +117,6 @@ def check_array(argument: PointerArgument, view: ArrayView) -> None:
         raise ArgumentError(f"{where}: expected an array that can be written, found a read-only one")
     if any(stride < 0 for stride in view.strides):
         raise ArgumentError(f"{where}: expected strides of 0 or more, found {view.strides}")
-    if view.device is not None and view.address % argument.alignment:
-        raise ArgumentError(
-            f"{where}: expected an address that is a multiple of {argument.alignment} bytes, found {view.address:#x}"
-        )
     if argument.element is None or argument.shape is None or argument.strides is None:
         return
     storage = STORAGE[argument.element]
@@ -135,10 +131,19 @@ def check_array(argument: PointerArgument, view: ArrayView) -> None:
         raise ArgumentError(f"{where}: expected shape {_text(shape)}{packed}, found {_text(view.shape)}")
     # The stride of a dimension of one element is never used.
     found = zip(view.shape, view.strides, strides, strict=True)
-    if 0 not in view.shape and any(stride not in (wanted, None) and n > 1 for n, stride, wanted in found):
+    if 0 not in view.shape and any(wanted not in (stride, None) and n > 1 for n, stride, wanted in found):
         hint = " (.contiguous() makes a copy that fits)" if _is_row_major(shape, strides) else ""
         raise ArgumentError(
             f"{where}: expected strides {_text(strides)} in elements, found {_text(view.strides)}{hint}"
+        )
+
+
+def check_address(argument: PointerArgument, view: ArrayView) -> None:
+    """Raises ArgumentError for an array on a GPU that starts at an address that the kernel cannot use."""
+    if view.device is not None and view.address % argument.alignment:
+        raise ArgumentError(
+            f"argument '{argument.name}': expected an address that is a multiple of {argument.alignment} bytes, "
+            f"found {view.address:#x}"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,8 @@ from tirx.runtime.launch import Launch, read_launches, write_launches
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+
+    from tirx.runtime.launcher import Launcher
 
 _CACHE_SIZE = 256
 """Programs that a process keeps; the oldest goes first."""
@@ -48,6 +50,33 @@ class Kernel:
     def __init__(self, program: Program, launch: Launch):
         self.program = program
         self.launch = launch
+
+    def __call__(self, *arguments: Any, stream: Any = None, grid: Sequence[int] | None = None) -> Any:
+        """
+        Launches the kernel on the GPU that the arrays are on, behind the work of `stream`.
+
+        Arrays are those of torch, cupy, jax or numpy, or speak DLPack or `__cuda_array_interface__`. `stream` is one of
+        torch, cupy or cuda-core or its handle; without it the current stream of torch or cupy. torch and cupy arrays
+        are written in place, and the call does not wait for the kernel. For numpy (copied to the GPU and back) and jax
+        it does; the jax arrays that the kernel writes are returned as new ones, and a `jax.ShapeDtypeStruct` stands for
+        zeros. `grid` is for a kernel without one. Raises ArgumentError for arguments that do not fit and GpuError
+        without a GPU that runs the kernel.
+        """
+        return self._launcher(arguments, stream, grid)
+
+    def torch_operator(self, name: str) -> Any:
+        """The kernel as the operator `name` ("library::name") of torch; see `tirx.runtime.torch_op`."""
+        from tirx.runtime.torch_op import torch_operator
+
+        return torch_operator(name, self.launch, self)
+
+    @cached_property
+    def _launcher(self) -> Launcher:
+        from tirx.runtime.launcher import Launcher  # imports what simulations do not need
+
+        return Launcher(
+            self.program.ptx, self.launch, {k.launch.entry: k.launch for k in self.program.kernels.values()}
+        )
 
     def __repr__(self) -> str:
         arguments = ", ".join(argument.name for argument in self.launch.passed)

@@ -1,0 +1,175 @@
+"""
+What `tirx.runtime` calls of `cuda.bindings.driver`, without a GPU: the memory of the GPU is the host's, and a launch
+calls a function with the bytes of its parameters.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from types import SimpleNamespace
+from typing import Any
+
+
+class CUresult(IntEnum):
+    """Error codes of the driver."""
+
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_NO_DEVICE = 100
+    CUDA_ERROR_INVALID_CONTEXT = 201
+    CUDA_ERROR_INVALID_PTX = 218
+    CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
+
+
+class _Names:
+    """An enum whose members are their names."""
+
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+class TensorMap:
+    """An encoded tensor map."""
+
+    def __init__(self, fields: tuple[Any, ...]):
+        self.fields = fields
+        self.data = ctypes.create_string_buffer(b"map", 128)
+
+    def getPtr(self) -> int:
+        return ctypes.addressof(self.data)
+
+
+class FakeCuda:
+    """The driver's functions. `launches` are those made, `calls` counts functions, `errors` are results to return."""
+
+    CUresult = CUresult
+    CUdevice_attribute = CUfunction_attribute = CUjit_option = CUlaunchAttributeID = _Names()
+    CUtensorMapDataType = CUtensorMapInterleave = CUtensorMapSwizzle = _Names()
+    CUtensorMapL2promotion = CUtensorMapFloatOOBfill = _Names()
+    cuuint32_t = cuuint64_t = int
+
+    def __init__(self, sizes: Sequence[int] = (), execute: Callable[[list[bytes]], None] | None = None):
+        self.sizes = sizes
+        """Bytes of each parameter."""
+        self.execute = execute
+        self.launches: list[SimpleNamespace] = []
+        self.calls: dict[str, int] = {}
+        self.errors: dict[str, CUresult] = {}
+        self.capability: tuple[int, int] = (9, 0)
+        self.context: list[str] = ["of torch"]
+        self.allocated: dict[int, Any] = {}
+        self.attributes: dict[str, int] = {}
+
+    def _call(self, name: str, *values: Any) -> tuple[Any, ...]:
+        self.calls[name] = self.calls.get(name, 0) + 1
+        error = self.errors.get(name, CUresult.CUDA_SUCCESS)
+        return (error,) if error and not values else (error, *values)
+
+    def cuGetErrorString(self, error: CUresult) -> Any:
+        return CUresult.CUDA_SUCCESS, f"text of {error.name}".encode()
+
+    def cuInit(self, flags: int) -> Any:
+        return self._call("cuInit")
+
+    def cuDriverGetVersion(self) -> Any:
+        return self._call("cuDriverGetVersion", 12040)
+
+    def cuDeviceGet(self, index: int) -> Any:
+        return self._call("cuDeviceGet", index)
+
+    def cuDeviceGetAttribute(self, name: str, device: int) -> Any:
+        major, minor = self.capability
+        values = {"MAJOR": major, "MINOR": minor, "MULTIPROCESSOR_COUNT": 132, "OPTIN": 232448}
+        return self._call("cuDeviceGetAttribute", next(v for end, v in values.items() if name.endswith(end)))
+
+    def cuDevicePrimaryCtxRetain(self, device: int) -> Any:
+        return self._call("cuDevicePrimaryCtxRetain", f"primary {device}")
+
+    def cuCtxPushCurrent(self, context: str) -> Any:
+        self.context.append(context)
+        return self._call("cuCtxPushCurrent")
+
+    def cuCtxPopCurrent(self) -> Any:
+        return self._call("cuCtxPopCurrent", self.context.pop())
+
+    def cuModuleLoadDataEx(self, image: bytes, count: int, names: list[Any], values: list[Any]) -> Any:
+        assert image.endswith(b"\0") and count == len(names) == len(values)
+        values[0][:6] = b"a log\0"
+        return self._call("cuModuleLoadDataEx", image.decode())
+
+    def cuModuleGetFunction(self, module: str, name: bytes) -> Any:
+        found = re.search(rf"\.entry {name.decode()}\(", module)
+        assert found and self.context[-1] == "primary 0"
+        return self._call("cuModuleGetFunction", name.decode())
+
+    def cuFuncSetAttribute(self, function: str, name: str, value: int) -> Any:
+        self.attributes[name] = value
+        return self._call("cuFuncSetAttribute")
+
+    def cuTensorMapEncodeTiled(self, *fields: Any) -> Any:
+        return self._call("cuTensorMapEncodeTiled", TensorMap(fields))
+
+    def cuMemAlloc(self, size: int) -> Any:
+        # As much as the driver aligns.
+        data = ctypes.create_string_buffer(size + 256)
+        address = -(-ctypes.addressof(data) // 256) * 256
+        self.allocated[address] = data
+        return self._call("cuMemAlloc", address)
+
+    def cuMemFree(self, address: int) -> Any:
+        del self.allocated[address]
+        return self._call("cuMemFree")
+
+    def cuMemcpyHtoD(self, to: int, source: int, size: int) -> Any:
+        ctypes.memmove(to, source, size)
+        return self._call("cuMemcpyHtoD")
+
+    def cuMemcpyDtoH(self, to: int, source: int, size: int) -> Any:
+        ctypes.memmove(to, source, size)
+        return self._call("cuMemcpyDtoH")
+
+    def cuStreamSynchronize(self, stream: int) -> Any:
+        return self._call("cuStreamSynchronize")
+
+    def cuLaunchKernel(self, function: str, *numbers: int) -> Any:
+        *extents, shared, stream, address, _ = numbers
+        return self._launch(function, tuple(extents), shared, stream, address, None)
+
+    CUlaunchConfig = SimpleNamespace
+
+    @staticmethod
+    def CUlaunchAttribute() -> Any:
+        return SimpleNamespace(value=SimpleNamespace(clusterDim=SimpleNamespace()))
+
+    def cuLaunchKernelEx(self, config: Any, function: str, address: int, extra: int) -> Any:
+        c = config
+        extents = (c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, c.blockDimZ)
+        (attribute,) = c.attrs
+        dim = attribute.value.clusterDim
+        cluster = (dim.x, dim.y, dim.z)
+        return self._launch(function, extents, c.sharedMemBytes, c.hStream, address, cluster)
+
+    def _launch(
+        self, function: str, extents: tuple[int, ...], shared: int, stream: int, address: int, cluster: Any
+    ) -> Any:
+        if self.context[-1] == "none":
+            return (CUresult.CUDA_ERROR_INVALID_CONTEXT,)
+        pointers = (ctypes.c_void_p * len(self.sizes)).from_address(address)
+        parameters = [ctypes.string_at(p or 0, size) for p, size in zip(pointers, self.sizes, strict=True)]
+        self.launches.append(
+            SimpleNamespace(
+                function=function,
+                grid=extents[:3],
+                block=extents[3:],
+                shared=shared,
+                stream=stream,
+                parameters=parameters,
+                cluster=cluster,
+            )
+        )
+        if self.execute is not None:
+            self.execute(parameters)
+        return self._call("launch")

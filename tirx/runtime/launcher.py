@@ -1,0 +1,222 @@
+"""Launches of one kernel on real GPUs: a dictionary look-up and a call of the driver for arrays seen before."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from tirx.runtime import driver as drivers
+from tirx.runtime.arrays import ArgumentError, ArrayView, flat_bytes
+from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition
+from tirx.runtime.driver import Device
+from tirx.runtime.frameworks import (
+    KEYS,
+    SCALAR_KEYS,
+    VIEWS,
+    CurrentStream,
+    current_stream,
+    framework_of,
+    stream_handle,
+    view_of_interface,
+)
+from tirx.runtime.launch import Launch, PointerArgument
+from tirx.runtime.packing import Plan, Ready, check_overlap
+
+_READY_LIMIT = 4096
+"""Launches that a kernel keeps prepared; all go when there are more."""
+
+
+class Launcher:
+    """
+    Launches one kernel: the entry of `launch` in a PTX module. `kernels` are all of the module, for fallbacks.
+
+    Arrays of torch and cupy are used where they are. Those of jax are immutable: what the kernel writes are new arrays,
+    which are returned. Those of numpy are copied to the GPU and back. For the last two, a launch waits for its end.
+    """
+
+    def __init__(self, ptx: str, launch: Launch, kernels: Mapping[str, Launch]):
+        self.launch = launch
+        self._ptx = ptx
+        self._kernels = kernels
+        self._keys: dict[type, Callable[[Any], Hashable]] = dict(SCALAR_KEYS)
+        self._ready: dict[Hashable, tuple[Ready, CurrentStream]] = {}
+        self._plans: dict[Hashable, Plan] = {}
+
+    def __call__(self, arguments: Sequence[Any], stream: Any, grid: Sequence[int] | None) -> Any:
+        try:
+            keys = self._keys
+            key = (grid, *[keys[type(argument)](argument) for argument in arguments])
+            ready, current = self._ready[key]
+        except (KeyError, TypeError):
+            return self._first(arguments, stream, None if grid is None else tuple(grid))
+        ready(current() if stream is None else stream_handle(stream))
+        return None
+
+    def _first(self, arguments: Sequence[Any], stream: Any, grid: tuple[int, ...] | None) -> Any:
+        """Launches with arguments that were not seen before, or that are moved at each launch."""
+        names = [argument.name for argument in self.launch.passed]
+        frameworks: list[str] = []
+        for i, argument in enumerate(arguments):
+            with _argument(names, i):
+                frameworks.append(framework_of(argument))
+        for argument, framework in zip(arguments, frameworks, strict=True):
+            if framework in KEYS:
+                self._keys[type(argument)] = KEYS[framework]
+        if not {*frameworks} <= {*KEYS, "number"}:
+            return _Staged(self, arguments, frameworks, stream, grid).run()
+        values: list[Value] = []
+        for i, (argument, framework) in enumerate(zip(arguments, frameworks, strict=True)):
+            with _argument(names, i):
+                values.append(_number(argument) if framework == "number" else VIEWS[framework](argument))
+        device = self.device_of(values)
+        ready = self.prepare(values, device, grid)
+        current = current_stream({*frameworks}, device.index)
+        if all(type(argument) in self._keys for argument in arguments):
+            if len(self._ready) >= _READY_LIMIT:
+                self._ready.clear()
+            key = (grid, *[self._keys[type(argument)](argument) for argument in arguments])
+            self._ready[key] = ready, current
+        ready(current() if stream is None else stream_handle(stream))
+        return None
+
+    def device_of(self, values: Sequence[Value]) -> Device:
+        """The GPU that all arrays are on; the first one if there is no array on a GPU."""
+        indices = {value.device for value in values if isinstance(value, ArrayView) and value.device is not None}
+        if len(indices) > 1:
+            raise ArgumentError(f"expected arrays on one GPU, found some on GPUs {sorted(indices)}")
+        return drivers.device(next(iter(indices), 0))
+
+    def prepare(self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None) -> Ready:
+        """Checks a launch, or finds the plan of one that was checked, and packs its parameters."""
+        key = (device.index, grid, *[_without_address(value) for value in values])
+        plan = self._plans.get(key)
+        if plan is None:
+            bound = self.bound(values, device, grid)
+            launch = bound.launch
+            device.check_target(launch.target)
+            cluster = launch.cluster[0] * launch.cluster[1] * launch.cluster[2]
+            function = device.function(self._ptx, launch.entry, launch.dynamic_shared, cluster)
+            if len(self._plans) >= _READY_LIMIT:
+                self._plans.clear()
+            plan = self._plans[key] = Plan(device, function, bound)
+        return plan.ready(values)
+
+    def bound(self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None) -> BoundLaunch:
+        """The checked launch of this kernel, or of the fallback that a broken precondition names."""
+        launch = self.launch
+        seen = {launch.entry}
+        while True:
+            bound = bind(launch, values, device.sm_count, grid)
+            broken = broken_precondition(bound)
+            if broken is None:
+                return bound
+            if broken.fallback is None or broken.fallback in seen:
+                raise ArgumentError(f"'{launch.entry}': {broken.message}")
+            seen.add(broken.fallback)
+            launch = self._kernels[broken.fallback]
+
+
+class _argument:
+    """Adds the name of argument number `index` to errors."""
+
+    def __init__(self, names: Sequence[str], index: int):
+        self._where = f"argument '{names[index]}'" if index < len(names) else f"argument {index}"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, ArgumentError):
+            raise ArgumentError(f"{self._where}: {error}") from error
+
+
+def _number(value: Any) -> int | float:
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
+
+
+def _without_address(value: Value) -> Hashable:
+    if isinstance(value, ArrayView):
+        return value.shape, value.strides, value.dtype, value.writable
+    return type(value)
+
+
+@dataclass
+class _Staged:
+    """One launch with arrays of jax, numpy or of unknown libraries: to the GPU, and back where that is needed."""
+
+    launcher: Launcher
+    arguments: Sequence[Any]
+    frameworks: Sequence[str]
+    stream: Any
+    grid: tuple[int, ...] | None
+
+    def run(self) -> Any:
+        passed = self.launcher.launch.passed
+        names = [argument.name for argument in passed]
+        writes = [isinstance(argument, PointerArgument) and argument.is_written for argument in passed]
+        if len(self.arguments) != len(passed):
+            bind(self.launcher.launch, [0] * len(self.arguments), 1)  # raises the error
+        new = list(self.arguments)
+        for i, framework in enumerate(self.frameworks):
+            if framework == "jax" and (writes[i] or isinstance(new[i], sys.modules["jax"].ShapeDtypeStruct)):
+                new[i] = _jax_copy(new[i])
+        handle = None if self.stream is None else stream_handle(self.stream)
+        values: list[Value] = []
+        for i, (argument, framework) in enumerate(zip(new, self.frameworks, strict=True)):
+            with _argument(names, i):
+                if framework == "number":
+                    values.append(_number(argument))
+                elif framework == "cuda":
+                    values.append(view_of_interface(argument, handle or -1))
+                else:
+                    values.append(VIEWS[framework](argument))
+        device = self.launcher.device_of(values)
+        current = current_stream({*self.frameworks}, device.index)() if handle is None else handle
+        with device.current():
+            self._launch(new, values, writes, device, current)
+        outputs = [new[i] for i, framework in enumerate(self.frameworks) if framework == "jax" and writes[i]]
+        return (outputs[0] if len(outputs) == 1 else tuple(outputs)) if outputs else None
+
+    def _launch(
+        self, arrays: Sequence[Any], values: list[Value], writes: Sequence[bool], device: Device, stream: int
+    ) -> None:
+        driver = device.driver
+        bound = self.launcher.bound(values, device, self.grid)
+        check_overlap(bound.launch, bound.values)
+        copies: dict[int, Any] = {}
+        try:
+            for i, (framework, value) in enumerate(zip(self.frameworks, values, strict=True)):
+                if framework == "numpy" and isinstance(value, ArrayView) and value.span:
+                    copies[i] = driver.cuMemAlloc(value.span)
+                    data = flat_bytes(arrays[i])
+                    driver.cuMemcpyHtoD(copies[i], data.__array_interface__["data"][0], value.span)
+                    values[i] = ArrayView(
+                        int(copies[i]),
+                        value.shape,
+                        value.strides,
+                        value.dtype,
+                        value.itemsize,
+                        device.index,
+                        value.writable,
+                    )
+            self.launcher.prepare(values, device, self.grid)(stream)
+            driver.cuStreamSynchronize(stream)
+            for i, copy in copies.items():
+                if writes[i]:
+                    data = flat_bytes(arrays[i])
+                    driver.cuMemcpyDtoH(data.__array_interface__["data"][0], copy, data.nbytes)
+        finally:
+            for copy in copies.values():
+                driver.cuMemFree(copy)
+
+
+def _jax_copy(array: Any) -> Any:
+    """A new array that nobody else has seen, with the values of `array` (zeros for a ShapeDtypeStruct)."""
+    jax = sys.modules["jax"]
+    if isinstance(array, jax.ShapeDtypeStruct):
+        return jax.numpy.zeros(array.shape, array.dtype)
+    return jax.numpy.array(array, copy=True)

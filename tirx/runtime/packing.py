@@ -1,0 +1,170 @@
+"""Parameters of a launch in the host's memory, and the call that launches: prepared once, called many times."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from tirx.runtime.arrays import ArgumentError, ArrayView, check_address
+from tirx.runtime.binding import BoundLaunch, Value, scalar_bytes
+from tirx.runtime.driver import Device
+from tirx.runtime.launch import ComputedArgument, Launch, PointerArgument, ScalarArgument, TensorMapArgument
+
+_TENSOR_MAP_TYPES = {
+    "u8": "UINT8",
+    "u16": "UINT16",
+    "u32": "UINT32",
+    "s32": "INT32",
+    "u64": "UINT64",
+    "s64": "INT64",
+    "f16": "FLOAT16",
+    "bf16": "BFLOAT16",
+    "f32": "FLOAT32",
+    "f64": "FLOAT64",
+    "tf32": "TFLOAT32",
+}
+"""Element types of tensor maps -> the end of their name in CUtensorMapDataType."""
+
+_L2_PROMOTIONS = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
+_FILLS = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
+
+Ready = Callable[[int], None]
+"""Launches on a stream, given by its handle."""
+
+
+class Plan:
+    """
+    What launches with arrays of the same shapes, strides and types have in common.
+
+    `bound` is the first of them: its checks hold for all. Other arrays differ in their addresses, numbers are free.
+    """
+
+    def __init__(self, device: Device, function: Any, bound: BoundLaunch):
+        self.device = device
+        self.function = function
+        self.bound = bound
+
+    def ready(self, values: Sequence[Value]) -> Ready:
+        """
+        Packs the parameters of one launch. What is returned may be called any number of times, from any thread.
+
+        Raises ArgumentError for addresses and numbers that do not fit.
+        """
+        launch = self.bound.launch
+        waiting = iter(values)
+        passed = [None if value is None else next(waiting) for value in self.bound.values]
+        for argument, value in zip(launch.arguments, passed, strict=True):
+            if isinstance(argument, PointerArgument) and isinstance(value, ArrayView):
+                check_address(argument, value)
+        check_overlap(launch, passed)
+        parts: list[Any] = []
+        for argument, value in zip(launch.arguments, passed, strict=True):
+            match argument:
+                case PointerArgument() if isinstance(value, ArrayView):
+                    parts.append(ctypes.c_uint64(value.address))
+                case ScalarArgument() if isinstance(value, int | float):
+                    parts.append(_buffer(scalar_bytes(argument.name, argument.type, value)))
+                case ComputedArgument():
+                    number = self.bound.sizes.evaluate(argument.value)
+                    parts.append(_buffer(scalar_bytes(argument.name, argument.type, number)))
+                case TensorMapArgument() if isinstance(tensor := passed[argument.argument], ArrayView):
+                    parts.append(self._tensor_map(argument, tensor.address))
+                case _:
+                    raise ArgumentError(f"argument '{argument.name}': expected another kind than {value!r}")
+        addresses = [part.getPtr() if hasattr(part, "getPtr") else ctypes.addressof(part) for part in parts]
+        parameters = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        return self._call(parameters, parts)
+
+    def _tensor_map(self, argument: TensorMapArgument, address: int) -> Any:
+        api, sizes = self.device.driver.api, self.bound.sizes
+        rank = len(argument.shape)
+        try:
+            return self.device.driver.cuTensorMapEncodeTiled(
+                getattr(api.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TENSOR_MAP_TYPES[argument.element]}"),
+                rank,
+                address,
+                [api.cuuint64_t(sizes.evaluate(n)) for n in argument.shape],
+                [api.cuuint64_t(sizes.evaluate(n)) for n in argument.strides],
+                [api.cuuint32_t(n) for n in argument.box],
+                [api.cuuint32_t(1)] * rank,
+                api.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+                getattr(api.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{argument.swizzle.upper()}"),
+                getattr(
+                    api.CUtensorMapL2promotion, f"CU_TENSOR_MAP_L2_PROMOTION_{_L2_PROMOTIONS[argument.l2_promotion]}"
+                ),
+                getattr(api.CUtensorMapFloatOOBfill, f"CU_TENSOR_MAP_FLOAT_OOB_FILL_{_FILLS[argument.fill]}"),
+            )
+        except RuntimeError as error:
+            raise type(error)(f"tensor map '{argument.name}': {error}") from error
+
+    def _call(self, parameters: Any, parts: Sequence[Any]) -> Ready:
+        launch, device, function = self.bound.launch, self.device, self.function
+        (x, y, z), (threads_x, threads_y, threads_z) = self.bound.grid, self.bound.block
+        address, shared = ctypes.addressof(parameters), launch.dynamic_shared
+        api = device.driver.api
+        if not x * y * z:
+            return lambda stream: None
+
+        if prod(launch.cluster) == 1:
+            start = api.cuLaunchKernel
+
+            def call(stream: int) -> Any:
+                (error,) = start(function, x, y, z, threads_x, threads_y, threads_z, shared, stream, address, 0)
+                return error
+        else:
+            start = api.cuLaunchKernelEx
+            attribute = api.CUlaunchAttribute()
+            attribute.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+            dim = attribute.value.clusterDim
+            dim.x, dim.y, dim.z = launch.cluster
+            configurations: dict[int, Any] = {}
+
+            def call(stream: int) -> Any:
+                config = configurations.get(stream)
+                if config is None:
+                    config = configurations[stream] = api.CUlaunchConfig()
+                    config.gridDimX, config.gridDimY, config.gridDimZ = x, y, z
+                    config.blockDimX, config.blockDimY, config.blockDimZ = threads_x, threads_y, threads_z
+                    config.sharedMemBytes, config.hStream = shared, stream
+                    config.attrs, config.numAttrs = [attribute], 1
+                (error,) = start(config, function, address, 0)
+                return error
+
+        kept = (parameters, parts)  # the driver reads them at each launch
+
+        def ready(stream: int) -> None:
+            error = call(stream)
+            if error:
+                # Another context may be current in this thread, or none.
+                with device.current():
+                    error = call(stream)
+                if error:
+                    raise device.driver.error(f"launch of '{launch.entry}'", error)
+            _ = kept
+
+        return ready
+
+
+def check_overlap(launch: Launch, values: Sequence[Value | None]) -> None:
+    """
+    Raises ArgumentError if two arrays share bytes and the kernel writes one of them.
+
+    Only arrays without gaps are looked at. `values` has one for each argument of the descriptor.
+    """
+    spans: list[tuple[int, int, PointerArgument]] = []
+    for argument, value in zip(launch.arguments, values, strict=True):
+        if isinstance(argument, PointerArgument) and isinstance(value, ArrayView) and value.is_dense:
+            spans.append((value.address, value.address + value.span, argument))
+    for i, (start, end, argument) in enumerate(spans):
+        for other_start, other_end, other in spans[:i]:
+            if start < other_end and other_start < end and (argument.is_written or other.is_written):
+                raise ArgumentError(
+                    f"arguments '{other.name}' and '{argument.name}': expected arrays that do not overlap, since the "
+                    "kernel writes one of them"
+                )
+
+
+def _buffer(data: bytes) -> Any:
+    return (ctypes.c_char * len(data)).from_buffer_copy(data)
