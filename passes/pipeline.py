@@ -27,6 +27,7 @@ _LOWER_TO_PTX = (
     "convert-tirx-to-tcgen05",
     # The parity of the mbarrier that products arrive at.
     "tirx-mem2reg",
+    "convert-tirx-to-wgmma",
     "convert-tirx-to-mma",
     "tirx-materialize-descriptors",
     "convert-tcgen05-to-ptx",
@@ -36,6 +37,7 @@ _LOWER_TO_PTX = (
     "cse",
     "dce",
     "convert-scf-to-ptx",
+    "tirx-copy-accumulators",
     "tirx-check-synchronization",
 )
 

@@ -31,6 +31,7 @@ PASS_SUMMARIES = {
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
     "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",
     "convert-tirx-to-tcgen05": "lower tensor memory and products on it to tcgen05, with all synchronisation",
+    "convert-tirx-to-wgmma": "lower products of shared operands into registers to warpgroup products",
     "convert-tirx-to-mma": "lower products of register tiles to warp-level mma.sync",
     "tirx-materialize-descriptors": "replace symbolic descriptors by the constants the hardware reads",
     "convert-tcgen05-to-ptx": "lower tcgen05 operations to PTX instructions",
@@ -38,6 +39,7 @@ PASS_SUMMARIES = {
     "convert-tirx-to-ptx": "lower kernels, tiles and register tiles to PTX instructions",
     "convert-arith-to-ptx": "lower arith operations to PTX instructions",
     "convert-scf-to-ptx": "lower structured control flow to PTX branches",
+    "tirx-copy-accumulators": "copy accumulators that are read again, so that products can overwrite them",
     "tirx-check-synchronization": "check that no fence, wait, commit or barrier is missing",
 }
 """What every pass does, in one line each and in pipeline order."""

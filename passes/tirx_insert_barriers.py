@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -12,8 +12,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.tirx import (
     AllocOp,
+    AsyncMmaOp,
     BarrierOp,
     CopyOp,
     Engine,
@@ -41,17 +43,45 @@ _TENSOR_MEMORY = -1
 
 @dataclass(frozen=True)
 class _Accesses:
-    """The places that some thread reads and writes."""
+    """
+    The places that some thread reads and writes.
+
+    `by_proxy`: those of them that are read through the async proxy, by wgmma. `unfenced`: places in shared memory that
+    threads have written, which no proxy fence has made visible there since.
+    """
 
     reads: frozenset[_Place] = frozenset()
     writes: frozenset[_Place] = frozenset()
+    by_proxy: frozenset[_Place] = frozenset()
+    unfenced: frozenset[_Place] = frozenset()
 
     def __or__(self, other: _Accesses) -> _Accesses:
-        return _Accesses(self.reads | other.reads, self.writes | other.writes)
+        return _Accesses(
+            self.reads | other.reads,
+            self.writes | other.writes,
+            self.by_proxy | other.by_proxy,
+            self.unfenced | other.unfenced,
+        )
 
-    def races(self, reads: AbstractSet[_Place], writes: AbstractSet[_Place]) -> bool:
-        """Whether a place is written here that is in `reads` or `writes`, or read that is in `writes`."""
-        return not (self.reads.isdisjoint(writes) and self.writes.isdisjoint(writes) and self.writes.isdisjoint(reads))
+    def then(self, other: _Accesses) -> _Accesses:
+        """What is pending behind these accesses and `other`."""
+        return _Accesses(self.reads | other.reads, self.writes | other.writes, unfenced=self.unfenced | other.unfenced)
+
+    def without(self, place: _Place) -> _Accesses:
+        """The accesses to all other places."""
+        return _Accesses(self.reads - {place}, self.writes - {place}, unfenced=self.unfenced - {place})
+
+    def needs_fence(self, pending: _Accesses) -> bool:
+        """Whether something is read here through the async proxy that `pending` has written past it."""
+        return not self.by_proxy.isdisjoint(pending.unfenced)
+
+    def races(self, pending: _Accesses) -> bool:
+        """Whether a place is written here that `pending` reads or writes, or read that it writes."""
+        return not (
+            self.reads.isdisjoint(pending.writes)
+            and self.writes.isdisjoint(pending.writes)
+            and self.writes.isdisjoint(pending.reads)
+        )
 
 
 _NOTHING = _Accesses()
@@ -102,45 +132,50 @@ class _BarrierInsertion:
 
     def block(self, block: Block, pending: _Accesses, *, insert: bool = False) -> _Accesses:
         """Returns the accesses since the last barrier at the end of `block`, from those at its start."""
-        reads: set[_Place] = set(pending.reads)
-        writes: set[_Place] = set(pending.writes)
         for op in tuple(block.ops):
-            if isinstance(op, WarpgroupOp) and self._inside(op).races(reads, writes):
+            if isinstance(op, WarpgroupOp):
                 # Threads of other warpgroups pass by: all can meet only in front of it.
-                if insert:
-                    Emitter.before(op)(BarrierOp())
-                reads, writes = set[_Place](), set[_Place]()
+                pending = self._meet(op, self._inside(op), pending, insert)
             if isinstance(op, RolesOp):
                 # Roles run at the same time, and share nothing but rings; all threads meet at their end.
-                if insert and self._inside(op).races(reads, writes):
-                    Emitter.before(op)(BarrierOp())
+                pending = self._meet(op, self._inside(op), pending, insert)
                 for role in op.roles if insert else ():
-                    self.block(role.body.block, _NOTHING, insert=True)
-                reads, writes = set[_Place](), set[_Place]()
+                    self.block(role.body.block, _Accesses(unfenced=pending.unfenced), insert=True)
+                pending = _Accesses(unfenced=pending.unfenced | self._inside(op).unfenced)
                 continue
             if op.regions:
-                start, end = self._regions(op, _Accesses(frozenset(reads), frozenset(writes)))
+                start, end = self._regions(op, pending)
                 if insert:
                     for region in op.regions:
                         for inner in region.blocks:
                             self.block(inner, start, insert=True)
-                reads, writes = set(end.reads), set(end.writes)
+                pending = end
                 continue
             if isinstance(op, SlotOp):
-                # Another use of the ring: its barriers order it behind the accesses to the one before.
-                reads.discard(op.result)
-                writes.discard(op.result)
+                # Another use of the ring: its barriers and fences order it behind the accesses to the one before.
+                pending = pending.without(op.result)
+            if isinstance(op, FenceProxyAsyncOp):
+                pending = replace(pending, unfenced=frozenset())
             accesses = self._of(op)
             if accesses is None:
-                reads, writes = set[_Place](), set[_Place]()
+                # Products on tensor memory and scale copies see to the async proxy as well.
+                pending = _Accesses(unfenced=pending.unfenced) if isinstance(op, BarrierOp) else _NOTHING
             elif accesses is not _NOTHING:
-                if accesses.races(reads, writes):
-                    if insert:
-                        Emitter.before(op)(BarrierOp())
-                    reads, writes = set[_Place](), set[_Place]()
-                reads |= accesses.reads
-                writes |= accesses.writes
-        return _Accesses(frozenset(reads), frozenset(writes))
+                pending = self._meet(op, accesses, pending, insert).then(accesses)
+        return pending
+
+    @staticmethod
+    def _meet(op: Operation, accesses: _Accesses, pending: _Accesses, insert: bool) -> _Accesses:
+        """Returns what is pending in front of `op`, behind the fence and the barrier that its accesses need."""
+        fence = accesses.needs_fence(pending)
+        if not fence and not accesses.races(pending):
+            return pending
+        if insert:
+            emit = Emitter.before(op)
+            if fence:
+                emit(FenceProxyAsyncOp("shared::cta"))
+            emit(BarrierOp())
+        return _Accesses(unfenced=frozenset() if fence else pending.unfenced)
 
     def _places(self, *tiles: SSAValue) -> frozenset[_Place]:
         """The places of those of `tiles` that lie in memory that threads share."""
@@ -158,11 +193,20 @@ class _BarrierInsertion:
 
     def _tile_accesses(self, op: Operation) -> _Accesses:
         """What one tile operation reads and writes in the memory that threads share."""
-        if isinstance(op, FillOp):
-            return _Accesses(writes=self._places(op.tile))
-        if (ends := transfer(op)) is None:
-            return _NOTHING
-        return _Accesses(self._places(ends[0]), self._places(ends[1]))
+        match op:
+            case FillOp():
+                return self._moves((), (op.tile,))
+            case MmaOp() | AsyncMmaOp():
+                reads = self._places(op.a, op.b)
+                return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
+            case _:
+                ends = transfer(op)
+                return _NOTHING if ends is None else self._moves(ends[:1], ends[1:])
+
+    def _moves(self, sources: Sequence[SSAValue], destinations: Sequence[SSAValue]) -> _Accesses:
+        """The accesses of threads that read some tiles and write others."""
+        shared = (tile for tile in destinations if TileType.of(tile).memory is MemorySpace.SHARED)
+        return _Accesses(self._places(*sources), self._places(*destinations), unfenced=self._places(*shared))
 
     def _of(self, op: Operation) -> _Accesses | None:
         """The accesses of an operation without regions, None if it is a barrier."""
@@ -202,6 +246,9 @@ class TirxInsertBarriersPass(ModulePass):
     """
     Tile operations are sequential; threads are not. Inserts `tirx.barrier` between two operations that touch the
     same allocation or memref, one of them writing, when no barrier stands between them on some path.
+
+    A product of wgmma reads shared memory through the async proxy: behind threads that have written what it reads
+    stands `fence.proxy.async` in front of the barrier, which every product on tensor memory brings with it.
 
     Memrefs are taken not to overlap (see `tirx.kernel`). Tensor memory counts where several warps reach one lane.
     """

@@ -216,14 +216,10 @@ class _Promoter:
                 values[op.tile] = Emitter.before(op)(SplatOp(op.value, op.tile_type)).result
             case MmaOp() if op.result is None and is_register_tile(op.accumulator):
                 self._require_variable(op, op.accumulator)
-                a, b, acc = (self._current(values, tile, op) for tile in (op.a, op.b, op.accumulator))
-                product = MmaOp.create(
-                    operands=[a, b, acc],
-                    result_types=[acc.type],
-                    properties=op.properties,
-                    attributes=op.attributes,
-                )
-                values[op.accumulator] = Emitter.before(op)(product).results[0]
+                accumulator = op.accumulator
+                self._read_operands(op, values)
+                product = op.with_operands(op.a, op.b, op.accumulator, op.accumulate, op.accumulator.type)
+                values[accumulator] = Emitter.before(op)(product).results[0]
             case _:
                 self._read_operands(op, values)
                 return

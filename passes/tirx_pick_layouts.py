@@ -17,6 +17,7 @@ from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import (
     AllocOp,
+    AsyncMmaOp,
     CopyOp,
     KernelOp,
     MemorySpace,
@@ -43,6 +44,7 @@ from tirx.passes.analysis.register_classes import (
     register_classes,
     same_layout,
 )
+from tirx.passes.plan.families import MMA_SYNC, WGMMA, family_of
 from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.plan.product import ILLEGAL, Product
@@ -52,6 +54,7 @@ from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
 from tirx.passes.plan.tensor_layouts import choose_tensor_layout, tensor_roots
 from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.passes.plan.wgmma_product import check, register_layouts
 from tirx.tcgen05 import LegalityError
 
 
@@ -114,6 +117,14 @@ def _row_orders(
     return found[0], found[1]
 
 
+def _checked(mma: MmaOp | AsyncMmaOp) -> None:
+    """Raises LocatedError at a product that wgmma does not do with any layouts."""
+    try:
+        check(Product.of(mma))
+    except ILLEGAL as e:
+        raise LocatedError(mma, str(e)) from e
+
+
 class _Picker:
     """Picks for one kernel: first what the hardware dictates, then what is left."""
 
@@ -127,22 +138,26 @@ class _Picker:
         for op in ops:
             if isinstance(op, ViewOp):
                 self._view(op)
-        mmas = [op for op in ops if isinstance(op, MmaOp)]
-        products = [mma for mma in mmas if mma.on_tensor_memory]
+        mmas = [op for op in ops if isinstance(op, MmaOp | AsyncMmaOp)]
+        products = [mma for mma in mmas if isinstance(mma, MmaOp) and mma.on_tensor_memory]
+        warpgroup_products = [mma for mma in mmas if family_of(Product.of(mma)) is WGMMA]
+        for mma in warpgroup_products:
+            _checked(mma)
         for root, uses in list(tensor_roots(products)):
             what = f"data path of a {shape_text(TileType.of(root))} {uses[0].operand}"
             self._picked(root, choose_tensor_layout(root, uses), what)
         for mma in products:
             self._scales(mma)
-        for root, uses in list(operand_roots(products)):
+        for root, uses in list(operand_roots([*products, *warpgroup_products])):
             choice = choose_operand_layout(root, uses, thread_set(uses[0].mma).count)
             self._picked(root, choice.layout, choice.reason)
         for registers in self.registers:
             self._written(registers)
-        for mma in mmas:
-            if not mma.on_tensor_memory:
-                self._mma_sync(mma)
-        warp_level = [mma for mma in mmas if not mma.on_tensor_memory]
+        for mma in warpgroup_products:
+            self._wgmma(mma)
+        warp_level = [mma for mma in mmas if isinstance(mma, MmaOp) and family_of(Product.of(mma)) is MMA_SYNC]
+        for mma in warp_level:
+            self._mma_sync(mma)
         operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
         for op in ops:
             if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
@@ -228,8 +243,28 @@ class _Picker:
                 registers, lambda type_: type_ if type_.layout is not None else type_.with_layout(layouts[0])
             )
 
+    def _wgmma(self, mma: MmaOp | AsyncMmaOp) -> None:
+        """Gives register operands without a layout the fragments of wgmma; what is written is checked later."""
+        tiles = [(mma.accumulator, "accumulator"), (mma.a, "A"), (mma.metadata, "metadata")]
+        try:
+            layouts = register_layouts(Product.of(mma))
+        except ILLEGAL as e:
+            raise LocatedError(mma, str(e)) from e
+        for (tile, name), layout in zip(tiles, layouts, strict=True):
+            if tile is None or layout is None or not is_register_tile(tile):
+                continue
+            if (registers := self.registers.of(tile)).type.layout is None:
+                self._pick_registers(registers, layout, f"{name} of wgmma over {thread_set(mma).count} threads")
+
     def _mma_sync(self, mma: MmaOp) -> None:
         tiles = mma.a, mma.b, mma.accumulator
+        for name, tile in zip(("A", "B"), tiles, strict=False):
+            if not is_register_tile(tile):
+                raise LocatedError(
+                    mma,
+                    f"expected {name} in registers for mma.sync, found it in {TileType.of(tile).memory.place}; wgmma "
+                    "(sm_90a) reads operands in shared memory",
+                )
         classes = [self.registers.of(tile) for tile in tiles]
         placed = [found for found in classes if found.type.layout is not None]
         if len(placed) == len(tiles):

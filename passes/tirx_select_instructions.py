@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.dialects.tirx import MmaOp, PlanAttr, kernels
+from tirx.dialects.tirx import AsyncMmaOp, MmaOp, PlanAttr, kernels
 from tirx.passes.plan.families import match
 
 
@@ -27,5 +27,5 @@ class TirxSelectInstructionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             for mma in kernel.walk():
-                if isinstance(mma, MmaOp):
+                if isinstance(mma, MmaOp | AsyncMmaOp):
                     mma.plan = PlanAttr(match(mma))

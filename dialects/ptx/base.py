@@ -160,8 +160,8 @@ class PTXInstruction(DirectOperation, abc.ABC):
         """The memory that the instruction touches, and what it synchronises; `NO_EFFECTS` if neither."""
         return self.EFFECTS
 
-    def in_place(self) -> Iterable[tuple[SSAValue, SSAValue]]:
-        """Pairs of a result and the operand whose register it takes, because PTX names both with one operand."""
+    def in_place(self) -> Iterable[tuple[SSAValue, int]]:
+        """Pairs of a result and the index of the operand whose register it takes: PTX names both with one operand."""
         return ()
 
     def features(self) -> tuple[str, ...]:

@@ -258,8 +258,9 @@ class WgmmaMmaAsyncOp(WgmmaOp):
         read = (SharedMatrix(each, major, shape, kind.bits, WGMMA_OPERANDS) for each, major, shape in operands)
         return Effects(MemoryAccess(AccessKind.WARPGROUP, reads=tuple(read)))
 
-    def in_place(self) -> Iterable[tuple[SSAValue, SSAValue]]:
-        return zip(self.d, self.c, strict=bool(self.c))
+    def in_place(self) -> Iterable[tuple[SSAValue, int]]:
+        first = len(self.a) + 1
+        return zip(self.d, range(first, first + len(self.c)), strict=bool(self.c))
 
     def features(self) -> tuple[str, ...]:
         return self.form.features

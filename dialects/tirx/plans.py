@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar
@@ -13,8 +14,15 @@ from xdsl.printer import Printer
 
 from tirx.dialects.fields import fields_text, parse_fields
 from tirx.mma import VARIANTS
-from tirx.smem.swizzle_modes import Major
+from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import KINDS
+from tirx.wgmma.kinds import ROWS
+
+
+def _check_majors(a: Major, b: Major) -> None:
+    for name, major in (("a_major", a), ("b_major", b)):
+        if major not in MAJORS:
+            raise ValueError(f"expected {name} to be K or MN, found {major}")
 
 
 @dataclass(frozen=True)
@@ -41,9 +49,7 @@ class Tcgen05Plan:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"expected a kind of tcgen05.mma, {', '.join(KINDS)}, found {self.kind}")
-        for name, major in (("a_major", self.a_major), ("b_major", self.b_major)):
-            if major not in ("K", "MN"):
-                raise ValueError(f"expected {name} to be K or MN, found {major}")
+        _check_majors(self.a_major, self.b_major)
 
 
 @dataclass(frozen=True)
@@ -67,17 +73,43 @@ class MmaSyncPlan:
                 raise ValueError(f"expected a variant of mma.sync such as {close[0]}, found {name}")
 
 
-ProductPlan = Tcgen05Plan | MmaSyncPlan
+@dataclass(frozen=True)
+class WgmmaPlan:
+    """
+    A product by wgmma.mma_async, with B in shared memory.
 
-PLANS: dict[str, type[Tcgen05Plan] | type[MmaSyncPlan]] = {plan.family: plan for plan in (Tcgen05Plan, MmaSyncPlan)}
+    `shapes`: those of the instructions that one step along K takes, in the order of the columns of D that each
+    warpgroup holds. `a_major` is K for an A in registers. Raises ValueError for no shape, one that is not written as
+    wgmma's are, and an unknown major-ness; whether the instructions exist is checked with the product.
+    """
+
+    family: ClassVar[str] = "wgmma"
+
+    shapes: tuple[str, ...]
+    a_major: Major
+    b_major: Major
+
+    def __post_init__(self) -> None:
+        if not self.shapes:
+            raise ValueError("expected a shape of wgmma or more, found none")
+        for shape in self.shapes:
+            if re.fullmatch(rf"m{ROWS}n\d+k\d+", shape) is None:
+                raise ValueError(f"expected a shape of wgmma such as m64n256k16, found {shape}")
+        _check_majors(self.a_major, self.b_major)
+
+
+ProductPlan = Tcgen05Plan | MmaSyncPlan | WgmmaPlan
+
+PLANS: dict[str, type[ProductPlan]] = {plan.family: plan for plan in (Tcgen05Plan, MmaSyncPlan, WgmmaPlan)}
 """The families of tensor-core instructions, by the name that a plan starts with."""
 
 
 @irdl_attr_definition
 class PlanAttr(Data[ProductPlan]):
     """
-    `#tirx.plan<tcgen05, kind = "f16", m = 128, n = 256, k = 16, a_major = "K", b_major = "K">`, or
-    `#tirx.plan<mma_sync, variants = ["m16n8k16.row.col.f32.f16"]>`: how a product is multiplied.
+    `#tirx.plan<tcgen05, kind = "f16", m = 128, n = 256, k = 16, a_major = "K", b_major = "K">`,
+    `#tirx.plan<mma_sync, variants = ["m16n8k16.row.col.f32.f16"]>` or
+    `#tirx.plan<wgmma, shapes = ["m64n256k16"], a_major = "K", b_major = "K">`: how a product is multiplied.
 
     On `tirx.mma` it is written as the clause `plan(...)`.
     """

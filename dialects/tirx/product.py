@@ -44,13 +44,15 @@ class ProductOp(DirectOperation):
 
     `acc[m, n] += sum_k a[m, k] * b[n, k]`; leading dimensions, if any, are a batch. Major-ness is a property
     of the layouts. With the accumulator in tensor memory this is `tcgen05.mma`: B is in shared memory, A in shared or
-    tensor memory. With all three in registers it is `mma.sync`. Clauses, in this order:
+    tensor memory. With the accumulator in registers and B in shared memory it is `wgmma`, on targets that have it: A is
+    in shared memory or registers. With all three in registers it is `mma.sync`. Clauses, in this order:
 
     - `scales(%sfa, %sfb)`: every element of A and B is multiplied by the scale factor of its block along K; `%sfa` is
       MxS, `%sfb` NxS, for blocks of K/S elements, both in tensor memory; `%sfb` may have N rounded up to 128 rows, of
       which nothing reads those from N on,
-    - `metadata(%e)`: A is sparse: its tile holds the half of the elements that is stored, MxK/2, and `%e`, in tensor
-      memory, says which they are; blocks of scale factors are then twice as long, and count all elements,
+    - `metadata(%e)`: A is sparse: its tile holds the half of the elements that is stored, MxK/2, and `%e`, in the
+      memory of the accumulator, says which they are; blocks of scale factors are then twice as long, and count all
+      elements,
     - `weight_stationary`: `tcgen05.mma.ws`, which keeps B in the tensor core,
     - `zero_columns(...)`: these columns of B count as zero (implies `weight_stationary`), see `#tirx.zero_columns`,
     - `pair`: both blocks of a pair multiply together; the tiles are those of one, which holds half of the rows of A
@@ -62,6 +64,9 @@ class ProductOp(DirectOperation):
     - `instruction("m16n8k16")`: the shape of `mma.sync`, for registers that several fit; in tensor memory
       `instruction("k96")`, for packed 4-bit operands with scale factors on sm_103a: 96 elements of K at a time,
     - `plan(...)`: the instructions that multiply, see `#tirx.plan`; `tirx-select-instructions` chooses them.
+
+    With the accumulator in registers, `mma.sync` has none of them but the last two, and wgmma those from `metadata` on
+    that do not mention tensor memory or pairs.
 
     Types are those of the operands in the order in which they are written.
 
@@ -121,13 +126,15 @@ class ProductOp(DirectOperation):
             result_types=[[] if result_type is None else [result_type]],
         )
 
-    def with_accumulate(self, accumulate: SSAValue) -> Self:
-        """Returns the same product in tensor memory, which overwrites its accumulator when `accumulate` is false."""
+    def with_operands(
+        self, a: SSAValue, b: SSAValue, accumulator: SSAValue, accumulate: SSAValue | None, result: Attribute | None
+    ) -> Self:
+        """Returns the same product of other tiles, which overwrites its accumulator when `accumulate` is false."""
         sfa, sfb = self.scale_a, self.scale_b
         product = type(self)(
-            self.a,
-            self.b,
-            self.accumulator,
+            a,
+            b,
+            accumulator,
             accumulate,
             scales=None if sfa is None or sfb is None else (sfa, sfb),
             metadata=self.metadata,
@@ -138,9 +145,16 @@ class ProductOp(DirectOperation):
             negate_b=self.negate_b is not None,
             saturate=self.saturate is not None,
             instruction=None if self.instruction is None else self.instruction.data,
+            result_type=result,
         )
         product.plan = self.plan
+        product.attributes.update(self.attributes)
         return product
+
+    def with_accumulate(self, accumulate: SSAValue) -> Self:
+        """Returns the same product, which overwrites its accumulator when `accumulate` is false."""
+        result = None if self.result is None else self.result.type
+        return self.with_operands(self.a, self.b, self.accumulator, accumulate, result)
 
     @property
     def a_type(self) -> TileType:
@@ -164,6 +178,11 @@ class ProductOp(DirectOperation):
     def on_tensor_memory(self) -> bool:
         """Whether this is a tcgen05 product, as opposed to one in registers."""
         return self.accumulator_type.memory is MemorySpace.TENSOR
+
+    @property
+    def reads_shared(self) -> bool:
+        """Whether accumulators in registers take a B in shared memory."""
+        return not self.on_tensor_memory and self.b_type.memory is MemorySpace.SHARED
 
     @property
     def is_weight_stationary(self) -> bool:
@@ -214,6 +233,40 @@ class ProductOp(DirectOperation):
             raise VerifyException(
                 f"expected SFA as {m}xS and SFB as {n}xS{rounded}, S a divisor of K = {k}, found {shape_text(sfa)} and "
                 f"{shape_text(sfb)}"
+            )
+
+    def verify_clauses(self) -> None:
+        """Raises VerifyException for a clause that accumulators in this memory never have."""
+        acc = self.accumulator_type.memory
+        if self.metadata is not None and (memory := TileType.of(self.metadata).memory) is not acc:
+            raise VerifyException(
+                f"expected the metadata in {acc.place}, as the accumulator, found it in {memory.place}"
+            )
+        if self.on_tensor_memory:
+            return
+        for name, clause in (
+            ("scales", self.scale_a),
+            ("weight_stationary", self.weight_stationary),
+            ("zero_columns", self.zero_columns),
+            ("pair", self.pair),
+        ):
+            if clause is not None:
+                raise VerifyException(f"expected an accumulator in tensor memory for {name}, found one in registers")
+        if self.reads_shared:
+            return
+        for name in ("metadata", "negate_a", "negate_b", "saturate", "accumulate"):
+            if getattr(self, name) is not None:
+                raise VerifyException(
+                    f"expected an accumulator in tensor memory, or B in shared memory, for {name}, found both in "
+                    "registers"
+                )
+
+    def verify_family(self) -> None:
+        """Raises VerifyException for a plan of a family that multiplies in another memory."""
+        if self.plan is not None and self.on_tensor_memory != isinstance(self.plan.data, Tcgen05Plan):
+            raise VerifyException(
+                f"expected a plan of another family for an accumulator in {self.accumulator_type.memory.place}, found "
+                f"one of {self.plan.data.family}"
             )
 
     @classmethod
@@ -325,15 +378,10 @@ class MmaOp(ProductOp):
         acc = TileType.of(self.accumulator)
         self._verify_memories()
         self.verify_shapes()
-        if not self.on_tensor_memory:
-            self._verify_no_clauses()
+        self.verify_clauses()
         if self.instruction is not None:
             self._verify_instruction(self.instruction.data)
-        if self.plan is not None and self.on_tensor_memory != isinstance(self.plan.data, Tcgen05Plan):
-            raise VerifyException(
-                f"expected a plan of another family for an accumulator in {self.accumulator_type.memory.place}, found "
-                f"one of {self.plan.data.family}"
-            )
+        self.verify_family()
         if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
             raise VerifyException(
                 f"expected a result only for an accumulator in registers, of its type, "
@@ -346,34 +394,20 @@ class MmaOp(ProductOp):
             raise VerifyException(
                 f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
             )
+        in_registers = (MemorySpace.REGISTER, MemorySpace.SHARED)
         on_tensor = self.on_tensor_memory
         for name, type_, wanted in (
-            ("A", self.a_type, (MemorySpace.SHARED, MemorySpace.TENSOR) if on_tensor else (MemorySpace.REGISTER,)),
-            ("B", self.b_type, (MemorySpace.SHARED,) if on_tensor else (MemorySpace.REGISTER,)),
+            ("A", self.a_type, (MemorySpace.SHARED, MemorySpace.TENSOR) if on_tensor else in_registers),
+            ("B", self.b_type, (MemorySpace.SHARED,) if on_tensor else in_registers),
         ):
             if type_.memory not in wanted:
                 raise VerifyException(
                     f"expected {name} in {' or '.join(memory.place for memory in wanted)} for an accumulator in "
                     f"{acc.memory.place}, found it in {type_.memory.place}"
                 )
-        for name, value in (("SFA", self.scale_a), ("SFB", self.scale_b), ("the metadata", self.metadata)):
+        for name, value in (("SFA", self.scale_a), ("SFB", self.scale_b)):
             if value is not None and (memory := TileType.of(value).memory) is not MemorySpace.TENSOR:
                 raise VerifyException(f"expected {name} in {MemorySpace.TENSOR.place}, found it in {memory.place}")
-
-    def _verify_no_clauses(self) -> None:
-        for name, clause in (
-            ("scales", self.scale_a),
-            ("metadata", self.metadata),
-            ("weight_stationary", self.weight_stationary),
-            ("zero_columns", self.zero_columns),
-            ("pair", self.pair),
-            ("negate_a", self.negate_a),
-            ("negate_b", self.negate_b),
-            ("saturate", self.saturate),
-            ("accumulate", self.accumulate),
-        ):
-            if clause is not None:
-                raise VerifyException(f"expected an accumulator in tensor memory for {name}, found one in registers")
 
     def _verify_instruction(self, found: str) -> None:
         if self.on_tensor_memory:

@@ -116,7 +116,7 @@ class AsyncMmaOp(ProductOp):
 
     Starts a product. With the accumulator in registers it is wgmma: the accumulator is a tile or a pending tile, and
     the result is pending. With the accumulator in a held slot of tensor memory it is tcgen05, without a result. Shapes
-    and clauses are those of `tirx.mma`; wgmma has `negate_a`, `negate_b`, `saturate` and `accumulate`.
+    and clauses are those of `tirx.mma`.
     """
 
     name = "tirx.async_mma"
@@ -152,15 +152,13 @@ class AsyncMmaOp(ProductOp):
                 f"expected {'no result' if expected is None else f'a result of type {expected}'} for an accumulator in "
                 f"{acc.memory.place}, found {'none' if found is None else f'one of type {found}'}"
             )
-        if self.on_tensor_memory:
-            return
-        for name in ("scale_a", "metadata", "weight_stationary", "zero_columns", "pair", "instruction"):
-            if getattr(self, name) is not None:
-                clause = "scales" if name == "scale_a" else name
-                raise VerifyException(f"expected an accumulator in tensor memory for {clause}, found one in registers")
+        self.verify_clauses()
+        self.verify_family()
+        if not self.on_tensor_memory and self.instruction is not None:
+            raise VerifyException("expected an accumulator in tensor memory for instruction, found one in registers")
 
     def _tensor_operands(self) -> list[tuple[str, SSAValue]]:
-        named = (("SFA", self.scale_a), ("SFB", self.scale_b), ("the metadata", self.metadata))
+        named = (("SFA", self.scale_a), ("SFB", self.scale_b))
         return [(name, tile) for name, tile in named if tile is not None]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xdsl.ir import Operation
+
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -13,6 +15,7 @@ from tirx.dialects.tirx import (
     GlobalPostOp,
     GlobalWaitOp,
     KernelOp,
+    Queue,
     ReleaseOp,
     RingOp,
     RolesOp,
@@ -51,8 +54,19 @@ LOWERED = tuple(op for op in SCHEDULED if op is not RolesOp)
 """The operations that `tirx-lower-rings` lowers; roles stay until their warps are chosen."""
 
 
+def is_of_warpgroups(op: Operation) -> bool:
+    """Returns True for a product into registers and for waiting for such: `convert-tirx-to-wgmma` lowers them."""
+    match op:
+        case AsyncMmaOp():
+            return not op.on_tensor_memory
+        case AwaitOp():
+            return op.awaited_queue is Queue.WGMMA
+        case _:
+            return False
+
+
 def require_lowered(kernel: KernelOp) -> None:
     """Raises LocatedError at the first operation of `kernel` that `tirx-lower-rings` lowers."""
     for op in kernel.walk():
-        if isinstance(op, LOWERED):
+        if isinstance(op, LOWERED) and not is_of_warpgroups(op):
             raise LocatedError(op, f"expected rings, their loops and queues to be lowered before, found '{op.name}'")

@@ -116,7 +116,7 @@ class _Checker:
         before them have not finished (PTX ISA, "wgmma.mma_async").
         """
         if isinstance(op, PTXInstruction):
-            in_place = {operand for _, operand in op.in_place()}
+            in_place = {op.operands[index] for _, index in op.in_place()}
         elif state.loading.isdisjoint(operand.owner for operand in op.operands):
             return
         else:

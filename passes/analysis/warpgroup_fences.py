@@ -93,5 +93,5 @@ def _root(value: SSAValue) -> SSAValue:
         previous = dict(value.owner.in_place()).get(value)
         if previous is None:
             break
-        value = previous
+        value = value.owner.operands[previous]
     return value

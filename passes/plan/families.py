@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import MemorySpace, MmaOp, PlanAttr, ProductPlan
-from tirx.passes.plan import mma_product, tcgen05_product
+from tirx.dialects.tirx import AsyncMmaOp, MemorySpace, MmaOp, PlanAttr, ProductPlan
+from tirx.passes.plan import mma_product, tcgen05_product, wgmma_product
 from tirx.passes.plan.product import ILLEGAL, Product
 
-FAMILIES: Mapping[MemorySpace, Callable[[Product], ProductPlan]] = MappingProxyType(
-    {MemorySpace.TENSOR: tcgen05_product.match, MemorySpace.REGISTER: mma_product.match}
-)
-"""Memory space of the accumulator -> the family that multiplies there. Each raises one of `ILLEGAL` for a product that
-its instructions do not do."""
+
+@dataclass(frozen=True)
+class Family:
+    """
+    A family of instructions. `multiplies`: whether it is the one for a product, by memories, types and target; `match`:
+    the plan of a product whose tiles have layouts, or one of `ILLEGAL`, saying what is legal.
+    """
+
+    multiplies: Callable[[Product], bool]
+    match: Callable[[Product], ProductPlan]
 
 
-def match(mma: MmaOp) -> ProductPlan:
+TCGEN05 = Family(lambda product: product.accumulator.memory is MemorySpace.TENSOR, tcgen05_product.match)
+WGMMA = Family(wgmma_product.is_done_by_wgmma, wgmma_product.match)
+MMA_SYNC = Family(lambda _: True, mma_product.match)
+
+FAMILIES: tuple[Family, ...] = (TCGEN05, WGMMA, MMA_SYNC)
+"""The families in the order in which they are asked."""
+
+
+def family_of(product: Product) -> Family:
+    """The first family that is the one for a product, whether its tiles have layouts or not."""
+    return next(family for family in FAMILIES if family.multiplies(product))
+
+
+def match(mma: MmaOp | AsyncMmaOp) -> ProductPlan:
     """
     Chooses the instructions for a product whose tiles all have layouts.
 
@@ -26,7 +44,7 @@ def match(mma: MmaOp) -> ProductPlan:
     """
     product = Product.of(mma)
     try:
-        plan = FAMILIES[product.accumulator.memory](product)
+        plan = family_of(product).match(product)
     except ILLEGAL as e:
         raise LocatedError(mma, str(e)) from e
     if product.plan is not None and product.plan != plan:

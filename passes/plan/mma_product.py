@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tirx.dialects.tirx import MmaSyncPlan, TileType
+from tirx.dialects.tirx import MemorySpace, MmaSyncPlan, TileType
 from tirx.hw.features import FEATURES, required_version
 from tirx.hw.targets import Target
 from tirx.layout import TileLayout
@@ -106,6 +106,11 @@ def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep
 
 
 def _layout(name: str, type_: TileType) -> TileLayout:
+    if type_.memory is not MemorySpace.REGISTER:
+        raise FragmentError(
+            f"expected {name} in registers for mma.sync, found it in {type_.memory.place}; wgmma (sm_90a) reads f16, "
+            "bf16, tf32, 8-bit floats and integers from there"
+        )
     if not isinstance(type_.layout, TileLayout):
         raise FragmentError(f"expected a tile layout on {name}; tirx-pick-layouts chooses one")
     return type_.layout

@@ -12,6 +12,7 @@ from tirx.copy.cost import CopyCost, CopyEnd, copy_cost, least_cost
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AllocOp,
+    AsyncMmaOp,
     CopyOp,
     MemorySpace,
     MmaOp,
@@ -22,10 +23,13 @@ from tirx.dialects.tirx import (
     views_in_use,
 )
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.passes.plan import wgmma_product
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
+from tirx.smem.canonical import operand_slices
 from tirx.smem.operand_tile import OperandTile
 from tirx.smem.pick import operand_candidates
+from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS, OperandFamily
 from tirx.tcgen05 import LegalityError, check_transposed_b
 from tirx.tcgen05.stored_operand import is_padded, nibbles_of_slots, stored_slices
 
@@ -60,14 +64,16 @@ class _Use:
     """
     The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B), `k` elements along K at a time.
 
-    `padded`: 4-bit elements with padding between them, see `is_padded`. `absolute_lbo`: see `operand_slices`.
+    `family`: of the descriptor. `padded`: 4-bit elements with padding between them, see `is_padded`. `absolute_lbo`:
+    see `operand_slices`.
     """
 
-    mma: MmaOp
+    mma: MmaOp | AsyncMmaOp
     index: int
     k: int
-    padded: bool
-    absolute_lbo: bool
+    family: OperandFamily = TCGEN05_OPERANDS
+    padded: bool = False
+    absolute_lbo: bool = False
 
     @property
     def tile(self) -> SSAValue:
@@ -79,6 +85,9 @@ class _Use:
         mn, k = type_.dims
         try:
             mine = view_layout(self.tile, root, layout)
+            if self.family is WGMMA_OPERANDS:
+                operand_slices(mine, (mn, k), type_.dtype, self.k, family=self.family)
+                return None
             parts = stored_slices(
                 mine, (mn, k), type_.dtype, self.k, padded=self.padded, absolute_lbo=self.absolute_lbo
             )
@@ -111,7 +120,7 @@ class OperandChoice:
         return f"{name}: copies take {self.cost}, {bound}; {rest}"
 
 
-def operand_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]]:
+def operand_roots(mmas: Sequence[MmaOp | AsyncMmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]]:
     """Yields each allocation without a layout of which products read a view from shared memory, with these uses.
 
     Raises LegalityError, with the product at fault in a LocatedError, when there is no such instruction.
@@ -119,15 +128,22 @@ def operand_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]
     uses: dict[SSAValue, list[_Use]] = {}
     for mma in mmas:
         for index in range(len(OPERANDS)):
-            if TileType.of(tile := mma.operands[index]).layout is None:
+            type_ = TileType.of(tile := mma.operands[index])
+            if type_.layout is None and type_.memory is not MemorySpace.REGISTER:
                 try:
-                    shape = product_shape(Product.of(mma))
+                    uses.setdefault(base_allocation(tile), []).append(_use(mma, index))
                 except ILLEGAL as e:
                     raise LocatedError(mma, str(e)) from e
-                padded = is_padded(shape.kind, TileType.of(tile).dtype)
-                use = _Use(mma, index, shape.operand_k(index), padded, shape.k96)
-                uses.setdefault(base_allocation(tile), []).append(use)
     yield from uses.items()
+
+
+def _use(mma: MmaOp | AsyncMmaOp, index: int) -> _Use:
+    product = Product.of(mma)
+    if not mma.on_tensor_memory:
+        return _Use(mma, index, wgmma_product.operand_k(product, index), WGMMA_OPERANDS)
+    shape = product_shape(product)
+    padded = is_padded(shape.kind, TileType.of(mma.operands[index]).dtype)
+    return _Use(mma, index, shape.operand_k(index), padded=padded, absolute_lbo=shape.k96)
 
 
 def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) -> OperandChoice:
@@ -143,7 +159,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
         raise LocatedError(alloc, f"expected an operand of rank 2 or more, or a layout on it, found {type_}")
     mn, k = type_.dims[-2:]
     try:
-        candidates = _candidates((mn, k), type_, uses[0].padded)
+        candidates = _candidates((mn, k), type_, uses)
     except LegalityError as e:
         raise LocatedError(uses[0].mma, str(e)) from e
     copies = list(placed_copies(alloc))
@@ -171,10 +187,11 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     )
 
 
-def _candidates(shape: tuple[int, int], type_: TileType, padded: bool) -> Sequence[OperandTile]:
+def _candidates(shape: tuple[int, int], type_: TileType, uses: Sequence[_Use]) -> Sequence[OperandTile]:
     """The layouts to choose from, in elements of the tile."""
-    if not padded:
-        return operand_candidates(shape, type_.dtype)
+    if not uses[0].padded:
+        k_bytes = max(use.k for use in uses) * type_.dtype.storage_bits // 8
+        return operand_candidates(shape, type_.dtype, k_bytes=k_bytes, family=uses[0].family)
     tiles = operand_candidates(shape, type_.dtype, container_bits=8)
     return [replace(tile, layout=nibbles_of_slots(tile.layout)) for tile in tiles]
 

@@ -1,4 +1,4 @@
-"""A `tirx.mma` as a value that the families of tensor-core instructions match."""
+"""A `tirx.mma` or `tirx.async_mma` as a value that the families of tensor-core instructions match."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tirx.dialects.tirx import KernelOp, MmaOp, ProductPlan, TileType, ZeroColumns
+from tirx.dialects.tirx import AsyncMmaOp, KernelOp, MmaOp, ProductPlan, TileType, ZeroColumns
 from tirx.dialects.tirx.kernel import thread_set
 from tirx.hw.errors import LegalityError
 from tirx.hw.features import UnsupportedFeature
@@ -60,7 +60,7 @@ class Product:
     per_cta: bool
 
     @staticmethod
-    def of(mma: MmaOp) -> Product:
+    def of(mma: MmaOp | AsyncMmaOp) -> Product:
         """The product that an operation in a kernel is."""
         kernel = kernel_around(mma)
         return Product(

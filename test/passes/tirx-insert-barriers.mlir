@@ -425,3 +425,54 @@ tirx.kernel @warpgroups(%ma: memref<32x16xf32>, %mb: memref<32x16xf32>, %mc: mem
   }
   tirx.return
 }
+
+// wgmma reads shared memory through the async proxy: the threads that wrote there fence in front of the barrier. A barrier
+// alone, of an earlier pass or of the program, is not enough. What it has read is written again behind a barrier.
+
+!sa = !tirx.tile<64x64xf16, shared>
+!ga = !tirx.tile<64x64xf16, global>
+!d = !tirx.tile<64x64xf32, register>
+
+// CHECK-LABEL: tirx.kernel @wgmma
+// CHECK:         scf.for
+// CHECK:           tirx.barrier
+// CHECK-NEXT:      tirx.copy %g, %s
+// CHECK-NEXT:      ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.mma
+// CHECK-NEXT:      tirx.mma
+// CHECK:         tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %s
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %s, %h
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.mma
+// CHECK:         tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %s
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.mma
+tirx.kernel @wgmma(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !ga
+  %h = tirx.view %b[%c0, %c0] : memref<64x64xf16> -> !ga
+  %s = tirx.alloc : !sa
+  %z = tirx.splat %zero : f32 -> !d
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %z) -> (!d) {
+    tirx.copy %g, %s : !ga, !sa
+    %1 = tirx.mma %s, %s, %acc : !sa, !sa, !d -> !d
+    %2 = tirx.mma %s, %s, %1 : !sa, !sa, !d -> !d
+    scf.yield %2 : !d
+  }
+  tirx.copy %g, %s : !ga, !sa
+  tirx.copy %s, %h : !sa, !ga
+  %3 = tirx.mma %s, %s, %0 : !sa, !sa, !d -> !d
+  tirx.copy %g, %s : !ga, !sa
+  ptx.fence.proxy.async "shared::cta"
+  tirx.barrier
+  %4 = tirx.mma %s, %s, %3 : !sa, !sa, !d -> !d
+  tirx.return
+}

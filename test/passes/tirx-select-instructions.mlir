@@ -80,3 +80,38 @@ tirx.kernel @turing() target("sm_75") threads(32) {
   tirx.mma %a, %b, %acc plan(mma_sync, variants = ["m16n8k8.row.col.f32.f16"]) : !tirx.tile<16x16xf16, register>, !tirx.tile<8x16xf16, register>, !tirx.tile<16x8xf32, register>
   tirx.return
 }
+
+// Accumulators in registers and B in shared memory: wgmma on sm_90a, with one instruction for each part of N.
+
+// CHECK-LABEL: tirx.kernel @warpgroups
+// CHECK:         %b = tirx.alloc : !tirx.tile<272x32xbf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(272, 32) : (32, 1)]>>>
+// CHECK:         %acc = {{.*}} -> !tirx.tile<128x272xf32, register, #tirx.tile_layout<S[(2, 4, 2, 8, 34, 4, 2) : (4@warpid, 1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+// CHECK:         tirx.mma {{.*}} plan(wgmma, shapes = ["m64n136k16", "m64n136k16"], a_major = "K", b_major = "K") :
+tirx.kernel @warpgroups() target("sm_90a") threads(256) {
+  %zero = arith.constant 0.0 : f32
+  %a = tirx.alloc : !tirx.tile<128x32xbf16, shared>
+  %b = tirx.alloc : !tirx.tile<272x32xbf16, shared>
+  %acc = tirx.splat %zero : f32 -> !tirx.tile<128x272xf32, register>
+  %0 = tirx.mma %a, %b, %acc : !tirx.tile<128x32xbf16, shared>, !tirx.tile<272x32xbf16, shared>, !tirx.tile<128x272xf32, register> -> !tirx.tile<128x272xf32, register>
+  tirx.return
+}
+
+// B of a sparse product is read 64 bytes of K at a time, more than a row of the 32B swizzle. Warpgroups that M does not
+// give rows to share out the columns; A in registers and metadata have copies then.
+
+// CHECK-LABEL: tirx.kernel @sparse
+// CHECK:         %b = tirx.alloc : !tirx.tile<32x32xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[(32, 32) : (32, 1)]>>>
+// CHECK:         %a = {{.*}} -> !tirx.tile<64x16xf16, register, #tirx.tile_layout<S[(4, 2, 8, 2, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)] + R[2 : 4@warpid]>>
+// CHECK:         tirx.mma {{.*}} plan(wgmma, shapes = ["m64n16k32"], a_major = "K", b_major = "K") :
+tirx.kernel @sparse(%m: memref<64x8xi4>) target("sm_90a") threads(256) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %h = arith.constant 1.0 : f16
+  %g = tirx.view %m[%c0, %c0] : memref<64x8xi4> -> !tirx.tile<64x8xi4, global>
+  %b = tirx.alloc : !tirx.tile<32x32xf16, shared>
+  %a = tirx.splat %h : f16 -> !tirx.tile<64x16xf16, register>
+  %acc = tirx.splat %zero : f32 -> !tirx.tile<64x32xf32, register>
+  %e = tirx.load %g : !tirx.tile<64x8xi4, global> -> !tirx.tile<64x8xi4, register>
+  %0 = tirx.mma %a, %b, %acc metadata(%e) : !tirx.tile<64x16xf16, register>, !tirx.tile<32x32xf16, shared>, !tirx.tile<64x32xf32, register>, !tirx.tile<64x8xi4, register> -> !tirx.tile<64x32xf32, register>
+  tirx.return
+}

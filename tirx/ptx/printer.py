@@ -27,6 +27,7 @@ from tirx.dialects.ptx.core import (
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.analysis.entry_checks import check_entry
+from tirx.passes.analysis.in_place import in_place_operands
 
 _CONVERTED_BY: dict[str, str] = {
     "arith": "convert-arith-to-ptx",
@@ -145,48 +146,15 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
     Raises LocatedError where something else could read the operand after it is overwritten.
     """
     found: dict[SSAValue, SSAValue] = {}
-    reached: dict[tuple[Block | None, Block | None], set[Block]] = {}
-    for op in entry.body.walk():
-        if not isinstance(op, PTXInstruction):
-            continue
-        for result, operand in op.in_place():
-            origin = operand.owner if isinstance(operand.owner, Block) else operand.owner.parent
-            behind = reached.get((op.parent, origin))
-            if behind is None:
-                behind = reached[op.parent, origin] = _behind(op.parent, origin)
-            if isinstance(operand.owner, ConstantOp):
-                other = "a constant"
-            elif op.parent in behind:
-                other = "one from outside of a loop"
-            elif any(_is_later(use.operation, op, behind) for use in operand.uses):
-                other = "one that is used again"
-            elif sum(use.operation is op for use in operand.uses) > 1:
-                other = "one that it uses twice"
-            else:
-                found[result] = operand
-                continue
+    for one in in_place_operands(entry):
+        if one.problem is not None:
             raise LocatedError(
-                op,
-                f"expected accumulators that '{op.name}' can overwrite, found {other}; pass it as a block argument",
+                one.op,
+                f"expected accumulators that '{one.op.name}' can overwrite, found {one.problem}; "
+                "tirx-copy-accumulators copies it",
             )
+        found[one.result] = one.operand
     return found
-
-
-def _behind(block: Block | None, origin: Block | None) -> set[Block]:
-    """The blocks that paths from the end of `block` come to without passing through `origin`."""
-    pending = [block]
-    reached: set[Block] = set()
-    while pending:
-        last = None if (current := pending.pop()) is None else current.last_op
-        fresh = [b for b in (() if last is None else last.successors) if b is not origin and b not in reached]
-        reached.update(fresh)
-        pending += fresh
-    return reached
-
-
-def _is_later(user: Operation, op: Operation, behind: set[Block]) -> bool:
-    """Returns True if `user` may be executed after `op`, which the blocks `behind` follow."""
-    return user.parent in behind or (user is not op and user.parent is op.parent and op.is_before_in_block(user))
 
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:

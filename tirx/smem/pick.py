@@ -7,7 +7,7 @@ from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.smem.atoms import container, find_modes, smem_layout
 from tirx.smem.operand_tile import OperandTile, operand_tiles
-from tirx.smem.swizzle_modes import MAJORS, TCGEN05_OPERANDS, Major, OperandFamily
+from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, TCGEN05_OPERANDS, Major, OperandFamily
 
 
 def operand_candidates(
@@ -15,20 +15,29 @@ def operand_candidates(
     dtype: str | DType,
     *,
     container_bits: int | None = None,
+    k_bytes: int | None = None,
     family: OperandFamily = TCGEN05_OPERANDS,
 ) -> list[OperandTile]:
     """The layouts of an operand of `shape` (MN, K) elements, best first as far as the shape alone tells.
 
     Less padding comes first, then K-major, which every type has in every mode, then fewer blocks: fewer boxes for a
     copy engine, and the widest swizzle. What copies and products say comes on top, see `tirx-pick-layouts`.
-    `container_bits`: 8 for e2m1 padded to a byte; packed by default.
+    `container_bits`: 8 for e2m1 padded to a byte; packed by default. `k_bytes`: bytes along K that one instruction
+    reads: 32, or 64 of the B of a sparse product, which do not fit in the row of a K-major 32B swizzle. None for any.
 
     Raises LegalityError when there is none, saying what there is.
     """
     found = operand_tiles(shape, find_modes(dtype, "K", family)[0], container_bits, family)
+    found = [tile for tile in found if k_bytes is None or _has_rows_of(tile, k_bytes)]
     if not found:
         pick_operand_layout(shape, dtype, container_bits=container_bits, family=family)  # says why
     return sorted(found, key=lambda tile: (tile.padding_bytes, MAJORS.index(tile.major), tile.blocks))
+
+
+def _has_rows_of(tile: OperandTile, k_bytes: int) -> bool:
+    """Returns True if one descriptor reads so many bytes along K: it never passes the end of a swizzled row."""
+    mode = SWIZZLE_MODES[tile.swizzle]
+    return tile.major == "MN" or not mode.swizzled or mode.row_bytes >= k_bytes
 
 
 def pick_operand_layout(

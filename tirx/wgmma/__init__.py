@@ -12,7 +12,17 @@ from tirx.wgmma.fragments import (
     operand_a_layout,
 )
 from tirx.wgmma.kinds import FORM_RULES, KINDS, MAX_PENDING, ROWS, Form, Kind, check_form, find_kind, split_n
-from tirx.wgmma.match import Product, SmemRead, Tile, WgmmaPlan, WgmmaStep, accumulator_part, match, pick_warpgroups
+from tirx.wgmma.match import (
+    Product,
+    SmemRead,
+    Tile,
+    WgmmaInstructions,
+    WgmmaStep,
+    accumulator_part,
+    check_product,
+    match,
+    pick_warpgroups,
+)
 
 __all__ = [
     "FORM_RULES",
@@ -33,11 +43,12 @@ __all__ = [
     "Warpgroups",
     "Wgmma",
     "WgmmaDescriptor",
-    "WgmmaPlan",
+    "WgmmaInstructions",
     "WgmmaStep",
     "accumulator_layout",
     "accumulator_part",
     "check_form",
+    "check_product",
     "check_wgmma",
     "find_kind",
     "find_violations",

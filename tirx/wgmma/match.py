@@ -135,7 +135,7 @@ class WgmmaStep:
 
 
 @dataclass(frozen=True)
-class WgmmaPlan:
+class WgmmaInstructions:
     """The instructions of a product, in an order that goes through K once and through the parts of D for each step.
 
     `warpgroups`: numbers of the warpgroups that take part (warps 4 w to 4 w + 3). `a_read`: None for A in registers.
@@ -335,7 +335,15 @@ def _relative(offsets: Sequence[tuple[int, ...]], name: str) -> tuple[tuple[int,
     return bases, steps
 
 
-def _check_sizes(p: Product) -> None:
+def check_product(p: Product) -> None:
+    """
+    Raises LegalityError, with the nearest legal choice, for types, memories and sizes that no instructions multiply.
+
+    Layouts do not matter yet.
+    """
+    raise_first(form_findings(p.form(8)))
+    if (missing := unsupported(p.form(8).features, p.target)) is not None:
+        raise LegalityError(missing)
     kind = find_kind(p.a.dtype, p.b.dtype)
     (m, k), (n, k_b), (d_m, d_n) = p.a.shape, p.b.shape, p.d.shape
     stored = k_b // 2 if p.sparse else k_b
@@ -366,15 +374,12 @@ def _where(tile: Tile) -> str:
     return "registers" if tile.registers else "shared memory"
 
 
-def match(p: Product) -> WgmmaPlan:
+def match(p: Product) -> WgmmaInstructions:
     """The wgmma instructions that compute a product on its tiles as they are.
 
     Raises LegalityError, naming the first element that does not fit and the nearest legal choice, when there are none.
     """
-    raise_first(form_findings(p.form(8)))
-    if (missing := unsupported(p.form(8).features, p.target)) is not None:
-        raise LegalityError(missing)
-    _check_sizes(p)
+    check_product(p)
     held_d = _held(p.d, p.threads, "D")
     groups = _participating(held_d)
     advice = f"the layout {accumulator_layout(*p.d.shape, _grid(p, groups))}"
@@ -416,7 +421,7 @@ def match(p: Product) -> WgmmaPlan:
         WgmmaStep(form, d, a, b, *(place or (None, None)))
         for (form, d, place), a, b in zip(chosen, a_steps, b_steps, strict=True)
     )
-    return WgmmaPlan(steps, groups, a_read, SmemRead(b_reader.canonical(), b_bases))
+    return WgmmaInstructions(steps, groups, a_read, SmemRead(b_reader.canonical(), b_bases))
 
 
 def accumulator_part(

@@ -2,7 +2,7 @@
 
 tirx.kernel @family(%a: !tirx.tile<128x64xf16, shared>) threads(128) {
   %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
-  // expected-error@+1 {{expected a family of products, tcgen05, mma_sync, found wmma}}
+  // expected-error@+1 {{expected a family of products, tcgen05, mma_sync, wgmma, found wmma}}
   tirx.mma %a, %a, %acc plan(wmma, m = 16) : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
   tirx.return
 }
@@ -54,3 +54,18 @@ tirx.kernel @engine() threads(128) {
   tirx.copy %a, %a engine dma : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>
   tirx.return
 }
+
+// -----
+
+// expected-error@+1 {{expected a shape of wgmma such as m64n256k16, found m128n256k16}}
+"test.op"() {p = #tirx.plan<wgmma, shapes = ["m128n256k16"], a_major = "K", b_major = "K">} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a shape of wgmma or more, found none}}
+"test.op"() {p = #tirx.plan<wgmma, shapes = [], a_major = "K", b_major = "K">} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected b_major to be K or MN, found N}}
+"test.op"() {p = #tirx.plan<wgmma, shapes = ["m64n8k16"], a_major = "K", b_major = "N">} : () -> ()

@@ -34,17 +34,17 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, regist
 
 // -----
 
-func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
-  // expected-error@+1 {{expected A in registers for an accumulator in registers, found it in shared memory}}
-  tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<4x8x8xf32, register>
+func.func @f(%a: !tirx.tile<64x64xf16, global>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<64x64xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected A in registers or shared memory for an accumulator in registers, found it in global memory}}
+  tirx.mma %a, %b, %c : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, register>
   func.return
 }
 
 // -----
 
-func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
-  // expected-error@+1 {{expected B in registers for an accumulator in registers, found it in shared memory}}
-  tirx.mma %a, %b, %c : !tirx.tile<4x8x4xf16, register>, !tirx.tile<64x64xf16, shared>, !tirx.tile<4x8x8xf32, register>
+func.func @f(%a: !tirx.tile<64x64xf16, register>, %b: !tirx.tile<64x64xf16, tensor>, %c: !tirx.tile<64x64xf32, register>, %p: i1) {
+  // expected-error@+1 {{expected B in registers or shared memory for an accumulator in registers, found it in tensor memory}}
+  tirx.mma %a, %b, %c : !tirx.tile<64x64xf16, register>, !tirx.tile<64x64xf16, tensor>, !tirx.tile<64x64xf32, register>
   func.return
 }
 
@@ -221,7 +221,7 @@ func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, regi
 // -----
 
 func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
-  // expected-error@+1 {{expected an accumulator in tensor memory for negate_a, found one in registers}}
+  // expected-error@+1 {{expected an accumulator in tensor memory, or B in shared memory, for negate_a, found both in registers}}
   tirx.mma %a, %b, %c negate_a : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
   func.return
 }
@@ -229,7 +229,7 @@ func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, regi
 // -----
 
 func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
-  // expected-error@+1 {{expected an accumulator in tensor memory for negate_b, found one in registers}}
+  // expected-error@+1 {{expected an accumulator in tensor memory, or B in shared memory, for negate_b, found both in registers}}
   tirx.mma %a, %b, %c negate_b : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
   func.return
 }
@@ -237,7 +237,7 @@ func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, regi
 // -----
 
 func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
-  // expected-error@+1 {{expected an accumulator in tensor memory for accumulate, found one in registers}}
+  // expected-error@+1 {{expected an accumulator in tensor memory, or B in shared memory, for accumulate, found both in registers}}
   tirx.mma %a, %b, %c accumulate(%p) : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
   func.return
 }
@@ -393,5 +393,13 @@ func.func @whole_sparse_a(%a: !tirx.tile<128x64xf16, shared>, %b: !tirx.tile<64x
 func.func @weight_stationary_in_registers(%a: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>) {
   // expected-error@+1 {{expected an accumulator in tensor memory for weight_stationary, found one in registers}}
   tirx.mma %a, %a, %c weight_stationary : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register>
+  func.return
+}
+
+// -----
+
+func.func @sparse(%a: !tirx.tile<64x32xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<64x64xf32, register>, %e: !tirx.tile<64x16xi4, tensor>) {
+  // expected-error@+1 {{expected the metadata in registers, as the accumulator, found it in tensor memory}}
+  tirx.mma %a, %b, %c metadata(%e) : !tirx.tile<64x32xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, register>, !tirx.tile<64x16xi4, tensor>
   func.return
 }

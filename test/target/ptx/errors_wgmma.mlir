@@ -14,7 +14,7 @@ ptx.entry @older_target(a : u64) target("sm_90") {
 ptx.entry @constants(a : u64) target("sm_90a") {
   %a = ptx.ld.param @a : i64
   %zero = ptx.constant 0.0 : f32
-  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found a constant; pass it as a block argument}}
+  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found a constant; tirx-copy-accumulators copies it}}
   %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%zero, %zero, %zero, %zero : f32, f32, f32, f32) -> f32, f32, f32, f32
   ptx.ret
 }

@@ -46,7 +46,8 @@ class Kernel:
     D = A * B^T of m x n x k elements, K in one tile: of both blocks where it is one of a `pair`.
 
     `scale`: type of the scale factors and the elements along K that share one. `sparse`: how many elements a code of
-    metadata stands for, 0 for a dense A. `a_major` and `b_major` are those of global memory.
+    metadata stands for, 0 for a dense A. `a_major` and `b_major` are those of global memory. `memory`: of the
+    accumulator and of the metadata; in registers it starts with zeros.
     """
 
     m: int
@@ -63,6 +64,8 @@ class Kernel:
     pair: bool = False
     instruction: str | None = None
     target: str = "sm_100a"
+    memory: str = "tensor"
+    threads: int = 128
 
     @property
     def tiles(self) -> dict[str, tuple[int, int, str, str]]:
@@ -78,8 +81,8 @@ class Kernel:
             whole = self.n if self.pair and self.m == 128 else -(-self.n // SCALE_BLOCK) * SCALE_BLOCK
             tiles["q"] = (whole, self.k // block, dtype, "tensor")
         if self.sparse:
-            tiles["e"] = (self.m, self.k // self.sparse, "i4", "tensor")
-        return {**tiles, "d": (self.m, self.n, self.d, "tensor")}
+            tiles["e"] = (self.m, self.k // self.sparse, "i4", self.memory)
+        return {**tiles, "d": (self.m, self.n, self.d, self.memory)}
 
     def text(self) -> str:
         majors = {"a": self.a_major, "b": self.b_major}
@@ -104,17 +107,22 @@ class Kernel:
             elif x != "d":
                 lines.append(f"tirx.copy %g{x}, %t{x} : !tirx.tile<{shape}, global>, {types[x]}")
         clauses = ("scales(%tp, %tq) " if self.scale else "") + ("metadata(%te) " if self.sparse else "")
+        first = "accumulate(%never) "
+        if self.memory == "register":
+            lines.append(f"%zero = arith.constant {0 if self.d == 'i32' else 0.0} : {self.d}")
+            lines.append(f"tirx.fill %td, %zero : {self.d}, {types['d']}")
+            first = ""
         instruction = "" if self.instruction is None else f'instruction("{self.instruction}") '
         body = "\n  ".join(lines)
         arguments = ", ".join(f"%{x}: {memref}" for x, memref in memrefs.items())
         order = ["a", "b", "d", *(x for x in "pqe" if x in types)]
         return f"""
 tirx.kernel @product({arguments}) target("{self.target}") grid(1)
-    {"cluster(2) " if self.pair else ""}threads(128) {{
+    {"cluster(2) " if self.pair else ""}threads({self.threads}) {{
   %c0 = arith.constant 0 : index
   %never = arith.constant false
   {body}
-  tirx.mma %ta, %tb, %td {clauses}accumulate(%never) {instruction}: {", ".join(types[x] for x in order)}
+  tirx.mma %ta, %tb, %td {clauses}{first}{instruction}: {", ".join(types[x] for x in order)}
   tirx.copy %td, %gd : {types["d"]}, !tirx.tile<{shapes["d"]}, global>
   tirx.return
 }}"""
@@ -146,13 +154,15 @@ tirx.kernel @product({arguments}) target("{self.target}") grid(1)
         operands = [_in_memory(stored, self.a, self.a_major), _in_memory(b, self.b, self.b_major)]
         metadata = [] if codes is None else [_packed(codes, 4)]
         blocks = 2 if self.pair else 1
-        run(ptx, "product", blocks, 128, [*operands, *factors, *metadata, d], cluster=(blocks, 1, 1), seed=seed)
+        run(
+            ptx, "product", blocks, self.threads, [*operands, *factors, *metadata, d], cluster=(blocks, 1, 1), seed=seed
+        )
         assert np.array_equal(d.astype(np.float64), expected)
 
 
 def products(ptx: str) -> list[str]:
     """The mnemonics of the products."""
-    return re.findall(r"(tcgen05\.mma\.\S+) ", ptx)
+    return re.findall(r"((?:tcgen05\.mma|wgmma\.mma_async)\.\S+) ", ptx)
 
 
 def descriptors(ptx: str) -> list[int]:

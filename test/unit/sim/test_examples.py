@@ -218,6 +218,7 @@ _TABLE = (
     Example("tcgen05_sparse_gemm", "sparse_gemm", _sparse, some=(2, 2), tile=(128, 128)),
     Example("tcgen05_tf32_mn_major_gemm", "tf32_mn_major", _tf32_mn_major, some=(2, 1), tile=(128, 128)),
     Example("tcgen05_ws_zero_columns", "ws_zero_columns", _zero_columns),
+    Example("wgmma_gemm", "wgmma_gemm", _gemm(256, 512, 256, _F16, _F16), 256, some=(2, 1), tile=(128, 256)),
 )
 
 

@@ -29,7 +29,7 @@ from tirx.wgmma.fragments import (
     operand_a_layout,
 )
 from tirx.wgmma.kinds import ROWS, find_kind
-from tirx.wgmma.match import Product, SmemRead, Tile, WgmmaPlan, match
+from tirx.wgmma.match import Product, SmemRead, Tile, WgmmaInstructions, match
 
 Integers = NDArray[np.int64]
 
@@ -72,7 +72,9 @@ def _expand(stored: Integers, codes: Integers, chunk: int) -> Integers:
     return full.reshape(rows, -1)
 
 
-def _execute(plan: WgmmaPlan, p: Product, a: Integers, b: Integers, codes: Integers | None, c: Integers) -> Integers:
+def _execute(
+    plan: WgmmaInstructions, p: Product, a: Integers, b: Integers, codes: Integers | None, c: Integers
+) -> Integers:
     """D after all steps, gathered from the registers of the warpgroups."""
     kind = find_kind(p.a.dtype, p.b.dtype)
     size = kind.bits // 8
@@ -147,7 +149,7 @@ def _product(
     )
 
 
-def _check(p: Product) -> WgmmaPlan:
+def _check(p: Product) -> WgmmaInstructions:
     """Executes the plan on random integers, and has every instruction checked."""
     rng = np.random.default_rng(p.d.shape[1])
     a, b, c = (rng.integers(-9, 10, shape) for shape in (p.a.shape, p.b.shape, p.d.shape))
