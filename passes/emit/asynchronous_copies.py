@@ -5,9 +5,28 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import AcquireOp, AsyncCopyOp, AtOp, AwaitOp, ReleaseOp, RingOp
+from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncMbarrierArriveOp, CpAsyncWaitGroupOp
+from tirx.dialects.ptx.sync import FenceProxyAsyncOp
+from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AtOp,
+    AwaitOp,
+    CpAsyncTileOp,
+    Engine,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    TmaLoadOp,
+    TmaStoreOp,
+)
+from tirx.passes.analysis.rings.meetings import Meetings
+from tirx.passes.analysis.rings.slots import executions_since, slot_tile
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.role_code import RoleCode
+from tirx.passes.plan.rings import Passing
 
 
 class CopyCode:
@@ -15,33 +34,124 @@ class CopyCode:
 
     def __init__(self, code: RoleCode):
         self.code = code
+        self.meetings = Meetings(code.owner)
+        copies = [op for op in code.owner.walk() if isinstance(op, AsyncCopyOp)]
+        self.stores = any(op.queue is Queue.STORE for op in copies)
+        self.waits_itself = code.plan.awaits(code.owner, Queue.CP_ASYNC)
+        filled = {
+            slot.ring
+            for op in copies
+            if op.engine.data is Engine.CP_ASYNC and (slot := slot_tile(op.destination)) is not None
+        }
+        self.fills_for_async_proxy = any(
+            access.slot.ring in filled and not _is_cp_async(access.op)
+            for accesses in code.plan.extraction.accesses.values()
+            for access in accesses
+            if isinstance(access.op, AsyncCopyOp | AsyncMmaOp)
+        )
 
     def copy(self, op: AsyncCopyOp, emit: Emitter) -> None:
         """Starts a copy."""
-        raise LocatedError(op, f"expected a copy that is lowered, found one by {op.engine.data}")
+        code = self.code
+        source, destination = code.value(op.source), code.value(op.destination)
+        match op.engine.data:
+            case Engine.TMA:
+                mbarrier = self._fill_mbarrier(op, emit)
+                code.elected(emit, lambda inside: _start(inside, TmaLoadOp(source, destination, mbarrier)))
+            case Engine.TMA_STORE:
+                code.elected(emit, lambda inside: _start(inside, TmaStoreOp(source, destination)))
+            case Engine.TMA_REDUCE:
+                code.elected(emit, lambda inside: _start(inside, TmaStoreOp(source, destination, "add")))
+            case Engine.CP_ASYNC:
+                code.close(emit)
+                emit(CpAsyncTileOp(source, destination))
+            case other:
+                raise LocatedError(op, f"expected a copy that is lowered, found one by {other}")
+
+    def _fill_mbarrier(self, op: AsyncCopyOp, emit: Emitter) -> SSAValue:
+        """The mbarrier that counts the bytes of a copy to a slot: the one behind the station that fills it."""
+        code = self.code
+        slot = slot_tile(op.destination)
+        if slot is None:
+            raise LocatedError(op, "expected a slot of a ring as the destination of a copy by TMA, found another tile")
+        station = code.plan.rings[slot.ring].station(slot.acquire.station.data)
+        if station.side(code.owner).passing is not Passing.BYTES or executions_since(slot.acquire, op) != 0:
+            raise LocatedError(
+                op, "expected a copy by TMA to a slot acquired in the same round and released after(tma), found another"
+            )
+        return code.storage.mbarrier(emit, station, code.slot_of[slot.acquire])
 
     def commit(self, op: ReleaseOp, emit: Emitter) -> None:
         """Makes a group of the copies so far, where threads wait for groups."""
-        if op.after is not None:
-            raise LocatedError(op, f"expected a release that is lowered, found one after({op.after.data})")
+        if op.after is None:
+            return
+        match op.after.data:
+            case Queue.STORE:
+                self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkCommitGroupOp()))
+            case Queue.CP_ASYNC:
+                self.code.close(emit)
+                emit(CpAsyncCommitGroupOp())
+            case _:
+                pass
+
+    def counts_rounds(self, part: AtOp) -> bool:
+        """True if a part of a loop commits a group in every round, perhaps an empty one."""
+        return any(
+            isinstance(op, ReleaseOp) and op.after is not None and op.after.data is Queue.CP_ASYNC
+            for op in part.body.walk()
+        )
 
     def skip(self, part: AtOp, emit: Emitter) -> None:
         """Commits the empty groups of a part of a loop that does not run in this round."""
+        for op in part.body.block.ops:
+            if isinstance(op, ReleaseOp) and op.after is not None and op.after.data is Queue.CP_ASYNC:
+                self.code.close(emit)
+                emit(CpAsyncCommitGroupOp())
 
     def wait_for_fill(self, op: AcquireOp, emit: Emitter) -> None:
-        """Waits for the copies that have filled a slot, where no mbarrier says that they have come."""
+        """Waits for the copies by cp.async that have filled a slot, where no mbarrier says that they have come."""
+        names = RingOp.of(op.ring).station_names
+        before = names[names.index(op.station.data) - 1]
+        fills = any(
+            isinstance(release, ReleaseOp)
+            and release.ring is op.ring
+            and release.station.data == before
+            and release.after is not None
+            and release.after.data is Queue.CP_ASYNC
+            for release in self.code.owner.walk()
+        )
+        if fills and not self.waits_itself:
+            self.code.close(emit)
+            emit(CpAsyncWaitGroupOp(self.meetings.groups_behind(op)))
 
     def wait(self, op: AwaitOp, emit: Emitter) -> None:
-        """Waits for groups."""
-        raise LocatedError(op, f"expected an await that is lowered, found one of {op.awaited_queue}")
+        """Waits for groups; copies that the async proxy reads are fenced by the threads that made them."""
+        pending = 0 if op.pending is None else op.pending.value.data
+        match op.awaited_queue:
+            case Queue.STORE:
+                self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkWaitGroupOp(pending, read=True)))
+            case Queue.CP_ASYNC:
+                self.code.close(emit)
+                emit(CpAsyncWaitGroupOp(pending))
+                if self.fills_for_async_proxy:
+                    emit(FenceProxyAsyncOp("shared::cta"))
+            case other:
+                raise LocatedError(op, f"expected an await of store, cp_async or wgmma, found one of {other}")
 
     def drain(self, emit: Emitter) -> None:
-        """Waits at the end of a role for all that still reads shared memory."""
+        """Waits at the end of a role for its bulk stores, which read shared memory and write global memory."""
+        if self.stores:
+            self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkWaitGroupOp(0)))
 
-    def arrive_by_hardware(self, op: ReleaseOp, mbarrier: SSAValue, emit: Emitter) -> None:
-        """Lets the hardware arrive when the copies of each thread are complete."""
-        raise LocatedError(op, "expected a release that is lowered, found one after(cp_async)")
+    def arrive_by_hardware(self, mbarrier: SSAValue, emit: Emitter) -> None:
+        """Every thread lets the hardware arrive when its copies so far are complete."""
+        self.code.close(emit)
+        emit(CpAsyncMbarrierArriveOp(mbarrier, noinc=True))
 
-    def are_read_asynchronously(self, ring: RingOp) -> bool:
-        """True if an asynchronous operation other than cp.async reads slots of a ring."""
-        return False
+
+def _start(emit: Emitter, op: TmaLoadOp | TmaStoreOp | CpAsyncBulkCommitGroupOp | CpAsyncBulkWaitGroupOp) -> None:
+    emit(op)
+
+
+def _is_cp_async(op: object) -> bool:
+    return isinstance(op, AsyncCopyOp) and op.engine.data is Engine.CP_ASYNC

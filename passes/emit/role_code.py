@@ -48,6 +48,10 @@ class RoleCode(abc.ABC):
     def skip(self, part: AtOp, emit: Emitter) -> None:
         """Emits what a part of a loop does in rounds in which it does not run."""
 
+    @abc.abstractmethod
+    def counts_rounds(self, part: AtOp) -> bool:
+        """True if a part of a loop does something even in rounds in which it does not run."""
+
     def value(self, value: SSAValue) -> SSAValue:
         """What a value of the program is in the code."""
         return self.values.get(value, value)
@@ -79,8 +83,9 @@ class RoleCode(abc.ABC):
 
     def barrier(self, emit: Emitter) -> None:
         """A barrier of all threads of the role."""
-        self.close(emit)
-        emit(BarrierOp())
+        if not self.is_single:
+            self.close(emit)
+            emit(BarrierOp())
 
     # Loops
 

@@ -125,6 +125,9 @@ class Schedule(RoleCode):
     def skip(self, part: AtOp, emit: Emitter) -> None:
         self.copies.skip(part, emit)
 
+    def counts_rounds(self, part: AtOp) -> bool:
+        return self.copies.counts_rounds(part)
+
     def block(self, block: Block, emit: Emitter) -> None:
         for op in block.ops:
             self.operation(op, emit)
@@ -183,7 +186,8 @@ class Schedule(RoleCode):
         self.slot_of[op] = slot
         if before.first is None:
             self.copies.wait_for_fill(op, emit)
-            self.barrier(emit)
+            if not self.copies.meetings.is_covered(op):
+                self.barrier(emit)
         elif counter.parity is not None:
             parity = counter.parity.get(emit)
             mbarrier = self.storage.mbarrier(emit, before, slot)
@@ -217,8 +221,7 @@ class Schedule(RoleCode):
                 opened.set(emit, emit.add(opened.get(emit), 1))
             case Passing.NOINC:
                 mbarrier = self._passing_mbarrier(op, place, station, emit)
-                self.close(emit)
-                self.copies.arrive_by_hardware(op, mbarrier, emit)
+                self.copies.arrive_by_hardware(mbarrier, emit)
             case Passing.BARRIER:
                 self.copies.commit(op, emit)
                 if op.after is None and station.needs_fence:
@@ -265,8 +268,6 @@ class Schedule(RoleCode):
         count = opened.get(emit)
         mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
         if op.awaited_queue is Queue.CP_ASYNC:
-            if station.needs_fence or self.copies.are_read_asynchronously(place[0]):
-                emit(FenceProxyAsyncOp("shared::cta"))
             emit(BarWarpSyncOp())
         goes = None if is_certain else emit(arith.CmpiOp(count, emit.constant(passes.keep, i32), "sgt")).result
         one = emit.constant(1, i32) if goes is None else emit(arith.ExtUIOp(goes, i32)).result

@@ -186,8 +186,9 @@ class SkewedLoop:
         ]
 
     def _counts_rounds(self) -> bool:
-        """True if a value is used in another round than the next one of its own part."""
-        return any(key.carried is None or depth > 1 for key, depth in self.depths.items())
+        """True if a value is used in another round than the next one of its own part, or if groups are counted."""
+        lives_on = any(key.carried is None or depth > 1 for key, depth in self.depths.items())
+        return lives_on or any(map(self.code.counts_rounds, self.op.parts))
 
 
 class _Round:
