@@ -13,11 +13,12 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import ReadSpecialOp
-from tirx.dialects.tirx import KernelOp, ReturnOp, RingOp, RolesOp, kernels
+from tirx.dialects.ptx.sync import BarWarpSyncOp
+from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp, kernels
 from tirx.hw.targets import Target
 from tirx.passes.analysis.rings.extraction import is_scheduling
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.ring_code import RingStorage
+from tirx.passes.emit.ring_code import RingStorage, branch
 from tirx.passes.emit.schedule import Schedule
 from tirx.passes.plan.rings import RingsPlan, plan_rings
 
@@ -81,10 +82,15 @@ def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAV
     block = Block()
     for role in op.roles:
         inner = Block()
-        inside = Emitter(InsertPoint.at_end(inner), role.location)
+        inside = around = Emitter(InsertPoint.at_end(inner), role.location)
+        if plan.is_single(role):
+            inside = branch(around, around(LeaderOp()).result)
         code = Schedule(plan, storage, role, dict(values), inside)
         code.block(role.body.block, inside)
         code.finish(inside)
+        if inside is not around:
+            # The other lanes wait for the elected one, so that whole warps come to the barrier at the end.
+            around(BarWarpSyncOp())
         new = role.clone_without_regions()
         new.location = role.location
         new.body.add_block(inner)

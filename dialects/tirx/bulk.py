@@ -83,6 +83,9 @@ class TmaLoadOp(_LoadOp):
 
     name = "tirx.tma_load"
 
+    # In this order, which is that of the constructor: what a class defines comes before what it inherits.
+    source = operand_def(TileType)
+    destination = operand_def(TileType)
     barrier = operand_def(i32)
     multicast = opt_operand_def(i16)
     cta_group = opt_prop_def(IntegerAttr[I32])

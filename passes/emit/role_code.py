@@ -68,7 +68,7 @@ class RoleCode(abc.ABC):
         block = emit.point.block
         if (opened := self.opened.get(block)) is not None:
             opened.detach()
-            block.add_op(opened)
+            emit(opened)
         else:
             opened = emit(scf.IfOp(self.leader, [], Region(Block([scf.YieldOp()])), Region()))
             self.opened[block] = opened

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from unit.sim.assembled import assembled
 
 import tirx
-from tirx.sim import run
+from tirx.runtime.program import Kernel
 
 Array = npt.NDArray[Any]
 
@@ -25,13 +25,16 @@ class RingKernel:
     D = A B^T of 64x64 tiles, `STEP` elements of K in a slot.
 
     `skew`: rounds that the fill runs ahead where the same threads fill and multiply. `roles`: the fill has warps of its
-    own, without a skew. `tiles`: the blocks go through all tiles of D, otherwise there is one.
+    own, without a skew. `tiles`: the blocks go through all tiles of D, otherwise there is one. `engine` fills the slots.
+    `use_first`: the slot that is read is acquired in front of the fill of the same round.
     """
 
     slots: int = 3
     skew: int = 2
     roles: bool = False
     tiles: bool = False
+    engine: str = "ld_st"
+    use_first: bool = False
     target: str = "sm_80"
 
     @property
@@ -46,11 +49,17 @@ class RingKernel:
           %ga = tirx.view %a[%m, %kk] : memref<?x128xf16> -> !g
           %gb = tirx.view %b[%n, %kk] : memref<?x128xf16> -> !g
           %fa, %fb = tirx.acquire %ab at(fill)
-          tirx.copy %ga, %fa : !g, !s
-          tirx.copy %gb, %fb : !g, !s
-          tirx.release %ab at(fill)"""
-        use = """
-          %ua, %ub = tirx.acquire %ab at(use)
+          COPY %ga, %fa ENGINE : !g, !s
+          COPY %gb, %fb ENGINE : !g, !s
+          tirx.release %ab at(fill) AFTER"""
+        if self.engine == "ld_st":
+            fill = fill.replace("COPY", "tirx.copy").replace("ENGINE", "").replace("AFTER", "")
+        else:
+            fill = fill.replace("COPY", "tirx.async_copy").replace("ENGINE", f"engine({self.engine})")
+            fill = fill.replace("AFTER", f"after({self.engine})")
+        acquire = "%ua, %ub = tirx.acquire %ab at(use)"
+        use = f"""
+          {"" if self.use_first else acquire}
           %xa = tirx.load %ua : !s -> !f
           %xb = tirx.load %ub : !s -> !f
           %product = tirx.mma %xa, %xb, %acc : !f, !f, !acc -> !acc
@@ -73,7 +82,8 @@ class RingKernel:
               tirx.role @math warps(4) {{ {self._tiles(math)} }}
             }}"""
         elif self.skew:
-            parts = f"tirx.at(0) {{ {fill} }} %next = tirx.at({self.skew}) {{ {use} }} tirx.yield %next"
+            first = f"%ua, %ub = tirx.at({self.skew}) {{ {acquire} tirx.yield %ua, %ub }}" if self.use_first else ""
+            parts = f"{first} tirx.at(0) {{ {fill} }} %next = tirx.at({self.skew}) {{ {use} }} tirx.yield %next"
             body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {parts} }} {store}")
         else:
             body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {fill} {use} }} {store}")
@@ -102,9 +112,11 @@ class RingKernel:
 
 
 @lru_cache(maxsize=64)
-def compiled(kernel: RingKernel) -> str:
-    """PTX that ptxas has assembled."""
-    return assembled(tirx.compile(kernel.text))
+def kernel_of(kernel: RingKernel) -> Kernel:
+    """The compiled kernel, whose PTX ptxas has assembled."""
+    program = tirx.build(kernel.text)
+    assembled(program.ptx)
+    return program.kernels["product"]
 
 
 def check(kernel: RingKernel, trips: int, blocks: int = 1, seed: int = 0, extents: tuple[int, int] = (1, 1)) -> None:
@@ -117,6 +129,5 @@ def check(kernel: RingKernel, trips: int, blocks: int = 1, seed: int = 0, extent
     expected = d.copy()
     k = STEP * trips
     expected[:, :columns] = a[:, :k].astype(np.float32) @ b[:, :k].astype(np.float32).T
-    grid, block = (blocks, 1, 1), (kernel.threads, 1, 1)
-    run(compiled(kernel), "product", grid, block, [a, b, d, trips, *extents], check="strict", seed=seed)
+    kernel_of(kernel).simulate(a, b, d, trips, *extents, grid=(blocks, 1, 1), check="strict", seed=seed)
     np.testing.assert_array_equal(d, expected)
