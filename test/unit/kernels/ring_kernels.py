@@ -25,7 +25,7 @@ class RingKernel:
     D = A B^T of 64x64 tiles, `STEP` elements of K in a slot.
 
     `skew`: rounds that the fill runs ahead where the same threads fill and multiply. `roles`: the fill has warps of its
-    own, without a skew. `tiles`: the blocks go through all tiles of D, otherwise there is one. `engine` fills the slots.
+    own, without a skew. `tiles`: the blocks go through all tiles of D, otherwise there is one. `engine` fills slots.
     `use_first`: the slot that is read is acquired in front of the fill of the same round.
     """
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from unit.kernels.ring_kernels import RingKernel, check
 
-
 TMA = {"engine": "tma", "target": "sm_90a"}
 CP_ASYNC = {"engine": "cp_async"}
 
