@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.passes import ModulePass
 
-from tirx.passes.pipeline import lower_to_ptx_passes, lower_to_ptx_pipeline
+from tirx.passes.pipeline import OptionError, lower_to_ptx_passes, lower_to_ptx_pipeline
 from tirx.passes.registry import PASS_SUMMARIES, get_all_passes, pass_path
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ __all__ = [
     "ConvertTirxToPtxPass",
     "ConvertTirxToTcgen05Pass",
     "ConvertWgmmaToPtxPass",
+    "OptionError",
     "TirxAllocateMemoryPass",
     "TirxCheckLayoutsPass",
     "TirxCheckRingsPass",

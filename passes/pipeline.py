@@ -10,6 +10,12 @@ from xdsl.transforms import get_all_passes as get_xdsl_passes
 from tirx.hw.targets import Target
 from tirx.passes.registry import get_all_passes
 
+_SCHEDULE = ("tirx-tile-loop", "tirx-pipeline-loops", "tirx-specialize-warps")
+"""Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=on` asks for them."""
+
+_PASS_OPTIONS = {"order": "tirx-tile-loop", "stages": "tirx-pipeline-loops", "roles": "tirx-specialize-warps"}
+"""Options of the pipeline -> the pass of which they are options."""
+
 _LOWER_TO_PTX = (
     "tirx-mem2reg",
     "tirx-split-pairs",
@@ -18,6 +24,7 @@ _LOWER_TO_PTX = (
     "tirx-fold-zero-fill",
     "tirx-select-instructions",
     "tirx-select-copies",
+    *_SCHEDULE,
     "tirx-check-rings",
     "tirx-lower-rings",
     "tirx-allocate-memory",
@@ -42,17 +49,46 @@ _LOWER_TO_PTX = (
 )
 
 
-def lower_to_ptx_pipeline(target: str | None = None) -> tuple[str, ...]:
+class OptionError(ValueError):
+    """An option of the pipeline that it does not have."""
+
+
+def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple[str, ...]:
     """
     The passes that lower a module of kernels to the ptx dialect, as xDSL pass specifications, in order.
 
-    `target` (for example `"sm_90a"`) overrides the target that the kernels name. Raises TargetError for an unknown one.
+    `target` (for example `"sm_90a"`) overrides the target that the kernels name. `options` are words such as
+    `"pipeline=on stages=4 roles=load order=group"`: with `pipeline=on`, copies, products and epilogues of sequential
+    kernels overlap (`off` without it); the others say what the passes that do so would choose. Raises TargetError for
+    an unknown target and OptionError for unknown options.
     """
+    given = _parsed(options)
     override = () if target is None else (f"tirx-set-target{{target={Target.parse(target)}}}",)
-    return override + _LOWER_TO_PTX
+    schedule = {name: name for name in _SCHEDULE} if given.pop("pipeline", "off") == "on" else {}
+    for option, value in given.items():
+        name = _PASS_OPTIONS[option]
+        if name not in schedule:
+            raise OptionError(f"expected pipeline=on with {option}={value}, found no pipeline=on")
+        schedule[name] = f"{name}{{{option}={value}}}"
+    passes = (name if name not in _SCHEDULE else schedule.get(name) for name in _LOWER_TO_PTX)
+    return override + tuple(name for name in passes if name is not None)
+
+
+def _parsed(options: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for word in options.split():
+        name, _, value = word.partition("=")
+        known = ("pipeline", *_PASS_OPTIONS)
+        if name not in known or not value or name in found:
+            raise OptionError(f"expected each of {', '.join(known)} at most once, as name=value, found '{word}'")
+        if name == "pipeline" and value not in ("on", "off"):
+            raise OptionError(f"expected pipeline=on or pipeline=off, found '{word}'")
+        found[name] = value
+    return found
 
 
 @lru_cache
-def lower_to_ptx_passes(target: str | None = None) -> PassPipeline:
+def lower_to_ptx_passes(target: str | None = None, options: str = "") -> PassPipeline:
     """The same pipeline, ready to `apply(ctx, module)` inside another compiler."""
-    return PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), ",".join(lower_to_ptx_pipeline(target)))
+    spec = ",".join(lower_to_ptx_pipeline(target, options))
+    return PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), spec)

@@ -99,9 +99,7 @@ def _specialize(kernel: KernelOp, wanted: Roles) -> None:
     try:
         loads = _load_stations(kernel)
         _check_sources(kernel, loads)
-        products: _Stations = frozenset()
-        if wanted is Roles.LOAD_MMA_EPILOGUE:
-            products = _product_stations(kernel)
+        products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[_Station]()
         _split(kernel, loads, products)
     except NotSeparable as e:
         remark(e.where, f"@{kernel.sym_name.data} keeps one role: {e.reason}")
@@ -143,6 +141,15 @@ def _check_sources(kernel: KernelOp, loads: _Stations) -> None:
         for source in sources:
             if (name := written_memref(op, source)) is not None:
                 raise NotSeparable(op, f"'{op.name}' may write {name}, which the load role reads ahead")
+
+
+def _products(kernel: KernelOp) -> _Stations:
+    """The stations of the role of products; empty, with a remark, where it cannot be separated."""
+    try:
+        return _product_stations(kernel)
+    except NotSeparable as e:
+        remark(e.where, f"no role of products in @{kernel.sym_name.data}: {e.reason}")
+        return frozenset()
 
 
 def _product_stations(kernel: KernelOp) -> _Stations:

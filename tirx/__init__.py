@@ -17,21 +17,25 @@ if TYPE_CHECKING:
     from tirx.runtime.program import Program
 
 
-def compile(module_or_text: ModuleOp | str, target: str | None = None) -> str:
+def compile(module_or_text: ModuleOp | str, target: str | None = None, options: str = "") -> str:
     """
     PTX for the kernels of a module, given as IR or as MLIR text; see `tirx.compiler.compile`.
 
-    `target` (for example `"sm_100a"`) overrides the target that the kernels name. Raises
-    `tirx.diagnostics.LocatedError` for input that is not legal.
+    `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options="pipeline=on"` lets copies
+    and products overlap. Raises `tirx.diagnostics.LocatedError` for input that is not legal.
     """
     # Here, so that `import tirx.layout` does not wait for xDSL.
     from tirx import compiler
 
-    return compiler.compile(module_or_text, target)
+    return compiler.compile(module_or_text, target, options)
 
 
 def build(
-    module_or_text: ModuleOp | str, target: str | None = None, *, cache_directory: str | Path | None = None
+    module_or_text: ModuleOp | str,
+    target: str | None = None,
+    options: str = "",
+    *,
+    cache_directory: str | Path | None = None,
 ) -> Program:
     """
     PTX for the kernels of a module, and how to launch them; see `tirx.runtime.build`.
@@ -41,4 +45,4 @@ def build(
     """
     from tirx.runtime import program
 
-    return program.build(module_or_text, target, cache_directory=cache_directory)
+    return program.build(module_or_text, target, options, cache_directory=cache_directory)

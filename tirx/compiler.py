@@ -12,18 +12,19 @@ from tirx.text.verification import run_passes
 from tirx.universe import new_context
 
 
-def compile(module_or_text: ModuleOp | str, target: str | None = None) -> str:
+def compile(module_or_text: ModuleOp | str, target: str | None = None, options: str = "") -> str:
     """
     PTX for the kernels of a module, given as IR or as MLIR text.
 
-    `target` (for example `"sm_100a"`) overrides the target that the kernels name. A module that is given as IR stays
-    as it is. Raises LocatedError, with the line of the text where there is one, for input that is not legal, and
-    TargetError for an unknown `target`; warnings go to the handler of `tirx.diagnostics`.
+    `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options` are those of the pipeline,
+    such as `"pipeline=on stages=4"` (see `tirx.passes.lower_to_ptx_pipeline`). A module that is given as IR stays as it
+    is. Raises LocatedError, with the line of the text where there is one, for input that is not legal, TargetError for
+    an unknown `target` and OptionError for unknown options; warnings go to the handler of `tirx.diagnostics`.
     """
-    return print_ptx(lower(module_or_text, target))
+    return print_ptx(lower(module_or_text, target, options))
 
 
-def lower(module_or_text: ModuleOp | str, target: str | None = None) -> ModuleOp:
+def lower(module_or_text: ModuleOp | str, target: str | None = None, options: str = "") -> ModuleOp:
     """The module of the ptx dialect whose text `compile` returns."""
     with paused_collector():
         context = new_context()
@@ -34,5 +35,5 @@ def lower(module_or_text: ModuleOp | str, target: str | None = None) -> ModuleOp
                 module = module_or_text.clone()
             case _:
                 raise TypeError(f"expected a module or its text, found {type(module_or_text).__name__}")
-        run_passes(context, module, lower_to_ptx_passes(target).passes)
+        run_passes(context, module, lower_to_ptx_passes(target, options).passes)
         return module

@@ -95,49 +95,53 @@ class Kernel:
 
 
 def build(
-    module_or_text: ModuleOp | str, target: str | None = None, *, cache_directory: str | Path | None = None
+    module_or_text: ModuleOp | str,
+    target: str | None = None,
+    options: str = "",
+    *,
+    cache_directory: str | Path | None = None,
 ) -> Program:
     """
     Compiles a module of kernels, given as IR or as MLIR text, to a program.
 
-    `target` (for example `"sm_90a"`) overrides the target that the kernels name. A process keeps programs by input and
-    target; a `cache_directory` keeps them on disk, by the version of tirx too. Raises what `tirx.compile`
-    raises.
+    `target` (for example `"sm_90a"`) overrides the target that the kernels name, and `options` are those of
+    `tirx.compile`. A process keeps programs by input, target and options; a `cache_directory` keeps them on disk, by
+    the version of tirx too. Raises what `tirx.compile` raises.
     """
     from xdsl.dialects.builtin import ModuleOp
 
     text = str(module_or_text) if isinstance(module_or_text, ModuleOp) else module_or_text
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"expected a module or its text, found {type(text).__name__}")
-    key = sha256(json.dumps([text, target]).encode()).hexdigest()
+    key = sha256(json.dumps([text, target, options]).encode()).hexdigest()
     program = _cache.get(key)
     if program is None:
         if cache_directory is None:
-            program = _compile(module_or_text, target)
+            program = _compile(module_or_text, target, options)
         else:
-            program = _on_disk(Path(cache_directory), key, module_or_text, target)
+            program = _on_disk(Path(cache_directory), key, module_or_text, target, options)
         while len(_cache) >= _CACHE_SIZE:
             del _cache[next(iter(_cache))]
         _cache[key] = program
     return program
 
 
-def _compile(module_or_text: ModuleOp | str, target: str | None) -> Program:
+def _compile(module_or_text: ModuleOp | str, target: str | None, options: str) -> Program:
     # Here, so that a program that is read from disk does not wait for the compiler.
     from tirx import compiler
     from tirx.ptx.printer import print_ptx
     from tirx.runtime.describe import describe
 
-    module = compiler.lower(module_or_text, target)
+    module = compiler.lower(module_or_text, target, options)
     return Program(print_ptx(module), describe(module))
 
 
-def _on_disk(directory: Path, key: str, module_or_text: ModuleOp | str, target: str | None) -> Program:
+def _on_disk(directory: Path, key: str, module_or_text: ModuleOp | str, target: str | None, options: str) -> Program:
     path = directory / f"{key[:32]}-{_version()[:16]}.json"
     try:
         return Program.from_json(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
-        program = _compile(module_or_text, target)
+        program = _compile(module_or_text, target, options)
     directory.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     temporary.write_text(program.to_json(), encoding="utf-8")

@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.target import Target
 
 from tirx.hw.targets import TARGETS, TargetError
-from tirx.passes import PASS_SUMMARIES, lower_to_ptx_pipeline
+from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_pipeline
 from tirx.text.suggestions import did_you_mean
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.tools.times import TimeFormat
@@ -57,6 +57,16 @@ class _LowerToPtx(ArgSpecConvertible):
     name: ClassVar[str] = "lower-to-ptx"
 
     target: str | None = None
+    pipeline: str | None = None
+    stages: str | int | None = None
+    roles: str | None = None
+    order: str | None = None
+
+    @property
+    def options(self) -> str:
+        """The options of the pipeline as `tirx.compile` takes them."""
+        given = {name: getattr(self, name) for name in ("pipeline", "stages", "roles", "order")}
+        return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
 
 
 class _VersionAction(argparse.Action):
@@ -101,7 +111,8 @@ def _argument_parser(epilog: str) -> ArgumentParser:
     flag(
         "--lower-to-ptx",
         action="store_true",
-        help='run the whole pipeline and print PTX; --lower-to-ptx="target=sm_90a" overrides the kernels\' target',
+        help='run the whole pipeline and print PTX; --lower-to-ptx="target=sm_90a" overrides the kernels\' target, '
+        '"pipeline=on stages=4 roles=load order=group" lets copies and products overlap',
     )
     flag("--launch", metavar="FILE", help="with PTX as output, also write how to launch each kernel, as JSON")
     flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")
@@ -173,8 +184,9 @@ def _find(what: str, spec: ArgSpec, known: Mapping[str, Callable[[], type[_Conve
 
 def _lower_to_ptx(spec: ArgSpec) -> str:
     try:
-        return ",".join(lower_to_ptx_pipeline(_convert(_LowerToPtx, spec).target))
-    except TargetError as error:
+        given = _convert(_LowerToPtx, spec)
+        return ",".join(lower_to_ptx_pipeline(given.target, given.options))
+    except (TargetError, OptionError) as error:
         raise UsageError(f"'{spec.name}': {error}") from error
 
 

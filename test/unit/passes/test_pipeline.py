@@ -1,0 +1,45 @@
+"""The options of the pipeline from tiles to PTX."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirx.passes import OptionError, lower_to_ptx_pipeline
+
+_SCHEDULE = ("tirx-tile-loop", "tirx-pipeline-loops", "tirx-specialize-warps")
+
+
+def _added(options: str) -> list[str]:
+    without = lower_to_ptx_pipeline(options="pipeline=off")
+    found = lower_to_ptx_pipeline(options=options)
+    assert [name for name in found if not name.startswith(_SCHEDULE)] == list(without)
+    return [name for name in found if name.startswith(_SCHEDULE)]
+
+
+def test_schedule_is_off_by_default():
+    assert lower_to_ptx_pipeline() == lower_to_ptx_pipeline(options="pipeline=off")
+    assert _added("") == []
+
+
+def test_schedule_has_options_of_its_passes():
+    assert _added("pipeline=on") == list(_SCHEDULE)
+    assert _added("pipeline=on stages=4 roles=load order=hilbert") == [
+        "tirx-tile-loop{order=hilbert}",
+        "tirx-pipeline-loops{stages=4}",
+        "tirx-specialize-warps{roles=load}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("stages=4", "expected pipeline=on with stages=4"),
+        ("pipeline=maybe", "expected pipeline=on or pipeline=off, found 'pipeline=maybe'"),
+        ("pipeline=on slots=3", "found 'slots=3'"),
+        ("pipeline=on pipeline=on", "at most once"),
+        ("pipeline=on stages=", "found 'stages='"),
+    ],
+)
+def test_unknown_options_are_errors(options: str, message: str):
+    with pytest.raises(OptionError, match=message):
+        lower_to_ptx_pipeline(options=options)
