@@ -31,15 +31,20 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects import ptx
 from tirx.dialects.ptx.base import register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
+from tirx.hw.features import has_features
+from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.fast_math import may_approximate
+from tirx.passes.emit.narrow_integers import widen_bytes
 
 
 @dataclass(frozen=True)
 class ConvertArithToPtxPass(ModulePass):
     """Replaces every `arith` op inside a `ptx.entry` by instructions that compute the same bits.
 
-    Index values, arguments of blocks included, become i64, and casts between index and i64 vanish. Integers of 16, 32
-    and 64 bits, predicates (i1) and f16, bf16, f32, f64 are supported. Raises LocatedError for anything else.
+    Index values, arguments of blocks included, become i64, and casts between index and i64 vanish. Integers of 8 (in
+    registers of 16), 16, 32 and 64 bits, predicates (i1) and f16, bf16, f32, f64 are supported. Raises LocatedError for
+    anything else.
     """
 
     name = "convert-arith-to-ptx"
@@ -59,8 +64,9 @@ def convert_entry(entry: EntryOp) -> None:
     for op in ops:
         if op.name.partition(".")[0] not in _KNOWN_DIALECTS and not isinstance(op, UnrealizedConversionCastOp):
             raise LocatedError(op, f"no PTX form for '{op.name}'; kernels may use tirx, arith, scf.for and scf.if")
+    widen_bytes(entry)
     _replace_index_types(entry)
-    for op in ops:
+    for op in list(entry.body.walk()):
         if isinstance(op, UnrealizedConversionCastOp):
             _drop_identity_cast(op)
         elif op.name.startswith("arith."):
@@ -187,12 +193,48 @@ def _binary(op: Operation, emit: Emitter) -> SSAValue:
     instruction = (_BINARY_I1 if lhs.type == i1 else _BINARY).get(type(op))
     if instruction is None:
         raise _unsupported(op, lhs.type)
+    if lhs.type == bf16 and type(op) in _AS_FMA and not _has(op, "bf16.arith"):
+        return emit.value(ptx.FmaOp(*_AS_FMA[type(op)](lhs, rhs, partial(_bf16, emit))))
+    if lhs.type in _MINMAX and isinstance(op, arith.MinnumfOp | arith.MaxnumfOp) and not _has(op, _MINMAX[lhs.type]):
+        return _in_f32(instruction, lhs, rhs, emit)
     return emit.value(instruction(lhs, rhs))
+
+
+def _has(op: Operation, feature: str) -> bool:
+    """Whether the target of the entry around `op` has a row of `FEATURES`."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, EntryOp):
+        around = around.parent_op()
+    return around is None or has_features((feature,), Target.parse(around.target.data))
+
+
+def _bf16(emit: Emitter, value: float) -> SSAValue:
+    return emit(ConstantOp(FloatAttr(value, bf16))).result
+
+
+_Constant = Callable[[float], SSAValue]
+
+_AS_FMA: dict[type[Operation], Callable[[SSAValue, SSAValue, _Constant], tuple[SSAValue, SSAValue, SSAValue]]] = {
+    arith.AddfOp: lambda a, b, constant: (a, constant(1.0), b),
+    arith.SubfOp: lambda a, b, constant: (b, constant(-1.0), a),
+    arith.MulfOp: lambda a, b, constant: (a, b, constant(-0.0)),
+}
+"""Arithmetic on bf16 as an fma with the same result, for sm_80 to sm_89, which have no other."""
+
+_MINMAX: dict[Attribute, str] = {f16: "f16.minmax", bf16: "bf16.minmax"}
+
+
+def _in_f32(instruction: _Instruction, lhs: SSAValue, rhs: SSAValue, emit: Emitter) -> SSAValue:
+    """The smaller or larger of 16-bit floats: f32 has both of them exactly."""
+    wide = instruction(emit.value(ptx.CvtOp(lhs, f32)), emit.value(ptx.CvtOp(rhs, f32)))
+    return emit.value(ptx.CvtOp(emit.value(wide), lhs.type))
 
 
 @_rule(arith.DivfOp)
 def _divf(op: arith.DivfOp, emit: Emitter) -> SSAValue:
     type_ = op.result.type
+    if type_ == f32 and may_approximate(op):
+        return emit.value(ptx.DivFullOp(op.lhs, op.rhs))
     if type_ not in (f16, bf16):
         return emit.value(ptx.DivOp(op.lhs, op.rhs))
     # f32 has more than twice the digits of f16 and bf16, so rounding twice gives the correctly rounded quotient.
@@ -203,12 +245,16 @@ def _divf(op: arith.DivfOp, emit: Emitter) -> SSAValue:
 @_rule(arith.MinimumfOp, arith.MaximumfOp)
 def _nan_minmax(op: arith.MinimumfOp | arith.MaximumfOp, emit: Emitter) -> SSAValue:
     instruction = ptx.MinOp if isinstance(op, arith.MinimumfOp) else ptx.MaxOp
-    if op.result.type != f64:
-        return emit.value(instruction(op.lhs, op.rhs, nan=True))
-    # min and max have no .NaN for f64; a NaN operand makes the sum a NaN.
-    number = emit.value(instruction(op.lhs, op.rhs))
-    nan = emit.value(ptx.AddOp(op.lhs, op.rhs))
-    return emit.value(ptx.SelpOp(emit.value(ptx.SetpOp(ptx.Comparison.NAN, op.lhs, op.rhs)), nan, number))
+    type_, lhs, rhs = op.result.type, op.lhs, op.rhs
+    if type_ != f64 and _has(op, "minmax.NaN"):
+        return emit.value(instruction(lhs, rhs, nan=True))
+    if type_ in (f16, bf16):
+        lhs, rhs = (emit.value(ptx.CvtOp(value, f32)) for value in (lhs, rhs))
+    # f64, and all types before sm_80, have no .NaN; a NaN operand makes the sum a NaN.
+    number = emit.value(instruction(lhs, rhs))
+    nan = emit.value(ptx.AddOp(lhs, rhs))
+    result = emit.value(ptx.SelpOp(emit.value(ptx.SetpOp(ptx.Comparison.NAN, lhs, rhs)), nan, number))
+    return result if lhs is op.lhs else emit.value(ptx.CvtOp(result, type_))
 
 
 @_rule(arith.NegfOp)
@@ -308,7 +354,10 @@ _CMPF: tuple[ptx.Comparison | bool, ...] = (
 def _cmpf(op: arith.CmpfOp, emit: Emitter) -> SSAValue:
     comparison = _CMPF[op.predicate.value.data]
     if isinstance(comparison, ptx.Comparison):
-        return emit.value(ptx.SetpOp(comparison, op.lhs, op.rhs))
+        lhs, rhs = op.lhs, op.rhs
+        if lhs.type == bf16 and not _has(op, "bf16.setp"):
+            lhs, rhs = (emit.value(ptx.CvtOp(value, f32)) for value in (lhs, rhs))
+        return emit.value(ptx.SetpOp(comparison, lhs, rhs))
     return _integer(emit, comparison, i1)
 
 
@@ -372,10 +421,13 @@ def _truncf(op: arith.TruncFOp, emit: Emitter) -> SSAValue:
 @_rule(arith.SIToFPOp, arith.UIToFPOp)
 def _itofp(op: arith.SIToFPOp | arith.UIToFPOp, emit: Emitter) -> SSAValue:
     unsigned, value = isinstance(op, arith.UIToFPOp), op.input
-    if op.result.type == bf16:
+    if op.result.type == bf16 and width(value.type) > 16:
         raise _unsupported(op, value.type, bf16)
     if value.type == i1:
         value = _extend(value, i32, emit, unsigned=unsigned)
+    if op.result.type == bf16:
+        # f32 has all integers of 16 bits, so that there is one rounding.
+        return emit.value(ptx.CvtOp(emit.value(ptx.CvtOp(value, f32, unsigned=unsigned)), bf16))
     return emit.value(ptx.CvtOp(value, op.result.type, unsigned=unsigned))
 
 

@@ -28,8 +28,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError
-from tirx.dialects.ptx.base import register_class
-from tirx.dialects.ptx.conversion import PackOp
 from tirx.dialects.ptx.core import (
     PARAM_LIMIT,
     RESERVED_NAMES,
@@ -86,6 +84,7 @@ from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess,
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.register_values import register_format, zero_register
 from tirx.passes.emit.roles import meet, role_branches
+from tirx.passes.emit.splat_emission import is_narrow_float, splat
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.bulk_copies import POINTER_ALIGNMENT
 from tirx.passes.plan.copies import planned_matrices
@@ -481,15 +480,18 @@ def _cp_async(lowering: _KernelLowering, op: CpAsyncTileOp, emit: Emitter) -> Se
 
 @_lowering(SplatOp)
 def _splat(lowering: _KernelLowering, op: SplatOp, emit: Emitter) -> Sequence[SSAValue | None]:
-    format_ = register_format(op.result.type)
-    value = op.value
-    if format_.packed > 2:
-        raise LocatedError(op, f"expected elements of 16 bits or more in a fill, found {op.value.type}")
-    if register_class(value.type) is None:
-        raise LocatedError(op, f"expected a fill with a type that arith computes in registers, found {value.type}")
-    if format_.packed == 2:
-        value = emit(PackOp(value, value)).result
-    return lowering.keep(op.result, [value] * format_.count)
+    return lowering.keep(op.result, splat(emit, op))
+
+
+@_lowering(arith.ConstantOp)
+def _constant(lowering: _KernelLowering, op: arith.ConstantOp, emit: Emitter) -> Sequence[SSAValue | None] | None:
+    """Of a type without registers, it is read where a tile is filled with it."""
+    return (None,) if is_narrow_float(op.result.type) else None
+
+
+@_lowering(arith.TruncFOp)
+def _truncf(lowering: _KernelLowering, op: arith.TruncFOp, emit: Emitter) -> Sequence[SSAValue | None] | None:
+    return (None,) if is_narrow_float(op.result.type) else None
 
 
 @_lowering(MapOp)

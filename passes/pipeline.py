@@ -40,6 +40,7 @@ _LOWER_TO_PTX = (
     "convert-tcgen05-to-ptx",
     "convert-wgmma-to-ptx",
     "convert-tirx-to-ptx",
+    "convert-math-to-ptx",
     "convert-arith-to-ptx",
     "cse",
     "dce",

@@ -37,6 +37,7 @@ PASS_SUMMARIES = {
     "convert-tcgen05-to-ptx": "lower tcgen05 operations to PTX instructions",
     "convert-wgmma-to-ptx": "lower warpgroup products to PTX instructions",
     "convert-tirx-to-ptx": "lower kernels, tiles and register tiles to PTX instructions",
+    "convert-math-to-ptx": "lower functions of numbers to PTX instructions and approximations",
     "convert-arith-to-ptx": "lower arith operations to PTX instructions",
     "convert-scf-to-ptx": "lower structured control flow to PTX branches",
     "tirx-copy-accumulators": "copy accumulators that are read again, so that products can overwrite them",

@@ -21,6 +21,7 @@ from tirx.copy.access import THREAD_VARIABLE, plan_accesses
 from tirx.copy.slots import source_slots
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
+from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.packed import (
     HALVES,
     NARROW_FEATURES,
@@ -33,20 +34,13 @@ from tirx.dialects.ptx.packed import (
 )
 from tirx.dialects.tirx import IndexOp, MapOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
-from tirx.hw.features import UnsupportedFeature, required_version
+from tirx.hw.features import has_features
 from tirx.hw.targets import Target
 from tirx.layout import Iter, LayoutError, TileLayout
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, bit_pattern
+from tirx.passes.emit.fast_math import may_approximate
 from tirx.passes.emit.index_emission import IndexEmission
 from tirx.passes.emit.register_values import register_format, zero_register
-
-FORMATS: dict[str, PairFormat] = {
-    "f16": PairFormat.F16X2,
-    "bf16": PairFormat.BF16X2,
-    "e4m3": PairFormat.E4M3X2,
-    "e5m2": PairFormat.E5M2X2,
-}
-"""Element types (PTX names) of which instructions take two at once."""
 
 _FORMAT_OF: dict[Attribute, PairFormat] = {element: format_ for format_, element in HALVES.items()}
 
@@ -67,10 +61,17 @@ _PACKED: dict[type[Operation], PairOperation] = {
 """Operations that f16x2 and bf16x2 have, where the target does."""
 
 
+_AS_FMA: dict[PairOperation, int] = {
+    PairOperation.ADD: 0x3F80,
+    PairOperation.SUB: 0xBF80,
+    PairOperation.MUL: 0x8000,
+}
+"""Arithmetic on bf16 that sm_80 has as fma only, with the constant (1, -1 or -0, as bits) that makes it one."""
+
+
 def narrow_format(type_: Attribute) -> PairFormat | None:
     """The format of two elements of a type that no register of its own holds; None for other types."""
-    format_ = {"f8E4M3FN": PairFormat.E4M3X2, "f8E5M2": PairFormat.E5M2X2}.get(str(type_))
-    return format_
+    return {"f8E4M3FN": PairFormat.E4M3X2, "f8E5M2": PairFormat.E5M2X2}.get(str(type_))
 
 
 @dataclass
@@ -85,16 +86,6 @@ class _Two:
     def is_one(self) -> bool:
         """Returns True if both slots have the same value."""
         return self.low is not None and self.low is self.high
-
-
-def has_features(features: Sequence[str], target: Target) -> bool:
-    """Whether a target has all of these rows of features."""
-    try:
-        for feature in features:
-            required_version(feature, target)
-    except UnsupportedFeature:
-        return False
-    return True
 
 
 class MapEmission:
@@ -180,11 +171,11 @@ class MapEmission:
                 self.same[op.results[0]] = self._clone(op, [self.same.get(value, value) for value in op.operands])
         return varying
 
-    def _clone(self, op: Operation, operands: Sequence[SSAValue]) -> SSAValue:
-        """One operation on scalars, for `convert-arith-to-ptx` and `convert-math-to-ptx`."""
+    def _clone(self, op: Operation, operands: Sequence[SSAValue], type_: Attribute | None = None) -> SSAValue:
+        """One operation on scalars, of another type if one is given, for the passes that lower arith and math."""
         clone = op.create(
             operands=operands,
-            result_types=[result.type for result in op.results],
+            result_types=[type_ or result.type for result in op.results],
             properties=op.properties,
             attributes=op.attributes,
         )
@@ -211,6 +202,8 @@ class MapEmission:
             return two
         if (two := self._packed_operation(op, operands)) is not None:
             return two
+        if op.name.startswith("math.") and op.results[0].type in (f16, bf16):
+            return self._in_f32(op, operands)
         for value in (*op.operands, *op.results):
             if narrow_format(value.type) is not None:
                 raise LocatedError(op, f"expected arith.extf and arith.truncf only on {value.type}, found '{op.name}'")
@@ -225,10 +218,45 @@ class MapEmission:
         operation, format_ = _PACKED.get(type(op)), _FORMAT_OF.get(op.results[0].type)
         if operation is None or format_ is None or all(two.is_one for two in operands):
             return None
-        if not has_features(pair_features(operation, format_), self.target):
+        if not has_features(pair_features(operation, format_), self.target) and not (
+            format_ is PairFormat.BF16X2
+            and operation in _AS_FMA
+            and has_features(pair_features(PairOperation.FMA, format_), self.target)
+        ):
+            return None
+        if operation in (PairOperation.EX2, PairOperation.TANH) and not may_approximate(op):
             return None
         packed = [self._packed(two, value.type) for two, value in zip(operands, op.operands, strict=True)]
+        if not has_features(pair_features(operation, format_), self.target):
+            first, second = packed
+            by = self.emit(ConstantOp(bit_pattern(_AS_FMA[operation] * 0x10001, 32))).result
+            packed = {
+                PairOperation.ADD: [first, by, second],
+                PairOperation.SUB: [second, by, first],
+                PairOperation.MUL: [first, second, by],
+            }[operation]
+            operation = PairOperation.FMA
         return _Two(packed=Emitter(self.emit.point, op.location)(PairOp(operation, format_, packed)).result)
+
+    def _in_f32(self, op: Operation, operands: Sequence[_Two]) -> _Two:
+        """A function of 16-bit elements, computed in f32 and rounded two at a time."""
+        type_ = op.results[0].type
+        wide: list[_Two] = []
+        for two, value in zip(operands, op.operands, strict=True):
+            low = self.emit(arith.ExtFOp(self._low(two, value.type), f32)).result
+            wide.append(_Two(low, low if two.is_one else self.emit(arith.ExtFOp(self._high(two, type_), f32)).result))
+        low = self._clone(op, [self._low(two, f32) for two in wide], f32)
+        if all(two.is_one for two in wide):
+            low = self.emit(arith.TruncFOp(low, type_)).result
+            return _Two(low, low)
+        result = _Two(low, self._clone(op, [self._high(two, f32) for two in wide], f32))
+        return self._rounded(result, _FORMAT_OF[type_], type_)
+
+    def _rounded(self, two: _Two, format_: PairFormat, type_: Attribute) -> _Two:
+        """Two f32 rounded to 16 bits, by one instruction where the target has it."""
+        if has_features((NARROW_FEATURES[format_],), self.target):
+            return _Two(packed=self.emit(CvtPairOp(format_, self._low(two, f32), self._high(two, f32))).result)
+        return _Two(*(self.emit(arith.TruncFOp(value, type_)).result for value in (two.low, two.high) if value))
 
     def _narrowed(self, op: arith.TruncFOp, operand: _Two) -> _Two | None:
         """Both elements rounded by one instruction; None where two of one element do it."""
@@ -397,4 +425,4 @@ class MapEmission:
         return self.emit(arith.OrIOp(low, shifted)).result
 
 
-__all__ = ["MapEmission", "has_features", "narrow_format"]
+__all__ = ["MapEmission", "narrow_format"]

@@ -90,9 +90,9 @@ tirx.kernel @half_a_byte(%x: memref<65xf4E2M1FN>, %i: index) target("sm_80") thr
 
 // -----
 
-tirx.kernel @splat() target("sm_100a") threads(32) {
-  %one = arith.constant 1.0 : f8E4M3FN
-  // expected-error@+1 {{expected elements of 16 bits or more in a fill, found f8E4M3FN}}
+tirx.kernel @splat(%x: f64) target("sm_100a") threads(32) {
+  %one = arith.truncf %x : f64 to f8E4M3FN
+  // expected-error@+1 {{expected a constant or arith.truncf of an f32 to fill f8E4M3FN, found neither}}
   %v = tirx.splat %one : f8E4M3FN -> !tirx.tile<128xf8E4M3FN, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
   tirx.return
 }

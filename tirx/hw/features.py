@@ -5,7 +5,7 @@ Source: the "PTX ISA Notes" and "Target ISA Notes" of each instruction in the PT
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tirx.hw.targets import TARGETS, PtxVersion, Target, format_version
@@ -173,6 +173,11 @@ def required_version(feature: str, target: Target) -> PtxVersion:
     return version
 
 
+def has_features(features: Iterable[str], target: Target) -> bool:
+    """Returns True if `target` has all of `features`."""
+    return all(FEATURES[feature].version(target) is not None for feature in features)
+
+
 def smallest_version(features: frozenset[str], target: Target) -> PtxVersion:
     """The smallest PTX version that knows `target` and all of `features`; UnsupportedFeature as above."""
     return max((required_version(feature, target) for feature in sorted(features)), default=target.min_ptx)
@@ -185,6 +190,7 @@ __all__ = [
     "Since",
     "UnsupportedFeature",
     "format_version",
+    "has_features",
     "required_version",
     "smallest_version",
     "supporting_targets",

@@ -31,6 +31,7 @@ from tirx.passes.analysis.in_place import in_place_operands
 
 _CONVERTED_BY: dict[str, str] = {
     "arith": "convert-arith-to-ptx",
+    "math": "convert-math-to-ptx",
     "scf": "convert-scf-to-ptx",
     "tcgen05": "convert-tcgen05-to-ptx",
     "tirx": "convert-tirx-to-ptx",

@@ -165,3 +165,68 @@ def test_buffers_in_a_loop() -> None:
         result = x.copy()
         run(assembled(ptx), "k", (1, 1, 1), (32, 1, 1), [result, rounds], check="strict")
         np.testing.assert_array_equal(result, x * 2**rounds)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_bf16_arithmetic_is_rounded_once(target: str) -> None:
+    rng = np.random.default_rng(7)
+    x, y = (rng.normal(0, 1, (16, 16)).astype(ml_dtypes.bfloat16) for _ in range(2))
+    body = """
+      %a = arith.addf %x0, %x1 : bf16
+      %b = arith.subf %x0, %x1 : bf16
+      %c = arith.mulf %a, %b : bf16
+      %p = arith.cmpf olt, %c, %x0 : bf16
+      %q = arith.select %p, %c, %x0 : bf16
+      %r = arith.maximumf %q, %x1 : bf16
+    """
+    result = computed([x, y], ["bf16", "bf16"], ((16, 16), "bf16"), body, target)
+    c = ((x + y) * (x - y)).astype(ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(result, np.maximum(np.minimum(c, x), y))
+
+
+def test_bytes_have_a_sign_or_none() -> None:
+    x = np.random.default_rng(8).integers(-128, 128, (16, 32), np.int8)
+    body = """
+      %three = arith.constant 3 : i8
+      %a = arith.addi %x0, %three : i8
+      %b = arith.shrsi %a, %three : i8
+      %c = arith.divui %x0, %three : i8
+      %p = arith.cmpi slt, %b, %c : i8
+      %s8 = arith.select %p, %b, %c : i8
+      %w = arith.sitofp %s8 : i8 to f32
+      %u = arith.uitofp %c : i8 to f32
+      %f = arith.addf %w, %u : f32
+      %r = arith.fptosi %f : f32 to i8
+    """
+    result = computed([x], ["i8"], ((16, 32), "i8"), body, "sm_80")
+    a = x + np.int8(3)
+    b, c = a >> 3, (x.view(np.uint8) // 3)
+    least = np.minimum(b, c.view(np.int8))
+    np.testing.assert_array_equal(result, (least.astype(np.int32) + c).astype(np.int8))
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("i8", "-3 : i8"), ("f8E4M3FN", "1.5 : f8E4M3FN"), ("f8E5M2", None)])
+def test_fills_of_bytes(dtype: str, value: str | None) -> None:
+    """In registers and in shared memory; a value that is no constant is rounded from f32."""
+    made = "arith.truncf %s : f32 to f8E5M2" if value is None else f"arith.constant {value}"
+    register, shared = (f"!tirx.tile<32x16x{dtype}, {memory}>" for memory in ("register", "shared"))
+    ptx = tirx.compile(f"""
+    tirx.kernel @k(%p: memref<32x16x{dtype}>, %q: memref<32x16x{dtype}>, %s: f32) target("sm_90a") threads(32) {{
+      %c0 = arith.constant 0 : index
+      %v = {made}
+      %gp = tirx.view %p[%c0, %c0] : memref<32x16x{dtype}> -> !tirx.tile<32x16x{dtype}, global>
+      %gq = tirx.view %q[%c0, %c0] : memref<32x16x{dtype}> -> !tirx.tile<32x16x{dtype}, global>
+      %r = tirx.alloc : {register}
+      %t = tirx.alloc : {shared}
+      tirx.fill %r, %v : {dtype}, {register}
+      tirx.fill %t, %v : {dtype}, {shared}
+      tirx.copy %r, %gp : {register}, !tirx.tile<32x16x{dtype}, global>
+      tirx.copy %t, %gq : {shared}, !tirx.tile<32x16x{dtype}, global>
+      tirx.return
+    }}
+    """)
+    results = [np.zeros((32, 16), DTYPES[dtype]) for _ in range(2)]
+    run(assembled(ptx), "k", (1, 1, 1), (32, 1, 1), [*results, 1.75], check="strict")
+    expected = {"i8": -3, "f8E4M3FN": 1.5, "f8E5M2": 1.75}[dtype]
+    for result in results:
+        assert (result.astype(np.float32) == expected).all()

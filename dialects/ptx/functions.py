@@ -1,0 +1,157 @@
+"""Functions of one number: approximations, roots, absolute values, rounding to integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from xdsl.dialects.builtin import bf16, f16, f32, f64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import VarConstraint, irdl_attr_definition, operand_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.ptx.base import Names, PureInstruction, Register, source
+
+Value = SSAValue | Operation
+
+
+class Function(StrEnum):
+    """
+    Functions of one floating-point number.
+
+    `lg2`, `rcp`, `sqrt_approx`, `rsqrt`, `sin`, `cos` and `tanh` are approximations with the errors of
+    `tirx.hw.approximations`; `sqrt` is rounded to nearest. The others are exact: `abs`, and `rint`, `floor`, `ceil`
+    and `trunc` to an integer of the same type.
+    """
+
+    LG2 = "lg2"
+    RCP = "rcp"
+    SQRT = "sqrt"
+    SQRT_APPROX = "sqrt_approx"
+    RSQRT = "rsqrt"
+    SIN = "sin"
+    COS = "cos"
+    TANH = "tanh"
+    ABS = "abs"
+    RINT = "rint"
+    FLOOR = "floor"
+    CEIL = "ceil"
+    TRUNC = "trunc"
+
+
+_ROUND = (f16, f32, f64)
+
+FORMS: Mapping[Function, tuple[str, tuple[Attribute, ...]]] = {
+    Function.LG2: ("lg2.approx.{0}", (f32,)),
+    Function.RCP: ("rcp.approx.{0}", (f32,)),
+    Function.SQRT: ("sqrt.rn.{0}", (f32, f64)),
+    Function.SQRT_APPROX: ("sqrt.approx.{0}", (f32,)),
+    Function.RSQRT: ("rsqrt.approx.{0}", (f32, f64)),
+    Function.SIN: ("sin.approx.{0}", (f32,)),
+    Function.COS: ("cos.approx.{0}", (f32,)),
+    Function.TANH: ("tanh.approx.{0}", (f16, bf16, f32)),
+    Function.ABS: ("abs.{0}", (f16, bf16, f32, f64)),
+    Function.RINT: ("cvt.rni.{0}.{0}", _ROUND),
+    Function.FLOOR: ("cvt.rmi.{0}.{0}", _ROUND),
+    Function.CEIL: ("cvt.rpi.{0}.{0}", _ROUND),
+    Function.TRUNC: ("cvt.rzi.{0}.{0}", _ROUND),
+}
+"""Function -> the instruction, and the types that have it (PTX ISA, "Floating Point Instructions" and "cvt")."""
+
+_FEATURES: Mapping[tuple[Function, Attribute], str] = {
+    (Function.TANH, f16): "f16.tanh",
+    (Function.TANH, bf16): "bf16.tanh",
+    (Function.TANH, f32): "f32.tanh",
+    (Function.ABS, bf16): "bf16.neg",
+}
+
+
+@irdl_attr_definition
+class FunctionAttr(EnumAttribute[Function], SpacedOpaqueSyntaxAttribute):
+    """`#ptx<function lg2>`"""
+
+    name = "ptx.function_name"
+
+
+@irdl_op_definition
+class FunctionOp(PureInstruction):
+    """`%y = ptx.function lg2 %x : f32` is `lg2.approx.f32`."""
+
+    name = "ptx.function"
+
+    T: ClassVar = VarConstraint("T", Register)
+    function = prop_def(FunctionAttr)
+    operand = operand_def(T)
+    result = result_def(T)
+
+    assembly_format = "$function $operand attr-dict `:` type($result)"
+
+    def __init__(self, function: Function, operand: Value):
+        super().__init__(
+            operands=[operand],
+            properties={"function": FunctionAttr(function)},
+            result_types=[SSAValue.get(operand).type],
+        )
+
+    def verify_(self) -> None:
+        types = FORMS[self.function.data][1]
+        if self.result.type not in types:
+            expected = ", ".join(map(str, types))
+            raise VerifyException(
+                f"expected a type that {self.function.data} has ({expected}), found {self.result.type}"
+            )
+
+    def features(self) -> tuple[str, ...]:
+        feature = _FEATURES.get((self.function.data, self.result.type))
+        return () if feature is None else (feature,)
+
+    def emit(self, reg: Names) -> str:
+        mnemonic = FORMS[self.function.data][0].format(self.result.type)
+        return f"{mnemonic} {reg(self.result)}, {source(reg, self.operand)}"
+
+
+@irdl_op_definition
+class DivFullOp(PureInstruction):
+    """`div.full.f32`: a quotient with an error of at most two units in the last place (PTX ISA, "div")."""
+
+    name = "ptx.div.full"
+
+    lhs = operand_def(f32)
+    rhs = operand_def(f32)
+    result = result_def(f32)
+
+    assembly_format = "$lhs `,` $rhs attr-dict"
+
+    def __init__(self, lhs: Value, rhs: Value):
+        super().__init__(operands=[lhs, rhs], result_types=[f32])
+
+    def emit(self, reg: Names) -> str:
+        return f"div.full.f32 {reg(self.result)}, {source(reg, self.lhs)}, {source(reg, self.rhs)}"
+
+
+@irdl_op_definition
+class CopysignOp(PureInstruction):
+    """`copysign.f32 d, sign, magnitude`: the second operand with the sign of the first (PTX ISA, "copysign")."""
+
+    name = "ptx.copysign"
+
+    T: ClassVar = VarConstraint("T", Register)
+    sign = operand_def(T)
+    magnitude = operand_def(T)
+    result = result_def(T)
+
+    assembly_format = "$sign `,` $magnitude attr-dict `:` type($result)"
+
+    def __init__(self, sign: Value, magnitude: Value):
+        super().__init__(operands=[sign, magnitude], result_types=[SSAValue.get(sign).type])
+
+    def verify_(self) -> None:
+        if self.result.type not in (f32, f64):
+            raise VerifyException(f"expected f32 or f64, found {self.result.type}")
+
+    def emit(self, reg: Names) -> str:
+        sign, magnitude = source(reg, self.sign), source(reg, self.magnitude)
+        return f"copysign.{self.result.type} {reg(self.result)}, {sign}, {magnitude}"

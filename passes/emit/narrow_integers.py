@@ -1,0 +1,119 @@
+"""Integers of 8 bits, which no PTX register holds, in registers of 16."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i16, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tirx.dialects.ptx.core import EntryOp
+from tirx.passes.emit.emitter import Emitter
+
+_BYTE = IntegerType(8)
+
+_UNSIGNED = (
+    arith.DivUIOp,
+    arith.RemUIOp,
+    arith.MinUIOp,
+    arith.MaxUIOp,
+    arith.ShRUIOp,
+    arith.CeilDivUIOp,
+    arith.UIToFPOp,
+)
+
+_UNSIGNED_PREDICATES = 6
+"""Comparisons of `arith.cmpi` from this number on are unsigned."""
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    """Which operands of an operation of `arith` are bytes, and whether its result is one."""
+
+    op: Operation
+    operands: tuple[bool, ...]
+    result: bool
+
+    @staticmethod
+    def of(op: Operation) -> _Bytes:
+        return _Bytes(op, tuple(type_ == _BYTE for type_ in op.operand_types), _BYTE in op.result_types)
+
+    @property
+    def any(self) -> bool:
+        return self.result or any(self.operands)
+
+
+def widen_bytes(entry: EntryOp) -> None:
+    """
+    Makes i16 of every i8 in an entry, of which only the low byte counts.
+
+    Operations of `arith` on i8 are done in i32, on operands that are extended as the operation reads them.
+    """
+    found = [bytes_ for op in entry.body.walk() if op.name.startswith("arith.") and (bytes_ := _Bytes.of(op)).any]
+    for block in entry.walk_blocks():
+        for values in (block.args, *(op.results for op in block.ops)):
+            for value in tuple(values):
+                if value.type == _BYTE:
+                    Rewriter.replace_value_with_new_type(value, i16)
+    for bytes_ in found:
+        _widen(bytes_)
+
+
+def _widen(bytes_: _Bytes) -> None:
+    op = bytes_.op
+    emit = Emitter.before(op)
+    match op:
+        case arith.ConstantOp(value=IntegerAttr(value=number)):
+            _replace(op, emit.constant(number.data, i16))
+        case arith.TruncIOp():
+            _replace(op, _truncated(emit, op.input))
+        case arith.ExtSIOp() | arith.ExtUIOp():
+            _replace(op, _extended(emit, op.input, op.result.type, unsigned=isinstance(op, arith.ExtUIOp)))
+        case arith.SelectOp() | arith.BitcastOp():
+            pass
+        case _:
+            unsigned = isinstance(op, _UNSIGNED) or (
+                isinstance(op, arith.CmpiOp) and op.predicate.value.data >= _UNSIGNED_PREDICATES
+            )
+            operands = [
+                _extended(emit, value, i32, unsigned=unsigned) if byte else value
+                for value, byte in zip(op.operands, bytes_.operands, strict=True)
+            ]
+            types = [i32] if bytes_.result else op.result_types
+            wide = emit(op.create(operands=operands, result_types=types, properties=op.properties)).results
+            _replace(op, _truncated(emit, wide[0]) if bytes_.result else wide[0])
+
+
+def _replace(op: Operation, value: SSAValue) -> None:
+    op.results[0].replace_all_uses_with(value)
+    op.detach()
+    op.erase()
+
+
+def _truncated(emit: Emitter, value: SSAValue) -> SSAValue:
+    """An integer in 16 bits whose low byte is that of `value`."""
+    return value if value.type == i16 else emit(arith.TruncIOp(value, i16)).result
+
+
+def _extended(emit: Emitter, value: SSAValue, type_: Attribute, *, unsigned: bool) -> SSAValue:
+    """The byte in the low bits of an i16, as an integer of `type_`."""
+    if unsigned:
+        clean = emit.bit_and(value, 0xFF)
+        return clean if type_ == i16 else emit(arith.ExtUIOp(clean, _integer(type_))).result
+    eight = emit.constant(8, i16)
+    high = emit(arith.ShLIOp(value, eight)).result
+    clean = emit(arith.ShRSIOp(high, eight)).result
+    return clean if type_ == i16 else emit(arith.ExtSIOp(clean, _integer(type_))).result
+
+
+def _integer(type_: Attribute) -> IntegerType:
+    match type_:
+        case IntegerType():
+            return type_
+        case _:
+            raise TypeError(f"expected an integer type, found {type_}")
+
+
+__all__ = ["widen_bytes"]

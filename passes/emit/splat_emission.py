@@ -1,0 +1,66 @@
+"""One scalar in every slot of a register."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i32
+from xdsl.ir import Attribute, SSAValue
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.base import register_class
+from tirx.dialects.ptx.conversion import PackOp
+from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.packed import CvtPairOp
+from tirx.dialects.tirx import SplatOp
+from tirx.passes.emit.emitter import Emitter, bit_pattern
+from tirx.passes.emit.map_emission import narrow_format
+from tirx.passes.emit.register_values import REGISTER_BITS, register_format
+
+_CODES = {
+    "f8E4M3FN": (ml_dtypes.float8_e4m3fn, 8),
+    "f8E5M2": (ml_dtypes.float8_e5m2, 8),
+    "f8E8M0FNU": (ml_dtypes.float8_e8m0fnu, 8),
+    "f4E2M1FN": (ml_dtypes.float4_e2m1fn, 4),
+}
+"""Element types without registers of their own: the type of numpy, and bits."""
+
+
+def is_narrow_float(type_: Attribute) -> bool:
+    """Whether a type is a floating-point type that several of share a register and none has one alone."""
+    return str(type_) in _CODES
+
+
+def splat(emit: Emitter, op: SplatOp) -> list[SSAValue]:
+    """The registers of a tile whose elements are all one scalar. Raises LocatedError for one that nothing computes."""
+    format_ = register_format(op.result.type)
+    return [_register(emit, op, format_.packed)] * format_.count
+
+
+def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:
+    value = op.value
+    if is_narrow_float(value.type):
+        return _narrow(emit, op)
+    if packed == 4 and value.type == IntegerType(8):
+        wide = emit(arith.ExtUIOp(value, i32)).result
+        return emit.mul(wide, 0x01010101)
+    if register_class(value.type) is None or packed > 2:
+        raise LocatedError(op, f"expected a fill with a type that arith computes in registers, found {value.type}")
+    return value if packed == 1 else emit(PackOp(value, value)).result
+
+
+def _narrow(emit: Emitter, op: SplatOp) -> SSAValue:
+    """A constant as bits, or an f32 rounded to two elements, twice."""
+    value, type_ = op.value, op.value.type
+    match value.owner:
+        case arith.ConstantOp(value=FloatAttr(value=number)):
+            dtype, bits = _CODES[str(type_)]
+            code = int(np.array([number.data]).astype(dtype).view(np.uint8)[0]) & (1 << bits) - 1
+            word = sum(code << at for at in range(0, REGISTER_BITS, bits))
+            return emit(ConstantOp(bit_pattern(word, REGISTER_BITS))).result
+        case arith.TruncFOp(input=source) if source.type == f32 and (format_ := narrow_format(type_)) is not None:
+            pair = emit(CvtPairOp(format_, source, source)).result
+            return emit(PackOp(pair, pair)).result
+        case _:
+            raise LocatedError(op, f"expected a constant or arith.truncf of an f32 to fill {type_}, found neither")

@@ -1,0 +1,113 @@
+"""Functions of `math` are within the errors that the table states, in the simulator, whose instructions are exact."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from unit.sim.assembled import assembled
+
+import tirx
+from tirx.hw.approximations import EXACT, FUNCTIONS, Bound
+from tirx.sim import run
+
+Array = NDArray[Any]
+
+_TWO = 1.0000001
+
+
+def _reciprocal_root(x: Array) -> Array:
+    return 1 / np.sqrt(x)
+
+
+REFERENCES: dict[str, Any] = {
+    "exp2": np.exp2,
+    "exp": np.exp,
+    "log2": np.log2,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": _reciprocal_root,
+    "tanh": np.tanh,
+    "sin": np.sin,
+    "cos": np.cos,
+    "erf": np.vectorize(math.erf),
+    "absf": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "roundeven": np.rint,
+}
+
+
+def computed(names: list[str], x: Array, dtype: str, target: str, flags: str = "") -> dict[str, Array]:
+    """Each function of `x`, a vector, by one kernel."""
+    tile = f"{len(x)}x{dtype}"
+    stores = "".join(
+        f"%g{i} = tirx.view %d{i}[%c0] : memref<{tile}> -> !tirx.tile<{tile}, global>\n"
+        f"tirx.copy %r#{i}, %g{i} : !tirx.tile<{tile}, register>, !tirx.tile<{tile}, global>\n"
+        for i in range(len(names))
+    )
+    ptx = tirx.compile(f"""
+    tirx.kernel @k(%x: memref<{tile}>, {", ".join(f"%d{i}: memref<{tile}>" for i in range(len(names)))})
+        target("{target}") threads(128) {{
+      %c0 = arith.constant 0 : index
+      %g = tirx.view %x[%c0] : memref<{tile}> -> !tirx.tile<{tile}, global>
+      %t = tirx.load %g : !tirx.tile<{tile}, global> -> !tirx.tile<{tile}, register>
+      %r:{len(names)} = tirx.map ins(%t : !tirx.tile<{tile}, register>) {{
+      ^bb0(%a: {dtype}):
+        {"".join(f"%y{i} = math.{name} %a {flags} : {dtype}{chr(10)}" for i, name in enumerate(names))}
+        tirx.yield {", ".join(f"%y{i}" for i in range(len(names)))}
+      }} -> {", ".join([f"!tirx.tile<{tile}, register>"] * len(names))}
+      {stores}
+      tirx.return
+    }}
+    """)
+    results = [np.zeros_like(x) for _ in names]
+    run(assembled(ptx), "k", (1, 1, 1), (128, 1, 1), [x, *results])
+    return dict(zip(names, results, strict=True))
+
+
+def _within(found: Array, exact: Array, bound: Bound, *, relative: float = 0.0) -> bool:
+    """Whether every error is within the relative or the absolute bound, or a relative error of `relative`."""
+    error = np.abs(found.astype(np.float64) - exact)
+    allowed = np.zeros_like(error)
+    if bound.absolute is not None:
+        allowed = np.maximum(allowed, 2.0**bound.absolute)
+    if bound.relative is not None:
+        allowed = np.maximum(allowed, 2.0**bound.relative * np.abs(exact))
+    return bool((error <= allowed * _TWO + relative * np.abs(exact)).all())
+
+
+def test_functions_of_f32_are_within_their_bounds() -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(-80, 80, 512), rng.normal(0, 1, 384), rng.normal(0, 1e-3, 128)]).astype(np.float32)
+    found = computed(list(REFERENCES), x, "f32", "sm_80")
+    for name, reference in REFERENCES.items():
+        bound = FUNCTIONS.get(name, Bound("", relative=EXACT))
+        with np.errstate(invalid="ignore"):
+            exact = reference(x.astype(np.float64))
+        legal = x > 0 if bound.within == "positive" or name in ("sqrt", "rsqrt") else np.full(len(x), True)
+        assert _within(found[name][legal], exact[legal], bound), name
+
+
+def test_special_values() -> None:
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 100.0, -100.0, 1e30] * 16, np.float32)
+    names = ["exp", "tanh", "erf", "absf"]
+    found = computed(names, x, "f32", "sm_90a")
+    for name in names:
+        with np.errstate(over="ignore", invalid="ignore"):
+            reference: Any = np.sign if name == "erf" else REFERENCES[name]
+            expected = reference(x.astype(np.float64)).astype(np.float32)
+        np.testing.assert_allclose(found[name], expected, rtol=1e-6, atol=1e-38, err_msg=name)
+
+
+def test_halves_go_through_f32_unless_approximations_are_asked_for() -> None:
+    x = np.random.default_rng(1).normal(0, 2, 256).astype(np.float16)
+    names = ["exp2", "tanh", "exp"]
+    for flags, relative in (("", 2.0**-11), ("fastmath<afn>", 2.0**-9)):
+        found = computed(names, x, "f16", "sm_80", flags)
+        for name in names:
+            exact = REFERENCES[name](x.astype(np.float64))
+            assert _within(found[name], exact, FUNCTIONS[name], relative=relative), (name, flags)
