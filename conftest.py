@@ -14,6 +14,12 @@ import lit.discovery
 import lit.LitConfig
 import lit.Test
 import pytest
+from hypothesis import settings
+
+# A sample in every run; `pytest --hypothesis-profile=thorough` looks further. Times depend on the machine.
+settings.register_profile("sample", deadline=None, max_examples=40)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile("sample")
 
 os.environ["TIRX_VERIFY_EACH"] = "1"
 

@@ -4,7 +4,6 @@ from itertools import product
 from math import prod
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -24,7 +23,6 @@ def layouts(max_iters: int = 4) -> st.SearchStrategy[TileLayout]:
     return st.builds(TileLayout, st.lists(iters, max_size=max_iters), st.lists(replicas, max_size=3), offsets)
 
 
-quick = settings(deadline=None, max_examples=60)
 """Wall-clock deadlines fail at random on a loaded machine."""
 
 

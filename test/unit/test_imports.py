@@ -5,9 +5,12 @@ Every import statement counts: those inside functions and those under TYPE_CHECK
 
 from __future__ import annotations
 
-import ast
+import re
 from functools import cache
 from pathlib import Path
+
+_IMPORT = re.compile(r"^ *(?:from (\S+) import|import (\S+)) *(\([^)]*\)|.*)$", re.MULTILINE)
+"""An import statement: (package, "", names of `from`) or ("", module, rest of the line)."""
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,18 +68,14 @@ def _imported(path: Path) -> set[str]:
     """The modules of the package that a file imports, wherever the statement stands."""
     known = _modules()
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0 and node.module is not None, f"{path}: imports are absolute"
-            # `from package import module` imports the module, `from module import name` the module of that name.
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [name if name in known else node.module for name in names]
-        else:
-            continue
-        found.update(name for name in names if name in known)
-    return found
+    for package, name, names in _IMPORT.findall(path.read_text(encoding="utf-8")):
+        assert not package.startswith("."), f"{path}: imports are absolute"
+        if name:
+            found.add(name)
+        # `from package import module` imports the module, `from module import name` the module of that name.
+        for imported in re.findall(r"[\w*]+", re.sub(r" as \w+|#.*", "", names)):
+            found.add(f"{package}.{imported}" if f"{package}.{imported}" in known else package)
+    return found & known.keys()
 
 
 @cache

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -117,7 +117,6 @@ def memories(draw: st.DrawFn, size: int) -> Memory:
     return ComposeLayout(SwizzleLayout(*numbers, swizzle_inner=draw(st.booleans())), tile)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data(), st.sampled_from([8, 16, 32, 64]))
 def test_plans_are_exact(data: st.DataObject, bits: int) -> None:
     register, threads = data.draw(registers())

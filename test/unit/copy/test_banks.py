@@ -4,15 +4,13 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tirx.copy import analyse_access, analyse_ldmatrix, bank_of, bank_table, banks_of, conflict_degree
 from tirx.copy.banks import matrix_rows
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, SwizzleMode, TileLayout
-
-quick = settings(deadline=None, max_examples=60)
 
 Memory = TileLayout | ComposeLayout
 LANES = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}
@@ -56,7 +54,6 @@ def accesses(draw: st.DrawFn) -> tuple[Memory, NDArray[np.int64], int, int]:
     return memory, np.array(parts, dtype=np.int64).reshape(threads, count * vector), bits, vector
 
 
-@quick
 @given(accesses())
 def test_degrees(access: tuple[Memory, NDArray[np.int64], int, int]) -> None:
     memory, pattern, bits, vector = access
@@ -68,7 +65,6 @@ def test_degrees(access: tuple[Memory, NDArray[np.int64], int, int]) -> None:
     assert report.is_conflict_free == (max(expected) == 1)
 
 
-@quick
 @given(accesses())
 def test_the_worst_phase_is_named(access: tuple[Memory, NDArray[np.int64], int, int]) -> None:
     """Every lane that is named accesses the element that is named, and the lines are as many as the degree."""
@@ -85,7 +81,6 @@ def test_the_worst_phase_is_named(access: tuple[Memory, NDArray[np.int64], int, 
             assert (worst.bank, line) in words
 
 
-@quick
 @given(st.sampled_from([4, 8, 16, 32, 64]), st.integers(0, 3), st.lists(st.integers(0, 99), min_size=1, max_size=40))
 def test_banks_of_an_access(bits: int, log: int, places: list[int]) -> None:
     """Byte by byte: byte b is in bank b / 4 mod 32, line b / 128."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.copy import conflict_degree
@@ -30,7 +30,6 @@ def memories(draw: st.DrawFn, shape: tuple[int, ...], swizzles: bool) -> Memory:
     return tile
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.data(),
     st.lists(st.sampled_from([1, 2, 3, 4, 5, 7, 8, 12, 16, 32]), min_size=1, max_size=3).map(tuple),
@@ -52,7 +51,6 @@ def test_distributions_are_exact_on_both_sides(
         assert sum(access.count for access in plan.accesses) == held.shape[1]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data(), st.sampled_from([(6, 4), (4, 6), (35,), (12, 2), (30, 8)]), st.sampled_from([32, 128]))
 def test_layouts_that_cut_the_tile_differently(data: st.DataObject, shape: tuple[int, ...], threads: int) -> None:
     size = int(np.prod(shape))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.copy.index_expr import Add, Const, FloorDiv, IndexExpr, Mod, Mul, Var, Xor, add, const, var
@@ -35,7 +35,6 @@ def nodes(x: IndexExpr) -> list[IndexExpr]:
     return [x, *(inner for operand in x.operands for inner in nodes(operand))]
 
 
-@settings(max_examples=600, deadline=None)
 @given(PROGRAMS)
 def test_simplified_expressions_have_the_value_of_the_program(program: str) -> None:
     expr: IndexExpr = eval(program, {"t": T, "u": U})
@@ -46,7 +45,6 @@ def test_simplified_expressions_have_the_value_of_the_program(program: str) -> N
     assert (np.broadcast_to(eval(str(expr), dict(GRID)), (48, 7)) == truth).all()
 
 
-@settings(max_examples=200, deadline=None)
 @given(PROGRAMS, st.lists(SMALL, min_size=1, max_size=4))
 def test_the_digits_of_a_number_are_the_number(program: str, radices: list[int]) -> None:
     number: IndexExpr = eval(program, {"t": T, "u": U})
@@ -58,7 +56,6 @@ def test_the_digits_of_a_number_are_the_number(program: str, radices: list[int])
     assert (add([*digits, rest * weight]).evaluate(GRID) == number.evaluate(GRID)).all()
 
 
-@settings(max_examples=600, deadline=None)
 @given(PROGRAMS)
 def test_what_is_known_holds_for_every_value_of_every_part(program: str) -> None:
     for part in nodes(eval(program, {"t": T, "u": U})):
@@ -71,7 +68,6 @@ def test_what_is_known_holds_for_every_value_of_every_part(program: str) -> None
         assert not isinstance(part, FloorDiv | Mod) or part.operand.known.least >= 0
 
 
-@settings(max_examples=300, deadline=None)
 @given(PROGRAMS)
 def test_split_const_keeps_the_sum_and_leaves_no_constant(program: str) -> None:
     expr: IndexExpr = eval(program, {"t": T, "u": U})
@@ -80,7 +76,6 @@ def test_split_const_keeps_the_sum_and_leaves_no_constant(program: str) -> None:
     assert rest.split_const() == (rest, 0)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(PROGRAMS, min_size=2, max_size=4), st.randoms(use_true_random=False))
 def test_sums_and_exclusive_ors_do_not_depend_on_the_order(programs: list[str], random: object) -> None:
     terms: list[IndexExpr] = [eval(program, {"t": T, "u": U}) for program in programs]

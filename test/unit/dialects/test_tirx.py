@@ -5,7 +5,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import (
     Float4E2M1FNType,
@@ -210,7 +210,6 @@ layouts = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(layouts)
 def test_every_layout_survives_printing(layout: TileLayout) -> None:
     attribute = TileLayoutAttr(layout)

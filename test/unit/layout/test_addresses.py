@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layout_definition import AXES, layouts, owner_set, quick
+from layout_definition import AXES, layouts, owner_set
 
 from tirx.layout import Iter, LayoutError, TileLayout, axis, known_axes
 
@@ -27,7 +27,6 @@ def everywhere(layout: TileLayout) -> set[tuple[tuple[str, int], ...]]:
     return {point for x in range(layout.size()) for point in owner_set(layout, x)}
 
 
-@quick
 @given(dense, st.dictionaries(st.sampled_from(AXES[:3]), bounds))
 def test_surjective(layout: TileLayout, box: dict[str, tuple[int, int]]) -> None:
     reached = {tuple(dict(point).get(name, 0) for name in box) for point in everywhere(layout)}
@@ -35,7 +34,6 @@ def test_surjective(layout: TileLayout, box: dict[str, tuple[int, int]]) -> None
     assert layout.is_surjective(box) == all(place in reached for place in wanted)
 
 
-@quick
 @given(dense)
 def test_what_a_layout_reaches_is_where_it_is_surjective(layout: TileLayout) -> None:
     """Every single place, so that both answers occur."""
@@ -45,7 +43,6 @@ def test_what_a_layout_reaches_is_where_it_is_surjective(layout: TileLayout) -> 
             assert layout.is_surjective({name: (at, at + 1)}) == (at in reached)
 
 
-@quick
 @given(st.one_of(dense, layouts()), st.one_of(dense, layouts()))
 def test_overlap(a: TileLayout, b: TileLayout) -> None:
     meets = not everywhere(a).isdisjoint(everywhere(b))

@@ -5,13 +5,11 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import factorisations, fits
 
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
-
-quick = settings(deadline=None, max_examples=60)
 
 swizzles = st.integers(0, 3).flatmap(
     lambda bits: st.builds(SwizzleLayout, st.integers(0, 3), st.just(bits), st.integers(bits, 4), st.booleans())
@@ -27,7 +25,6 @@ layouts = st.builds(ComposeLayout, swizzles, tiles)
 ROWS = ComposeLayout(SwizzleLayout(3, 3, 3), TileLayout.row_major((8, 64)))
 
 
-@quick
 @given(layouts)
 def test_footprint(layout: ComposeLayout) -> None:
     """The ends of the footprint are the smallest and the largest owner, for holes and negative strides too."""
@@ -39,7 +36,6 @@ def test_footprint(layout: ComposeLayout) -> None:
     )
 
 
-@quick
 @given(layouts, layouts, st.integers(-60, 200), st.integers(1, 40))
 def test_places(layout: ComposeLayout, other: ComposeLayout, low: int, extent: int) -> None:
     mine, theirs = ({owner["m"] for x in range(each.size()) for owner in each.owners(x)} for each in (layout, other))
@@ -79,7 +75,6 @@ def test_footprint_of_a_large_tile_needs_no_table() -> None:
     assert layout.footprint() == {"m": (0, 2**36 - 1)}
 
 
-@quick
 @given(layouts, st.sampled_from([1, 2, 4, 8]))
 def test_unpack_keeps_every_bit_in_place(layout: ComposeLayout, factor: int) -> None:
     narrow = layout.unpack(factor)
@@ -91,7 +86,6 @@ def test_unpack_keeps_every_bit_in_place(layout: ComposeLayout, factor: int) -> 
     assert narrow.pack(factor).equivalent(layout)
 
 
-@quick
 @given(layouts, st.sampled_from([2, 4, 8]))
 def test_pack_is_exact_or_refuses(layout: ComposeLayout, factor: int) -> None:
     """A packed view exists when the parts of every wider element lie in order and aligned, and no unit is cut."""
@@ -131,7 +125,6 @@ def test_views_that_do_not_exist() -> None:
         ROWS.slice((8, 64), [(0, 8), (2, 6)]).pack(4)
 
 
-@quick
 @given(layouts, st.integers(-300, 300))
 def test_commutes_with(layout: ComposeLayout, offset: int) -> None:
     moved = ComposeLayout(layout.swizzle, layout.tile.with_offset(m=offset))
@@ -157,7 +150,6 @@ def test_steps_along_k() -> None:
     assert ComposeLayout(SwizzleLayout(3, 0, 3), step.tile).commutes_with(16)
 
 
-@quick
 @given(layouts, swizzles)
 def test_equivalence_is_exact(layout: ComposeLayout, swizzle: SwizzleLayout) -> None:
     other = ComposeLayout(swizzle, layout.tile)
@@ -171,7 +163,6 @@ def test_cute_writes_the_opposite_direction_as_a_negative_shift() -> None:
     assert ComposeLayout.from_cute("Swizzle<3,4,-3> o (8,64):(64,1)", 16) == layout
 
 
-@quick
 @given(layouts, st.data())
 def test_reshaping_operations_leave_the_swizzle_alone(layout: ComposeLayout, data: st.DataObject) -> None:
     """Each moves elements about before the swizzle, so owners follow the element."""
@@ -216,7 +207,6 @@ def test_is_tile_inner() -> None:
 # Boxes whose begin is not known.
 
 
-@quick
 @given(swizzles, st.sampled_from([(8, 64), (16, 32), (4, 12), (32, 16)]), st.data())
 def test_slice_dynamic(swizzle: SwizzleLayout, shape: tuple[int, int], data: st.DataObject) -> None:
     """Right at every begin; refused only when some box moves differently, or its displacement is no layout."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from layout_definition import Point, layouts, owner_set, quick, shapes_of
+from layout_definition import Point, layouts, owner_set, shapes_of
 
 from tirx.layout import Iter, LayoutError, TileLayout
 
@@ -39,7 +39,6 @@ def inside(outer: TileLayout, inner: TileLayout) -> bool:
     return 0 <= low and high < outer.size()
 
 
-@quick
 @given(layouts(), indices)
 def test_compose_is_right_or_refused(outer: TileLayout, inner: TileLayout) -> None:
     if not inside(outer, inner):
@@ -53,7 +52,6 @@ def test_compose_is_right_or_refused(outer: TileLayout, inner: TileLayout) -> No
     assert [owner_set(composed, x) for x in range(composed.size())] == of_all(outer, inner)
 
 
-@quick
 @given(st.data(), layouts())
 def test_compose_with_a_permutation(data: st.DataObject, layout: TileLayout) -> None:
     """Never refused: reading the elements in another order of dimensions is `permute`."""
@@ -78,7 +76,6 @@ few = st.builds(
 )
 
 
-@quick
 @given(small, few)
 def test_compose_refuses_only_what_no_layout_is(outer: TileLayout, inner: TileLayout) -> None:
     """Of 4 elements or less on one axis, with few copies, all layouts are tried."""
@@ -126,7 +123,6 @@ def test_compose_selects_elements() -> None:
         tile("S[(2, 2) : (1@laneid, 1)]").compose(tile("S[1 : 0] + R[2 : 3]"))
 
 
-@quick
 @given(st.data(), layouts(), st.integers(1, 3))
 def test_broadcast(data: st.DataObject, layout: TileLayout, extent: int) -> None:
     shape = data.draw(shapes_of(layout))
@@ -149,7 +145,6 @@ def test_broadcast_iters() -> None:
         layout.broadcast(2, 3)
 
 
-@quick
 @given(layouts())
 def test_storage(layout: TileLayout) -> None:
     """Every element, with the coordinates on thread axes forgotten, is an element of the storage."""

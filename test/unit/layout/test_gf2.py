@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.layout import BitMatrix, LayoutError
 from tirx.layout.gf2 import reduce_by, reduced_basis, span_table
-
-quick = settings(deadline=None, max_examples=60)
 
 
 def matrices(rows: int, columns: int) -> st.SearchStrategy[BitMatrix]:
@@ -32,7 +30,6 @@ def images(matrix: BitMatrix) -> list[int]:
     return found
 
 
-@quick
 @given(any_matrices)
 def test_apply_is_the_xor_of_the_columns(matrix: BitMatrix) -> None:
     expected = images(matrix)
@@ -41,7 +38,6 @@ def test_apply_is_the_xor_of_the_columns(matrix: BitMatrix) -> None:
     assert span_table(matrix.columns).tolist() == expected
 
 
-@quick
 @given(any_matrices)
 def test_rank_kernel_and_solutions(matrix: BitMatrix) -> None:
     found = images(matrix)
@@ -57,14 +53,12 @@ def test_rank_kernel_and_solutions(matrix: BitMatrix) -> None:
             assert source is None
 
 
-@quick
 @given(sizes, sizes, sizes, st.data())
 def test_composition(a: int, b: int, c: int, data: st.DataObject) -> None:
     outer, inner = data.draw(matrices(a, b)), data.draw(matrices(b, c))
     assert images(outer @ inner) == [outer.apply(image) for image in images(inner)]
 
 
-@quick
 @given(squares)
 def test_inverse(matrix: BitMatrix) -> None:
     bits = matrix.rows
@@ -75,7 +69,6 @@ def test_inverse(matrix: BitMatrix) -> None:
             matrix.inverse()
 
 
-@quick
 @given(st.lists(st.integers(0, 63), max_size=6), st.permutations(range(6)), st.integers(0, 63))
 def test_reduced_bases_are_unique(vectors: list[int], order: list[int], other: int) -> None:
     basis = reduced_basis(vectors)

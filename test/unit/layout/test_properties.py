@@ -16,7 +16,6 @@ from layout_definition import (
     fits,
     layouts,
     owner_set,
-    quick,
     same_map,
     shapes_of,
 )
@@ -34,14 +33,12 @@ swizzles = st.integers(0, 3).flatmap(
 )
 
 
-@quick
 @given(layouts())
 def test_text_round_trips(layout: TileLayout) -> None:
     assert TileLayout.parse(str(layout)) == layout
     assert parse_layout(f"#tirx.tile_layout<{layout}>") == layout
 
 
-@quick
 @given(linear, swizzles)
 def test_compose_text_round_trips(tile: TileLayout, swizzle: SwizzleLayout) -> None:
     layout = ComposeLayout(swizzle, tile)
@@ -52,7 +49,6 @@ def test_compose_text_round_trips(tile: TileLayout, swizzle: SwizzleLayout) -> N
     assert SwizzleLayout.parse(numbers) == SwizzleLayout.parse(str(swizzle)) == swizzle
 
 
-@quick
 @given(layouts())
 def test_map(layout: TileLayout) -> None:
     """owners, apply, tables and footprint all say what the definition says."""
@@ -71,7 +67,6 @@ def test_map(layout: TileLayout) -> None:
         assert layout.span(axis) == max(seen) - min(seen) + 1
 
 
-@quick
 @given(st.data(), layouts())
 def test_coordinates_are_row_major(data: st.DataObject, layout: TileLayout) -> None:
     shape = data.draw(shapes_of(layout))
@@ -79,7 +74,6 @@ def test_coordinates_are_row_major(data: st.DataObject, layout: TileLayout) -> N
         assert layout.apply(coord, shape) == layout.apply(x)
 
 
-@quick
 @given(layouts())
 @example(TileLayout([], [Iter(2, 2, "laneid"), Iter(2, 1, "laneid")]))
 @example(TileLayout([Iter(2, 0, "m"), Iter(2, 0, "laneid")]))
@@ -91,7 +85,6 @@ def test_canonicalize(layout: TileLayout) -> None:
     assert all(it.extent > 1 for it in (*canonical.shard, *canonical.replica))
 
 
-@quick
 @given(layouts(3), layouts(3))
 def test_equivalent_is_equality_of_maps(a: TileLayout, b: TileLayout) -> None:
     assert a.equivalent(b) == same_map(a, b)
@@ -105,20 +98,17 @@ small = st.builds(
 )
 
 
-@quick
 @given(small, small)
 def test_equal_maps_have_equal_normal_forms(a: TileLayout, b: TileLayout) -> None:
     assert (a.canonicalize() == b.canonicalize()) == same_map(a, b)
 
 
-@quick
 @given(layouts())
 def test_injective(layout: TileLayout) -> None:
     places = [point for x in range(layout.size()) for point in owner_set(layout, x)]
     assert layout.is_injective() == (len(places) == len(set(places)))
 
 
-@quick
 @given(layouts(), st.integers(0, 10**6), st.sets(st.sampled_from(AXES)))
 def test_inverse(layout: TileLayout, seed: int, asked: set[str]) -> None:
     owners = layout.owners(seed % layout.size())
@@ -132,7 +122,6 @@ def test_inverse(layout: TileLayout, seed: int, asked: set[str]) -> None:
     assert layout.inverse(query) == expected
 
 
-@quick
 @given(st.data(), layouts())
 def test_group(data: st.DataObject, layout: TileLayout) -> None:
     shape = data.draw(shapes_of(layout))
@@ -144,7 +133,6 @@ def test_group(data: st.DataObject, layout: TileLayout) -> None:
     assert seps[0] == 0 and seps[-1] == len(grouped.shard)
 
 
-@quick
 @given(st.data(), layouts())
 def test_group_fails_only_when_boundaries_do_not_nest(data: st.DataObject, layout: TileLayout) -> None:
     shape = data.draw(st.sampled_from(factorisations(layout.size())))
@@ -163,7 +151,6 @@ def boundaries(extents: Sequence[int]) -> set[int]:
     return {prod(extents[k:]) for k in range(len(extents) + 1)}
 
 
-@quick
 @given(st.data(), layouts(5))
 def test_group_many(data: st.DataObject, layout: TileLayout) -> None:
     shapes = [with_units(data, data.draw(st.sampled_from(factorisations(layout.size())))) for _ in range(2)]
@@ -194,7 +181,6 @@ def with_units(data: st.DataObject, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-@quick
 @given(st.data(), layouts())
 def test_permute(data: st.DataObject, layout: TileLayout) -> None:
     shape = data.draw(shapes_of(layout))
@@ -215,7 +201,6 @@ def combined(inner: frozenset[Point], outer: frozenset[Point], scale: dict[str, 
     return frozenset(points)
 
 
-@quick
 @given(st.data(), layouts(2), layouts(2), st.booleans())
 def test_tile_and_direct_sum(data: st.DataObject, inner: TileLayout, outer: TileLayout, scaled: bool) -> None:
     shapes = [data.draw(shapes_of(layout)) for layout in (inner, outer)]
@@ -231,7 +216,6 @@ def test_tile_and_direct_sum(data: st.DataObject, inner: TileLayout, outer: Tile
         assert owner_set(result, x) == expected
 
 
-@quick
 @given(st.data(), layouts())
 def test_slice(data: st.DataObject, layout: TileLayout) -> None:
     shape = data.draw(shapes_of(layout))
@@ -261,7 +245,6 @@ def expressible(layout: TileLayout, shape: tuple[int, ...], box: list[tuple[int,
     return True
 
 
-@quick
 @given(swizzles, st.integers(0, 2**16))
 def test_swizzle(swizzle: SwizzleLayout, address: int) -> None:
     m, b, s = swizzle.per_element, swizzle.swizzle_len, swizzle.atom_len
@@ -273,7 +256,6 @@ def test_swizzle(swizzle: SwizzleLayout, address: int) -> None:
     assert swizzle.apply(np.array([address], dtype=np.int64)).tolist() == [expected]
 
 
-@quick
 @given(linear, swizzles)
 def test_compose(tile: TileLayout, swizzle: SwizzleLayout) -> None:
     layout = ComposeLayout(swizzle, tile)
@@ -288,7 +270,6 @@ def test_compose(tile: TileLayout, swizzle: SwizzleLayout) -> None:
     assert layout.equivalent(layout.canonicalize())
 
 
-@quick
 @given(linear, swizzles, linear, swizzles)
 def test_compose_equivalent(a: TileLayout, s: SwizzleLayout, b: TileLayout, t: SwizzleLayout) -> None:
     x, y = ComposeLayout(s, a), ComposeLayout(t, b)
@@ -296,7 +277,6 @@ def test_compose_equivalent(a: TileLayout, s: SwizzleLayout, b: TileLayout, t: S
     assert x.equivalent(y) == same
 
 
-@quick
 @given(st.data(), linear)
 def test_cute_round_trips(data: st.DataObject, tile: TileLayout) -> None:
     shape = data.draw(shapes_of(tile))

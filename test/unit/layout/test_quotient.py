@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layout_definition import layouts, owner_set, quick, same_map, shapes_of
+from layout_definition import layouts, owner_set, same_map, shapes_of
 
 from tirx.layout import Iter, LayoutError, TileLayout
 
@@ -30,7 +30,6 @@ def interleave(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]
     return tuple(extent for pair in zip(left, right, strict=True) for extent in pair)
 
 
-@quick
 @given(pairs())
 def test_every_tiling_is_recognised(pair: tuple[TileLayout, tuple[int, ...], TileLayout, tuple[int, ...]]) -> None:
     inner, inner_shape, outer, outer_shape = pair
@@ -44,7 +43,6 @@ def test_every_tiling_is_recognised(pair: tuple[TileLayout, tuple[int, ...], Til
     assert same_map(found, inner)
 
 
-@quick
 @given(pairs())
 def test_every_direct_sum_is_recognised(pair: tuple[TileLayout, tuple[int, ...], TileLayout, tuple[int, ...]]) -> None:
     right, right_shape, left, left_shape = pair
@@ -138,7 +136,6 @@ def moved(pieces: Pieces, wanted: Pieces, unit: int) -> bool:
     )
 
 
-@quick
 @given(st.data(), part_layouts)
 def test_tile_inner_misses_nothing(data: st.DataObject, inner: TileLayout) -> None:
     tiled, shape, inner_shape = data.draw(wholes(inner, True))
@@ -147,7 +144,6 @@ def test_tile_inner_misses_nothing(data: st.DataObject, inner: TileLayout) -> No
     assert (inner.is_tile_inner(tiled, shape, inner_shape) is not None) == exists
 
 
-@quick
 @given(st.data(), part_layouts)
 def test_tile_outer_misses_nothing(data: st.DataObject, outer: TileLayout) -> None:
     tiled, shape, outer_shape = data.draw(wholes(outer, True))
@@ -157,7 +153,6 @@ def test_tile_outer_misses_nothing(data: st.DataObject, outer: TileLayout) -> No
     assert (outer.is_tile_outer(tiled, shape, outer_shape) is not None) == exists
 
 
-@quick
 @given(st.data(), part_layouts)
 def test_direct_sum_misses_nothing(data: st.DataObject, part: TileLayout) -> None:
     whole, shape, part_shape = data.draw(wholes(part, False))

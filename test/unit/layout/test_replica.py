@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
-from layout_definition import quick, same_map
+from layout_definition import same_map
 
 from tirx.layout import Iter, TileLayout
 from tirx.layout.replica import canonical_replica
@@ -61,7 +61,6 @@ def spellings(draw: st.DrawFn, steps: list[int]) -> TileLayout:
     return TileLayout([Iter(2, 64)], draw(st.permutations(replica)), {"m": shift})
 
 
-@quick
 @given(st.data(), st.lists(st.integers(1, 40), max_size=7))
 def test_all_spellings_have_one_normal_form(data: st.DataObject, steps: list[int]) -> None:
     first, second = data.draw(spellings(steps)), data.draw(spellings(steps))
@@ -73,7 +72,6 @@ def test_all_spellings_have_one_normal_form(data: st.DataObject, steps: list[int
 steps_lists = st.lists(st.integers(1, 12), min_size=2, max_size=6)
 
 
-@quick
 @given(steps_lists, steps_lists)
 def test_other_steps_of_the_same_set(a: list[int], b: list[int]) -> None:
     """Two sums of sets: whatever the steps were, equal sets have equal forms and others have not."""

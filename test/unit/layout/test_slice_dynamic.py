@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layout_definition import factorisations, fits, layouts, owner_set, quick, same_map, shapes_of
+from layout_definition import factorisations, fits, layouts, owner_set, same_map, shapes_of
 
 from tirx.layout import LayoutError, TileLayout
 
@@ -19,7 +19,6 @@ def strided(values: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) 
     return any(fits(lines - lines[:, :1], factors) for factors in factorisations(lines.shape[1]))
 
 
-@quick
 @given(st.data(), layouts())
 def test_slice_dynamic(data: st.DataObject, layout: TileLayout) -> None:
     """Right at every begin, and refused only when the boxes differ or when they or their begins are no layout."""

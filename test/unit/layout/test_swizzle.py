@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.layout import SWIZZLE_MODES, BitMatrix, LayoutError, SwizzleLayout, element_type
-
-quick = settings(deadline=None, max_examples=60)
 
 swizzles = st.integers(0, 3).flatmap(
     lambda bits: st.builds(SwizzleLayout, st.integers(0, 3), st.just(bits), st.integers(bits, 4), st.booleans())
@@ -28,7 +26,6 @@ def permutation(swizzle: SwizzleLayout, count: int) -> list[int]:
     return found
 
 
-@quick
 @given(swizzles)
 def test_definition(swizzle: SwizzleLayout) -> None:
     period = swizzle.period
@@ -39,7 +36,6 @@ def test_definition(swizzle: SwizzleLayout) -> None:
     assert [swizzle.inverse(x) for x in expected] == list(range(2 * period))
 
 
-@quick
 @given(swizzles)
 def test_as_a_layout(swizzle: SwizzleLayout) -> None:
     expected = permutation(swizzle, swizzle.period)
@@ -53,14 +49,12 @@ def test_as_a_layout(swizzle: SwizzleLayout) -> None:
     assert (swizzle.axes, swizzle.extents, swizzle.span("laneid")) == (("m",), (swizzle.period,), 1)
 
 
-@quick
 @given(swizzles)
 def test_text_round_trips(swizzle: SwizzleLayout) -> None:
     for text in (str(swizzle), swizzle.arguments, f"#tirx.swizzle_layout<{swizzle.arguments}>"):
         assert SwizzleLayout.parse(text) == swizzle
 
 
-@quick
 @given(swizzles, st.integers(0, 2))
 def test_matrix(swizzle: SwizzleLayout, more: int) -> None:
     matrix = swizzle.matrix(swizzle.address_bits + more)
@@ -70,7 +64,6 @@ def test_matrix(swizzle: SwizzleLayout, more: int) -> None:
     assert SwizzleLayout.from_matrix(matrix) == swizzle.canonicalize()
 
 
-@quick
 @given(swizzles, swizzles)
 def test_composition(outer: SwizzleLayout, inner: SwizzleLayout) -> None:
     count = max(outer.period, inner.period)
@@ -108,7 +101,6 @@ def test_maps_that_are_no_swizzle(columns: tuple[int, ...]) -> None:
         SwizzleLayout.from_matrix(BitMatrix(columns, 5))
 
 
-@quick
 @given(swizzles)
 def test_commutes_with_exactly_the_multiples_of_the_period(swizzle: SwizzleLayout) -> None:
     addresses = np.arange(2 * swizzle.period, dtype=np.int64)
@@ -118,7 +110,6 @@ def test_commutes_with_exactly_the_multiples_of_the_period(swizzle: SwizzleLayou
         assert swizzle.commutes_with(-offset) == expected
 
 
-@quick
 @given(swizzles, st.lists(st.integers(0, 300), min_size=1, max_size=8), st.integers(0, 300))
 def test_commutes_within_a_set(swizzle: SwizzleLayout, addresses: list[int], offset: int) -> None:
     expected = all(swizzle.apply(x + offset) == swizzle.apply(x) + offset for x in addresses)

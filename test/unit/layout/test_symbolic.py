@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layout_definition import AXES, layouts, owner_set, quick, same_map, shapes_of
+from layout_definition import AXES, layouts, owner_set, same_map, shapes_of
 
 from tirx.layout import Iter, LayoutError, SymbolicTileLayout, TileLayout, parse_layout
 
@@ -25,7 +25,6 @@ def all_symbolic(max_iters: int = 3) -> st.SearchStrategy[SymbolicTileLayout]:
 counts = st.integers(1, 4)
 
 
-@quick
 @given(all_symbolic())
 def test_text_round_trips(layout: SymbolicTileLayout) -> None:
     assert SymbolicTileLayout.is_symbolic(str(layout))
@@ -34,7 +33,6 @@ def test_text_round_trips(layout: SymbolicTileLayout) -> None:
     assert not SymbolicTileLayout.is_symbolic(str(layout.tile))
 
 
-@quick
 @given(all_symbolic(), counts)
 def test_map(layout: SymbolicTileLayout, n: int) -> None:
     """By definition: element q * size + y lies q strides from where the tile has y."""
@@ -47,7 +45,6 @@ def test_map(layout: SymbolicTileLayout, n: int) -> None:
         assert layout.owners(x) == bound.owners(x)
 
 
-@quick
 @given(st.data(), all_symbolic(), counts)
 def test_coordinates_and_groups(data: st.DataObject, layout: SymbolicTileLayout, n: int) -> None:
     step, *dims = data.draw(shapes_of(layout.tile))
@@ -67,7 +64,6 @@ def test_coordinates_and_groups(data: st.DataObject, layout: SymbolicTileLayout,
     assert layout.owners(coord, shape) == bound.owners(coord, (n * step, *dims))
 
 
-@quick
 @given(all_symbolic(2), all_symbolic(2))
 def test_equivalent_and_canonical(a: SymbolicTileLayout, b: SymbolicTileLayout) -> None:
     same = a.symbol == b.symbol and all(same_map(a.bind(n), b.bind(n)) for n in (1, 2, 3))
@@ -89,14 +85,12 @@ few = st.builds(
 )
 
 
-@quick
 @given(few)
 def test_injective_for_every_n(layout: SymbolicTileLayout) -> None:
     # Places of a tile are less than 21 apart: if two repetitions meet, then two of the first 22.
     assert layout.is_injective() == layout.bind(22).is_injective()
 
 
-@quick
 @given(st.data(), layouts(2), all_symbolic(2), counts)
 def test_tiles(data: st.DataObject, inner: TileLayout, outer: SymbolicTileLayout, n: int) -> None:
     inner_shape, (step, *dims) = data.draw(shapes_of(inner)), data.draw(shapes_of(outer.tile))
@@ -107,7 +101,6 @@ def test_tiles(data: st.DataObject, inner: TileLayout, outer: SymbolicTileLayout
     assert same_map(tiled.bind(n), inner.tile(outer.bind(n), (n * step, *dims), inner_shape))
 
 
-@quick
 @given(st.data(), all_symbolic(), counts)
 def test_slice(data: st.DataObject, layout: SymbolicTileLayout, n: int) -> None:
     step, *dims = data.draw(shapes_of(layout.tile))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -190,7 +190,6 @@ TYPES = st.sampled_from([("f16", "f16"), ("f16", "f32"), ("f64", "f64")])
 MAJORS: st.SearchStrategy[Major] = st.sampled_from(["K", "MN"])
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     st.integers(1, 5),
     st.integers(1, 5),
@@ -222,7 +221,6 @@ def test_what_is_picked_is_accepted(
         plan_accesses(layout, TileLayout.row_major(shape), shape, bits[dtype], 32 * warps)
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.sampled_from([v for v in VARIANTS.values() if v.products == 1]),
     st.integers(1, 4),

@@ -4,7 +4,7 @@ import io
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, bf16, f16, f32, f64, i1, i16, i32, i64
@@ -30,7 +30,6 @@ def _moves(lines: list[str]) -> list[tuple[str, str]]:
     return [(match[1], match[2]) for match in found if match is not None]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=7, max_size=7))
 def test_copies_are_parallel(sources: list[int]):
     """A loop passes argument or constant `sources[i]` as argument i: any permutation, fan-out and constant."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from unit.sim.kernels import DATA, HEADER, entry
 from unit.sim.strict import run
@@ -135,7 +135,6 @@ def test_unreachable_instructions_may_be_unknown():
     run(entry("bra END; frobnicate.b32 %r0; END:"), "k", 1, 32, [np.zeros(1)])
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.text(alphabet='.%{}[]();,:|!@<>= \nabkr0189xfd"/*-', max_size=60))
 def test_any_text_gives_a_module_or_an_error(text: str):
     try:
@@ -144,7 +143,6 @@ def test_any_text_gives_a_module_or_an_error(text: str):
         assert error.line is not None
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2000), st.sampled_from(["", ";", "{", "}", "[", "%r1", ".b32", "0f3F80000"]))
 def test_damaged_kernels_give_a_module_or_an_error(place: int, insertion: str):
     text = (DATA / "mma884_f64.ptx").read_text()

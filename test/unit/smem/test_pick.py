@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.copy.cost import COST_TERMS, CopyCost, CopyEnd, copy_cost, least_cost
@@ -64,7 +64,6 @@ def test_a_transposing_copy_counted_by_hand(threads: int, swizzle: tuple[int, in
     assert found == CopyCost(counted.wavefronts * warps, counted.sectors * warps, counted.instructions * warps)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from([("f16", 16), ("tf32", 8), ("e4m3", 32)]),
     st.integers(1, 14),

@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -173,7 +173,6 @@ def as_layout(descriptor: SmemDescriptor, major: Major, container: int, shape: t
     return ComposeLayout(SwizzleLayout.for_bits(container, descriptor.swizzle), tile) if mode.swizzled else tile
 
 
-@settings(max_examples=300, deadline=None)
 @given(descriptors())
 def test_any_descriptor_is_found_again(drawn: tuple[SmemDescriptor, Major, str, int, tuple[int, int]]):
     descriptor, major, dtype, container, shape = drawn
@@ -191,7 +190,6 @@ def test_any_descriptor_is_found_again(drawn: tuple[SmemDescriptor, Major, str, 
         assert found.lbo in (None, descriptor.lbo) and found.sbo in (None, descriptor.sbo)
 
 
-@settings(max_examples=150, deadline=None)
 @given(descriptors(), st.randoms(use_true_random=False))
 def test_what_is_suggested_is_legal(drawn: tuple[SmemDescriptor, Major, str, int, tuple[int, int]], random: Random):
     """A layout with one stride spoilt: the error names the first element, and its suggestion is canonical."""
@@ -257,7 +255,6 @@ def test_what_cannot_be_picked(shape: tuple[int, int], dtype: str, major: str, m
         pick_operand_layout(shape, dtype, major)  # type: ignore[arg-type]
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(sorted(K_OF_DTYPE)),
     st.sampled_from(MAJORS),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.tcgen05 import LegalityError, convolution_mask
@@ -26,7 +26,6 @@ def test_vectors(vector: dict[str, Any]):
     assert mask.shift == vector["shift"]
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     m=st.sampled_from((32, 64, 128)),
     n=st.sampled_from((64, 128, 256)),

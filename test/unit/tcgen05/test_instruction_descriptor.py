@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.tcgen05 import KINDS, InstructionDescriptor, LegalityError, portable
@@ -367,7 +367,6 @@ def test_the_target_decides_too():
         example("mxf4nvf4", k96=True).verify(target="sm_100a")
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(KINDS)))
 def test_decode_and_encode_agree_on_any_word(word: int, kind: str):
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.tcgen05 import LegalityError, ZeroColumnMask
@@ -84,7 +84,6 @@ def masks(draw: st.DrawFn) -> tuple[ZeroColumnMask, int, int]:
     return mask, m, n
 
 
-@settings(max_examples=300, deadline=None)
 @given(masks())
 def test_every_mask_is_found_again(drawn: tuple[ZeroColumnMask, int, int]):
     mask, m, n = drawn
@@ -175,7 +174,6 @@ def test_the_error_is_a_proof(m: int, n: int):
 
 
 @pytest.mark.parametrize(("m", "n"), [(128, 64), (64, 128), (32, 256)])
-@settings(deadline=None)
 @given(data=st.data())
 def test_expansion_is_that_of_the_examples(m: int, n: int, data: st.DataObject):
     mask, _, _ = data.draw(masks())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects import test
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, i32
@@ -37,7 +37,6 @@ def _reaches(edges: list[list[int]], start: int, goal: int, without: int | None)
     return False
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_dominance_is_what_every_path_goes_through(data: st.DataObject):
     count = data.draw(st.integers(1, 7))

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout, cute_shape
@@ -14,7 +14,6 @@ from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLay
 Tree: TypeAlias = "tuple[int, int] | list[Tree]"
 """A mode: one (extent, stride), or a list of modes."""
 
-quick = settings(deadline=None, max_examples=60)
 leaves = st.tuples(st.integers(1, 4), st.integers(-9, 70))
 
 
@@ -60,7 +59,6 @@ def cute_text(tree: list[Tree], mark: str) -> str:
     return f"{text_of(tree, 0, mark)}:{text_of(tree, 1, mark)}"
 
 
-@quick
 @given(trees, st.sampled_from(["", "_"]))
 def test_any_nesting_means_what_colexicographic_order_says(tree: list[Tree], mark: str) -> None:
     text = cute_text(tree, mark)
@@ -71,7 +69,6 @@ def test_any_nesting_means_what_colexicographic_order_says(tree: list[Tree], mar
         assert addresses[coordinate] == sum(offset_of(mode, at) for mode, at in zip(tree, coordinate, strict=True))
 
 
-@quick
 @given(trees)
 def test_strides_left_out_are_compact(tree: list[Tree]) -> None:
     layout = TileLayout.from_cute(text_of(tree, 0, ""))
@@ -80,7 +77,6 @@ def test_strides_left_out_are_compact(tree: list[Tree]) -> None:
     assert (addresses == np.arange(prod(shape)).reshape(shape, order="F")).all()
 
 
-@quick
 @given(trees)
 def test_tiles_round_trip(tree: list[Tree]) -> None:
     text = cute_text(tree, "")
@@ -91,7 +87,6 @@ def test_tiles_round_trip(tree: list[Tree]) -> None:
     assert TileLayout.from_cute(printed).to_cute(shape) == printed
 
 
-@quick
 @given(
     st.lists(st.tuples(st.sampled_from([2, 4, 8]), st.integers(0, 300)), min_size=1, max_size=3),
     st.integers(0, 3).flatmap(lambda b: st.tuples(st.just(b), st.integers(0, 5), st.integers(b, 4), st.booleans())),
@@ -240,7 +235,6 @@ def test_nesting_of_any_depth() -> None:
         assert caught.value.position is not None
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.lists(
         st.sampled_from(

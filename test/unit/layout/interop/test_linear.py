@@ -4,13 +4,11 @@ from itertools import permutations, product
 from math import prod
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.layout import ComposeLayout, Iter, LayoutError, LinearLayout, SwizzleLayout, TileLayout
 from tirx.layout.interop.linear import from_linear, to_linear
-
-quick = settings(deadline=None, max_examples=60)
 
 Layout = TileLayout | ComposeLayout
 AXIS = {"register": "m", "offset": "m", "lane": "laneid", "warp": "warpid"}
@@ -234,7 +232,6 @@ def strided(draw: st.DrawFn, axes: tuple[str, ...]) -> TileLayout:
     return TileLayout([Iter(2, s, a) for a, s in bits[count:]], [Iter(2, s, a) for a, s in bits[:count]])
 
 
-@quick
 @given(
     st.one_of(
         strided(("m", "laneid", "warpid")),
@@ -248,7 +245,6 @@ def test_to_linear_of_distributed_layouts(mine: TileLayout) -> None:
     check_to_linear(mine, names)
 
 
-@quick
 @given(
     swizzles,
     st.booleans(),
@@ -280,7 +276,6 @@ def check_to_linear(mine: Layout, names: tuple[str, ...]) -> None:
 # From linear layouts.
 
 
-@quick
 @given(st.data(), st.integers(0, 4))
 def test_from_linear(data: st.DataObject, element_bits: int) -> None:
     """Every element gets exactly the places that the linear layout has it in, or there is an error."""
@@ -332,7 +327,6 @@ def test_from_linear_finds_every_swizzle() -> None:
     assert found == len(known)
 
 
-@quick
 @given(st.integers(0, 3), st.integers(0, 2), st.integers(0, 3), st.integers(0, 2), st.integers(0, 3))
 def test_swizzled_shared(vec: int, per_phase: int, max_phase: int, more: int, rows: int) -> None:
     """Triton's swizzled_shared<vec, perPhase, maxPhase>, row-major, by its formula; all numbers are logarithms."""
@@ -420,7 +414,6 @@ def test_a_large_layout_that_is_no_swizzle_is_refused_quickly(copies: int) -> No
         from_linear(LinearLayout({"offset": chain}))
 
 
-@quick
 @given(st.integers(0, 4), st.integers(1, 3), st.integers(0, 2), st.booleans(), st.data())
 def test_swizzled_copies(unit: int, count: int, more: int, inner: bool, data: st.DataObject) -> None:
     """A swizzle is found behind copies as well: some address bits are no bit of the element."""

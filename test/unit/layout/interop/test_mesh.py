@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from unit.layout.interop.mesh_model import boxes_of_placements, boxes_of_spec, holders, owners
 
@@ -28,7 +28,6 @@ from tirx.layout.interop.mesh import (
     to_placements,
 )
 
-quick = settings(deadline=None, max_examples=60)
 ROOT = Path(__file__).parents[4]
 PATHS = f"{ROOT}{os.pathsep}{ROOT / 'test'}"
 
@@ -55,7 +54,6 @@ def without_single_devices(mesh: Mesh, spec: tuple[tuple[str, ...], ...]) -> tup
     return tuple(None if not names else names[0] if len(names) == 1 else names for names in kept)
 
 
-@quick
 @given(shardings())
 def test_partition_specs_mean_what_jax_documents(
     case: tuple[tuple[int, ...], Mesh, tuple[tuple[str, ...], ...]],
@@ -66,7 +64,6 @@ def test_partition_specs_mean_what_jax_documents(
     assert owners(layout, shape) == holders(boxes, shape)
 
 
-@quick
 @given(shardings())
 def test_partition_specs_round_trip(case: tuple[tuple[int, ...], Mesh, tuple[tuple[str, ...], ...]]) -> None:
     shape, mesh, spec = case
@@ -75,7 +72,6 @@ def test_partition_specs_round_trip(case: tuple[tuple[int, ...], Mesh, tuple[tup
         assert to_partition_spec(same, shape, mesh) == without_single_devices(mesh, spec)
 
 
-@quick
 @given(shardings())
 def test_placements_mean_what_pytorch_documents(
     case: tuple[tuple[int, ...], Mesh, tuple[tuple[str, ...], ...]],
@@ -90,7 +86,6 @@ def test_placements_mean_what_pytorch_documents(
     assert layout.equivalent(from_partition_spec(shape, mesh, [sorted(names) for names in spec]))
 
 
-@quick
 @given(shardings())
 def test_placements_refuse_the_orders_that_they_cannot_say(
     case: tuple[tuple[int, ...], Mesh, tuple[tuple[str, ...], ...]],
@@ -116,7 +111,6 @@ pieces = st.builds(Iter, st.just(2), st.sampled_from([1, 2, 4, 8, -1]), st.sampl
 copies = st.builds(Iter, st.sampled_from([2, 4]), st.sampled_from([1, 2, -1]), st.just("pid"))
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.one_of(
         st.builds(TileLayout, st.lists(pieces, min_size=4, max_size=4), st.lists(copies, max_size=2)),

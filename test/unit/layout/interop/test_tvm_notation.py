@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout, known_axes, parse_layout, to_tvm
@@ -13,7 +13,6 @@ from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLay
 PRINTED = json.loads((Path(__file__).parent / "tvm_printed.json").read_text())
 """Layouts printed by TVM itself, three generations of which print differently, with what they mean."""
 
-quick = settings(deadline=None, max_examples=60)
 names = st.sampled_from([row.name for row in known_axes()])
 strides = st.one_of(st.integers(-9, 70), st.integers(-(2**63), 2**63 - 1))
 iters = st.builds(Iter, st.sampled_from([1, 2, 3, 32, 2**31 - 1]), strides, names)
@@ -143,13 +142,11 @@ def test_errors_have_a_position(text: str, message: str, at: str) -> None:
     assert caught.value.position == (text.index(at) if at else len(text))
 
 
-@quick
 @given(layouts, st.sampled_from(["sum", "iters"]))
 def test_round_trips(layout: TileLayout | ComposeLayout, form: str) -> None:
     assert parse_layout(to_tvm(layout, "sum" if form == "sum" else "iters")) == layout
 
 
-@quick
 @given(swizzles)
 def test_a_bare_swizzle_is_the_composition_with_one_period(swizzle: SwizzleLayout) -> None:
     read = parse_layout(to_tvm(swizzle))
@@ -172,7 +169,6 @@ PIECES = [
 ]
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_any_text_is_a_layout_or_an_error_with_a_position(text: str) -> None:
     try:
