@@ -23,9 +23,6 @@ def layouts(max_iters: int = 4) -> st.SearchStrategy[TileLayout]:
     return st.builds(TileLayout, st.lists(iters, max_size=max_iters), st.lists(replicas, max_size=3), offsets)
 
 
-"""Wall-clock deadlines fail at random on a loaded machine."""
-
-
 def owner_set(layout: TileLayout, flat: int) -> frozenset[Point]:
     """L(x), by the four steps of the definition."""
     base: dict[str, int] = dict(layout.offset)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from layout_definition import Point, layouts, owner_set, shapes_of
+from layout_definition import Point, as_point, layouts, owner_set, shapes_of
 
 from tirx.layout import Iter, LayoutError, TileLayout
 
@@ -94,10 +94,12 @@ def every(size: int) -> set[tuple[frozenset[Point], ...]]:
     if size == 4:
         shards += [[Iter(2, s), Iter(2, t)] for s in range(-8, 9) for t in range(-8, 9)]
     copies = [(), (1,), (2,), (3,), (4,), (1, 1), (1, 2), (1, 3), (2, 2), (1, 1, 1), (1, 1, 2), (1, 1, 1, 1)]
+    steps = [{sum(chosen) for chosen in product(*((0, step) for step in each))} for each in copies]
     found: set[tuple[frozenset[Point], ...]] = set()
-    for shard, steps, offset in product(shards, copies, range(9)):
-        layout = TileLayout(shard, [Iter(2, step) for step in steps], {"m": offset})
-        found.add(tuple(owner_set(layout, x) for x in range(size)))
+    for shard, offset in product(shards, range(9)):
+        layout = TileLayout(shard, (), {"m": offset})
+        at = [layout.apply(x).get("m", 0) for x in range(size)]
+        found.update(tuple(frozenset(as_point({"m": a + b}) for b in each) for a in at) for each in steps)
     return found
 
 

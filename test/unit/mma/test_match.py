@@ -335,10 +335,10 @@ def test_warps_form_a_square_and_share_operands() -> None:
 def test_planning_is_fast() -> None:
     for warps in (4, 8):
         picked = pick_fragments(64, 64, 16, "f16", "f32", warps)
-        start = time.perf_counter()
+        start = time.process_time()
         shapes = shapes_of((), 64, 64, 16)
         plan_mma(*picked, *shapes, ("f16", "f16"), "f32", 32 * warps)
-        assert time.perf_counter() - start < 0.1
+        assert time.process_time() - start < 0.1
 
 
 def plan(

@@ -1,7 +1,7 @@
 """
 Every example, lowered by tirx, computes on the simulator what numpy does.
 
-Once with small integers, bit for bit and with all checks of synchronisation, under several interleavings of the warps;
+Once with small integers, bit for bit and with all checks of synchronisation, under a random interleaving of the warps;
 once with random normals, all blocks that `some` says, within the bound of `products.bound`.
 """
 
@@ -246,13 +246,12 @@ def _check(example: Example, numbers: Numbers, grid: tuple[int, int], *, seed: i
         assert (result[~written] == _UNTOUCHED).all(), "written by no block of the grid"
 
 
-@pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("example", _TABLE, ids=lambda example: example.entry)
-def test_integers(example: Example, seed: int | None):
+def test_integers(example: Example):
     launch = example.make(np.random.default_rng(0), "integers")
     for output in launch.outputs:
         assert np.array_equal(output.expected, output.expected.astype(np.float32)), "all sums are exact"
-    _check(example, "integers", example.one, seed=seed, check="strict")
+    _check(example, "integers", example.one, seed=1, check="strict")
 
 
 @pytest.mark.parametrize("example", _TABLE, ids=lambda example: example.entry)

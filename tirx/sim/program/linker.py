@@ -54,7 +54,7 @@ def link(
     watched = linker.watched(check is not None)
     if watched:
         symbols.watch([register for register, _ in watched], linker.fragments())
-        linker = _Linker(symbols, functions, recursive)
+        linker.decode_again({id(register) for register, _ in watched})
     program = Program(
         name=entry_name,
         target=symbols.target,
@@ -94,6 +94,8 @@ class _Linker:
         self._carry = carry
         self._starts: dict[str, int] = {}
         self._successors: dict[str, list[list[int]]] = {}
+        self._joins: dict[str, list[int | None]] = {}
+        self._live: dict[str, set[int]] = {}
         self._decoders: dict[str, dict[int, Decoder]] = {}
         start = 0
         for function in functions:
@@ -126,37 +128,45 @@ class _Linker:
         decoders = [decoder for own in self._decoders.values() for decoder in own.values()]
         return {id(register) for decoder in decoders for register in decoder.fragments}
 
+    def decode_again(self, registers: set[int]) -> None:
+        """Decodes the instructions anew that mention one of these registers, which are watched from now on; by id."""
+        for function in self._functions:
+            decoders, start = self._decoders[function.name], self._starts[function.name]
+            for index, decoder in list(decoders.items()):
+                if any(id(register) in registers for register in (*decoder.uses, *decoder.definitions)):
+                    self.code[start + index] = self._op(function, index)
+
     def _function(self, function: Function) -> list[Op]:
-        code, start = function.code, self._starts[function.name]
+        code = function.code
         successors = [self._following(code, index) for index in range(len(code))]
         successors.append([len(code) + 1])
-        joins = immediate_post_dominators(successors)
-        live = reachable(successors)
         self._successors[function.name] = successors
-        decoders = self._decoders[function.name] = {}
-        ops: list[Op] = []
-        for index, instruction in enumerate(code):
+        self._joins[function.name] = immediate_post_dominators(successors)
+        self._live[function.name] = reachable(successors)
+        self._decoders[function.name] = {}
+        line = code[-1].line if code else function.line
+        ops = [self._op(function, index) for index in range(len(code))]
+        return [*ops, Op(None, Return(), None, False, "ret", line, "end of the function")]
+
+    def _op(self, function: Function, index: int) -> Op:
+        """Decodes one instruction; one that cannot be reached does nothing."""
+        instruction, start = function.code[index], self._starts[function.name]
+        step: Step | None = None
+        control: Control | None = None
+        guard: Source | None = None
+        if index in self._live[function.name]:
             carry = self._carry and carries(instruction)
             decoder = Decoder(self._symbols, instruction, lenient=carry)
-            step: Step | None = None
-            control: Control | None = None
-            guard: Source | None = None
-            if index in live:
-                decoders[index] = decoder
-                if instruction.guard is not None:
-                    guarded = Decoder(self._symbols, instruction) if carry else decoder
-                    guard = guarded.source(instruction.guard, PRED)
-                join = joins[index]
-                control = self._control(decoder, start, None if join is None else start + join)
-                if control is None:
-                    step = self._step(decoder)
-                    step = carrying(decoder, step) if carry else step
-            opcode, line, text = instruction.opcode, instruction.line, instruction.text
-            ops.append(Op(step, control, guard, instruction.negated, opcode, line, text))
-        ops.append(
-            Op(None, Return(), None, False, "ret", code[-1].line if code else function.line, "end of the function")
-        )
-        return ops
+            self._decoders[function.name][index] = decoder
+            if instruction.guard is not None:
+                guarded = Decoder(self._symbols, instruction) if carry else decoder
+                guard = guarded.source(instruction.guard, PRED)
+            join = self._joins[function.name][index]
+            control = self._control(decoder, start, None if join is None else start + join)
+            if control is None:
+                step = self._step(decoder)
+                step = carrying(decoder, step) if carry else step
+        return Op(step, control, guard, instruction.negated, instruction.opcode, instruction.line, instruction.text)
 
     def _following(self, code: list[Instruction], index: int) -> list[int]:
         instruction, exit_node = code[index], len(code) + 1

@@ -70,7 +70,7 @@ def compare(seed: int, programs: int) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_accepted_program_is_wrong(seed: int):
     found = compare(seed, 60)
     assert found["accepted, clean"] >= 15
