@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from unit.sim.kernels import entry
@@ -68,9 +70,8 @@ def test_barriers_order(body: str, seed: int | None):
         ("L: bra L;" + _EXCHANGE, "deadlock.*runs without effect"),
     ],
 )
-def test_faults(body: str, message: str, seed: int | None):
-    import re
-
+def test_faults(body: str, message: str, seed: int | None, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tirx.sim.core.schedule._QUIET_INSTRUCTIONS", 20_000)
     with pytest.raises(SimError) as caught:
         _run(body, seed)
     assert re.search(message, str(caught.value), re.DOTALL)
