@@ -30,6 +30,7 @@ _LOWER_TO_PTX = (
     "tirx-allocate-memory",
     # Behind the places: threads may race on bytes that two tiles share.
     "tirx-insert-barriers",
+    "tirx-expand-async-copies",
     "tirx-expand-copies",
     "convert-tirx-to-tcgen05",
     # The parity of the mbarrier that products arrive at.

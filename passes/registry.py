@@ -29,6 +29,7 @@ PASS_SUMMARIES = {
     "tirx-lower-rings": "lower rings, skewed loops and tile loops to barriers, plain loops and tiles of slots",
     "tirx-allocate-memory": "choose a place in shared and tensor memory for every tile, by lifetime",
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
+    "tirx-expand-async-copies": "start copies by asynchronous engines and wait for them at once",
     "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",
     "convert-tirx-to-tcgen05": "lower tensor memory and products on it to tcgen05, with all synchronisation",
     "convert-tirx-to-wgmma": "lower products of shared operands into registers to warpgroup products",

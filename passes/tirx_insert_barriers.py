@@ -37,6 +37,9 @@ from tirx.passes.plan.memory import shared_bytes
 _Place = SSAValue | int
 """A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""
 
+_OF_THE_BLOCK = (Engine.TCGEN05_CP, Engine.TMA, Engine.TMA_STORE)
+"""Engines whose copies one thread starts for the block: they come with barriers of their own."""
+
 _TENSOR_MEMORY = -1
 """The place of all tensor tiles: those that are not in use at the same time share columns."""
 
@@ -103,7 +106,7 @@ def _runs_of_bytes(kernel: KernelOp) -> dict[SSAValue, frozenset[_Place]]:
 def _is_barrier(op: Operation) -> bool:
     """
     Returns True if `op` synchronises the whole block: a tcgen05 product does before it starts, and waits for its end.
-    So does a copy of scale factors, or the product that it goes with.
+    So does a copy of scale factors, or the product that it goes with, and a copy by the tensor memory accelerator.
     """
     match op:
         case BarrierOp():
@@ -111,7 +114,7 @@ def _is_barrier(op: Operation) -> bool:
         case MmaOp():
             return op.on_tensor_memory
         case CopyOp():
-            return op.engine is not None and op.engine.data is Engine.TCGEN05_CP
+            return op.engine is not None and op.engine.data in _OF_THE_BLOCK
         case _:
             return False
 

@@ -19,7 +19,8 @@ class MemoryPlan:
 
     `dynamic`: the launch sets aside the shared memory, because it is more than an entry can declare. `mbarrier` and
     `slot` are the byte offsets, in shared memory, of the barrier that products complete and of the word that the
-    address of tensor memory comes in; they have a meaning only with columns. Raises ValueError for negative sizes.
+    address of tensor memory comes in; they have a meaning only with columns. `copies` is that of the barrier that bulk
+    tensor loads complete, in kernels with `tirx.copy ... engine tma`. Raises ValueError for negative sizes.
     """
 
     shared: int = 0
@@ -28,9 +29,10 @@ class MemoryPlan:
     columns: int = 0
     mbarrier: int = 0
     slot: int = 0
+    copies: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("shared", "columns", "mbarrier", "slot"):
+        for name in ("shared", "columns", "mbarrier", "slot", "copies"):
             if (found := getattr(self, name)) < 0:
                 raise ValueError(f"expected {name} of 0 or more, found {found}")
         if self.alignment < 1 or self.alignment & (self.alignment - 1):

@@ -173,7 +173,8 @@ class CopyOp(DirectOperation):
     `tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
 
     The two tiles must not overlap. The clause `engine ld_st` says which instructions move the elements, see
-    `#tirx.engine`; `tirx-select-copies` chooses them.
+    `#tirx.engine`; `tirx-select-copies` chooses them. Between global and shared memory `tma`, `cp_async` and
+    `tma_store` may be written.
     """
 
     name = "tirx.copy"

@@ -169,7 +169,13 @@ def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) ->
     return plan_cp_async(outside.layout, shared.layout, shared.dims, shared.dtype.storage_bits, threads, alignment)
 
 
-ASYNC_SINCE: Mapping[Engine, int] = {Engine.TMA: 90, Engine.TMA_STORE: 90, Engine.CP_ASYNC: 80}
+ASYNC_SINCE: Mapping[Engine, int] = {
+    Engine.TMA: 90,
+    Engine.TMA_MULTICAST: 90,
+    Engine.TMA_STORE: 90,
+    Engine.TMA_REDUCE: 90,
+    Engine.CP_ASYNC: 80,
+}
 """Engine -> the compute capability (times ten) that it begins with (PTX ISA, "cp.async.bulk.tensor", "cp.async")."""
 
 

@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from tirx.copy.matrix import MatrixPlan, plan_matrices
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
+    AsyncCopyOp,
     CopyOp,
     Engine,
     LoadOp,
@@ -25,6 +26,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.hw.features import FEATURES, required_version
 from tirx.layout import LayoutError, TileLayout
+from tirx.passes.plan.bulk_copies import ASYNC_SINCE, check_engine
 from tirx.passes.plan.product import ILLEGAL, target_of
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
@@ -70,6 +72,7 @@ def match_engine(copy: CopyOp) -> Engine | None:
         raise LocatedError(copy, str(e)) from e
     if copy.engine is not None and copy.engine.data is not found:
         if copy.engine.data in _written_engines(copy):
+            check_written(copy, copy.engine.data)
             return copy.engine.data
         what = f"a copy from {copy.source_type.memory.place} to {copy.destination_type.memory.place}"
         expected = "no engine" if found is None else f"engine {found}"
@@ -84,8 +87,22 @@ def _written_engines(copy: CopyOp) -> tuple[Engine, ...]:
             return (Engine.LDMATRIX,)
         case MemorySpace.REGISTER, MemorySpace.SHARED:
             return (Engine.STMATRIX,)
+        case MemorySpace.GLOBAL, MemorySpace.SHARED:
+            return Engine.TMA, Engine.CP_ASYNC
+        case MemorySpace.SHARED, MemorySpace.GLOBAL:
+            return (Engine.TMA_STORE,)
         case _:
             return ()
+
+
+def check_written(copy: CopyOp | AsyncCopyOp, engine: Engine) -> None:
+    """Raises LocatedError where a written engine between global and shared memory cannot do a copy, and why."""
+    if engine not in ASYNC_SINCE:
+        return
+    try:
+        check_engine(copy, engine)
+    except ILLEGAL as e:
+        raise LocatedError(copy, f"expected a copy that engine {engine} can do: {e}") from e
 
 
 def match_transfer(op: LoadOp | StoreOp) -> Engine | None:

@@ -19,6 +19,8 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
+    Engine,
+    EngineAttr,
     FillOp,
     KernelOp,
     LoadOp,
@@ -125,25 +127,28 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
     _check_room(tensor, COLUMNS, "columns", "columns of tensor memory")
     shared = _place([_shared_block(op, lifetimes[op]) for op in allocs if op.result.type.memory is MemorySpace.SHARED])
     _check_room(shared, target.shared_limit, "bytes", f"bytes of shared memory on {target}")
-    others: list[int] = []
-    for size in (MBARRIER_BYTES, SLOT_BYTES) if in_tensor else ():
+    loads = any(isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TMA) for op in kernel.walk())
+    words = {"mbarrier": MBARRIER_BYTES, "slot": SLOT_BYTES} if in_tensor else {}
+    words |= {"copies": MBARRIER_BYTES} if loads else {}
+    others: dict[str, int] = {}
+    for name, size in words.items():
         # They are in use all the time, next to every tile.
         block = _fitted(Block(None, size, size, Lifetime(0, len(lifetimes))), shared)
         shared.append(block)
-        others.append(block.start)
+        others[name] = block.start
     total = max((block.end for block in shared), default=0)
     if total > target.shared_limit:
         raise LocatedError(
             kernel,
             f"expected at most {target.shared_limit} bytes of shared memory on {target}, found {total} with the "
-            "mbarrier of the products and the address of tensor memory",
+            "mbarriers and the address of tensor memory",
         )
     plan = MemoryPlan(
         total,
         max((block.alignment for block in shared), default=MemoryPlan.alignment),
         total > target.static_shared_limit,
         allocation_columns(max(block.end for block in tensor)) if tensor else 0,
-        *others,
+        **others,
     )
     return Allocation(plan, {block.alloc: block.start for block in (*shared, *tensor) if block.alloc is not None})
 

@@ -7,8 +7,8 @@ tirx.kernel @wrong_engine(%x: memref<128x32xf32>) target("sm_100a") threads(128)
   %c0 = arith.constant 0 : index
   %g = tirx.view %x[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global, #s>
   %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
-  // expected-error@+1 {{expected engine ld_st on a copy from global memory to shared memory, found tma}}
-  tirx.copy %g, %s engine tma : !tirx.tile<128x32xf32, global, #s>, !tirx.tile<128x32xf32, shared, #s>
+  // expected-error@+1 {{expected engine ld_st on a copy from global memory to shared memory, found tma_store}}
+  tirx.copy %g, %s engine tma_store : !tirx.tile<128x32xf32, global, #s>, !tirx.tile<128x32xf32, shared, #s>
   tirx.return
 }
 
@@ -90,5 +90,44 @@ tirx.kernel @of_shared_memory_only(%x: memref<16x64xf16>) target("sm_80") thread
   %g = tirx.view %x[%c0, %c0] : memref<16x64xf16> -> !tirx.tile<16x64xf16, global, #rows>
   // expected-error@+1 {{expected engine ld_st for a tile in global memory, found ldmatrix}}
   %a = tirx.load %g engine ldmatrix : !tirx.tile<16x64xf16, global, #rows> -> !tirx.tile<16x64xf16, register, #fragment>
+  tirx.return
+}
+
+// -----
+
+#s = #tirx.tile_layout<S[(128, 32) : (33, 1)]>
+
+tirx.kernel @no_box(%x: memref<128x32xf32>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // expected-error@+1 {{expected a copy that engine tma can do: expected every box to start at a multiple of 128 bytes in shared memory}}
+  tirx.copy %g, %s engine tma : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared, #s>
+  tirx.return
+}
+
+// -----
+
+#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
+
+tirx.kernel @old(%x: memref<128x32xf32>) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // expected-error@+1 {{expected a copy that engine tma_store can do: expected sm_90 or later, found sm_80}}
+  tirx.copy %s, %g engine tma_store : !tirx.tile<128x32xf32, shared, #s>, !tirx.tile<128x32xf32, global>
+  tirx.return
+}
+
+// -----
+
+#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
+
+tirx.kernel @asynchronous(%x: memref<128x36xf32, strided<[34, 1]>>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x36xf32, strided<[34, 1]>> -> !tirx.tile<128x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // expected-error@+1 {{found a stride of 34 f32 elements in dimension 0 of the memref}}
+  tirx.async_copy %g, %s engine(tma) : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared, #s>
   tirx.return
 }

@@ -1,0 +1,27 @@
+// RUN: tirx-opt %s --tirx-select-copies --split-input-file --verify-diagnostics --remarks
+
+#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
+#g = #tirx.tile_layout<S[(128, 32) : (34, 1)]>
+
+tirx.kernel @strides(%x: memref<128x32xf32, strided<[34, 1]>>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x32xf32, strided<[34, 1]>> -> !tirx.tile<128x32xf32, global, #g>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // expected-remark@+1 {{no tma: expected strides of multiples of 16 bytes for a tensor map, found a stride of 34 f32 elements in dimension 0 of the memref}}
+  tirx.async_copy %g, %s engine(cp_async) : !tirx.tile<128x32xf32, global, #g>, !tirx.tile<128x32xf32, shared, #s>
+  tirx.return
+}
+
+// -----
+
+#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
+
+tirx.kernel @slower(%x: memref<128x32xf32>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global, #s>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // expected-remark@+1 {{tma could do this copy}}
+  tirx.async_copy %g, %s engine(cp_async) : !tirx.tile<128x32xf32, global, #s>, !tirx.tile<128x32xf32, shared, #s>
+  tirx.async_copy %g, %s engine(tma) : !tirx.tile<128x32xf32, global, #s>, !tirx.tile<128x32xf32, shared, #s>
+  tirx.return
+}
