@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
+    IntAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -83,7 +84,7 @@ from tirx.passes.emit.map_emission import MapEmission
 from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess, emit_cp_async
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.register_values import register_format, zero_register
-from tirx.passes.emit.roles import meet, role_branches
+from tirx.passes.emit.roles import entry_registers, meet, role_branches
 from tirx.passes.emit.splat_emission import is_narrow_float, splat
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.bulk_copies import POINTER_ALIGNMENT
@@ -127,6 +128,7 @@ class _KernelLowering:
         self.thread: SSAValue  # the index among them (i32)
         self.maps: TensorMapParameters
         self.shared: SSAValue | None = None
+        self.maxnreg: IntAttr | None = None
         self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
         if kernel.memory is not None and kernel.memory.data.dynamic:
             self.names.add(DYNAMIC_SHARED)
@@ -174,6 +176,7 @@ class _KernelLowering:
         dynamic = plan.shared if plan.dynamic else None
         name, target, grid = kernel.sym_name.data, kernel.target.data, kernel.launch_grid
         entry = EntryOp(name, parameters, target, body, threads, cluster, dynamic, grid)
+        entry.maxnreg = self.maxnreg
         Emitter.before(kernel)(entry)
         kernel.detach()
         kernel.erase()
@@ -373,6 +376,7 @@ def _warpgroup(lowering: _KernelLowering, op: WarpgroupOp, emit: Emitter) -> Seq
 def _roles(lowering: _KernelLowering, op: RolesOp, emit: Emitter) -> Sequence[SSAValue]:
     """Every role runs on its own warps; at the end all threads of the block, or the cluster, meet."""
     thread = lowering.thread
+    lowering.maxnreg = entry_registers(op)
     for role, inside, index in role_branches(op, emit, thread):
         lowering.threads, lowering.thread = role.thread_set, index
         lowering.block(inside)

@@ -206,6 +206,10 @@ class EntryParamAttr(Data[EntryParam]):
         self.data.check()
 
 
+REGISTER_LIMIT = 255
+"""Registers of 32 bits that a thread can have (CUDA C++ Programming Guide, "Compute Capabilities")."""
+
+
 @irdl_op_definition
 class EntryOp(IRDLOperation):
     """A kernel: a control flow graph of instructions, with named parameters that `ptx.ld.param` reads.
@@ -218,7 +222,8 @@ class EntryOp(IRDLOperation):
 
     `reqntid` is the exact size of a block in threads (x, y, z), `cluster` that of a cluster in blocks, `dynamic_shared`
     the bytes of shared memory that a launch has to set aside. `grid(4, ceildiv(size(0, 1), 128))` are the blocks of a
-    launch along x, y and z, numbers or formulas (`#ptx.formula`) of its arguments.
+    launch along x, y and z, numbers or formulas (`#ptx.formula`) of its arguments. `maxnreg` are the registers of a
+    thread at the entry, which `ptx.setmaxnreg` has to know.
     See PTX ISA, "Kernel and Function Directives: .entry" and "Performance-Tuning Directives: .reqntid".
     """
 
@@ -230,6 +235,7 @@ class EntryOp(IRDLOperation):
     reqntid = opt_prop_def(ArrayAttr[IntAttr])
     cluster = opt_prop_def(ArrayAttr[IntAttr])
     dynamic_shared = opt_prop_def(IntAttr)
+    maxnreg = opt_prop_def(IntAttr)
     grid = opt_prop_def(ArrayAttr[FormulaAttr])
     body = region_def()
 
@@ -294,6 +300,8 @@ class EntryOp(IRDLOperation):
             raise VerifyException(f"expected at most {THREAD_LIMIT} threads in a block, found {threads}")
         if self.grid is not None and not 1 <= len(self.grid) <= 3:
             raise VerifyException(f"expected a grid of one to three extents, found {len(self.grid)}")
+        if self.maxnreg is not None and not 1 <= self.maxnreg.data <= REGISTER_LIMIT:
+            raise VerifyException(f"expected maxnreg from 1 to {REGISTER_LIMIT}, found {self.maxnreg.data}")
         if self.cluster_size > CLUSTER_LIMIT:
             raise VerifyException(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
         if len(self.body.blocks) > 1 and any(block.is_empty for block in self.body.blocks):
@@ -315,13 +323,16 @@ class EntryOp(IRDLOperation):
         for keyword in ("reqntid", "cluster"):
             if parser.parse_optional_keyword(keyword) is not None:
                 extents[keyword] = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
-        dynamic_shared: int | None = None
-        if parser.parse_optional_keyword("dynamic_shared") is not None:
-            with parser.in_parens():
-                dynamic_shared = parser.parse_integer(allow_boolean=False)
+        numbers: dict[str, int] = {}
+        for keyword in ("dynamic_shared", "maxnreg"):
+            if parser.parse_optional_keyword(keyword) is not None:
+                with parser.in_parens():
+                    numbers[keyword] = parser.parse_integer(allow_boolean=False)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
-        op = cls(name, params, target, body, extents.get("reqntid"), extents.get("cluster"), dynamic_shared, grid)
+        dynamic = numbers.get("dynamic_shared")
+        op = cls(name, params, target, body, extents.get("reqntid"), extents.get("cluster"), dynamic, grid)
+        op.maxnreg = IntAttr(numbers["maxnreg"]) if "maxnreg" in numbers else None
         if attributes is not None:
             op.attributes |= attributes.data
         return op
@@ -339,8 +350,9 @@ class EntryOp(IRDLOperation):
         for keyword, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
             if extents is not None:
                 printer.print_string(f" {keyword}({', '.join(str(n.data) for n in extents)})")
-        if self.dynamic_shared is not None:
-            printer.print_string(f" dynamic_shared({self.dynamic_shared.data})")
+        for keyword, number in (("dynamic_shared", self.dynamic_shared), ("maxnreg", self.maxnreg)):
+            if number is not None:
+                printer.print_string(f" {keyword}({number.data})")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)

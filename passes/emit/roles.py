@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.core import REGISTER_LIMIT
 from tirx.dialects.ptx.sync import BarrierClusterArriveOp, BarrierClusterWaitOp, BarSyncOp, RegisterChange, SetMaxNRegOp
 from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS, REGISTER_FILE
@@ -39,7 +40,8 @@ def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tupl
     block. A role with `registers(n)` starts with `setmaxnreg`: what some roles give back is what others get, so that
     the sum is that of the entry (PTX ISA, "setmaxnreg"). Raises LocatedError where it is not.
     """
-    entry = entry_registers(op)
+    declared = entry_registers(op)
+    entry = 0 if declared is None else declared.data
     _check_sum(op, entry)
     branches: list[tuple[SSAValue, RoleOp]] = []
     for role in op.roles:
@@ -63,11 +65,17 @@ def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:
     return emit(arith.CmpiOp(distance, emit.constant(count, i32), "ult")).result
 
 
-def entry_registers(op: RolesOp) -> int:
-    """Registers of each thread at the entry: those of an SM, shared out in steps of 8."""
+def entry_registers(op: RolesOp) -> IntAttr | None:
+    """
+    Registers of each thread at the entry: those of an SM, shared out in steps of 8. None where no role asks for some.
+
+    `ptxas` ignores `setmaxnreg` in an entry without `.maxnreg`, whose registers it chooses itself.
+    """
+    if all(role.registers is None for role in op.roles):
+        return None
     step = REGISTER_BOUNDS[2]
     threads = sum(role.thread_set.count for role in op.roles)
-    return min(REGISTER_BOUNDS[1] - step, REGISTER_FILE // threads // step * step)
+    return IntAttr(min(REGISTER_LIMIT, REGISTER_FILE // threads) // step * step)
 
 
 def _check_sum(op: RolesOp, entry: int) -> None:

@@ -133,6 +133,8 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
     directives: list[str] = []
     if entry.reqntid is not None:
         directives.append(f".reqntid {', '.join(str(n.data) for n in entry.reqntid)}")
+    if entry.maxnreg is not None:
+        directives.append(f".maxnreg {entry.maxnreg.data}")
     if entry.cluster is not None:
         directives.append(".explicitcluster")
         directives.append(f".reqnctapercluster {', '.join(str(n.data) for n in entry.cluster)}")

@@ -28,6 +28,13 @@ ptx.entry @param_names(a : u64, a : u32) target("sm_80") {
 
 // -----
 
+// expected-error@+1 {{expected maxnreg from 1 to 255, found 256}}
+ptx.entry @registers() target("sm_80") maxnreg(256) {
+  ptx.ret
+}
+
+// -----
+
 // expected-error@+1 {{expected reqntid to be one to three positive extents, found (0)}}
 ptx.entry @threads() target("sm_80") reqntid(0) {
   ptx.ret

@@ -16,13 +16,15 @@
 
 // CHECK:      // Launch with 1024 bytes of dynamic shared memory.
 // CHECK-NEXT: .visible .entry second()
+// CHECK-NEXT: .reqntid 32
+// CHECK-NEXT: .maxnreg 40
 
 // CHECK-NOT:  // Launch
 // CHECK:      .visible .entry third()
 
 // IR: ptx.entry @first() target("sm_80") dynamic_shared(65536) {
 // IR: %{{.*}} = ptx.shared_alloc @dynamic_shared bytes 65536 align 128 dynamic
-// IR: ptx.entry @second() target("sm_80") reqntid(32) dynamic_shared(1024) attributes {note} {
+// IR: ptx.entry @second() target("sm_80") reqntid(32) dynamic_shared(1024) maxnreg(40) attributes {note} {
 
 ptx.entry @first() target("sm_80") dynamic_shared(65536) {
   %s = ptx.shared_alloc @dynamic_shared bytes 65536 align 128 dynamic
@@ -33,7 +35,7 @@ ptx.entry @first() target("sm_80") dynamic_shared(65536) {
   ptx.ret
 }
 
-ptx.entry @second() target("sm_80") reqntid(32) dynamic_shared(1024) attributes {note} {
+ptx.entry @second() target("sm_80") reqntid(32) dynamic_shared(1024) maxnreg(40) attributes {note} {
   %s = ptx.shared_alloc @dynamic_shared bytes 1024 align 1024 dynamic
   %c = ptx.constant 1 : i32
   ptx.st shared %s, %c : i32, i32

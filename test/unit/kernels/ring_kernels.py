@@ -27,6 +27,7 @@ class RingKernel:
     `skew`: rounds that the fill runs ahead where the same threads fill and multiply. `roles`: the fill has warps of its
     own, without a skew. `tiles`: the blocks go through all tiles of D, otherwise there is one. `engine` fills slots.
     `use_first`: the slot that is read is acquired in front of the fill of the same round.
+    `registers`: those of each thread in the role that fills and in the one that multiplies. `output`: slots of a ring through which D is stored by TMA; 0 for stores from registers.
     """
 
     slots: int = 3
@@ -35,6 +36,8 @@ class RingKernel:
     tiles: bool = False
     engine: str = "ld_st"
     use_first: bool = False
+    output: int = 0
+    registers: tuple[int, int] | None = None
     target: str = "sm_80"
 
     @property
@@ -71,27 +74,42 @@ class RingKernel:
         store = """
           %gd = tirx.view %d[%m, %n] : memref<?x128xf32> -> !tirx.tile<64x64xf32, global>
           tirx.store %sum, %gd : !acc, !tirx.tile<64x64xf32, global>"""
+        rings = ""
+        if self.output:
+            rings = f"%out = tirx.ring slots({self.output}) stations(write, store) : !tirx.ring<!o>"
+            store = f"""
+          %gd = tirx.view %d[%m, %n] : memref<?x128xf32> -> !tirx.tile<64x64xf32, global>
+          %o = tirx.acquire %out at(write)
+          tirx.store %sum, %o : !acc, !o
+          tirx.release %out at(write)
+          %full = tirx.acquire %out at(store)
+          tirx.async_copy %full, %gd engine(tma_store) : !o, !tirx.tile<64x64xf32, global>
+          tirx.release %out at(store) after(store)
+          tirx.await store pending({self.output - 1})"""
+        end = "tirx.await store pending(0)" if self.output > 1 else ""
         skew = f"skew({self.skew})" if self.skew else ""
         loop = f"%sum = tirx.for @k %k = 0 to %nk {skew} iter(%acc = %zeros)"
         if self.roles:
             load = f"{coordinates} tirx.for @k %k = 0 to %nk {{ {fill} }}"
             math = f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {use} }} {store}"
+            first, second = ("", "") if self.registers is None else (f"registers({count})" for count in self.registers)
             body = f"""
             tirx.roles {{
-              tirx.role @load warps(4) {{ {self._tiles(load)} }}
-              tirx.role @math warps(4) {{ {self._tiles(math)} }}
+              tirx.role @load warps(4) {first} {{ {self._tiles(load)} }}
+              tirx.role @math warps(4) {second} {{ {self._tiles(math)} {end} }}
             }}"""
         elif self.skew:
             first = f"%ua, %ub = tirx.at({self.skew}) {{ {acquire} tirx.yield %ua, %ub }}" if self.use_first else ""
             parts = f"{first} tirx.at(0) {{ {fill} }} %next = tirx.at({self.skew}) {{ {use} }} tirx.yield %next"
-            body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {parts} }} {store}")
+            body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {parts} }} {store}") + end
         else:
-            body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {fill} {use} }} {store}")
+            body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {fill} {use} }} {store}") + end
         return f"""
         !s = !tirx.tile<64x{STEP}xf16, shared, #tirx.tile_layout<S[(64, {STEP}) : ({STEP}, 1)]>>
         !g = !tirx.tile<64x{STEP}xf16, global>
         !f = !tirx.tile<64x{STEP}xf16, register>
         !acc = !tirx.tile<64x64xf32, register>
+        !o = !tirx.tile<64x64xf32, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
         tirx.kernel @product(%a: memref<?x128xf16>, %b: memref<?x128xf16>, %d: memref<?x128xf32>, %nk: index,
             %tm: index, %tn: index) target("{self.target}") threads({self.threads}) {{
           %step = arith.constant {STEP} : index
@@ -99,6 +117,7 @@ class RingKernel:
           %i = arith.constant 0 : index
           %j = arith.constant 0 : index
           %ab = tirx.ring slots({self.slots}) stations(fill, use) : !tirx.ring<a: !s, b: !s>
+          {rings}
           {body}
           tirx.return
         }}

@@ -16,7 +16,7 @@ CP_ASYNC = {"engine": "cp_async"}
         (RingKernel(slots=1, skew=0), (2,)),
         (RingKernel(slots=2, skew=0, roles=True, target="sm_90a"), (0, 5)),
         (RingKernel(slots=3, skew=2, **TMA), (0, 1, 4)),
-        (RingKernel(slots=1, skew=0, roles=True, **TMA), (3,)),
+        (RingKernel(slots=1, skew=0, roles=True, registers=(40, 232), output=1, **TMA), (0, 3)),
         (RingKernel(slots=3, skew=2, use_first=True, **CP_ASYNC), (0, 1, 4)),
         (RingKernel(slots=2, skew=0, roles=True, **CP_ASYNC), (5,)),
     ],
