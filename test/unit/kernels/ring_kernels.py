@@ -27,7 +27,8 @@ class RingKernel:
     `skew`: rounds that the fill runs ahead where the same threads fill and multiply. `roles`: the fill has warps of its
     own, without a skew. `tiles`: the blocks go through all tiles of D, otherwise there is one. `engine` fills slots.
     `use_first`: the slot that is read is acquired in front of the fill of the same round.
-    `registers`: those of each thread in the role that fills and in the one that multiplies. `output`: slots of a ring through which D is stored by TMA; 0 for stores from registers.
+    `registers`: those of each thread in the role that fills and in the one that multiplies. `output`: slots of a ring
+    through which D is stored by TMA; 0 for stores from registers.
     """
 
     slots: int = 3
