@@ -118,7 +118,7 @@ class _Expansion:
     def _store(self, emit: Emitter, copy: CopyOp) -> None:
         emit(FenceProxyAsyncOp("shared::cta"))
         emit(BarrierOp())
-        store = TmaStoreOp(copy.source, copy.destination)
+        store = TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
         self._by_leader(emit, [store, CpAsyncBulkCommitGroupOp(), CpAsyncBulkWaitGroupOp(0)])
         emit(BarrierOp())
 
@@ -130,7 +130,7 @@ def _engine(copy: CopyOp) -> Engine | None:
 @dataclass(frozen=True)
 class TirxExpandAsyncCopiesPass(ModulePass):
     """
-    Expands copies with the engines `tma`, `cp_async` and `tma_store` of sequential kernels.
+    Expands copies with the engines `tma`, `cp_async`, `tma_store` and `tma_reduce` of sequential kernels.
 
     One thread starts a bulk tensor copy, behind a proxy fence and a barrier of all threads; loads complete on an
     mbarrier that all wait at, stores in a group that this thread waits for before a barrier. Every thread starts its

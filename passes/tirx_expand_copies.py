@@ -224,6 +224,8 @@ class _Expander:
         memories = op.source_type.memory, op.destination_type.memory
         if MemorySpace.REGISTER in memories or op.engine == EngineAttr(Engine.TCGEN05_CP):
             return False
+        if op.reduce is not None:
+            raise LocatedError(op, "expected copies with reduce to be expanded; run tirx-expand-async-copies")
         emit = Emitter.before(op)
         if op.source_type.dtype.bits == PACKED_BITS:
             words = emit(CopyOp(emit(WordsOp(op.source)).result, emit(WordsOp(op.destination)).result))

@@ -37,7 +37,7 @@ from tirx.passes.plan.memory import shared_bytes
 _Place = SSAValue | int
 """A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""
 
-_OF_THE_BLOCK = (Engine.TCGEN05_CP, Engine.TMA, Engine.TMA_STORE)
+_OF_THE_BLOCK = (Engine.TCGEN05_CP, Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE)
 """Engines whose copies one thread starts for the block: they come with barriers of their own."""
 
 _TENSOR_MEMORY = -1

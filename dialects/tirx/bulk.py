@@ -7,18 +7,16 @@ tensor maps and the instructions. The wait for a copy stands beside it: mbarrier
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i16, i32
+from xdsl.dialects.builtin import I32, IntegerAttr, i16, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import DirectOperation, int32, irdl_op_definition, string
+from tirx.dialects.definition import DirectOperation, int32, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.engines import Reduction, ReductionAttr
 from tirx.dialects.tirx.syntax import shape_text
-
-REDUCTIONS = ("add", "min", "max", "and", "or", "xor")
-"""What a store may do with the elements that are there (PTX ISA, "cp.reduce.async.bulk.tensor")."""
 
 CTA_GROUPS = (1, 2)
 
@@ -116,7 +114,7 @@ class TmaLoadOp(_LoadOp):
 @irdl_op_definition
 class TmaStoreOp(_BulkCopyOp):
     """
-    `tirx.tma_store %tile, %view reduce "add" : !tirx.tile<..., shared>, !tirx.tile<..., global>`
+    `tirx.tma_store %tile, %view reduce(add) : !tirx.tile<..., shared>, !tirx.tile<..., global>`
 
     The thread that comes here starts to copy a tile to global memory, or to combine it with what is there. It joins the
     thread's bulk group: `ptx.cp.async.bulk.commit_group` and `wait_group` complete it. Elements outside of the tensor
@@ -127,14 +125,19 @@ class TmaStoreOp(_BulkCopyOp):
 
     source = operand_def(TileType)
     destination = operand_def(TileType)
-    reduce = opt_prop_def(StringAttr)
+    reduce = opt_prop_def(ReductionAttr)
 
-    assembly_format = "$source `,` $destination (`reduce` $reduce^)? attr-dict `:` type($source) `,` type($destination)"
+    assembly_format = (
+        "$source `,` $destination (`reduce` `(` $reduce^ `)`)? attr-dict `:` type($source) `,` type($destination)"
+    )
 
     traits = traits_def(*_EFFECTS)
 
     def __init__(self, source: SSAValue, destination: SSAValue, reduce: str | None = None):
-        super().__init__(operands=[source, destination], properties={"reduce": string(reduce)})
+        super().__init__(
+            operands=[source, destination],
+            properties={"reduce": None if reduce is None else ReductionAttr(Reduction(reduce))},
+        )
 
     @property
     def global_tile(self) -> SSAValue:
@@ -143,11 +146,6 @@ class TmaStoreOp(_BulkCopyOp):
     @property
     def shared_tile(self) -> SSAValue:
         return self.source
-
-    def verify_(self) -> None:
-        super().verify_()
-        if self.reduce is not None and self.reduce.data not in REDUCTIONS:
-            raise VerifyException(f"expected a reduction of {', '.join(REDUCTIONS)}, found {self.reduce.data}")
 
 
 @irdl_op_definition

@@ -64,6 +64,24 @@ ASYNC_ENGINES = {
 """Engines of `tirx.async_copy` (PTX ISA, `cp.async.bulk.tensor`, `cp.async`, `tcgen05.cp`)."""
 
 
+class Reduction(StrEnum):
+    """What a store does with the elements that are there (PTX ISA, "cp.reduce.async.bulk.tensor")."""
+
+    ADD = "add"
+    MIN = "min"
+    MAX = "max"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+
+@irdl_attr_definition
+class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
+    """`#tirx<reduction add>`"""
+
+    name = "tirx.reduction"
+
+
 @irdl_attr_definition
 class QueueAttr(EnumAttribute[Queue], SpacedOpaqueSyntaxAttribute):
     """`#tirx<queue wgmma>`"""

@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.engines import Engine, EngineAttr
+from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import Iter, TileLayout
 
@@ -172,6 +172,8 @@ class CopyOp(DirectOperation):
     """
     `tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
 
+    `tirx.copy %src, %dst reduce(add)` combines the elements of a shared tile with those in global memory: `Reduction`.
+
     The two tiles must not overlap. The clause `engine ld_st` says which instructions move the elements, see
     `#tirx.engine`; `tirx-select-copies` chooses them. Between global and shared memory `tma`, `cp_async` and
     `tma_store` may be written.
@@ -182,15 +184,25 @@ class CopyOp(DirectOperation):
     source = operand_def(TileType)
     destination = operand_def(TileType)
     engine = opt_prop_def(EngineAttr)
+    reduce = opt_prop_def(ReductionAttr)
 
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$source `,` $destination (`engine` $engine^)? attr-dict `:` type($source) `,` type($destination)"
+    assembly_format = (
+        "$source `,` $destination (`reduce` `(` $reduce^ `)`)? (`engine` $engine^)? attr-dict `:` type($source) `,` "
+        "type($destination)"
+    )
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, source: SSAValue, destination: SSAValue, engine: Engine | None = None):
+    def __init__(
+        self, source: SSAValue, destination: SSAValue, engine: Engine | None = None, reduce: str | None = None
+    ):
         super().__init__(
-            operands=[source, destination], properties={"engine": None if engine is None else EngineAttr(engine)}
+            operands=[source, destination],
+            properties={
+                "engine": None if engine is None else EngineAttr(engine),
+                "reduce": None if reduce is None else ReductionAttr(Reduction(reduce)),
+            },
         )
 
     @property
@@ -210,4 +222,9 @@ class CopyOp(DirectOperation):
         if source.element_type != destination.element_type:
             raise VerifyException(
                 f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
+            )
+        if self.reduce is not None and (source.memory, destination.memory) != (MemorySpace.SHARED, MemorySpace.GLOBAL):
+            raise VerifyException(
+                f"expected a copy from shared to global memory with reduce, found one from {source.memory.place} to "
+                f"{destination.memory.place}"
             )

@@ -27,7 +27,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import Emitter, constant_value
-from tirx.passes.plan.bulk_copies import TmaCopy, plan_tma
+from tirx.passes.plan.bulk_copies import TmaCopy, check_reduction, plan_tma
 from tirx.passes.plan.product import ILLEGAL
 
 SHARED_CTA_SINCE = (8, 6)
@@ -89,8 +89,19 @@ class TensorMapParameters:
     def store(self, emit: Emitter, op: TmaStoreOp, base: SSAValue) -> None:
         """Starts to store all boxes of a tile from the shared address `base` (i32) and on."""
         reduce = None if op.reduce is None else op.reduce.data
-        for tensor_map, address, coordinates in self._boxes(emit, self._plan(op), base):
+        copy = self._plan(op)
+        self._check_reduction(op, copy)
+        for tensor_map, address, coordinates in self._boxes(emit, copy, base):
             emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=reduce))
+
+    @staticmethod
+    def _check_reduction(op: TmaStoreOp, copy: TmaCopy) -> None:
+        if op.reduce is None:
+            return
+        try:
+            check_reduction(op.reduce.data, copy.boxes.unit.type, TileType.of(op.source).dtype.name)
+        except ILLEGAL as e:
+            raise LocatedError(op, str(e)) from e
 
     def _plan(self, op: TmaLoadOp | TmaStoreOp) -> TmaCopy:
         """The boxes of a copy, to or from a tile that is aligned for them."""

@@ -12,6 +12,7 @@ from xdsl.ir import Block, SSAValue
 from tirx.copy.cp_async import CpAsyncPlan, plan_cp_async
 from tirx.copy.tma import (
     ATOM_32B_SINCE,
+    REDUCTIONS,
     BoxPlan,
     GlobalTensor,
     TmaError,
@@ -241,4 +242,17 @@ def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:
     if engine is Engine.CP_ASYNC:
         plan_thread_copies(outside, TileType.of(inside), thread_set(copy).count)
         return ()
-    return plan_tma(outside, TileType.of(inside), target).run_time_strides
+    planned = plan_tma(outside, TileType.of(inside), target)
+    if engine is Engine.TMA_REDUCE:
+        reduce = copy.reduce.data if isinstance(copy, CopyOp) and copy.reduce is not None else "add"
+        check_reduction(reduce, planned.boxes.unit.type, TileType.of(inside).dtype.name)
+    return planned.run_time_strides
+
+
+def check_reduction(reduce: str, unit: str, element: str) -> None:
+    """Raises TmaError unless bulk tensor copies reduce elements of this type, which tensor maps call `unit`."""
+    if unit not in REDUCTIONS[reduce]:
+        raise TmaError(
+            TmaReason.ELEMENT,
+            f"expected elements of {', '.join(REDUCTIONS[reduce])} for {reduce} in a bulk tensor copy, found {element}",
+        )

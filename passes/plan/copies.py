@@ -89,7 +89,7 @@ def _written_engines(copy: CopyOp) -> tuple[Engine, ...]:
             return (Engine.STMATRIX,)
         case MemorySpace.GLOBAL, MemorySpace.SHARED:
             return Engine.TMA, Engine.CP_ASYNC
-        case MemorySpace.SHARED, MemorySpace.GLOBAL:
+        case MemorySpace.SHARED, MemorySpace.GLOBAL if copy.reduce is None:
             return (Engine.TMA_STORE,)
         case _:
             return ()
@@ -162,6 +162,9 @@ def _engine(copy: CopyOp) -> Engine | None:
     if is_scale_copy(copy):
         planned_scale_copies(copy)
         return Engine.TCGEN05_CP
+    if copy.reduce is not None:
+        check_engine(copy, Engine.TMA_REDUCE)
+        return Engine.TMA_REDUCE
     return engine_between(copy.source_type.memory, copy.destination_type.memory)
 
 

@@ -34,7 +34,7 @@ tirx.kernel @tma(%a: memref<256x512xf16>, %d: memref<256x512xf16>) target("sm_10
   // CHECK: ptx.cp.async.bulk.tensor.store %[[DMAP]][%{{.*}}, %{{.*}}], %[[S]]
   tirx.tma_store %s, %gd : !wide, !tirx.tile<128x128xf16, global>
   // CHECK: ptx.cp.async.bulk.tensor.store reduce "add" %[[DMAP]][%{{.*}}, %{{.*}}], %[[S]]
-  tirx.tma_store %s, %gd reduce "add" : !wide, !tirx.tile<128x128xf16, global>
+  tirx.tma_store %s, %gd reduce(add) : !wide, !tirx.tile<128x128xf16, global>
   tirx.return
 }
 

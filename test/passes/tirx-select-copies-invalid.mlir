@@ -131,3 +131,16 @@ tirx.kernel @asynchronous(%x: memref<128x36xf32, strided<[34, 1]>>) target("sm_9
   tirx.async_copy %g, %s engine(tma) : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared, #s>
   tirx.return
 }
+
+// -----
+
+#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
+
+tirx.kernel @reduce_min(%x: memref<128x32xf32>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // expected-error@+1 {{expected elements of u32, s32, u64, s64, f16, bf16 for min in a bulk tensor copy, found f32}}
+  tirx.copy %s, %g reduce(min) : !tirx.tile<128x32xf32, shared, #s>, !tirx.tile<128x32xf32, global>
+  tirx.return
+}

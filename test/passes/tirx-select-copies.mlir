@@ -94,3 +94,17 @@ tirx.kernel @oldest() target("sm_70") threads(32) {
   %a = tirx.load %s : !rows -> !fragment
   tirx.return
 }
+
+// -----
+
+#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
+
+// CHECK-LABEL: tirx.kernel @reduce
+tirx.kernel @reduce(%x: memref<128x32xf32>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // CHECK: tirx.copy %s, %g reduce(add) engine tma_reduce
+  tirx.copy %s, %g reduce(add) : !tirx.tile<128x32xf32, shared, #s>, !tirx.tile<128x32xf32, global>
+  tirx.return
+}

@@ -53,6 +53,16 @@ TENSOR_MAP_TYPES: dict[str, int] = {
 }
 """Element types of tensor maps (CUtensorMapDataType) that tirx uses, and their bytes."""
 
+REDUCTIONS: Mapping[str, tuple[str, ...]] = {
+    "add": ("u32", "s32", "u64", "f16", "bf16", "f32", "f64"),
+    "min": ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    "max": ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    "and": ("u32", "s32", "u64", "s64"),
+    "or": ("u32", "s32", "u64", "s64"),
+    "xor": ("u32", "s32", "u64", "s64"),
+}
+"""What a store may do with the elements that are there -> their types (PTX ISA, "cp.reduce.async.bulk.tensor")."""
+
 MAX_RANK = 5
 """Dimensions that a tensor map may have (`cuTensorMapEncodeTiled`)."""
 

@@ -17,8 +17,8 @@ tirx.kernel @bulk(%a: memref<256x64xf16>, %d: memref<256x64xf16>) target("sm_90a
     : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
   // CHECK-NEXT: tirx.tma_store %s, %gd : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, global>
   tirx.tma_store %s, %gd : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, global>
-  // CHECK-NEXT: tirx.tma_store %s, %gd reduce "add" : !tirx.tile
-  tirx.tma_store %s, %gd reduce "add" : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, global>
+  // CHECK-NEXT: tirx.tma_store %s, %gd reduce(add) : !tirx.tile
+  tirx.tma_store %s, %gd reduce(add) : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, global>
   // CHECK-NEXT: tirx.cp_async %ga, %s : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
   tirx.cp_async %ga, %s : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
   tirx.return

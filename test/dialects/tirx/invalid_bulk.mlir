@@ -20,8 +20,8 @@ tirx.tma_store %s, %g : !tirx.tile<64x64xbf16, shared>, !tirx.tile<64x64xf16, gl
 // -----
 
 %g, %s = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>)
-// expected-error@+1 {{expected a reduction of add, min, max, and, or, xor, found mul}}
-tirx.tma_store %s, %g reduce "mul" : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, global>
+// expected-error@+1 {{Expected `add`, `min`, `max`, `and`, `or`, or `xor`.}}
+tirx.tma_store %s, %g reduce(mul) : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, global>
 
 // -----
 
@@ -59,3 +59,15 @@ tirx.tma_load %g, %s, %bar cta_group 3 : !tirx.tile<64x64xf16, global>, !tirx.ti
 
 // expected-error@+1 {{expected an element type of u8, u16, u32, s32, u64, s64, f16, bf16, f32, f64, found f8}}
 "test.op"() {map = #tirx.tensor_map<argument = 0, type = "f8", dims = [64], strides = [], box = [64]>} : () -> ()
+
+// -----
+
+%g, %r = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, register>)
+// expected-error@+1 {{expected a copy from shared to global memory with reduce, found one from registers to global memory}}
+tirx.copy %r, %g reduce(add) : !tirx.tile<64x64xf16, register>, !tirx.tile<64x64xf16, global>
+
+// -----
+
+%g, %s = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>)
+// expected-error@+1 {{Expected `add`, `min`, `max`, `and`, `or`, or `xor`.}}
+tirx.copy %s, %g reduce(mul) : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, global>

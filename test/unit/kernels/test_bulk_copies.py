@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from unit.kernels.bulk_kernels import random_kernel
+from unit.sim.assembled import assembled
+
+import tirx
 
 SEEDS = (8, 14, 23, 28, 30)
 """A sample of `python test/sweeps/bulk_copies.py`."""
@@ -20,3 +24,31 @@ def test_the_sample_has_all_engines():
     assert {kernel.store for kernel in kernels} == {"tma_store", "ld_st"}
     # Tiles that reach beyond the last row.
     assert any(kernel.offset[0] + 2 * kernel.tile[0] > kernel.shape[0] for kernel in kernels)
+
+
+REDUCE = """
+!s = !tirx.tile<64x64xf16, shared,
+  #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!g = !tirx.tile<64x64xf16, global>
+tirx.kernel @k(%a: memref<256x64xf16>, %d: memref<64x64xf16>) target("sm_90a") grid(4) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %i = tirx.block_id x
+  %m = arith.muli %i, %c64 : index
+  %s = tirx.alloc : !s
+  %ga = tirx.view %a[%m, %c0] : memref<256x64xf16> -> !g
+  %gd = tirx.view %d[%c0, %c0] : memref<64x64xf16> -> !g
+  tirx.copy %ga, %s engine tma : !g, !s
+  tirx.copy %s, %gd reduce(add) : !s, !g
+  tirx.return
+}
+"""
+
+
+def test_blocks_add_to_one_tile():
+    program = tirx.build(REDUCE)
+    assembled(program.ptx)
+    a = np.random.default_rng(1).integers(-5, 6, (256, 64)).astype(np.float16)
+    d = np.ones((64, 64), np.float16)
+    program.kernels["k"].simulate(a, d, check="strict")
+    np.testing.assert_array_equal(d, 1 + a.reshape(4, 64, 64).sum(0))
