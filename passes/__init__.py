@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tirx.passes.tirx_mem2reg import TirxMem2regPass
     from tirx.passes.tirx_pick_layouts import TirxPickLayoutsPass
     from tirx.passes.tirx_pipeline_loops import TirxPipelineLoopsPass
+    from tirx.passes.tirx_prefetch_fragments import TirxPrefetchFragmentsPass
     from tirx.passes.tirx_select_copies import TirxSelectCopiesPass
     from tirx.passes.tirx_select_instructions import TirxSelectInstructionsPass
     from tirx.passes.tirx_set_target import TirxSetTargetPass
@@ -62,6 +63,7 @@ __all__ = [
     "TirxPickLayoutsPass",
     "TirxMem2regPass",
     "TirxPipelineLoopsPass",
+    "TirxPrefetchFragmentsPass",
     "TirxSelectCopiesPass",
     "TirxSelectInstructionsPass",
     "TirxSetTargetPass",

@@ -25,6 +25,7 @@ _LOWER_TO_PTX = (
     "tirx-select-instructions",
     "tirx-select-copies",
     *_SCHEDULE,
+    "tirx-prefetch-fragments",
     "tirx-check-rings",
     "tirx-lower-rings",
     "tirx-allocate-memory",

@@ -326,9 +326,11 @@ class ProductOp(DirectOperation):
         )
         op.plan = plan
         if result is not None:
+            without = op
             op = cls.create(
                 operands=op.operands, result_types=[result], properties=op.properties, attributes=op.attributes
             )
+            without.drop_all_references()  # else it stays a user of its operands
         op.attributes.update(attributes)
         return op
 

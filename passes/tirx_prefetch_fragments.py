@@ -1,0 +1,76 @@
+"""`tirx-prefetch-fragments`: the fragments of a step are loaded before those of the last one are multiplied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import Pure
+
+from tirx.diagnostics import remark
+from tirx.dialects.tirx import ForOp, LoadOp, MmaOp, kernels
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.next_slot import prefetch_next_slot
+from tirx.passes.plan.fragment_steps import StagedProduct, Steps, plan_steps
+
+
+@dataclass(frozen=True)
+class TirxPrefetchFragmentsPass(ModulePass):
+    """
+    Splits products of mma.sync, and the loads of their operands from shared memory, into steps along K.
+
+    The fragments of a step are loaded before the products of the step before, so that a thread holds those of two steps
+    at a time. In a loop over the slots of a ring the first fragments of the next slot are loaded before the last
+    products of this one; `next_slot=false` leaves that out. Sums are the same, in the same order.
+    """
+
+    name = "tirx-prefetch-fragments"
+
+    next_slot: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            if self.next_slot:
+                for loop in [inner for inner in kernel.walk() if isinstance(inner, ForOp)]:
+                    prefetch_next_slot(loop)
+            for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
+                product = StagedProduct.of(mma)
+                if product is None or not _loads_may_move(product):
+                    continue
+                steps = plan_steps(product)
+                if steps.count > 1:
+                    remark(mma, f"multiplied in {steps.count} steps of {steps.size} elements along K")
+                    _split(steps)
+
+
+def _loads_may_move(product: StagedProduct) -> bool:
+    """Returns True if nothing between the loads and the product may write what they load."""
+    op: Operation | None = product.mma.prev_op
+    missing = {product.a, product.b}
+    while op is not None and missing:
+        missing.discard(op)  # pyright: ignore[reportArgumentType]
+        multiplies = isinstance(op, MmaOp) and op.result is not None
+        if not (isinstance(op, LoadOp) or multiplies or op.has_trait(Pure)):
+            return False
+        op = op.prev_op
+    return not missing
+
+
+def _split(steps: Steps) -> None:
+    """Replaces a product and its loads by steps, where the product is."""
+    product = steps.product
+    mma = product.mma
+    emit = Emitter.before(mma)
+    sources = product.a.source, product.b.source
+    total: SSAValue = mma.accumulator
+    fragments = steps.load(0, emit, sources)
+    for index in range(steps.count):
+        following = steps.load(index + 1, emit, sources) if index + 1 < steps.count else fragments
+        total = steps.multiply(emit, fragments, total)
+        fragments = following
+    assert mma.result is not None
+    mma.result.replace_all_uses_with(total)
+    product.erase()
