@@ -1,0 +1,29 @@
+"""
+Sequential tile programs, pipelined with and without roles, compute the numbers of numpy for every number of iterations.
+
+A sample; `python test/sweeps/pipelines.py` runs all combinations.
+"""
+
+from __future__ import annotations
+
+import pytest
+from unit.kernels.pipelined_kernels import Pipelined, check
+
+
+@pytest.mark.parametrize(
+    ("pipelined", "steps"),
+    [
+        # No iteration, one, and one more than there are slots; the loop may begin anywhere.
+        (Pipelined("m16n8k16, tma", "pipeline=on"), ((0, 0), (1, 6))),
+        (Pipelined("m16n8k16, cp.async", "pipeline=on stages=2"), ((3, 1), (0, 3))),
+        (Pipelined("m16n8k8 f64, tma", "pipeline=on roles=none stages=3"), ((0, 4),)),
+    ],
+)
+def test_numbers_of_iterations(pipelined: Pipelined, steps: tuple[tuple[int, int], ...]):
+    for seed, (low, high) in enumerate(steps):
+        check(pipelined, low, high, seed=seed)
+
+
+def test_phases_go_on_in_the_next_tile():
+    """3 iterations with 2 slots and 3 tiles for one block: no tile starts in the phase of the one before."""
+    check(Pipelined("m16n8k8 f64, tma", "pipeline=on stages=2 roles=load order=row", (1, 3)), 0, 3)
