@@ -1,8 +1,8 @@
 """
 Every family of products x slots 1 to 6 x numbers of iterations x roles x tiles for each block, simulated strictly.
 
-`python test/sweeps/pipelines.py [FAMILY...]` compares each run with numpy bit for bit, prints a line for each kernel and
-ends with the counts. It takes some minutes for each family.
+`python test/sweeps/pipelines.py [FAMILY...]` compares each run with numpy bit for bit, prints a line for each kernel
+and ends with the counts. It takes some minutes for each family.
 """
 
 from __future__ import annotations
