@@ -83,7 +83,7 @@ from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.map_emission import MapEmission
 from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess, emit_cp_async
 from tirx.passes.emit.mma_sync import emit_mma_sync
-from tirx.passes.emit.register_values import register_format, zero_register
+from tirx.passes.emit.register_values import held_tile, register_format, zero_register
 from tirx.passes.emit.roles import entry_registers, meet, role_branches
 from tirx.passes.emit.splat_emission import is_narrow_float, splat
 from tirx.passes.emit.tensor_maps import TensorMapParameters
@@ -264,7 +264,7 @@ class _KernelLowering:
         """Returns the values with every register tile replaced by its registers."""
         found: list[SSAValue] = []
         for value in values:
-            found += self.registers[value] if isinstance(value.type, TileType) else (value,)
+            found += (value,) if held_tile(value.type) is None else self.registers[value]
         return found
 
     def collapsed(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[SSAValue | None]:
@@ -272,7 +272,7 @@ class _KernelLowering:
         found: list[SSAValue | None] = []
         at = 0
         for value in old:
-            if isinstance(type_ := value.type, TileType):
+            if (type_ := held_tile(value.type)) is not None:
                 count = register_format(type_).count
                 found += self.keep(value, new[at : at + count])
             else:
@@ -530,9 +530,9 @@ def _select(lowering: _KernelLowering, op: arith.SelectOp, emit: Emitter) -> Seq
 @_lowering(UnrealizedConversionCastOp)
 def _cast(lowering: _KernelLowering, op: UnrealizedConversionCastOp, emit: Emitter) -> Sequence[SSAValue | None] | None:
     """Between a tile and its registers, or from one spelling of a layout to another."""
-    if op.inputs and isinstance(op.inputs[0].type, TileType):
+    if op.inputs and held_tile(op.inputs[0].type) is not None:
         return lowering.collapsed(op.results, lowering.registers[op.inputs[0]])
-    if op.results and isinstance(op.results[0].type, TileType):
+    if op.results and held_tile(op.results[0].type) is not None:
         return lowering.keep(op.results[0], op.inputs)
     return None
 
@@ -542,7 +542,7 @@ def _expand_arguments(lowering: _KernelLowering, block: Block, first: int) -> No
     old = block.args[first:]
     new: list[SSAValue] = []
     for argument in old:
-        format_ = register_format(type_) if isinstance(type_ := argument.type, TileType) else None
+        format_ = None if (type_ := held_tile(argument.type)) is None else register_format(type_)
         for part in [argument.type] if format_ is None else [format_.type] * format_.count:
             new.append(block.insert_arg(part, len(block.args)))
     for argument, value in zip(old, lowering.collapsed(old, new), strict=True):
@@ -574,7 +574,7 @@ def _if(lowering: _KernelLowering, op: scf.IfOp, emit: Emitter) -> Sequence[SSAV
             _expand_yield(lowering, block)
     types: list[Attribute] = []
     for result in op.results:
-        format_ = register_format(type_) if isinstance(type_ := result.type, TileType) else None
+        format_ = None if (type_ := held_tile(result.type)) is None else register_format(type_)
         types += [result.type] if format_ is None else [format_.type] * format_.count
     true, false = op.true_region, op.false_region
     merged = emit(scf.IfOp(op.cond, types, op.detach_region(true), op.detach_region(false)))

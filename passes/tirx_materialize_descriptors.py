@@ -14,6 +14,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import AddressOp
+from tirx.dialects.tirx.kernel import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.layout import LayoutError
 from tirx.passes.emit.emitter import Emitter, bit_pattern
@@ -85,7 +86,9 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
     address = emit.bit_and(emit.div(emit(AddressOp(op.tile)).result, _ADDRESS_UNIT), _START_FIELD)
     start = emit(arith.ExtUIOp(address, i64)).result
     base = emit(arith.OrIOp(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)).result
-    first = 0 if op.warpgroup is None else op.warpgroup.value.data
+    owner = thread_owner(op)
+    first = 0 if owner is None else owner.thread_set.first // WARPGROUP_THREADS
+    first += 0 if op.warpgroup is None else op.warpgroup.value.data
     if step:
         warpgroup = emit.div(emit(ReadSpecialOp("tid.x")).result, WARPGROUP_THREADS)
         distance = emit(arith.ExtUIOp(warpgroup, i64)).result

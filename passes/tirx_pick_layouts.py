@@ -23,6 +23,7 @@ from tirx.dialects.tirx import (
     MemorySpace,
     MmaOp,
     MmaSyncPlan,
+    PendingType,
     PlanAttr,
     ReshapeOp,
     SubviewOp,
@@ -229,8 +230,8 @@ class _Picker:
 
     def _written(self, registers: RegisterClass) -> None:
         """Gives values without a layout the one that is written on others of their class."""
-        placed = [value for value in registers.values if TileType.of(value).layout is not None]
-        layouts = [layout for value in placed if (layout := TileType.of(value).layout) is not None]
+        placed = [value for value in registers.values if PendingType.tile_of(value).layout is not None]
+        layouts = [layout for value in placed if (layout := PendingType.tile_of(value).layout) is not None]
         for value, other in zip(placed[1:], layouts[1:], strict=True):
             if not same_layout(layouts[0], other):
                 raise LocatedError(
@@ -251,7 +252,7 @@ class _Picker:
         except ILLEGAL as e:
             raise LocatedError(mma, str(e)) from e
         for (tile, name), layout in zip(tiles, layouts, strict=True):
-            if tile is None or layout is None or not is_register_tile(tile):
+            if tile is None or layout is None or PendingType.tile_of(tile).memory is not MemorySpace.REGISTER:
                 continue
             if (registers := self.registers.of(tile)).type.layout is None:
                 self._pick_registers(registers, layout, f"{name} of wgmma over {thread_set(mma).count} threads")

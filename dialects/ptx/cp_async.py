@@ -132,7 +132,6 @@ class CpAsyncWaitGroupOp(PTXInstruction):
 
     name = "ptx.cp.async.wait_group"
     ISSUE: ClassVar = Issue.THREAD
-    EFFECTS: ClassVar = Effects(synchronization=WaitGroup(AccessKind.COPY))
     NEEDS: ClassVar = ("cp.async",)
 
     pending = prop_def(IntegerAttr[I32])
@@ -145,6 +144,9 @@ class CpAsyncWaitGroupOp(PTXInstruction):
     def verify_(self) -> None:
         if self.pending.value.data < 0:
             raise VerifyException(f"expected 0 or more pending groups, found {self.pending.value.data}")
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=WaitGroup(AccessKind.COPY, self.pending.value.data))
 
     def emit(self, reg: Names) -> str:
         return f"cp.async.wait_group {self.pending.value.data}"

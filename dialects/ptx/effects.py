@@ -250,9 +250,10 @@ class CommitGroup:
 
 @dataclass(frozen=True)
 class WaitGroup:
-    """Groups of accesses of `kind` are complete."""
+    """All groups of the thread's accesses of `kind` but the last `pending` are complete."""
 
     kind: AccessKind
+    pending: int
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,6 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
 
     name = "ptx.cp.async.bulk.wait_group"
     ISSUE: ClassVar = Issue.THREAD
-    EFFECTS: ClassVar = Effects(synchronization=WaitGroup(AccessKind.BULK_STORE))
     NEEDS: ClassVar = ("cp.async.bulk.tensor",)
 
     pending = prop_def(IntegerAttr[I32])
@@ -298,6 +297,9 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
     def verify_(self) -> None:
         if self.pending.value.data < 0:
             raise VerifyException(f"expected 0 or more pending groups, found {self.pending.value.data}")
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=WaitGroup(AccessKind.BULK_STORE, self.pending.value.data))
 
     def emit(self, reg: Names) -> str:
         return f"cp.async.bulk.wait_group{'' if self.read is None else '.read'} {self.pending.value.data}"

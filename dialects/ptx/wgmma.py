@@ -100,7 +100,6 @@ class WgmmaWaitGroupOp(WgmmaOp):
     """
 
     name = "ptx.wgmma.wait_group"
-    EFFECTS: ClassVar = Effects(synchronization=WaitGroup(AccessKind.WARPGROUP))
 
     pending = prop_def(IntegerAttr[I32])
 
@@ -112,6 +111,9 @@ class WgmmaWaitGroupOp(WgmmaOp):
     def verify_(self) -> None:
         if not 0 <= (pending := self.pending.value.data) <= MAX_PENDING:
             raise VerifyException(f"expected 0 to {MAX_PENDING} pending groups, found {pending}")
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=WaitGroup(AccessKind.WARPGROUP, self.pending.value.data))
 
     def emit(self, reg: Names) -> str:
         return f"wgmma.wait_group.sync.aligned {self.pending.value.data}"

@@ -68,8 +68,9 @@ class SmemDescriptorOp(IRDLOperation):
     `%d = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [0, 64] : !tirx.tile<128x64xf16, shared, L> -> i64`
 
     The matrix descriptor of the part of an operand that one instruction reads: slice 2 of 16 stored elements along K,
-    of 64 rows. `first` has the first of these rows for each warpgroup, from warpgroup `warpgroup` of the block on (0 by
-    default); one entry means that all of them read the same. `tirx-materialize-descriptors` derives the bits.
+    of 64 rows. `first` has the first of these rows for each warpgroup, from warpgroup `warpgroup` of the threads that
+    run the region on (0 by default); one entry means that all of them read the same. `tirx-materialize-descriptors`
+    derives the bits.
     """
 
     name = "wgmma.smem_descriptor"

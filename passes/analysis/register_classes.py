@@ -12,7 +12,19 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tirx.dialects.tcgen05 import same_registers
-from tirx.dialects.tirx import AtOp, CopyOp, ForOp, KernelOp, MemorySpace, MmaOp, TileType, transfer
+from tirx.dialects.tirx import (
+    AsyncMmaOp,
+    AtOp,
+    AwaitOp,
+    CopyOp,
+    ForOp,
+    KernelOp,
+    MemorySpace,
+    MmaOp,
+    PendingType,
+    TileType,
+    transfer,
+)
 from tirx.layout import ComposeLayout, TileLayout
 
 _Group = Sequence[SSAValue]
@@ -38,7 +50,7 @@ class RegisterClass:
     @property
     def type(self) -> TileType:
         """The type of the first value."""
-        return TileType.of(self.values[0])
+        return PendingType.tile_of(self.values[0])
 
     @property
     def first_op(self) -> Operation:
@@ -69,7 +81,9 @@ class RegisterClasses:
     def retype(self, registers: RegisterClass, new_type: Callable[[TileType], TileType]) -> None:
         """Gives every value of a class a new type."""
         for i, value in enumerate(registers.values):
-            if (type_ := new_type(TileType.of(value))) != value.type:
+            tile = new_type(PendingType.tile_of(value))
+            type_ = PendingType(tile) if isinstance(value.type, PendingType) else tile
+            if type_ != value.type:
                 del self._of[value]
                 registers.values[i] = value = Rewriter.replace_value_with_new_type(value, type_)
                 self._of[value] = registers
@@ -105,6 +119,8 @@ _TIES: dict[type[Operation], Callable[[Any], Iterable[_Group]]] = {
     arith.SelectOp: lambda op: [(op.lhs, op.rhs, op.result)],
     CopyOp: lambda op: [(op.source, op.destination)],
     MmaOp: lambda op: [(op.accumulator, *op.results)],
+    AsyncMmaOp: lambda op: [(op.accumulator, *op.results)],
+    AwaitOp: lambda op: [tuple(each for each in (op.value, op.result) if each is not None)],
     UnrealizedConversionCastOp: lambda op: [(*op.inputs, *op.outputs)],
 }
 """Operation -> groups of values of one type, of which those that are register tiles are one class."""
@@ -119,6 +135,10 @@ def is_register_tile(value: SSAValue) -> bool:
     return isinstance(type_ := value.type, TileType) and type_.memory is MemorySpace.REGISTER
 
 
+def _is_held(value: SSAValue) -> bool:
+    return is_register_tile(value) or isinstance(value.type, PendingType)
+
+
 def register_classes(kernel: KernelOp) -> RegisterClasses:
     """Finds the classes of all register tiles of a kernel."""
     parents: dict[SSAValue, SSAValue] = {}
@@ -131,17 +151,17 @@ def register_classes(kernel: KernelOp) -> RegisterClasses:
     order: list[SSAValue] = []
     transfers: list[tuple[SSAValue, Operation]] = []
     for op in kernel.walk():
-        order += filter(is_register_tile, op.results)
+        order += filter(_is_held, op.results)
         for region in op.regions:
             for block in region.blocks:
-                order += filter(is_register_tile, block.args)
+                order += filter(_is_held, block.args)
         if (ties := _TIES.get(type(op))) is not None:
             for group in ties(op):
-                tied = list(filter(is_register_tile, group))
+                tied = list(filter(_is_held, group))
                 for value in tied[1:]:
                     parents[root(value)] = root(tied[0])
         if (ends := transfer(op)) is not None:
-            registers = list(filter(is_register_tile, ends))
+            registers = list(filter(_is_held, ends))
             if len(registers) == 1:
                 transfers.append((registers[0], op))
     classes: dict[SSAValue, RegisterClass] = {}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -32,150 +30,25 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.passes.analysis.memory_accesses import Access, AccessTable, access_of
+from tirx.passes.analysis.orderings import (
+    CLUSTER,
+    JUST_COMPLETE,
+    JUST_HEARD,
+    NOTHING,
+    OF_WARPS,
+    OF_WHOLE_WARPS,
+    Arrived,
+    Barrier,
+    Committed,
+    Ordering,
+    OrderingState,
+    State,
+    Younger,
+    is_awaited,
+    is_elsewhere,
+)
 from tirx.passes.analysis.thread_flow import ActiveThreads, Edge, ThreadFlow, Worklist, edges
-from tirx.passes.analysis.thread_values import Symbol, threads_of_warps, warp_numbers
-
-
-class Ordering(enum.Enum):
-    """What has happened to an access since, on every path to a point of the kernel."""
-
-    __hash__ = object.__hash__  # that of Enum is not built in
-
-    COMPLETE = enum.auto()
-    """A wait of the sort that its kind asks for."""
-    GROUPED = enum.auto()
-    """cp.async.bulk.commit_group."""
-    SYNCED = enum.auto()
-    """Its threads, done with it, have met those that are here."""
-    MET = enum.auto()
-    """Its threads have met those that are here, done or not."""
-    WARP_SYNCED = enum.auto()
-    """The lanes of its warp have met."""
-    FENCED = enum.auto()
-    """fence.proxy.async, or fence.mbarrier_init for an mbarrier.init."""
-    BEFORE = enum.auto()
-    """tcgen05.fence::before_thread_sync."""
-    SENT = enum.auto()
-    """A synchronisation behind that."""
-    AFTER = enum.auto()
-    """tcgen05.fence::after_thread_sync behind that."""
-    HEARD = enum.auto()
-    """Some wait for what threads elsewhere do."""
-
-
-@dataclass(frozen=True)
-class Barrier:
-    """An mbarrier by its address (`origin` None: any address), or the barrier of the cluster."""
-
-    origin: tuple[Symbol, ...] | None
-    number: int = 0
-    of_cluster: bool = False
-
-    def may_be(self, other: Barrier) -> bool:
-        """Returns True if both may be the same one."""
-        if self.of_cluster or other.of_cluster:
-            return self == other
-        if self.origin is None or other.origin is None:
-            return True
-        if self.origin == other.origin:
-            return self.number == other.number
-        # Different allocations do not overlap.
-        return not all(len(origin) == 1 and origin[0].kind == "shared" for origin in (self.origin, other.origin))
-
-
-CLUSTER = Barrier(None, of_cluster=True)
-
-
-@dataclass(frozen=True)
-class Committed:
-    """`barrier` completes a phase when the access is complete."""
-
-    barrier: Barrier
-
-
-@dataclass(frozen=True)
-class Arrived:
-    """Its threads have arrived at `barrier`; who waits for them there learns `gained`."""
-
-    barrier: Barrier
-    gained: frozenset[Ordering]
-
-
-OrderingState: TypeAlias = "frozenset[Ordering] | frozenset[Ordering | Committed | Arrived]"
-"""All that has happened to an access since."""
-
-_NOTHING: OrderingState = frozenset()
-_OF_WARPS: OrderingState = frozenset((Ordering.WARP_SYNCED,))
-_COMPLETE = frozenset((Ordering.COMPLETE,))
-_HEARD = frozenset((Ordering.HEARD,))
-_OF_WHOLE_WARPS = (AccessKind.TENSOR_LOAD, AccessKind.TENSOR_STORE)
-
-
-def _is_awaited(ordering: OrderingState) -> bool:
-    """Returns True if an mbarrier tracks the access, and nobody has waited for anything since."""
-    if Ordering.COMPLETE in ordering or Ordering.HEARD in ordering:
-        return False
-    return any(isinstance(one, Committed) for one in ordering)
-
-
-def _arrivals_in(ordering: OrderingState) -> OrderingState:
-    """A phase waits for all arrivals: who waits knows that they happened, even if others took a path without."""
-    return frozenset(one for one in ordering if isinstance(one, Arrived))
-
-
-@dataclass
-class State:
-    """
-    The accesses that a later one may have to be ordered behind, each with its ordering on every path here.
-
-    `loading` are instructions whose results may not be in their registers yet. `waited` are mbarriers that some thread
-    of a warp has waited for since all last met: at their next meeting all know of it, and at that of the warp its lanes
-    do.
-    """
-
-    pending: dict[Access, OrderingState] = field(default_factory=dict[Access, "OrderingState"])
-    loading: set[Operation] = field(default_factory=set[Operation])
-    waited: frozenset[tuple[Barrier, int]] = frozenset()
-
-    def copy(self) -> State:
-        return State(dict(self.pending), set(self.loading), self.waited)
-
-    def join(self, other: State) -> bool:
-        """Adds what is pending on another path. Returns True if anything is new."""
-        changed = False
-        for access, ordering in other.pending.items():
-            before = self.pending.get(access)
-            if before == ordering:
-                continue
-            after = ordering if before is None else before & ordering | _arrivals_in(before | ordering)
-            if after != before:
-                self.pending[access] = after
-                changed = True
-        if not (other.loading <= self.loading and other.waited <= self.waited):
-            self.loading |= other.loading
-            self.waited |= other.waited
-            changed = True
-        return changed
-
-    def along(self, active: ActiveThreads) -> State:
-        """
-        The state for the threads `active`, which take a branch. Accesses of threads that do not take it are known only
-        where the threads have met since.
-        """
-        kept = {
-            access: ordering
-            for access, ordering in self.pending.items()
-            if Ordering.MET in ordering or not _is_elsewhere(access.active, active)
-        }
-        return State(kept, set(self.loading), self.waited)
-
-
-def _is_elsewhere(who: ActiveThreads, here: ActiveThreads) -> bool:
-    if who is here:
-        return False
-    if any((condition, not value) in here.decisions for condition, value in who.decisions):
-        return True
-    return who.exact and bool(who.threads.any()) and not (who.threads & here.threads).any()
+from tirx.passes.analysis.thread_values import threads_of_warps, warp_numbers
 
 
 def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingState) -> bool:
@@ -237,6 +110,8 @@ class OrderingAnalysis:
         """Instructions that use an mbarrier, or start what does -> its address."""
         self.announced: list[Barrier] = []
         """Mbarriers that bytes of asynchronous copies are announced on."""
+        self.most_pending: dict[AccessKind, int] = {}
+        """The largest number of groups that a wait leaves pending, of each kind of accesses."""
         self.phases: dict[Barrier, int] = {}
         """Mbarriers whose address is known -> arrivals that complete a phase."""
         self._interesting: dict[Block, list[Operation]] = {}
@@ -265,6 +140,8 @@ class OrderingAnalysis:
                     self.mbarriers[op] = address
                     if synchronization.announces:
                         self.announced.append(self.barrier(address))
+                case WaitGroup(kind, pending):
+                    self.most_pending[kind] = max(pending, self.most_pending.get(kind, 0))
                 case MbarrierWait(address) | TensorCommit(address) | CopyArrive(address):
                     self.mbarriers[op] = address
                 case _:
@@ -278,6 +155,13 @@ class OrderingAnalysis:
         if isinstance(op, MbarrierInitOp):
             self.phases[self.barrier(op.barrier)] = op.count.value.data
         return synchronization is not None or op in self._accesses
+
+    @property
+    def asynchronous(self) -> list[Operation]:
+        """The instructions that write registers later."""
+        return [
+            op for op, access in self._accesses.items() if access.kind in (AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP)
+        ]
 
     def is_of(self, op: Operation, kind: AccessKind) -> bool:
         """Returns True if `op` accesses memory in this way."""
@@ -362,10 +246,10 @@ class OrderingAnalysis:
                 # What was waited for before cannot be this.
                 state.waited = frozenset()
             if access.kind in (AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP):
-                state.loading.add(op)
+                state.loading[op] = 0
             # What is pending of the same access is ordered no less than this, but for a phase that is waited for.
-            before = state.pending.pop(access, _NOTHING)
-            if _is_awaited(before):
+            before = state.pending.pop(access, NOTHING)
+            if is_awaited(before):
                 state.pending[self.accesses.earlier(access)] = before
             state.pending[access] = self._from_the_start(access)
 
@@ -373,7 +257,7 @@ class OrderingAnalysis:
         if access.kind is AccessKind.BULK_LOAD:
             barrier = Barrier(None) if access.barrier is None else Barrier(*access.barrier)
             return frozenset((Committed(barrier),))
-        return _OF_WARPS if access.warp_wide else _NOTHING
+        return OF_WARPS if access.warp_wide else NOTHING
 
 
 # What synchronising instructions do to what is pending
@@ -430,7 +314,7 @@ def _meet(
     waited = frozenset(barrier for barrier, _ in state.waited)
     if not everyone:
         waited |= analysis.waited_by_others(active)
-    heard = frozenset[Ordering]() if everyone else _HEARD
+    heard = frozenset[Ordering]() if everyone else JUST_HEARD
 
     def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         known = _completed(ordering, waited) | heard
@@ -445,7 +329,7 @@ def _block_barrier(analysis: OrderingAnalysis, op: BlockBarrier, active: ActiveT
 
 
 def _cluster_wait(analysis: OrderingAnalysis, op: ClusterWait, active: ActiveThreads, state: State) -> None:
-    _meet(analysis, active, state, lambda access, ordering: _arrivals(ordering, CLUSTER) | _HEARD)
+    _meet(analysis, active, state, lambda access, ordering: _arrivals(ordering, CLUSTER) | JUST_HEARD)
 
 
 def _warp_barrier(analysis: OrderingAnalysis, op: WarpBarrier, active: ActiveThreads, state: State) -> None:
@@ -456,7 +340,7 @@ def _warp_barrier(analysis: OrderingAnalysis, op: WarpBarrier, active: ActiveThr
     def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         found = _completed(ordering, known).union(*(_arrivals(ordering, barrier) for barrier in known))
         if known:
-            found |= _HEARD
+            found |= JUST_HEARD
         return found | {Ordering.WARP_SYNCED} if access.kind.is_in_order else found
 
     _advance(analysis, state, learned)
@@ -472,10 +356,10 @@ def _arrive(analysis: OrderingAnalysis, state: State, active: ActiveThreads, bar
 
     def arrived(access: Access, ordering: OrderingState) -> OrderingState:
         # A lane arrives for its warp, if that has met since.
-        of_warps = Ordering.WARP_SYNCED in ordering or access.kind in _OF_WHOLE_WARPS
+        of_warps = Ordering.WARP_SYNCED in ordering or access.kind in OF_WHOLE_WARPS
         arriving = threads_of_warps(active.threads) if of_warps else active.threads
         if Ordering.MET not in ordering and (access.threads & ~arriving).any():
-            return _NOTHING
+            return NOTHING
         return frozenset((Arrived(barrier, _gained(access.kind, ordering, relaxed)),))
 
     _advance(analysis, state, arrived)
@@ -496,7 +380,7 @@ def _tensor_commit(analysis: OrderingAnalysis, op: TensorCommit, active: ActiveT
     committed: OrderingState = frozenset((Ordering.BEFORE, Committed(barrier)))
 
     def gained(access: Access, ordering: OrderingState) -> OrderingState:
-        return _NOTHING if _is_elsewhere(access.active, active) else committed
+        return NOTHING if is_elsewhere(access.active, active) else committed
 
     _advance(analysis, state, gained, (AccessKind.TENSOR_CORE,))
     _arrive(analysis, state, active, barrier, False)
@@ -507,7 +391,7 @@ def _copy_arrive(analysis: OrderingAnalysis, op: CopyArrive, active: ActiveThrea
     committed: OrderingState = frozenset((Committed(analysis.barrier(op.barrier)),))
 
     def gained(access: Access, ordering: OrderingState) -> OrderingState:
-        return _NOTHING if _is_elsewhere(access.active, active) else committed
+        return NOTHING if is_elsewhere(access.active, active) else committed
 
     _advance(analysis, state, gained, (AccessKind.COPY,))
     # What was waited for before cannot be this.
@@ -521,7 +405,7 @@ def _mbarrier_wait(analysis: OrderingAnalysis, op: MbarrierWait, active: ActiveT
     waited = analysis.waited_by_others(active) | {barrier}
 
     def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
-        return _arrivals(ordering, barrier) | _completed(ordering, waited) | _HEARD
+        return _arrivals(ordering, barrier) | _completed(ordering, waited) | JUST_HEARD
 
     _advance(analysis, state, learned)
     state.waited |= {(barrier, warp) for warp in warp_numbers(active.threads)}
@@ -549,21 +433,38 @@ def _proxy_fence(analysis: OrderingAnalysis, op: ProxyFence, active: ActiveThrea
 
 
 def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, active: ActiveThreads, state: State) -> None:
-    _advance(analysis, state, _always(Ordering.GROUPED), (op.kind,))
+    """Counts groups as far as waits tell them apart: all that are behind more than these are alike."""
+    most = analysis.most_pending.get(op.kind, 0)
+
+    def committed(access: Access, ordering: OrderingState) -> OrderingState:
+        if Ordering.GROUPED not in ordering:
+            return frozenset((Ordering.GROUPED,))
+        younger = 1 + sum(isinstance(one, Younger) for one in ordering)
+        return frozenset((Younger(younger),)) if younger <= most else NOTHING
+
+    _advance(analysis, state, committed, (op.kind,))
+    for loading, groups in state.loading.items():
+        if groups <= most and analysis.is_of(loading, op.kind):
+            state.loading[loading] = groups + 1
 
 
 def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, active: ActiveThreads, state: State) -> None:
-    # Which groups may still be open is counted while the kernel runs: any wait may be the one.
+    """All but the last groups are complete: those with as many behind them on every path."""
+    last = Ordering.GROUPED if op.pending == 0 else Younger(op.pending)
+
     def waited(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
-        return _COMPLETE if Ordering.GROUPED in ordering else frozenset()
+        return JUST_COMPLETE if last in ordering else frozenset()
 
     _advance(analysis, state, waited, (op.kind,))
-    state.loading -= {loaded for loaded in state.loading if analysis.is_of(loaded, op.kind)}
+    done = [one for one, groups in state.loading.items() if groups > op.pending and analysis.is_of(one, op.kind)]
+    for loaded in done:
+        del state.loading[loaded]
 
 
 def _wait_all(analysis: OrderingAnalysis, op: WaitAll, active: ActiveThreads, state: State) -> None:
     _advance(analysis, state, _always(Ordering.COMPLETE), (op.kind,))
-    state.loading -= {loaded for loaded in state.loading if analysis.is_of(loaded, op.kind)}
+    for loaded in [one for one in state.loading if analysis.is_of(one, op.kind)]:
+        del state.loading[loaded]
 
 
 def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, active: ActiveThreads, state: State) -> None:
@@ -573,7 +474,7 @@ def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, active: ActiveThr
     if op.after:
         _advance(analysis, state, ordered)
     else:
-        _advance(analysis, state, _always(Ordering.BEFORE), (AccessKind.TENSOR_CORE, *_OF_WHOLE_WARPS))
+        _advance(analysis, state, _always(Ordering.BEFORE), (AccessKind.TENSOR_CORE, *OF_WHOLE_WARPS))
 
 
 _TRANSFER: Mapping[type[Synchronization], _Transfer] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, SSAValue
@@ -17,18 +19,13 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05DeallocOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
+from tirx.passes.analysis.in_place import passed_values, shared_registers
 from tirx.passes.analysis.memory_accesses import Access, Footprint, meet
-from tirx.passes.analysis.synchronization import (
-    Barrier,
-    Committed,
-    Ordering,
-    OrderingAnalysis,
-    OrderingState,
-    State,
-)
+from tirx.passes.analysis.orderings import Barrier, Committed, Ordering, OrderingState, State
+from tirx.passes.analysis.synchronization import OrderingAnalysis
 from tirx.passes.analysis.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow, edges
 from tirx.passes.analysis.thread_values import WARP, ThreadValue, threads_of_warps
-from tirx.passes.analysis.warpgroup_fences import check_fences, kept_registers, passed_values
+from tirx.passes.analysis.warpgroup_fences import check_fences
 
 _ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
 _PROXY = 'PTX ISA, "Async Proxy"'
@@ -43,17 +40,27 @@ def check_synchronization(entry: EntryOp) -> None:
     """
     if not entry.body.blocks or entry.body.blocks[0].first_op is None:
         return
-    check_fences(entry)
+    shared = shared_registers(entry)
+    check_fences(entry, shared)
     analysis = OrderingAnalysis(entry)
-    checker = _Checker(analysis)
+    checker = _Checker(analysis, shared)
     _check_deallocations(analysis.flow)
     checker.check_announced()
     analysis.visit(checker.check)
 
 
 class _Checker:
-    def __init__(self, analysis: OrderingAnalysis):
+    def __init__(self, analysis: OrderingAnalysis, shared: Mapping[SSAValue, SSAValue]):
         self._analysis = analysis
+        self._shared = shared
+        self._writers: dict[SSAValue, list[Operation]] = {}
+        """Register -> the instructions that write it asynchronously."""
+        for op in analysis.asynchronous:
+            for result in op.results:
+                self._writers.setdefault(self._register(result), []).append(op)
+
+    def _register(self, value: SSAValue) -> SSAValue:
+        return self._shared.get(value, value)
 
     def check(
         self,
@@ -117,19 +124,18 @@ class _Checker:
         """
         if isinstance(op, PTXInstruction):
             in_place = {op.operands[index] for _, index in op.in_place()}
-        elif state.loading.isdisjoint(operand.owner for operand in op.operands):
-            return
         else:
-            kept = kept_registers(op)
-            in_place = {value for argument, value in passed_values(op) if argument in kept}
+            passed = passed_values(op)
+            in_place = {value for argument, value in passed if self._register(argument) is self._register(value)}
         for operand in op.operands:
-            if operand.owner in state.loading and operand not in in_place:
-                assert isinstance(operand.owner, Operation)
-                warpgroup = self._analysis.is_of(operand.owner, AccessKind.WARPGROUP)
+            writers = self._writers.get(self._register(operand), ())
+            writer = next((one for one in writers if one in state.loading), None)
+            if writer is not None and operand not in in_place:
+                warpgroup = self._analysis.is_of(writer, AccessKind.WARPGROUP)
                 completion = COMPLETIONS[AccessKind.WARPGROUP if warpgroup else AccessKind.TENSOR_LOAD]
                 use = "the use of its registers"
                 source = 'PTX ISA, "wgmma.wait_group"' if warpgroup else _ORDER
-                raise _missing(completion.by, operand.owner, op, use, completion.fix, source)
+                raise _missing(completion.by, writer, op, use, completion.fix, source)
 
     def _check_dealloc(self, op: Tcgen05DeallocOp, active: ActiveThreads, state: State) -> None:
         base = self._analysis.flow.values.get(op.taddr)

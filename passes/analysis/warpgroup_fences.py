@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.ptx.base import PTXInstruction
-from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp
+from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.wgmma import WgmmaFenceOp, WgmmaMmaAsyncOp
 from tirx.passes.analysis.control_flow import ControlFlow
+from tirx.passes.analysis.in_place import passed_values
 
 _SOURCE = 'PTX ISA, "wgmma.fence"'
 _FIX = "put ptx.wgmma.fence before it"
 
 
-def check_fences(entry: EntryOp) -> None:
+def check_fences(entry: EntryOp, shared: Mapping[SSAValue, SSAValue]) -> None:
     """
     Raises LocatedError at a product whose registers some path touches without a wgmma.fence behind it.
 
     The first product needs one, and each whose accumulators or A other instructions have written; accumulators of a
-    product of the same shape need none.
+    product of the same shape need none. `shared`: values with the register of another one (`shared_registers`).
     """
     products = [op for op in entry.body.walk() if isinstance(op, WgmmaMmaAsyncOp)]
     flow = ControlFlow(entry) if products else None
     for op in products:
-        if flow is not None and (touching := _unfenced(op, flow)) is not None:
+        if flow is not None and (touching := _unfenced(op, flow, shared)) is not None:
             what = "the start of the kernel" if isinstance(touching, EntryOp) else f"'{touching.name}'"
             raise LocatedError(
                 op,
@@ -33,7 +35,7 @@ def check_fences(entry: EntryOp) -> None:
             )
 
 
-def _unfenced(op: WgmmaMmaAsyncOp, flow: ControlFlow) -> Operation | None:
+def _unfenced(op: WgmmaMmaAsyncOp, flow: ControlFlow, shared: Mapping[SSAValue, SSAValue]) -> Operation | None:
     """Returns what touches registers of `op`, or the entry, where a path from there to `op` has no fence."""
     registers = {*op.c, *(() if op.a_is_descriptor else op.a)}
     writers = {r.owner for r in registers if isinstance(r.owner, Operation) and not _is_alike(r, op)}
@@ -51,47 +53,17 @@ def _unfenced(op: WgmmaMmaAsyncOp, flow: ControlFlow) -> Operation | None:
         if not before:
             return block.parent_op()
         own = {argument for argument in block.args if argument in registers}
-        for other in before:
-            if (branch := other.last_op) is not None and own:
-                if not own <= kept_registers(branch, block):
+        for source in before:
+            if (branch := source.last_op) is not None and own:
+                passed = passed_values(branch)
+                if any(one in own and shared.get(one, one) is not shared.get(other, other) for one, other in passed):
                     return branch
-            if other not in seen:
-                seen.add(other)
-                pending.append((other.last_op, other))
+            if source not in seen:
+                seen.add(source)
+                pending.append((source.last_op, source))
     return None
 
 
 def _is_alike(value: SSAValue, op: WgmmaMmaAsyncOp) -> bool:
     """Returns True for the accumulators of a product of the same shape."""
     return isinstance(value.owner, WgmmaMmaAsyncOp) and value.owner.form.shape == op.form.shape
-
-
-def passed_values(branch: Operation) -> list[tuple[SSAValue, SSAValue]]:
-    """The arguments of the blocks that a branch leads to, each with the value that it gets."""
-    match branch:
-        case BraOp():
-            ways = [(branch.dest, branch.arguments)]
-        case CondBraOp():
-            ways = [(branch.then_dest, branch.then_arguments), (branch.else_dest, branch.else_arguments)]
-        case _:
-            ways = []
-    return [pair for dest, values in ways for pair in zip(dest.args, values, strict=True)]
-
-
-def kept_registers(branch: Operation, block: Block | None = None) -> set[SSAValue]:
-    """The block arguments (of `block`) that a branch passes on in their registers, where products have left them."""
-    return {
-        argument
-        for argument, value in passed_values(branch)
-        if _root(value) is argument and block in (None, argument.owner)
-    }
-
-
-def _root(value: SSAValue) -> SSAValue:
-    """The value whose register it is."""
-    while isinstance(value.owner, PTXInstruction):
-        previous = dict(value.owner.in_place()).get(value)
-        if previous is None:
-            break
-        value = value.owner.operands[previous]
-    return value

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, Unrealize
 from xdsl.ir import Attribute, SSAValue
 
 from tirx.dialects.ptx.core import ConstantOp
-from tirx.dialects.tirx import TileType
+from tirx.dialects.tirx import PendingType, TileType
 from tirx.layout import TileLayout
 from tirx.passes.emit.emitter import Emitter
 
@@ -51,6 +51,17 @@ def register_format(tile: TileType) -> RegisterFormat:
         case _:
             type_ = i32 if bits <= REGISTER_BITS else i64
     return RegisterFormat(type_, -(-slots // packed), packed)
+
+
+def held_tile(type_: Attribute) -> TileType | None:
+    """The type of the tile that a value of this type holds in registers, pending or not; None for other values."""
+    match type_:
+        case TileType():
+            return type_
+        case PendingType():
+            return type_.tile_type
+        case _:
+            return None
 
 
 def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:

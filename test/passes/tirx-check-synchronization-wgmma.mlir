@@ -170,10 +170,11 @@ ptx.entry @before_the_loop(a : u64) target("sm_90a") reqntid(128) {
 
 // -----
 
-// The branch copies the accumulators to the registers of the loop.
+// The accumulators are read again: the branch copies them to the registers of the loop.
 
-ptx.entry @peeled(a : u64) target("sm_90a") reqntid(128) {
+ptx.entry @peeled(a : u64, out : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
+  %out = ptx.ld.param @out : i64
   %none = ptx.constant 0 : i64
   ptx.wgmma.fence
   %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
@@ -186,6 +187,10 @@ ptx.entry @peeled(a : u64) target("sm_90a") reqntid(128) {
   %p = ptx.setp eq %a, %none : i64
   ptx.cond_bra %p, ^loop(%4, %5, %6, %7 : f32, f32, f32, f32), ^exit
 ^exit:
+  ptx.st global %out, %0 : i64, f32
+  ptx.st global %out, %1 : i64, f32
+  ptx.st global %out, %2 : i64, f32
+  ptx.st global %out, %3 : i64, f32
   ptx.ret
 }
 
@@ -224,5 +229,112 @@ ptx.entry @pending_round_a_loop(a : u64, out : u64) target("sm_90a") reqntid(128
 ^exit:
   ptx.wgmma.wait_group 0
   ptx.st global %out, %4 : i64, f32
+  ptx.ret
+}
+
+// -----
+
+// Pending from one loop to the next, in the same registers, since nothing else reads them.
+
+ptx.entry @pending_from_loop_to_loop(a : u64, out : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %out = ptx.ld.param @out : i64
+  %zero = ptx.constant 0.0 : f32
+  %none = ptx.constant 0 : i64
+  ptx.wgmma.fence
+  ptx.bra ^first(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
+^first(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 1
+  %p = ptx.setp eq %a, %none : i64
+  ptx.cond_bra %p, ^first(%0, %1, %2, %3 : f32, f32, f32, f32), ^second(%0, %1, %2, %3 : f32, f32, f32, f32)
+^second(%d0 : f32, %d1 : f32, %d2 : f32, %d3 : f32):
+  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%d0, %d1, %d2, %d3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 1
+  ptx.cond_bra %p, ^second(%4, %5, %6, %7 : f32, f32, f32, f32), ^exit
+^exit:
+  ptx.wgmma.wait_group 0
+  ptx.st global %out, %4 : i64, f32
+  ptx.ret
+}
+
+// -----
+
+// A wait with one group pending is for all but the last group. A group may be empty.
+
+ptx.entry @the_one_before(a : u64, out : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %out = ptx.ld.param @out : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 1
+  %early = ptx.add %0, %0 : f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 1
+  ptx.st global %out, %4 : i64, f32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @the_last(a : u64, out : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %out = ptx.ld.param @out : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 1
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the use of its registers}}
+  ptx.st global %out, %0 : i64, f32
+  ptx.ret
+}
+
+// -----
+
+// One of the paths commits no other group.
+
+ptx.entry @on_every_path(a : u64, out : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %out = ptx.ld.param @out : i64
+  %none = ptx.constant 0 : i64
+  %p = ptx.setp eq %a, %none : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.cond_bra %p, ^more, ^wait
+^more:
+  ptx.wgmma.commit_group
+  ptx.bra ^wait
+^wait:
+  ptx.wgmma.wait_group 1
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the use of its registers}}
+  ptx.st global %out, %0 : i64, f32
+  ptx.ret
+}
+
+// -----
+
+// So it is for shared memory.
+
+ptx.entry @read_while_written() target("sm_90a") reqntid(128) {
+  %tile = ptx.shared_alloc @tile bytes 4096 align 1024
+  %zero = ptx.constant 0 : i32
+  %desc = ptx.constant 0x4000004000010000 : i64
+  %four = ptx.constant 4 : i32
+  %row = ptx.shr unsigned %tile, %four : i32
+  %wide = ptx.cvt unsigned %row : i32 -> i64
+  %a = ptx.or %wide, %desc : i64
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 1
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and this write of the same shared memory}}
+  ptx.st shared %tile, %zero : i32, i32
   ptx.ret
 }

@@ -27,7 +27,7 @@ from tirx.dialects.ptx.core import (
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.analysis.entry_checks import check_entry
-from tirx.passes.analysis.in_place import in_place_operands
+from tirx.passes.analysis.in_place import in_place_operands, shared_registers
 
 _CONVERTED_BY: dict[str, str] = {
     "arith": "convert-arith-to-ptx",
@@ -144,11 +144,10 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
 
 
 def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
-    """Results that take the register of an operand, with that operand.
+    """Values that have the register of another one, with that one.
 
     Raises LocatedError where something else could read the operand after it is overwritten.
     """
-    found: dict[SSAValue, SSAValue] = {}
     for one in in_place_operands(entry):
         if one.problem is not None:
             raise LocatedError(
@@ -156,8 +155,7 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
                 f"expected accumulators that '{one.op.name}' can overwrite, found {one.problem}; "
                 "tirx-copy-accumulators copies it",
             )
-        found[one.result] = one.operand
-    return found
+    return shared_registers(entry)
 
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:

@@ -1,0 +1,167 @@
+"""What is known of the order of memory accesses at a point of a kernel."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.ir import Operation
+
+from tirx.dialects.ptx.effects import AccessKind
+from tirx.passes.analysis.memory_accesses import Access
+from tirx.passes.analysis.thread_flow import ActiveThreads
+from tirx.passes.analysis.thread_values import Symbol
+
+
+class Ordering(enum.Enum):
+    """What has happened to an access since, on every path to a point of the kernel."""
+
+    __hash__ = object.__hash__  # that of Enum is not built in
+
+    COMPLETE = enum.auto()
+    """A wait of the sort that its kind asks for."""
+    GROUPED = enum.auto()
+    """cp.async.bulk.commit_group."""
+    SYNCED = enum.auto()
+    """Its threads, done with it, have met those that are here."""
+    MET = enum.auto()
+    """Its threads have met those that are here, done or not."""
+    WARP_SYNCED = enum.auto()
+    """The lanes of its warp have met."""
+    FENCED = enum.auto()
+    """fence.proxy.async, or fence.mbarrier_init for an mbarrier.init."""
+    BEFORE = enum.auto()
+    """tcgen05.fence::before_thread_sync."""
+    SENT = enum.auto()
+    """A synchronisation behind that."""
+    AFTER = enum.auto()
+    """tcgen05.fence::after_thread_sync behind that."""
+    HEARD = enum.auto()
+    """Some wait for what threads elsewhere do."""
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """An mbarrier by its address (`origin` None: any address), or the barrier of the cluster."""
+
+    origin: tuple[Symbol, ...] | None
+    number: int = 0
+    of_cluster: bool = False
+
+    def may_be(self, other: Barrier) -> bool:
+        """Returns True if both may be the same one."""
+        if self.of_cluster or other.of_cluster:
+            return self == other
+        if self.origin is None or other.origin is None:
+            return True
+        if self.origin == other.origin:
+            return self.number == other.number
+        # Different allocations do not overlap.
+        return not all(len(origin) == 1 and origin[0].kind == "shared" for origin in (self.origin, other.origin))
+
+
+CLUSTER = Barrier(None, of_cluster=True)
+
+
+@dataclass(frozen=True)
+class Committed:
+    """`barrier` completes a phase when the access is complete."""
+
+    barrier: Barrier
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """Its threads have arrived at `barrier`; who waits for them there learns `gained`."""
+
+    barrier: Barrier
+    gained: frozenset[Ordering]
+
+
+@dataclass(frozen=True)
+class Younger:
+    """So many groups of its kind have been committed since its own; fewer have, too."""
+
+    groups: int
+
+
+OrderingState: TypeAlias = "frozenset[Ordering] | frozenset[Ordering | Committed | Arrived | Younger]"
+"""All that has happened to an access since."""
+
+NOTHING: OrderingState = frozenset()
+OF_WARPS: OrderingState = frozenset((Ordering.WARP_SYNCED,))
+JUST_COMPLETE = frozenset((Ordering.COMPLETE,))
+JUST_HEARD = frozenset((Ordering.HEARD,))
+OF_WHOLE_WARPS = (AccessKind.TENSOR_LOAD, AccessKind.TENSOR_STORE)
+
+
+def is_awaited(ordering: OrderingState) -> bool:
+    """Returns True if an mbarrier tracks the access, and nobody has waited for anything since."""
+    if Ordering.COMPLETE in ordering or Ordering.HEARD in ordering:
+        return False
+    return any(isinstance(one, Committed) for one in ordering)
+
+
+def _arrivals_in(ordering: OrderingState) -> OrderingState:
+    """A phase waits for all arrivals: who waits knows that they happened, even if others took a path without."""
+    return frozenset(one for one in ordering if isinstance(one, Arrived))
+
+
+@dataclass
+class State:
+    """
+    The accesses that a later one may have to be ordered behind, each with its ordering on every path here.
+
+    `loading` are instructions whose results may not be in their registers yet, each with the number of groups that
+    have been committed since, its own included. `waited` are mbarriers that some thread
+    of a warp has waited for since all last met: at their next meeting all know of it, and at that of the warp its lanes
+    do.
+    """
+
+    pending: dict[Access, OrderingState] = field(default_factory=dict[Access, "OrderingState"])
+    loading: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    waited: frozenset[tuple[Barrier, int]] = frozenset()
+
+    def copy(self) -> State:
+        return State(dict(self.pending), dict(self.loading), self.waited)
+
+    def join(self, other: State) -> bool:
+        """Adds what is pending on another path. Returns True if anything is new."""
+        changed = False
+        for access, ordering in other.pending.items():
+            before = self.pending.get(access)
+            if before == ordering:
+                continue
+            after = ordering if before is None else before & ordering | _arrivals_in(before | ordering)
+            if after != before:
+                self.pending[access] = after
+                changed = True
+        for op, groups in other.loading.items():
+            if groups < self.loading.get(op, groups + 1):
+                self.loading[op] = groups
+                changed = True
+        if not other.waited <= self.waited:
+            self.waited |= other.waited
+            changed = True
+        return changed
+
+    def along(self, active: ActiveThreads) -> State:
+        """
+        The state for the threads `active`, which take a branch. Accesses of threads that do not take it are known only
+        where the threads have met since.
+        """
+        kept = {
+            access: ordering
+            for access, ordering in self.pending.items()
+            if Ordering.MET in ordering or not is_elsewhere(access.active, active)
+        }
+        return State(kept, dict(self.loading), self.waited)
+
+
+def is_elsewhere(who: ActiveThreads, here: ActiveThreads) -> bool:
+    if who is here:
+        return False
+    if any((condition, not value) in here.decisions for condition, value in who.decisions):
+        return True
+    return who.exact and bool(who.threads.any()) and not (who.threads & here.threads).any()
