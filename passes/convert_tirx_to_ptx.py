@@ -388,7 +388,7 @@ def _roles(lowering: _KernelLowering, op: RolesOp, emit: Emitter) -> Sequence[SS
 def _slot(lowering: _KernelLowering, op: SlotOp, emit: Emitter) -> Sequence[SSAValue | None]:
     """The base of a slot is known at run time, its alignment is that of the storage."""
     base, alignment = lowering.bases[op.storage]
-    return lowering.declare(op.result, emit(arith.AddiOp(base, emit.mul(op.index, op.stride_bytes))).result, alignment)
+    return lowering.declare(op.result, emit(arith.AddiOp(base, emit.mul(op.index, op.stride))).result, alignment)
 
 
 @_lowering(AllocOp)

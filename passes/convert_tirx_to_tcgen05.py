@@ -24,6 +24,8 @@ from tirx.dialects.tcgen05 import FencePosition, WaitFor, same_registers
 from tirx.dialects.tirx import (
     AddressOp,
     AllocOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
     BarrierOp,
     CopyOp,
     Engine,
@@ -35,6 +37,7 @@ from tirx.dialects.tirx import (
     MemorySpace,
     MmaOp,
     ReturnOp,
+    SlotOp,
     StoreOp,
     SubviewOp,
     Tcgen05Plan,
@@ -72,6 +75,7 @@ class _KernelLowering:
         self.kernel = kernel
         self.tensors: list[AllocOp] = []
         self.products: list[MmaOp] = []
+        self.asynchronous: list[AsyncMmaOp | AsyncCopyOp] = []
         self.transfers: list[CopyOp | LoadOp | StoreOp] = []
         for op in kernel.walk():
             match op:
@@ -79,6 +83,10 @@ class _KernelLowering:
                     self.tensors.append(op)
                 case MmaOp() if op.on_tensor_memory:
                     self.products.append(op)
+                case AsyncMmaOp() if op.on_tensor_memory:
+                    self.asynchronous.append(op)
+                case AsyncCopyOp():
+                    self.asynchronous.append(op)
                 case CopyOp() | LoadOp() | StoreOp():
                     self.transfers.append(op)
                 case _:
@@ -109,6 +117,8 @@ class _KernelLowering:
         issued_with_product = {copy for before in with_product.values() for copy in before}
         for product, before in with_product.items():
             self._product(product, before)
+        for work in self.asynchronous:
+            self._start(work)
         for op in self.transfers:
             in_tensor_memory = any(TileType.of(end).memory is MemorySpace.TENSOR for end in transfer(op) or ())
             if op in issued_with_product or not in_tensor_memory:
@@ -144,12 +154,25 @@ class _KernelLowering:
         self.phase = emit(memref.AllocaOp.get(i32, shape=[])).results[0]
         emit(memref.StoreOp.get(emit.constant(0, i32), self.phase, []))
         for alloc in self.tensors:
+            self._slots(alloc, base)
             emit_tile = Emitter(emit.point, alloc.location)
             tile = emit_tile(tcgen05.TileOp(base, alloc.start or 0, alloc.result.type)).result
             alloc.result.replace_all_uses_with(tile)
             alloc.detach()
             alloc.erase()
         return base, is_first_warp
+
+    @staticmethod
+    def _slots(alloc: AllocOp, base: SSAValue) -> None:
+        """Slots of a ring are tiles whose first column is known at run time."""
+        for slot in [use.operation for use in alloc.result.uses]:
+            if isinstance(slot, SlotOp):
+                emit = Emitter.before(slot)
+                column = emit(arith.AddiOp(base, emit.mul(slot.index, slot.stride))).result
+                tile = emit(tcgen05.TileOp(column, alloc.start or 0, slot.result.type)).result
+                slot.result.replace_all_uses_with(tile)
+                slot.detach()
+                slot.erase()
 
     @staticmethod
     def _word(emit: Emitter, start: int, words: int) -> SSAValue:
@@ -183,6 +206,19 @@ class _KernelLowering:
 
     def _product(self, mma: MmaOp, copies: Sequence[CopyOp]) -> None:
         """Issues a product together with the copies of scale factors directly before it."""
+        product = self._planned(mma)
+        emit = Emitter.before(mma)
+        self._publish(emit)
+        issued = [op for copy in copies for op in self._scale_copy(copy, emit)]
+        issued += self._instructions(emit, mma, product)
+        self._issue(emit, issued)
+        for op in (*copies, mma):
+            op.detach()
+            op.erase()
+
+    @staticmethod
+    def _planned(mma: MmaOp | AsyncMmaOp) -> Instructions:
+        """The instructions of a product; remarks on shapes that not all sources have."""
         if mma.plan is None or not isinstance(mma.plan.data, Tcgen05Plan):
             raise LocatedError(mma, "expected a plan of tcgen05; tirx-select-instructions chooses it")
         product = instructions(Product.of(mma), mma.plan.data)
@@ -196,14 +232,19 @@ class _KernelLowering:
                 f"M = {shape.m} with N = {shape.n} is in the PTX ISA's table, but other sources ask for larger steps "
                 "of N",
             )
-        emit = Emitter.before(mma)
-        self._publish(emit)
-        issued = [op for copy in copies for op in self._scale_copy(copy, emit)]
-        issued += self._instructions(emit, mma, product)
-        self._issue(emit, issued)
-        for op in (*copies, mma):
-            op.detach()
-            op.erase()
+        return product
+
+    def _start(self, op: AsyncMmaOp | AsyncCopyOp) -> None:
+        """Starts asynchronous work in the thread that comes to it; rings order it with everything else."""
+        emit = Emitter.before(op)
+        if isinstance(op, AsyncCopyOp):
+            issued = self._scale_copy(op, emit)
+        else:
+            issued = self._instructions(emit, op, self._planned(op))
+        for instruction in issued:
+            emit(instruction)
+        op.detach()
+        op.erase()
 
     def _publish(self, emit: Emitter) -> None:
         """
@@ -231,18 +272,18 @@ class _KernelLowering:
         """The view of a tile of scale factors with the columns that one instruction reads."""
         return _columns_of(emit, tile, *scaling.part(step))
 
-    def _scale_copy(self, copy: CopyOp, emit: Emitter) -> Sequence[Operation]:
+    def _scale_copy(self, copy: CopyOp | AsyncCopyOp, emit: Emitter) -> Sequence[Operation]:
         """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""
         issued: list[Operation] = []
         for part in planned_scale_copies(copy):
             descriptor = emit(tcgen05.CpDescriptorOp(copy.source, part.offset_bytes)).result
-            whole = copy.destination_type.dims == part.extent
+            whole = TileType.of(copy.destination).dims == part.extent
             tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, part.extent)).result
             shape, multicast = part.shape.name, part.shape.multicast
             issued.append(tcgen05.CpOp(shape, descriptor, tile, multicast=multicast, cta_group=self.group))
         return issued
 
-    def _instructions(self, emit: Emitter, mma: MmaOp, product: Instructions) -> list[Operation]:
+    def _instructions(self, emit: Emitter, mma: MmaOp | AsyncMmaOp, product: Instructions) -> list[Operation]:
         """The instructions of a product, not inserted yet; their operands are emitted."""
         shape = product.shape
         distinct = dict.fromkeys(product.descriptors)

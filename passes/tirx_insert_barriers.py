@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
@@ -188,6 +188,10 @@ class _BarrierInsertion:
                 case MemorySpace.SHARED | MemorySpace.GLOBAL:
                     root = base_allocation(tile)
                     found |= self._runs.get(root, {root})
+                case MemorySpace.TENSOR if isinstance(root := base_allocation(tile), OpResult) and isinstance(
+                    root.op, SlotOp
+                ):
+                    found.add(root)
                 case MemorySpace.TENSOR if self._warps_share_lanes:
                     found.add(_TENSOR_MEMORY)
                 case _:

@@ -11,27 +11,32 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.layout import ComposeLayout, Iter, TileLayout
+from tirx.tcgen05.tmem import COLUMN_BITS
+
+UNIT_BITS = {MemorySpace.SHARED: 8, MemorySpace.TENSOR: COLUMN_BITS}
+"""Bits of the unit in which slots are apart: a byte of shared memory, a column of tensor memory."""
+
+_SLOT_AXIS = {MemorySpace.SHARED: "m", MemorySpace.TENSOR: "TCol"}
+"""The axis along which the slots of a ring lie."""
 
 
-def slot_storage(slot: TileType, slots: int, stride_bytes: int) -> TileType:
+def slot_storage(slot: TileType, slots: int, stride: int) -> TileType:
     """
-    The shared tile that holds `slots` tiles of type `slot`, each `stride_bytes` behind the one before.
+    The tile that holds `slots` tiles of type `slot`, each `stride` bytes behind the one before, or columns in tensor
+    memory.
 
-    `stride_bytes` is a multiple of the alignment of the slot, so that a swizzle, which acts on address bits, is the
-    same in every slot. Raises VerifyException for a slot without layout.
+    In shared memory the stride is a multiple of the alignment of the slot, so that a swizzle, which acts on address
+    bits, is the same in every slot. Raises VerifyException for a slot without layout.
     """
-    layout = slot.layout
-    stride = stride_bytes * 8 // slot.dtype.storage_bits
-    first = Iter(slots, stride, "m")
-    match layout:
-        case TileLayout():
+    first = Iter(slots, stride * UNIT_BITS[slot.memory] // slot.dtype.storage_bits, _SLOT_AXIS[slot.memory])
+    match slot.layout:
+        case TileLayout() as layout:
             whole: TileLayout | ComposeLayout = TileLayout((first, *layout.shard), layout.replica, layout.offset)
-        case ComposeLayout():
-            tile = layout.tile
-            whole = ComposeLayout(layout.swizzle, TileLayout((first, *tile.shard), tile.replica, tile.offset))
+        case ComposeLayout(swizzle=swizzle, tile=tile):
+            whole = ComposeLayout(swizzle, TileLayout((first, *tile.shard), tile.replica, tile.offset))
         case None:
             raise VerifyException(f"expected a layout on the slots of a ring, found {slot}")
-    return TileType.get((slots, *slot.dims), slot.element_type, MemorySpace.SHARED, whole)
+    return TileType.get((slots, *slot.dims), slot.element_type, slot.memory, whole)
 
 
 @irdl_op_definition
@@ -39,8 +44,9 @@ class SlotOp(DirectOperation):
     """
     `%a = tirx.slot %storage[%i] : !tirx.tile<4x128x64xf16, shared, L4> -> !tirx.tile<128x64xf16, shared, L>`
 
-    Slot `%i` (i32) of the storage of a ring. Its base is an address at run time. The type may be another view of the
-    same bytes. Accesses to it are ordered by the barriers of the ring: every `tirx.slot` stands behind the wait for it.
+    Slot `%i` (i32) of the storage of a ring, in shared or tensor memory. Its base is an address at run time. The type
+    may be another view of the same bytes. Accesses to it are ordered by the barriers of the ring: every `tirx.slot`
+    stands behind the wait for it.
     """
 
     name = "tirx.slot"
@@ -57,18 +63,21 @@ class SlotOp(DirectOperation):
         super().__init__(operands=[storage, index], result_types=[type_])
 
     @property
-    def stride_bytes(self) -> int:
-        """Bytes from a slot to the next. Raises VerifyException for storage that is not one of slots."""
+    def stride(self) -> int:
+        """
+        Bytes from a slot to the next, columns in tensor memory.
+
+        Raises VerifyException for storage that is not one of slots.
+        """
         storage = TileType.of(self.storage)
         layout = storage.layout.tile if isinstance(storage.layout, ComposeLayout) else storage.layout
         if layout is None or not layout.shard or layout.shard[0].extent != storage.dims[0]:
             raise VerifyException(f"expected storage whose layout has the slots as its first iter, found {storage}")
-        return layout.shard[0].stride * storage.dtype.storage_bits // 8
+        return layout.shard[0].stride * storage.dtype.storage_bits // UNIT_BITS[storage.memory]
 
     def verify_(self) -> None:
         storage, result = TileType.of(self.storage), self.result.type
-        for what, type_ in (("storage", storage), ("a slot", result)):
-            if type_.memory is not MemorySpace.SHARED:
-                raise VerifyException(f"expected {what} in shared memory, found {type_}")
-        if result.num_bytes > self.stride_bytes:
-            raise VerifyException(f"expected a slot of at most {self.stride_bytes} bytes, found {result.num_bytes}")
+        if storage.memory not in UNIT_BITS or result.memory is not storage.memory:
+            raise VerifyException(f"expected slots in shared or tensor memory, found {result} in {storage}")
+        if storage.memory is MemorySpace.SHARED and result.num_bytes > self.stride:
+            raise VerifyException(f"expected a slot of at most {self.stride} bytes, found {result.num_bytes}")

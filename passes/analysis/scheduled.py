@@ -11,6 +11,7 @@ from tirx.dialects.tirx import (
     AsyncMmaOp,
     AsyncNextOp,
     AwaitOp,
+    Engine,
     ForOp,
     GlobalPostOp,
     GlobalWaitOp,
@@ -54,11 +55,13 @@ LOWERED = tuple(op for op in SCHEDULED if op is not RolesOp)
 """The operations that `tirx-lower-rings` lowers; roles stay until their warps are chosen."""
 
 
-def is_of_warpgroups(op: Operation) -> bool:
-    """Returns True for a product into registers and for waiting for such: `convert-tirx-to-wgmma` lowers them."""
+def is_lowered_with_products(op: Operation) -> bool:
+    """Returns True for products, waiting for those into registers, and scale factors: they are lowered by family."""
     match op:
         case AsyncMmaOp():
-            return not op.on_tensor_memory
+            return True
+        case AsyncCopyOp():
+            return op.engine.data is Engine.TCGEN05_CP
         case AwaitOp():
             return op.awaited_queue is Queue.WGMMA
         case _:
@@ -68,5 +71,5 @@ def is_of_warpgroups(op: Operation) -> bool:
 def require_lowered(kernel: KernelOp) -> None:
     """Raises LocatedError at the first operation of `kernel` that `tirx-lower-rings` lowers."""
     for op in kernel.walk():
-        if isinstance(op, LOWERED) and not is_of_warpgroups(op):
+        if isinstance(op, LOWERED) and not is_lowered_with_products(op):
             raise LocatedError(op, f"expected rings, their loops and queues to be lowered before, found '{op.name}'")

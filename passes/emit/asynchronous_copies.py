@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncMbarrierArriveOp, CpAsyncWaitGroupOp
@@ -65,6 +65,8 @@ class CopyCode:
             case Engine.CP_ASYNC:
                 code.close(emit)
                 emit(CpAsyncTileOp(source, destination))
+            case Engine.TCGEN05_CP:
+                code.elected(emit, lambda inside: _start(inside, AsyncCopyOp(source, destination, Engine.TCGEN05_CP)))
             case other:
                 raise LocatedError(op, f"expected a copy that is lowered, found one by {other}")
 
@@ -149,7 +151,7 @@ class CopyCode:
         emit(CpAsyncMbarrierArriveOp(mbarrier, noinc=True))
 
 
-def _start(emit: Emitter, op: TmaLoadOp | TmaStoreOp | CpAsyncBulkCommitGroupOp | CpAsyncBulkWaitGroupOp) -> None:
+def _start(emit: Emitter, op: Operation) -> None:
     emit(op)
 
 

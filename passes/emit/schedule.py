@@ -13,6 +13,7 @@ from xdsl.traits import Pure
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
+from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
 from tirx.dialects.tirx import (
     AcquireOp,
     AsyncCopyOp,
@@ -192,10 +193,10 @@ class Schedule(RoleCode):
             parity = counter.parity.get(emit)
             mbarrier = self.storage.mbarrier(emit, before, slot)
             if side.members is Members.ELECTED:
-                self.elected(emit, lambda inside: self.storage.wait(inside, mbarrier, parity))
+                self.elected(emit, lambda inside: self._wait(inside, ring, mbarrier, parity))
             else:
                 self.close(emit)
-                self.storage.wait(emit, mbarrier, parity)
+                self._wait(emit, ring, mbarrier, parity)
                 # The waiting loop may let the lanes of a warp go on apart from each other.
                 emit(BarWarpSyncOp())
         if side.passing is Passing.BYTES:
@@ -204,6 +205,12 @@ class Schedule(RoleCode):
         for index, tile in enumerate(op.tiles):
             self.values[tile] = self.storage.slot(emit, ring, index, slot, tile.name_hint)
         counter.advance(emit)
+
+    def _wait(self, emit: Emitter, ring: RingOp, mbarrier: SSAValue, parity: SSAValue) -> None:
+        """Waits for a slot. tcgen05 orders what comes behind with work of other threads by a fence of its own."""
+        self.storage.wait(emit, mbarrier, parity)
+        if self.plan.rings[ring].in_tensor_memory:
+            emit(FenceOp(FencePosition.AFTER))
 
     def _release(self, op: ReleaseOp, emit: Emitter) -> None:
         ring = RingOp.of(op.ring)
@@ -214,6 +221,9 @@ class Schedule(RoleCode):
                 pass
             case Passing.THREADS:
                 mbarrier = self._passing_mbarrier(op, place, station, emit)
+                self.close(emit)
+                if self.plan.rings[ring].in_tensor_memory:
+                    emit(FenceOp(FencePosition.BEFORE))
                 self._arrive(emit, side, mbarrier, fence=station.needs_fence)
             case Passing.GROUPS:
                 self.copies.commit(op, emit)
@@ -228,7 +238,8 @@ class Schedule(RoleCode):
                     self.close(emit)
                     emit(FenceProxyAsyncOp("shared::cta"))
             case Passing.COMMIT:
-                raise LocatedError(op, "expected a release that is lowered, found one after(tcgen05)")
+                mbarrier = self._passing_mbarrier(op, place, station, emit)
+                self.elected(emit, lambda inside: _emit(inside, CommitOp(mbarrier)))
 
     def _passing_mbarrier(self, op: ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
         """The mbarrier that a release arrives at; the counter of passed uses goes on."""
@@ -290,8 +301,9 @@ class Schedule(RoleCode):
 
     def _product(self, op: AsyncMmaOp, emit: Emitter) -> None:
         if op.on_tensor_memory:
-            raise LocatedError(op, "expected an accumulator in registers, found one in tensor memory: not lowered yet")
-        self._other(op, emit)
+            self.elected(emit, lambda inside: _emit(inside, op.clone(self.values)))
+        else:
+            self._other(op, emit)
 
     # Loops
 
@@ -331,6 +343,10 @@ class Schedule(RoleCode):
         """Emits what a role does at its end: no block leaves while bulk stores read its memory."""
         self.copies.drain(emit)
         self.close(emit)
+
+
+def _emit(emit: Emitter, op: Operation) -> None:
+    emit(op)
 
 
 def _only_computes(op: Operation) -> bool:

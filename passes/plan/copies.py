@@ -189,9 +189,9 @@ def holds_scales(tile: SSAValue) -> bool:
     )
 
 
-def planned_scale_copies(copy: CopyOp) -> tuple[ScaleCopy, ...]:
+def planned_scale_copies(copy: CopyOp | AsyncCopyOp) -> tuple[ScaleCopy, ...]:
     """The `tcgen05.cp` of a copy of scale factors. Raises LegalityError for one that tcgen05.cp cannot do."""
-    source, destination = copy.source_type, copy.destination_type
+    source, destination = TileType.of(copy.source), TileType.of(copy.destination)
     check_scale_source(source)
     layouts = source.layout, destination.layout
     if layouts[0] is None or not isinstance(layouts[1], TileLayout):

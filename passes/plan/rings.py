@@ -42,7 +42,8 @@ from tirx.passes.analysis.rings.parties import (
     stations_of,
 )
 from tirx.passes.analysis.rings.structure import Activity, activity
-from tirx.passes.plan.memory import shared_alignment, shared_bytes
+from tirx.passes.plan.memory import COLUMN_STEP, shared_alignment, shared_bytes
+from tirx.passes.plan.tensor_tiles import TensorTile
 
 
 class Passing(Enum):
@@ -64,19 +65,28 @@ class Passing(Enum):
 
 @dataclass(frozen=True)
 class Tile:
-    """The tile of a slot: its views, and its bytes from slot to slot."""
+    """The tile of a slot: its views, all in shared or all in tensor memory."""
 
     views: tuple[TileType, ...]
 
     @property
+    def in_tensor_memory(self) -> bool:
+        return self.views[0].memory is MemorySpace.TENSOR
+
+    @property
     def stride(self) -> int:
-        """Bytes from a slot to the next: whole alignments of the views."""
+        """Bytes from a slot to the next, whole alignments of the views; columns in tensor memory."""
+        if self.in_tensor_memory:
+            step = max(COLUMN_STEP.get(view.dtype.bits, 1) for view in self.views)
+            return -(-max(TensorTile.of(view).columns for view in self.views) // step) * step
         alignment = max(map(shared_alignment, self.views))
         return -(-max(map(shared_bytes, self.views)) // alignment) * alignment
 
     @property
     def storage(self) -> TileType:
         """The view that the storage is declared by: the one with the strictest alignment."""
+        if self.in_tensor_memory:
+            return max(self.views, key=lambda view: COLUMN_STEP.get(view.dtype.bits, 1))
         return max(self.views, key=lambda view: (shared_alignment(view), shared_bytes(view)))
 
 
@@ -134,6 +144,11 @@ class RingPlan:
     op: RingOp
     tiles: tuple[Tile, ...]
     stations: tuple[Station, ...]
+
+    @property
+    def in_tensor_memory(self) -> bool:
+        """True if a tile of the slots is in tensor memory."""
+        return any(tile.in_tensor_memory for tile in self.tiles)
 
     @property
     def slots(self) -> int:
@@ -212,8 +227,6 @@ class RingsPlan:
         for contents in type_.contents:
             views = tuple(view.type for view in contents if isinstance(view.type, TileType))
             for view in views:
-                if view.memory is not MemorySpace.SHARED:
-                    raise LocatedError(ring, f"expected slots in shared memory, found {view}: not lowered yet")
                 if view.layout is None:
                     raise LocatedError(ring, f"expected a layout on the slots of a ring, found {view}")
             tiles.append(Tile(views))
@@ -278,14 +291,15 @@ class RingsPlan:
     def _meets_at_barriers(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> bool:
         """
         True if barriers of one role serve the ring: all its stations are those of that role, and either cp.async of
-        all its threads fills the slots, or bulk stores empty them.
+        all its threads fills the slots, or bulk stores empty them, or all work on them is that of tcgen05 by one
+        thread, which is done in order.
         """
         roles = {owner for found in queues.values() for owner in found}
         if len(roles) != 1:
             return False
         (owner,) = roles
         after = {queue for found in queues.values() for queue in found.values()}
-        if Queue.STORE in after:
+        if Queue.STORE in after or after == {Queue.TCGEN05}:
             return True
         members = {self.places[owner][(ring, name)] for name in queues}
         return Queue.CP_ASYNC in after and members == {Members.ALL}
