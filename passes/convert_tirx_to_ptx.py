@@ -88,7 +88,7 @@ from tirx.passes.emit.roles import entry_registers, meet, role_branches
 from tirx.passes.emit.splat_emission import is_narrow_float, splat
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.bulk_copies import POINTER_ALIGNMENT
-from tirx.passes.plan.copies import planned_matrices
+from tirx.passes.plan.copies import beyond_threads, planned_matrices
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -294,7 +294,8 @@ class _KernelLowering:
         while isinstance(op := root.owner, SubviewOp | ReshapeOp | WordsOp):
             root = op.source
         if root not in self.bases:
-            raise LocatedError(emit.location, f"expected a tile of global or shared memory, found {tile.type}")
+            wanted = f"expected a tile of global or shared memory, found {tile.type}"
+            raise LocatedError(emit.location, beyond_threads(tile) or wanted)
         return MemoryTile(TileType.of(tile), *self.bases[root])
 
     def access(self, emit: Emitter, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess:
@@ -410,13 +411,14 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
     type_ = op.source_type
     strides = type_.get_strides()
     if op.source not in lowering.pointers or strides is None:
-        raise LocatedError(op, "expected a view of a kernel argument with static strides")
+        raise LocatedError(op, "expected a view of a kernel argument with strides")
+    static = [stride for stride in strides if stride is not None]
+    if len(static) < len(strides) or op.clipped is not None:
+        return (None,)  # only tensor maps know where it is
     bits = op.result.type.dtype.bits
     address = lowering.pointers[op.source]
     alignment = POINTER_ALIGNMENT
-    for index, stride in zip(op.indices, strides, strict=True):
-        if stride is None:
-            raise LocatedError(op, f"expected static strides, found {type_}")
+    for index, stride in zip(op.indices, static, strict=True):
         step = index_range(index).divisor * stride * bits
         if step % 8:
             raise LocatedError(

@@ -212,7 +212,7 @@ class _Checker:
             fact = index_range(index)
             if fact.low is not None and fact.low < 0:
                 raise LocatedError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
-            if size >= 0 and fact.high is not None and fact.high + extent > size:
+            if op.clipped is None and size >= 0 and fact.high is not None and fact.high + extent > size:
                 raise LocatedError(
                     op,
                     f"expected dimension {dimension} of the view within {size} elements, "

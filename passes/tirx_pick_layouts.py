@@ -30,6 +30,7 @@ from tirx.dialects.tirx import (
     TileType,
     ViewOp,
     base_allocation,
+    has_run_time_strides,
     layout_attr,
     strided_layout,
     thread_set,
@@ -183,7 +184,7 @@ class _Picker:
             self._pick_registers(registers, layout, why)
 
     def _view(self, op: ViewOp) -> None:
-        if op.result.type.layout is None:
+        if op.result.type.layout is None and not has_run_time_strides(op.source_type):
             layout = strided_layout(op.source_type, op.result.type.dims)
             if isinstance(layout, str):
                 raise LocatedError(op, layout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -22,7 +22,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, unit
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.syntax import shape_text
@@ -81,11 +81,19 @@ def strided_layout(type_: MemRefType[Attribute], shape: Sequence[int]) -> TileLa
     if isinstance(type_.layout, StridedLayoutAttr) and type_.layout.get_offset() != 0:
         return f"expected a memref that starts at its pointer, without an offset, found {type_}"
     if any(stride is None for stride in strides):
-        return f"expected static strides (only the outermost extent of a memref may be dynamic), found {type_}"
+        return f"expected static strides for a layout (only the outermost extent may be dynamic), found {type_}"
     static = [stride for stride in strides if stride is not None]
     if any(stride < 0 for stride in static):
         return f"expected strides of 0 or more, found {type_}"
     return TileLayout(Iter(n, s, "m") for n, s in zip(shape, static[len(static) - len(shape) :], strict=True))
+
+
+def has_run_time_strides(type_: MemRefType[Attribute]) -> bool:
+    """Returns True for a memref that starts at its pointer, with strides of which some are known at the launch only."""
+    strides = type_.get_strides()
+    if isinstance(type_.layout, StridedLayoutAttr) and type_.layout.get_offset() != 0:
+        return False
+    return strides is not None and None in strides
 
 
 @irdl_op_definition
@@ -95,21 +103,26 @@ class ViewOp(DirectOperation):
 
     The tile of global memory whose first element is `%a[%m, %k]`. A tile of lower rank than the memref
     covers its trailing dimensions. The layout of the tile is given by the strides of the memref, which count elements;
-    4-bit and 6-bit elements are packed, without padding, the first one in the low bits.
+    4-bit and 6-bit elements are packed, without padding, the first one in the low bits. With strides that are known at
+    the launch only the tile has no layout: bulk tensor copies (`engine tma`) move it.
+
+    With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped.
     """
 
     name = "tirx.view"
 
     source = operand_def(MemRefType)
     indices = var_operand_def(IndexType())
+    clipped = opt_prop_def(UnitAttr)
     result = result_def(TileType)
 
-    assembly_format = "$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)"
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source `[` $indices `]` (`clipped` $clipped^)? attr-dict `:` type($source) `->` type($result)"
 
     traits = traits_def(Pure())
 
-    def __init__(self, source: SSAValue, indices: Sequence[SSAValue], type_: TileType):
-        super().__init__(operands=[source, indices], result_types=[type_])
+    def __init__(self, source: SSAValue, indices: Sequence[SSAValue], type_: TileType, *, clipped: bool = False):
+        super().__init__(operands=[source, indices], properties={"clipped": unit(clipped)}, result_types=[type_])
 
     @property
     def source_type(self) -> MemRefType[Attribute]:
@@ -133,11 +146,13 @@ class ViewOp(DirectOperation):
         if tile.element_type != source.element_type:
             raise VerifyException(f"expected {source.element_type} elements, found {tile.element_type}")
         for size, extent in zip(reversed(source.get_shape()), reversed(tile.dims), strict=False):
-            if 0 <= size < extent:
+            if 0 <= size < extent and self.clipped is None:
                 raise VerifyException(f"expected a tile that fits into {source}, found {shape_text(tile)}")
         layout = strided_layout(source, tile.dims)
         if isinstance(layout, str):
-            raise VerifyException(layout)
+            if tile.layout is not None or not has_run_time_strides(source):
+                raise VerifyException(layout)
+            return
         if isinstance(tile.layout, TileLayout) and not tile.layout.equivalent(layout):
             raise VerifyException(f"expected the layout of {source}, {layout}, found {tile.layout}")
 

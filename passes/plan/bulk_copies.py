@@ -30,6 +30,7 @@ from tirx.dialects.tirx import (
     TensorMap,
     TileType,
     ViewOp,
+    has_run_time_strides,
     thread_set,
 )
 from tirx.hw.errors import LegalityError
@@ -154,9 +155,17 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
     return TmaCopy(origin, boxes, tensor_map, order, tensor.run_time_strides())
 
 
+def check_strides(global_tile: SSAValue, what: str) -> None:
+    """Raises LegalityError for a view with strides that are known at the launch only."""
+    origin = Origin.of(global_tile)
+    if origin is not None and has_run_time_strides(origin.view.source_type):
+        raise LegalityError(f"expected a memref with static strides for {what}, found {origin.view.source_type}")
+
+
 def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) -> CpAsyncPlan:
     """The `cp.async` of every thread of `threads`. Raises LegalityError or LayoutError where there are none."""
     outside = TileType.of(global_tile)
+    check_strides(global_tile, "cp.async")
     if outside.layout is None or shared.layout is None:
         raise LegalityError(f"expected layouts on {outside} and {shared}; tirx-pick-layouts chooses them")
     if outside.dtype.bits != outside.dtype.storage_bits:
@@ -167,6 +176,8 @@ def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) ->
     origin = Origin.of(global_tile)
     if origin is None or (alignment := view_alignment(origin.view)) == 0:
         raise LegalityError("expected a view that starts on a whole byte for cp.async, found none")
+    if origin.view.clipped is not None:
+        raise LegalityError("expected a view that is not clipped for cp.async, found a clipped one")
     return plan_cp_async(outside.layout, shared.layout, shared.dims, shared.dtype.storage_bits, threads, alignment)
 
 

@@ -26,7 +26,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.hw.features import FEATURES, required_version
 from tirx.layout import LayoutError, TileLayout
-from tirx.passes.plan.bulk_copies import ASYNC_SINCE, check_engine
+from tirx.passes.plan.bulk_copies import ASYNC_SINCE, Origin, async_engine, check_engine, check_strides
 from tirx.passes.plan.product import ILLEGAL, target_of
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
@@ -114,6 +114,8 @@ def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
     """
     row = _MATRIX_ENGINES[type(op)]
     memory, registers = _ends(op)
+    if (problem := beyond_threads(op.source if isinstance(op, LoadOp) else op.destination)) is not None:
+        raise LocatedError(op, problem)
     if memory.memory is not MemorySpace.SHARED or memory.layout is None or registers.layout is None:
         return None if op.engine is None else op.engine.data
     if op.engine is not None and op.engine.data is Engine.LD_ST:
@@ -165,7 +167,26 @@ def _engine(copy: CopyOp) -> Engine | None:
     if copy.reduce is not None:
         check_engine(copy, Engine.TMA_REDUCE)
         return Engine.TMA_REDUCE
+    for tile in (copy.source, copy.destination):
+        if (problem := beyond_threads(tile)) is not None:
+            choice = async_engine(copy)
+            if not choice.is_asynchronous:
+                raise LegalityError(f"{problem} ({choice.reason})")
+            return choice.engine
     return engine_between(copy.source_type.memory, copy.destination_type.memory)
+
+
+def beyond_threads(tile: SSAValue) -> str | None:
+    """Why loads and stores of threads do not move a tile of global memory, though tensor maps may; None if they do."""
+    if TileType.of(tile).memory is not MemorySpace.GLOBAL or (origin := Origin.of(tile)) is None:
+        return None
+    if origin.view.clipped is not None:
+        return "expected a copy to or from shared memory by a bulk tensor copy for a clipped view, found another"
+    try:
+        check_strides(tile, "a copy by loads and stores")
+    except LegalityError as e:
+        return str(e)
+    return None
 
 
 def engine_between(source: MemorySpace, destination: MemorySpace) -> Engine | None:

@@ -40,7 +40,7 @@ tirx.kernel @too_large_together(%x: memref<256x128xf16>) target("sm_86") threads
 // Tiles of all of shared memory leave no room for what the lowering of tensor memory keeps there.
 
 tirx.kernel @no_room_for_the_mbarrier() target("sm_100a") threads(128) {
-  // expected-error@-1 {{expected at most 232448 bytes of shared memory on sm_100a, found 232460 with the mbarrier of the products and the address of tensor memory}}
+  // expected-error@-1 {{expected at most 232448 bytes of shared memory on sm_100a, found 232460 with the mbarriers and the address of tensor memory}}
   %s = tirx.alloc : !tirx.tile<227x1024xi8, shared>
   %t = tirx.alloc : !tirx.tile<128x32xf32, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
   tirx.return

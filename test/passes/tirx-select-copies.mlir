@@ -108,3 +108,19 @@ tirx.kernel @reduce(%x: memref<128x32xf32>) target("sm_90") threads(128) {
   tirx.copy %s, %g reduce(add) : !tirx.tile<128x32xf32, shared, #s>, !tirx.tile<128x32xf32, global>
   tirx.return
 }
+
+// -----
+
+// Only tensor maps know the bounds of clipped views, and strides that a launch gives.
+// CHECK-LABEL: tirx.kernel @clipped
+tirx.kernel @clipped(%x: memref<100x?xf32>) target("sm_90") threads(128) {
+  %c64 = arith.constant 64 : index
+  // CHECK: tirx.view %x[%c64, %c64] clipped : memref<100x?xf32> -> !tirx.tile<128x32xf32, global>
+  %g = tirx.view %x[%c64, %c64] clipped : memref<100x?xf32> -> !tirx.tile<128x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared>
+  // CHECK: tirx.copy %g, %s engine tma
+  tirx.copy %g, %s : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared>
+  // CHECK: tirx.copy %s, %g engine tma_store
+  tirx.copy %s, %g : !tirx.tile<128x32xf32, shared>, !tirx.tile<128x32xf32, global>
+  tirx.return
+}

@@ -379,16 +379,16 @@ func.func @f(%a: memref<8x8xf32, strided<[8, 1], offset: ?>>, %i: index) {
 // -----
 
 func.func @f(%a: memref<8x?xf32>, %i: index) {
-  // expected-error@+1 {{expected static strides (only the outermost extent of a memref may be dynamic), found memref<8x?xf32>}}
-  %t = tirx.view %a[%i, %i] : memref<8x?xf32> -> !tirx.tile<4x4xf32, global>
+  // expected-error@+1 {{expected static strides for a layout (only the outermost extent may be dynamic), found memref<8x?xf32>}}
+  %t = tirx.view %a[%i, %i] : memref<8x?xf32> -> !tirx.tile<4x4xf32, global, #tirx.tile_layout<S[(4, 4) : (8, 1)]>>
   func.return
 }
 
 // -----
 
 func.func @f(%a: memref<8x8xf32, strided<[?, 1]>>, %i: index) {
-  // expected-error@+1 {{expected static strides (only the outermost extent of a memref may be dynamic), found memref<8x8xf32, strided<[?, 1]>>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[?, 1]>> -> !tirx.tile<4x4xf32, global>
+  // expected-error@+1 {{expected static strides for a layout (only the outermost extent may be dynamic), found memref<8x8xf32, strided<[?, 1]>>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[?, 1]>> -> !tirx.tile<4x4xf32, global, #tirx.tile_layout<S[(4, 4) : (8, 1)]>>
   func.return
 }
 

@@ -8,6 +8,7 @@ from unit.kernels.bulk_kernels import random_kernel
 from unit.sim.assembled import assembled
 
 import tirx
+from tirx.runtime.arrays import ArgumentError
 
 SEEDS = (8, 14, 23, 28, 30)
 """A sample of `python test/sweeps/bulk_copies.py`."""
@@ -52,3 +53,41 @@ def test_blocks_add_to_one_tile():
     d = np.ones((64, 64), np.float16)
     program.kernels["k"].simulate(a, d, check="strict")
     np.testing.assert_array_equal(d, 1 + a.reshape(4, 64, 64).sum(0))
+
+
+CLIPPED = """
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!d = memref<?x?xf16, strided<[?, 1]>>
+tirx.kernel @k(%a: memref<?x?xf16>, %d: !d) target("sm_90a")
+    grid(ceildiv(size(0, 1), 64), ceildiv(size(0, 0), 64)) threads(128) {
+  %c64 = arith.constant 64 : index
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %m = arith.muli %i, %c64 : index
+  %n = arith.muli %j, %c64 : index
+  %s = tirx.alloc : !s
+  %ga = tirx.view %a[%m, %n] clipped : memref<?x?xf16> -> !g
+  %gd = tirx.view %d[%m, %n] clipped : !d -> !g
+  tirx.copy %ga, %s : !g, !s
+  tirx.copy %s, %gd : !s, !g
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (100, 136), (1, 8)])
+def test_sizes_and_strides_of_the_launch(shape: tuple[int, int]):
+    program = tirx.build(CLIPPED)
+    assembled(program.ptx)
+    a = np.random.default_rng(2).integers(-5, 6, shape).astype(np.float16)
+    d = np.ones((shape[0], shape[1] + 24), np.float16)
+    program.kernels["k"].simulate(a, d[:, : shape[1]], check="strict")
+    np.testing.assert_array_equal(d[:, : shape[1]], a)
+    assert (d[:, shape[1] :] == 1).all()
+
+
+def test_strides_that_tensor_maps_do_not_have():
+    a = np.zeros((10, 9), np.float16)
+    with pytest.raises(ArgumentError, match="expected a stride of a multiple of 16 bytes along dimension 1"):
+        tirx.build(CLIPPED).kernels["k"].simulate(a, a.copy())
