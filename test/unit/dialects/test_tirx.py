@@ -342,7 +342,7 @@ def test_a_product_in_registers() -> None:
     assert effect.result is None
     assert result.result is not None
     assert text(result).endswith("-> !tirx.tile<4x8x8xf32, register>")
-    with pytest.raises(VerifyException, match="expected an accumulator in tensor memory for negate_a"):
+    with pytest.raises(VerifyException, match="B in shared memory, for negate_a, found both"):
         MmaOp(value(operand), value(operand), value(acc), negate_a=True).verify()
 
 
