@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tirx.passes.tirx_check_synchronization import TirxCheckSynchronizationPass
     from tirx.passes.tirx_expand_copies import TirxExpandCopiesPass
     from tirx.passes.tirx_fold_zero_fill import TirxFoldZeroFillPass
+    from tirx.passes.tirx_fuse_epilogue import TirxFuseEpiloguePass
     from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
     from tirx.passes.tirx_materialize_descriptors import TirxMaterializeDescriptorsPass
     from tirx.passes.tirx_mem2reg import TirxMem2regPass
@@ -58,6 +59,7 @@ __all__ = [
     "TirxCheckSynchronizationPass",
     "TirxExpandCopiesPass",
     "TirxFoldZeroFillPass",
+    "TirxFuseEpiloguePass",
     "TirxInsertBarriersPass",
     "TirxMaterializeDescriptorsPass",
     "TirxPickLayoutsPass",

@@ -10,10 +10,15 @@ from xdsl.transforms import get_all_passes as get_xdsl_passes
 from tirx.hw.targets import Target
 from tirx.passes.registry import get_all_passes
 
-_SCHEDULE = ("tirx-tile-loop", "tirx-pipeline-loops", "tirx-specialize-warps")
+_SCHEDULE = ("tirx-fuse-epilogue", "tirx-tile-loop", "tirx-pipeline-loops", "tirx-specialize-warps")
 """Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=on` asks for them."""
 
-_PASS_OPTIONS = {"order": "tirx-tile-loop", "stages": "tirx-pipeline-loops", "roles": "tirx-specialize-warps"}
+_PASS_OPTIONS = {
+    "epilogue": "tirx-fuse-epilogue",
+    "order": "tirx-tile-loop",
+    "stages": "tirx-pipeline-loops",
+    "roles": "tirx-specialize-warps",
+}
 """Options of the pipeline -> the pass of which they are options."""
 
 _LOWER_TO_PTX = (
@@ -22,9 +27,12 @@ _LOWER_TO_PTX = (
     "tirx-pick-layouts",
     "tirx-check-layouts",
     "tirx-fold-zero-fill",
+    "tirx-fuse-epilogue",
     "tirx-select-instructions",
     "tirx-select-copies",
-    *_SCHEDULE,
+    "tirx-tile-loop",
+    "tirx-pipeline-loops",
+    "tirx-specialize-warps",
     "tirx-prefetch-fragments",
     "tirx-check-rings",
     "tirx-lower-rings",

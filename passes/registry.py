@@ -20,6 +20,7 @@ PASS_SUMMARIES = {
     "tirx-pick-layouts": "choose a layout for every tile that has none",
     "tirx-check-layouts": "check that every layout is legal for the hardware that reads or writes it",
     "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",
+    "tirx-fuse-epilogue": "store register tiles through shared memory, by bulk tensor stores",
     "tirx-select-instructions": "choose the instructions of every product and store the plan on it",
     "tirx-select-copies": "choose the engine of every copy and store it",
     "tirx-tile-loop": "let each block loop over several tiles",

@@ -36,6 +36,7 @@ from tirx.dialects.tirx import (
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import accesses, slice_of
 from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.emit.store_rings import ring_stores
 from tirx.passes.plan.schedule_loops import STAGES, AccumulatorPlan, LoopPlan, RingPlan, plan_loops
 
 AUTO = "auto"
@@ -54,9 +55,10 @@ class TirxPipelineLoopsPass(ModulePass):
 
     The test is made for each tile: every iteration fills it before it reads it, nothing else touches it, and the source
     is known iterations ahead and not written meanwhile. Products that read rings by hardware stay pending where nothing
-    else needs their sum. `stages` is the number of slots, `auto` for what shared memory has room for (3 to 6);
-    `tirx.stages = 4` on a loop says it for that loop, and 1 keeps it as it is. Remarks name every choice and, for what
-    stays as it is, the operation that is in the way.
+    else needs their sum. A shared tile of a tile loop that a bulk store empties becomes a ring too. `stages` is the
+    number of slots, `auto` for what shared memory has room for (3 to 6); `tirx.stages = 4` on a loop says it for that
+    loop, and 1 keeps it as it is. Remarks name every choice and, for what stays as it is, the operation that is in the
+    way.
     """
 
     name = "tirx-pipeline-loops"
@@ -73,6 +75,7 @@ class TirxPipelineLoopsPass(ModulePass):
             for plan in plan_loops(kernel, target, self.stages if isinstance(self.stages, int) else None):
                 _Pipeline(kernel, plan).rewrite()
                 remark(kernel, f"start values: {plan.schedule}")
+            ring_stores(kernel)
 
 
 class _Pipeline:

@@ -173,6 +173,12 @@ def shared_alignment(type_: TileType) -> int:
             return PLAIN_ALIGNMENT
 
 
+def aligned_bytes(type_: TileType) -> int:
+    """Bytes of shared memory that a tile takes, rounded up to its alignment."""
+    alignment = shared_alignment(type_)
+    return -(-shared_bytes(type_) // alignment) * alignment
+
+
 def _shared_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
     type_ = alloc.result.type
     return Block(alloc, shared_bytes(type_), shared_alignment(type_), lifetime)

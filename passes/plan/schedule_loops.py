@@ -22,7 +22,6 @@ from tirx.dialects.tirx import (
     MmaOp,
     Queue,
     RingOp,
-    TileType,
     base_allocation,
 )
 from tirx.hw.targets import Target
@@ -39,7 +38,7 @@ from tirx.passes.analysis.pipelining import (
 )
 from tirx.passes.plan.bulk_copies import async_engine
 from tirx.passes.plan.copies import is_scale_copy
-from tirx.passes.plan.memory import shared_alignment, shared_bytes
+from tirx.passes.plan.memory import aligned_bytes
 from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, start_values
 
 STAGES = "tirx.stages"
@@ -116,12 +115,6 @@ class LoopPlan:
     def skew(self) -> int:
         """Rounds that fills run ahead: the slot to fill has to be free again without a wait."""
         return self.slots - 1 - self.pending
-
-
-def aligned_bytes(type_: TileType) -> int:
-    """Bytes of shared memory that a tile takes, rounded up to its alignment."""
-    alignment = shared_alignment(type_)
-    return -(-shared_bytes(type_) // alignment) * alignment
 
 
 def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:

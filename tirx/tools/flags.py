@@ -61,11 +61,12 @@ class _LowerToPtx(ArgSpecConvertible):
     stages: str | int | None = None
     roles: str | None = None
     order: str | None = None
+    epilogue: str | None = None
 
     @property
     def options(self) -> str:
         """The options of the pipeline as `tirx.compile` takes them."""
-        given = {name: getattr(self, name) for name in ("pipeline", "stages", "roles", "order")}
+        given = {name: getattr(self, name) for name in ("pipeline", "stages", "roles", "order", "epilogue")}
         return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tirx.passes import OptionError, lower_to_ptx_pipeline
 
-_SCHEDULE = ("tirx-tile-loop", "tirx-pipeline-loops", "tirx-specialize-warps")
+_SCHEDULE = ("tirx-fuse-epilogue", "tirx-tile-loop", "tirx-pipeline-loops", "tirx-specialize-warps")
 
 
 def _added(options: str) -> list[str]:
@@ -23,7 +23,8 @@ def test_schedule_is_off_by_default():
 
 def test_schedule_has_options_of_its_passes():
     assert _added("pipeline=on") == list(_SCHEDULE)
-    assert _added("pipeline=on stages=4 roles=load order=hilbert") == [
+    assert _added("pipeline=on stages=4 roles=load order=hilbert epilogue=direct") == [
+        "tirx-fuse-epilogue{epilogue=direct}",
         "tirx-tile-loop{order=hilbert}",
         "tirx-pipeline-loops{stages=4}",
         "tirx-specialize-warps{roles=load}",

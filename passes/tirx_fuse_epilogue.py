@@ -1,0 +1,136 @@
+"""`tirx-fuse-epilogue`: register tiles go to global memory through swizzled shared memory, by bulk stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    Engine,
+    KernelOp,
+    MemorySpace,
+    StoreOp,
+    TileType,
+    base_allocation,
+    kernels,
+)
+from tirx.hw.targets import Target
+from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
+from tirx.passes.analysis.pipelining import copies_to_shared
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine
+from tirx.passes.plan.memory import aligned_bytes
+from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS
+
+AUTO, DIRECT = "auto", "direct"
+
+EPILOGUE = "tirx.epilogue"
+"""The attribute of a kernel that says how its register tiles are stored: `auto` or `direct`."""
+
+_ROWS: tuple[tuple[int, SwizzleMode], ...] = ((128, "128B"), (64, "64B"), (32, "32B"))
+"""Bytes of a row of a box, widest first, and the swizzle that spreads such rows over the banks."""
+
+
+@dataclass(frozen=True)
+class TirxFuseEpiloguePass(ModulePass):
+    """
+    A register tile that threads would store to global memory goes to a shared tile, and from there by `tma_store`.
+
+    Threads then write whole swizzled rows (`stmatrix`), and one thread starts a store of full lines. For kernels that
+    stage tiles in a loop, on targets with bulk tensor stores, where shared memory has room beside three slots of each
+    staged tile. `epilogue` is `auto`, or `direct` to keep stores as they are; `attributes {tirx.epilogue = "direct"}`
+    says it for one kernel. Remarks tell why a store stays as it is.
+    """
+
+    name = "tirx-fuse-epilogue"
+
+    epilogue: str = AUTO
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            attribute = kernel.attributes.pop(EPILOGUE, StringAttr(self.epilogue))
+            word = attribute.data if isinstance(attribute, StringAttr) else str(attribute)
+            if word not in (AUTO, DIRECT):
+                raise LocatedError(kernel, f"expected an epilogue of {AUTO} or {DIRECT}, found {word}")
+            if word == AUTO:
+                _fuse(kernel)
+
+
+def _fuse(kernel: KernelOp) -> None:
+    if kernel.target is None or kernel.of_pairs:
+        return
+    target = Target.parse(kernel.target.data)
+    loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
+    if not loops or target.cc < ASYNC_SINCE[Engine.TMA_STORE]:
+        return
+    staged = {base_allocation(copy.destination) for loop in loops for copy in copies_to_shared(loop)}
+    left = target.shared_limit - BARRIER_BYTES
+    for op in kernel.walk():
+        if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.SHARED:
+            left -= aligned_bytes(op.result.type) * (FEWEST_SLOTS if op.result in staged else 1)
+    for store in [op for op in kernel.walk() if isinstance(op, StoreOp)]:
+        if TileType.of(store.destination).memory is not MemorySpace.GLOBAL:
+            continue
+        found = _staged_type(TileType.of(store.value))
+        if isinstance(found, str):
+            remark(store, f"stored directly: {found}")
+        elif (size := aligned_bytes(found)) > left:
+            remark(
+                store,
+                f"stored directly: {size} bytes have no room beside {FEWEST_SLOTS} slots, {max(left, 0)} are left",
+            )
+        elif _through_shared(kernel, store, found):
+            left -= size
+
+
+def _staged_type(value: TileType) -> TileType | str:
+    """
+    The shared tile that takes a register tile on its way: boxes of rows that one swizzle pattern holds, side by side.
+
+    A reason instead for a tile that has no such boxes.
+    """
+    if len(value.dims) != 2:
+        return f"a tile of {len(value.dims)} dimensions"
+    rows, columns = value.dims
+    bits = value.dtype.storage_bits
+    for width, mode in _ROWS:
+        elements = width * 8 // bits
+        if value.dtype.bits == bits and columns % elements == 0 and rows % 8 == 0:
+            boxes = TileLayout(
+                (Iter(rows, elements, "m"), Iter(columns // elements, rows * elements, "m"), Iter(elements, 1, "m"))
+            )
+            layout = ComposeLayout(SwizzleLayout.for_dtype(value.dtype.name, mode), boxes)
+            return TileType.get(value.dims, value.element_type, MemorySpace.SHARED, layout)
+    return f"rows of {columns} elements of {bits} bits"
+
+
+def _through_shared(kernel: KernelOp, store: StoreOp, type_: TileType) -> bool:
+    """Puts the shared tile in between; False, with a remark, if the accelerator cannot store it."""
+    first = kernel.body.block.first_op
+    assert first is not None
+    alloc = Emitter(InsertPoint.before(first), store.location)(AllocOp(type_))
+    alloc.result.name_hint = "out"
+    copy = Emitter.after(store)(CopyOp(alloc.result, store.destination, Engine.TMA_STORE))
+    choice = async_engine(copy)
+    if choice.engine is not Engine.TMA_STORE:
+        remark(store, f"stored directly: {choice.reason}")
+        _erase(copy)
+        _erase(alloc)
+        return False
+    store.operands[1] = alloc.result
+    remark(store, f"stored through {aligned_bytes(type_)} bytes of shared memory, by {Engine.TMA_STORE}")
+    return True
+
+
+def _erase(op: Operation) -> None:
+    op.detach()
+    op.erase()

@@ -1,0 +1,33 @@
+// RUN: tirx-opt %s --tirx-pipeline-loops --tirx-specialize-warps --tirx-check-rings | filecheck %s
+
+// A bulk store of one tile ends while the next one runs: its shared tile is a ring of one slot, and the wait for the
+// store stands before the next write.
+
+!s = !tirx.tile<64x64xf16, shared>
+!d = !tirx.tile<64x64xf16, register>
+!g = !tirx.tile<64x64xf16, global>
+// CHECK-LABEL: tirx.kernel @stores(
+// CHECK:         %out = tirx.ring slots(1) stations(write, store)
+// CHECK:         tirx.tiles
+// CHECK-NEXT:      %v = "test.op"(%i)
+// CHECK-NEXT:      tirx.await store pending(0)
+// CHECK-NEXT:      %out_1 = tirx.acquire %out at(write)
+// CHECK-NEXT:      tirx.store %v, %out_1
+// CHECK-NEXT:      tirx.release %out at(write)
+// CHECK-NEXT:      %gd = tirx.view
+// CHECK-NEXT:      %out_2 = tirx.acquire %out at(store)
+// CHECK-NEXT:      tirx.async_copy %out_2, %gd engine(tma_store)
+// CHECK-NEXT:      tirx.release %out at(store) after(store)
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.await store pending(0)
+// CHECK-NEXT:    tirx.return
+tirx.kernel @stores(%d: memref<?x64xf16>, %n: index) target("sm_90") threads(128) {
+  %out = tirx.alloc : !s
+  tirx.tiles @tile %i, %j = order(row) of (%n, %n) {
+    %v = "test.op"(%i) : (index) -> !d
+    tirx.store %v, %out : !d, !s
+    %gd = tirx.view %d[%i, %j] : memref<?x64xf16> -> !g
+    tirx.copy %out, %gd engine tma_store : !s, !g
+  }
+  tirx.return
+}
