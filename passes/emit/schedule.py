@@ -25,6 +25,7 @@ from tirx.dialects.tirx import (
     GlobalPostOp,
     GlobalWaitOp,
     LeaderOp,
+    MapOp,
     Queue,
     ReleaseOp,
     RingOp,
@@ -165,6 +166,10 @@ class Schedule(RoleCode):
         """Everything else stays; what is inside of it may be scheduled."""
         if not _only_computes(op):
             self.close(emit)
+        if isinstance(op, MapOp):  # a body on scalars
+            new = emit(op.clone(self.values))
+            self.values.update(zip(op.results, new.results, strict=True))
+            return
         new = emit(op.clone_without_regions(self.values))
         self.values.update(zip(op.results, new.results, strict=True))
         for region, into in zip(op.regions, new.regions, strict=True):

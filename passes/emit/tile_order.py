@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -33,7 +33,10 @@ def persistent_tiles(op: TilesOp, extents: Sequence[SSAValue], emit: Emitter, bo
     block = Block(arg_types=[IndexType()])
     inside = Emitter(InsertPoint.at_end(block), op.location)
     group = 1 if op.group is None else op.group.value.data
-    body(inside, _ORDERS[order](inside, block.args[0], extents, group))
+    # There are fewer tiles than 2^31, and 64-bit divisions are subroutines.
+    number, *sizes = (inside(arith.IndexCastOp(value, i32)).result for value in (block.args[0], *extents))
+    coordinates = _ORDERS[order](inside, number, sizes, group)
+    body(inside, [inside(arith.IndexCastOp(value, IndexType())).result for value in coordinates])
     inside(scf.YieldOp())
     emit(scf.ForOp(first, total, blocks, [], Region(block)))
 
@@ -68,7 +71,7 @@ def _row(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: in
 def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int) -> Sequence[SSAValue]:
     """Groups of `group` rows, each column by column: neighbours in time share rows of A and columns of B in L2."""
     rows, columns = extents
-    size = emit.constant(group, IndexType())
+    size = emit.constant(group, i32)
     in_group = emit(arith.MuliOp(columns, size)).result
     index = emit(arith.DivUIOp(number, in_group)).result
     first = emit.mul(index, group)
