@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tirx.passes.tirx_fold_zero_fill import TirxFoldZeroFillPass
     from tirx.passes.tirx_fuse_epilogue import TirxFuseEpiloguePass
     from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
+    from tirx.passes.tirx_load_operands import TirxLoadOperandsPass
     from tirx.passes.tirx_materialize_descriptors import TirxMaterializeDescriptorsPass
     from tirx.passes.tirx_mem2reg import TirxMem2regPass
     from tirx.passes.tirx_pick_layouts import TirxPickLayoutsPass
@@ -61,6 +62,7 @@ __all__ = [
     "TirxFoldZeroFillPass",
     "TirxFuseEpiloguePass",
     "TirxInsertBarriersPass",
+    "TirxLoadOperandsPass",
     "TirxMaterializeDescriptorsPass",
     "TirxPickLayoutsPass",
     "TirxMem2regPass",

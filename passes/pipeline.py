@@ -24,6 +24,7 @@ _PASS_OPTIONS = {
 _LOWER_TO_PTX = (
     "tirx-mem2reg",
     "tirx-split-pairs",
+    "tirx-load-operands",
     "tirx-pick-layouts",
     "tirx-check-layouts",
     "tirx-fold-zero-fill",

@@ -17,6 +17,7 @@ PASS_SUMMARIES = {
     "tirx-set-target": "set the GPU that every kernel is compiled for",
     "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",
     "tirx-split-pairs": "turn what a pair of blocks does into what each of them does",
+    "tirx-load-operands": "load operands of mma.sync that are in shared memory",
     "tirx-pick-layouts": "choose a layout for every tile that has none",
     "tirx-check-layouts": "check that every layout is legal for the hardware that reads or writes it",
     "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",

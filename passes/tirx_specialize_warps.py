@@ -36,6 +36,8 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import MAX_WARPS, WARP, WARPGROUP
+from tirx.hw.features import FEATURES
+from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import written_memref
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter
@@ -209,7 +211,9 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations) -> None:
     warps, rest = divmod(kernel.num_threads, WARP)
     if rest:
         raise NotSeparable(kernel, f"{kernel.num_threads} threads are no whole warps")
-    registers = role_registers(warps // WARPGROUP) if warps % WARPGROUP == 0 and not products else None
+    movable = kernel.target is None or FEATURES["setmaxnreg"].version(Target.parse(kernel.target.data)) is not None
+    moves = movable and warps % WARPGROUP == 0 and not products
+    registers = role_registers(warps // WARPGROUP) if moves else None
     load_warps = 1 if registers is None else WARPGROUP
     added = load_warps + (1 if products else 0)
     if warps + added > MAX_WARPS:

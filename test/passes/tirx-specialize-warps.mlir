@@ -40,7 +40,7 @@
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tirx.return
-tirx.kernel @load(%a: memref<64x4096xf16>, %tm: index) target("sm_90") threads(256) {
+tirx.kernel @load(%a: memref<64x4096xf16>, %tm: index) target("sm_90a") threads(256) {
   %c1 = arith.constant 1 : index
   %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
   tirx.tiles @tile %i, %j = order(row) of (%tm, %tm) {

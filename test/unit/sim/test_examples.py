@@ -186,6 +186,11 @@ _TABLE = (
     Example("layouts", "memories", _memories),
     Example("layouts", "registers", _registers, block=352),
     Example("mma_m8n8k4_f16_gemm", "hgemm", _gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
+    Example("mma_m16n8k16_f16_gemm", "mma_f16_gemm", _gemm(256, 512, 128, _F16, _F16), 256, tile=(128, 256)),
+    Example("mma_m16n8k8_f64_gemm", "mma_f64_gemm", _gemm(256, 256, 32, float, float, float), 256, tile=(128, 128)),
+    Example(
+        "mma_m8n8k4_f64_staged_gemm", "staged_dgemm", _gemm(256, 256, 32, float, float, float), 256, tile=(128, 128)
+    ),
     Example("mma_m8n8k4_f64_gemm", "dgemm", _gemm(256, 192, 128, float, float, float), some=(2, 2), tile=(64, 64)),
     Example(
         "tcgen05_2cta_gemm", "pair_gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 1), tile=(256, 256), cluster=2
