@@ -139,7 +139,9 @@ class Schedule(RoleCode):
         """Emits one operation."""
         emit = Emitter(emit.point, op.location)
         match op:
-            case RingOp() | YieldOp():
+            case RingOp():
+                pass
+            case YieldOp() if isinstance(op.parent_op(), AtOp | ForOp | TilesOp | RoleOp):
                 pass
             case AcquireOp():
                 self._acquire(op, emit)
