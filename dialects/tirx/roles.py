@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.dialects import builtin
 from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
@@ -21,7 +22,7 @@ from xdsl.traits import HasParent, NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import irdl_op_definition, unit
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType
@@ -160,18 +161,21 @@ class RolesOp(IRDLOperation):
     The roles run at the same time. Scalars that are computed from arguments, block ids and loop indices alone may be
     used in every role, which computes them again. Register tiles and scalars that are read from memory cross between
     roles through rings only. All warps of the block belong to a role, and all wait for each other at the end.
+
+    `tirx.roles lowered { ... }`: rings have been lowered, and barriers in the code order what roles share.
     """
 
     name = "tirx.roles"
 
+    lowered = opt_prop_def(builtin.UnitAttr)
     body = region_def("single_block")
 
     traits = lazy_traits_def(lambda: (HasParent(KernelOp), RecursiveMemoryEffect(), NoTerminator()))
 
-    assembly_format = "attr-dict-with-keyword $body"
+    assembly_format = "(`lowered` $lowered^)? attr-dict-with-keyword $body"
 
-    def __init__(self, body: Region):
-        super().__init__(regions=[body])
+    def __init__(self, body: Region, lowered: bool = False):
+        super().__init__(regions=[body], properties={"lowered": unit(lowered)})
 
     @property
     def roles(self) -> tuple[RoleOp, ...]:
@@ -187,7 +191,8 @@ class RolesOp(IRDLOperation):
             if names.count(name) > 1:
                 raise VerifyException(f"expected roles of different names, found @{name} twice")
         self._verify_warps()
-        self._verify_crossings()
+        if self.lowered is None:
+            self._verify_crossings()
 
     def _verify_warps(self) -> None:
         warps = sum(role.num_warps for role in self.roles)
