@@ -109,7 +109,7 @@ class _Expansion:
         writes_source = any(_writes(op, base_allocation(copy.source)) for op in self._kernel.walk())
         emit(FenceProxyAsyncOp(None if writes_source else "shared::cta"))
         emit(BarrierOp())
-        expect = MbarrierArriveExpectTxOp(self._mbarrier, boxes.box_bytes * len(boxes.boxes))
+        expect = MbarrierArriveExpectTxOp(self._mbarrier, boxes.num_bytes)
         self._by_leader(emit, [expect, TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
         parity = emit(memref.LoadOp.get(self._parity, [])).results[0]
         emit(MbarrierWaitParityOp(self._mbarrier, parity))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import gcd
+from math import gcd, prod
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import i32
@@ -120,13 +120,19 @@ class TensorMapParameters:
         self, emit: Emitter, copy: TmaCopy, base: SSAValue
     ) -> Iterator[tuple[SSAValue, SSAValue, list[SSAValue]]]:
         """Of each box the address of the tensor map, its shared address, and its coordinates (i32), innermost first."""
-        view, unit, order = copy.origin.view, copy.boxes.unit, copy.order
+        view, unit = copy.origin.view, copy.boxes.unit
         tensor_map = self._address(copy.tensor_map, view.source.name_hint)
         leading = len(view.indices) - len(copy.origin.start)
-        indices = [_word(emit, view.indices[dimension]) for dimension in order]
+        sizes = view.source_type.get_shape()
+        starts: list[SSAValue] = []
+        for outer, *others in copy.groups:
+            # A view has all of the other dimensions.
+            start = 0 if outer < leading else copy.origin.start[outer - leading]
+            index = emit.add(_word(emit, view.indices[outer]), start)
+            starts.append(emit.mul(index, prod(sizes[d] for d in others)))
         for box in copy.boxes.boxes:
-            start = [0] * leading + [a + b for a, b in zip(copy.origin.start, box.start, strict=True)]
-            coordinates = [emit.add(index, start[dimension]) for dimension, index in zip(order, indices, strict=True)]
+            offsets = (*box.start, *(0 for _ in range(leading)))
+            coordinates = [emit.add(start, offset) for start, offset in zip(starts, offsets, strict=True)]
             yield (
                 tensor_map,
                 emit.add(base, box.address),

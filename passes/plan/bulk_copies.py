@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, SSAValue
@@ -13,6 +13,7 @@ from tirx.copy.cp_async import CpAsyncPlan, plan_cp_async
 from tirx.copy.tma import (
     ATOM_32B_SINCE,
     REDUCTIONS,
+    ROW_UNIT,
     BoxPlan,
     GlobalTensor,
     TmaError,
@@ -36,6 +37,7 @@ from tirx.dialects.tirx import (
 from tirx.hw.errors import LegalityError
 from tirx.hw.targets import Target
 from tirx.passes.analysis.index_analysis import index_range
+from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.product import ILLEGAL, target_of
 
 POINTER_ALIGNMENT = 16
@@ -77,19 +79,26 @@ def argument_number(value: SSAValue) -> int | None:
     return owner.args.index(value)  # pyright: ignore[reportArgumentType]
 
 
+def _times(formula: Formula, factor: int) -> Formula:
+    if isinstance(formula, int):
+        return formula * factor
+    return formula if factor == 1 else Call("mul", (formula, factor))
+
+
 @dataclass(frozen=True)
 class TmaCopy:
     """
     A copy of a tile by the tensor memory accelerator: its origin in global memory, the boxes and the tensor map.
 
-    `order` are the dimensions of the memref in the order of the map, innermost first. `run_time_strides` are the
-    dimensions of the memref whose strides are known at the launch only; they must be multiples of 16 bytes.
+    `groups` are the dimensions of the memref in the order of the map, innermost first: each is one, or several that
+    are one run of elements, the outermost first. `run_time_strides` are the dimensions of the memref whose strides are
+    known at the launch only; they must be multiples of 16 bytes.
     """
 
     origin: Origin
     boxes: BoxPlan
     tensor_map: TensorMap
-    order: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
     run_time_strides: tuple[int, ...]
 
 
@@ -111,23 +120,33 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
     strides = memref.get_strides()
     if strides is None:
         raise TmaError(TmaReason.VIEW, f"expected a memref with strides, found {memref}")
-    tensor = GlobalTensor(tuple(strides), len(shared.dims), shared.dtype.name)
-    boxes = plan_boxes(shared.layout, shared.dims, shared.dtype.name, tensor.inner())
+    leading = len(strides) - len(shared.dims)
+    sizes = tuple(None if n == DYNAMIC_INDEX else n for n in memref.get_shape())
+    whole = [
+        constant_value(index) == 0 and size == (1 if d < leading else shared.dims[d - leading])
+        for d, (index, size) in enumerate(zip(origin.view.indices, sizes, strict=True))
+    ]
+    tensor = GlobalTensor(sizes, tuple(strides), len(shared.dims), shared.dtype.name, tuple(whole))
+    inner = tuple(d - leading for d in tensor.inner())
+    boxes = plan_boxes(shared.layout, shared.dims, shared.dtype.name, inner)
     if boxes.swizzle == "128B_atom_32B" and target is not None and target.cc < ATOM_32B_SINCE:
         raise TmaError(
             TmaReason.TARGET,
             f"expected sm_{ATOM_32B_SINCE} or later for swizzles of 32-byte atoms in tensor maps, found {target}",
         )
-    leading = len(strides) - len(shared.dims)
-    if view_alignment(origin.view) == 0 or origin.start[boxes.order[0]] % boxes.unit.elements:
-        raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
-    order = (*(leading + d for d in boxes.order), *reversed(range(leading)))
+    groups = (
+        *(tuple(leading + d for d in group) for group in boxes.groups),
+        *((d,) for d in reversed(range(leading))),
+    )
     unit = boxes.unit
+    if view_alignment(origin.view) == 0 or origin.start[inner[-1]] % unit.elements:
+        raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
 
-    def size(dimension: int) -> Formula:
-        static = memref.get_shape()[dimension]
-        known: Formula = Call("size", (number, dimension)) if static == DYNAMIC_INDEX else static
-        if dimension != order[0] or unit.elements == 1:
+    def size(group: tuple[int, ...]) -> Formula:
+        outer = sizes[group[0]]
+        run = prod(sizes[d] or 0 for d in group[1:])
+        known = _times(Call("size", (number, group[0])) if outer is None else outer, run)
+        if group is not groups[0] or unit.elements == 1:
             return known
         if isinstance(known, int) and known % unit.elements:
             raise TmaError(
@@ -136,23 +155,23 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
             )
         return known // unit.elements if isinstance(known, int) else Call("ceildiv", (known, unit.elements))
 
-    def stride(dimension: int) -> Formula:
-        static = strides[dimension]
+    def stride(group: tuple[int, ...]) -> Formula:
+        static = strides[group[-1]]
         if static is not None:
-            return static * shared.dtype.bits // 8
-        elements: Formula = Call("stride", (number, dimension))
-        scaled: Formula = elements if unit.bytes == 1 else Call("mul", (elements, unit.bytes))
-        return scaled if unit.elements == 1 else Call("ceildiv", (elements, unit.elements))
+            # A dimension of one element may have a stride that tensor maps do not have; it is never used.
+            return -(-static * shared.dtype.bits // (8 * ROW_UNIT)) * ROW_UNIT
+        elements: Formula = Call("stride", (number, group[-1]))
+        return _times(elements, unit.bytes) if unit.elements == 1 else Call("ceildiv", (elements, unit.elements))
 
     tensor_map = TensorMap(
         argument=number,
         type=unit.type,
-        dims=tuple(size(d) for d in order),
-        strides=tuple(stride(d) for d in order[1:]),
+        dims=tuple(size(group) for group in groups),
+        strides=tuple(stride(group) for group in groups[1:]),
         box=(*boxes.box, *(1 for _ in range(leading))),
         swizzle=boxes.swizzle,
     )
-    return TmaCopy(origin, boxes, tensor_map, order, tensor.run_time_strides())
+    return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
 
 
 def check_strides(global_tile: SSAValue, what: str) -> None:

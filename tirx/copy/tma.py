@@ -148,7 +148,7 @@ def tensor_map_unit(element: ElementType) -> Unit:
 
 @dataclass(frozen=True)
 class Box:
-    """One box of a tile: the coordinates of its first element in the tile, and where it lies (bytes from the base)."""
+    """One box: where it starts in each group of dimensions (elements), and where it lies (bytes behind the base)."""
 
     start: tuple[int, ...]
     address: int
@@ -159,12 +159,13 @@ class BoxPlan:
     """
     The copy of a tile in boxes of one size.
 
-    `order` are the dimensions of the tile from the innermost of a box on, all of them, each once; `box` are the extents
-    of a box in that order, in units. `alignment` is what the base of the tile in shared memory must be aligned to.
+    `groups` are the dimensions of a box from the innermost on. Each is a dimension of the tile, or several that are one
+    run of elements in global memory, the outermost first. `box` are the extents of a box, in units. `alignment` is what
+    the base of the tile in shared memory must be aligned to.
     """
 
     unit: Unit
-    order: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
     box: tuple[int, ...]
     swizzle: TensorMapSwizzle
     boxes: tuple[Box, ...]
@@ -175,70 +176,78 @@ class BoxPlan:
         """Bytes of a box."""
         return prod(self.box) * self.unit.bytes
 
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all boxes: what the mbarrier of a load has to expect."""
+        return self.box_bytes * len(self.boxes)
+
     def coordinates(self, box: Box) -> tuple[int, ...]:
-        """Where a box starts in the tile, in units, in the order of the box."""
-        inner = self.order[0]
-        return tuple(box.start[d] // self.unit.elements if d == inner else box.start[d] for d in self.order)
+        """Where a box starts in the tile, in units."""
+        return (box.start[0] // self.unit.elements, *box.start[1:])
 
 
-def plan_boxes(layout: TileLayout | ComposeLayout, shape: Sequence[int], dtype: str, inner: int) -> BoxPlan:
+def plan_boxes(
+    layout: TileLayout | ComposeLayout, shape: Sequence[int], dtype: str, inner: int | tuple[int, ...]
+) -> BoxPlan:
     """
     The boxes that copy a tile of `shape` to and from its layout in shared memory.
 
     `layout` maps to axis m (elements), `dtype` is a PTX or IR name, `inner` the dimension of the tile whose elements
-    are neighbours in global memory. The boxes are as large as they can be; together they cover the tile once. Raises
-    TmaError where the layout is not what any box gives.
+    are neighbours in global memory, or several, the outermost first, whose elements are one run there. The boxes are as
+    large as they can be; together they cover the tile once. Raises TmaError where the layout is not what any box gives.
     """
-    return _plan_boxes(layout, tuple(shape), dtype, inner)
+    return _plan_boxes(layout, tuple(shape), dtype, (inner,) if isinstance(inner, int) else inner)
 
 
 @bounded_cache
-def _plan_boxes(layout: TileLayout | ComposeLayout, shape: tuple[int, ...], dtype: str, inner: int) -> BoxPlan:
+def _plan_boxes(
+    layout: TileLayout | ComposeLayout, shape: tuple[int, ...], dtype: str, inner: tuple[int, ...]
+) -> BoxPlan:
     element = element_type(dtype)
     unit = tensor_map_unit(element)
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     if any(name != "m" for name in tile.axes) or len(tile.replicas()) > 1:
         raise TmaError(TmaReason.BOX, f"expected every element once in the memory of the block, found {layout}")
     swizzle = _swizzle(layout.swizzle if isinstance(layout, ComposeLayout) else None, element)
-    places = _in_units(tile.axis_table("m", shape), unit, inner, layout)
+    groups = [inner, *((d,) for d in range(len(shape)) if d not in inner)]
+    table = tile.axis_table("m", shape).reshape(shape).transpose([d for group in groups for d in group])
+    places = _in_units(table.reshape([prod(shape[d] for d in group) for group in groups]), unit, layout)
     width = SWIZZLE_WIDTHS[swizzle]
-    extents = [1] * len(shape)
-    extents[inner] = _row(places, inner, unit, width, layout)
+    extents = [1] * len(groups)
+    extents[0] = _row(places, unit, width, inner, layout)
     # With a swizzle, rows of a box are rows of the pattern.
-    dense = extents[inner]
-    order = [inner]
+    dense = extents[0]
+    order = [0]
     while True:
-        grown = [d for d in range(len(shape)) if d not in order and _reach(places, d, dense) > 1]
-        if not grown or (width and extents[inner] * unit.bytes != width):
+        grown = [d for d in range(len(groups)) if d not in order and _reach(places, d, dense) > 1]
+        if not grown or (width and extents[0] * unit.bytes != width):
             break
         d = grown[0]
         extents[d] = _reach(places, d, dense)
         dense *= extents[d]
         order.append(d)
-    order += [d for d in range(len(shape)) if d not in order]
+    order += [d for d in range(len(groups)) if d not in order]
+    sizes = "x".join(str(n if d else n * unit.elements) for d, n in ((d, extents[d]) for d in reversed(order)))
     period = BOX_ALIGNMENT if not width else max(BOX_ALIGNMENT, _period_bytes(layout, element))
     boxes: list[Box] = []
     for start in product(*(range(0, size, extent) for size, extent in zip(places.shape, extents, strict=True))):
         address = int(places[start]) * unit.bytes
-        first = tuple(at * unit.elements if d == inner else at for d, at in enumerate(start))
+        first = (start[0] * unit.elements, *start[1:])
         if address % period:
             raise TmaError(
                 TmaReason.ALIGNMENT,
-                f"expected every box to start at a multiple of {period} bytes in shared memory, found the "
-                f"one at {list(first)} at {address} with boxes of {_sizes(extents, unit, inner)} in {layout}",
+                f"expected every box to start at a multiple of {period} bytes in shared memory, found one at {address} "
+                f"with boxes of {sizes} in {layout}",
             )
-        boxes.append(Box(first, address))
+        boxes.append(Box(tuple(first[d] for d in order), address))
     if len(boxes) > MAX_BOXES:
         raise TmaError(
             TmaReason.BOX,
-            f"expected a tile of at most {MAX_BOXES} boxes, found {len(boxes)} of {_sizes(extents, unit, inner)} in "
-            f"{layout}",
+            f"expected a tile of at most {MAX_BOXES} boxes, found {len(boxes)} of {sizes} in {layout}",
         )
-    return BoxPlan(unit, tuple(order), tuple(extents[d] for d in order), swizzle, tuple(boxes), period)
-
-
-def _sizes(extents: Sequence[int], unit: Unit, inner: int) -> str:
-    return "x".join(str(n * unit.elements if d == inner else n) for d, n in enumerate(extents))
+    return BoxPlan(
+        unit, tuple(groups[d] for d in order), tuple(extents[d] for d in order), swizzle, tuple(boxes), period
+    )
 
 
 def _swizzle(swizzle: SwizzleLayout | None, element: ElementType) -> TensorMapSwizzle:
@@ -257,21 +266,15 @@ def _period_bytes(layout: TileLayout | ComposeLayout, element: ElementType) -> i
     return layout.swizzle.period * element.storage_bits // 8 if isinstance(layout, ComposeLayout) else 1
 
 
-def _in_units(
-    places: NDArray[np.int64], unit: Unit, inner: int, layout: TileLayout | ComposeLayout
-) -> NDArray[np.int64]:
-    """The places of elements (in elements) as places of units (in units)."""
+def _in_units(places: NDArray[np.int64], unit: Unit, layout: TileLayout | ComposeLayout) -> NDArray[np.int64]:
+    """The places of elements (in elements) as places of units (in units); the first dimension is that of the rows."""
     if unit.elements == 1:
         return places
-    rows = np.moveaxis(places, inner, -1)
-    if rows.shape[-1] % unit.elements == 0:
-        pairs = rows.reshape(*rows.shape[:-1], -1, unit.elements)
+    if places.shape[0] % unit.elements == 0:
+        pairs = np.moveaxis(places.reshape(-1, unit.elements, *places.shape[1:]), 1, -1)
         if not (pairs[..., 0] % unit.elements).any() and (pairs - pairs[..., :1] == np.arange(unit.elements)).all():
-            return np.moveaxis(pairs[..., 0] // unit.elements, -1, inner)
-    raise TmaError(
-        TmaReason.BOX,
-        f"expected pairs of elements along dimension {inner} in one byte of shared memory, found {layout}",
-    )
+            return pairs[..., 0] // unit.elements
+    raise TmaError(TmaReason.BOX, f"expected pairs of elements of a row in one byte of shared memory, found {layout}")
 
 
 def _runs(places: NDArray[np.int64], dimension: int, extent: int, step: int) -> bool:
@@ -291,15 +294,22 @@ def _reach(places: NDArray[np.int64], dimension: int, step: int) -> int:
     return next(n for n in _divisors(places.shape[dimension], MAX_BOX) if _runs(places, dimension, n, step))
 
 
-def _row(places: NDArray[np.int64], inner: int, unit: Unit, width: int, layout: TileLayout | ComposeLayout) -> int:
+def _row(
+    places: NDArray[np.int64],
+    unit: Unit,
+    width: int,
+    inner: tuple[int, ...],
+    layout: TileLayout | ComposeLayout,
+) -> int:
     """The units of a row of a box."""
     limit = min(MAX_BOX, width // unit.bytes) if width else MAX_BOX
-    for n in _divisors(places.shape[inner], limit):
-        if n * unit.bytes % ROW_UNIT == 0 and _runs(places, inner, n, 1):
+    for n in _divisors(places.shape[0], limit):
+        if n * unit.bytes % ROW_UNIT == 0 and _runs(places, 0, n, 1):
             return n
+    dimensions = f"dimension {inner[0]}" if len(inner) == 1 else f"dimensions {', '.join(map(str, inner))}"
     raise TmaError(
         TmaReason.BOX,
-        f"expected runs of a multiple of {ROW_UNIT} bytes along dimension {inner} of the tile, whose elements are "
+        f"expected runs of a multiple of {ROW_UNIT} bytes along {dimensions} of the tile, whose elements are "
         f"neighbours in global memory, to be neighbours in shared memory too, found {layout}",
     )
 
@@ -307,46 +317,63 @@ def _row(places: NDArray[np.int64], inner: int, unit: Unit, width: int, layout: 
 @dataclass(frozen=True)
 class GlobalTensor:
     """
-    The memref behind a view: `strides` in elements, None where they are known at the launch only.
+    The memref behind a view: `sizes` and `strides` in elements, None where they are known at the launch only.
 
-    `rank` counts the dimensions of the view, the trailing ones of the memref.
+    `rank` counts the dimensions of the view, the trailing ones of the memref. `whole` says of each dimension of the
+    memref whether the view has all of it.
     """
 
+    sizes: tuple[int | None, ...]
     strides: tuple[int | None, ...]
     rank: int
     dtype: str
+    whole: tuple[bool, ...]
 
-    def inner(self) -> int:
+    def inner(self) -> tuple[int, ...]:
         """
-        The dimension of the view whose elements are neighbours. Raises TmaError where tensor maps have no such tensor.
+        The dimensions of the memref, the outermost first, that are the innermost of a tensor map.
+
+        One whose elements are neighbours, and those behind each other without a gap whose own stride tensor maps do not
+        have: of these the view has all, but for the outermost. Raises TmaError where tensor maps have no such tensor.
         """
-        if len(self.strides) > MAX_RANK:
+        first = len(self.strides) - self.rank
+        neighbours = [d for d in range(first, len(self.strides)) if self.strides[d] == 1]
+        if not neighbours:
+            raise TmaError(
+                TmaReason.INNER_STRIDE,
+                "expected a dimension of the view whose stride is known to be 1 element, found strides "
+                f"({', '.join('?' if stride is None else str(stride) for stride in self.strides)})",
+            )
+        # The last of several with stride 1 is the contiguous one, the others have one element.
+        group = [neighbours[-1]]
+        extent = self.sizes[group[0]]
+        while (wrong := self._wrong_stride(group)) is not None:
+            outer = [d for d in range(first, len(self.strides)) if d not in group and self.strides[d] == extent]
+            if not outer or not self.whole[group[0]]:
+                raise TmaError(
+                    TmaReason.STRIDE,
+                    f"expected strides of multiples of {ROW_UNIT} bytes for a tensor map, found a stride of "
+                    f"{self.strides[wrong]} {element_type(self.dtype).name} elements in dimension {wrong} of the "
+                    "memref",
+                )
+            group.insert(0, outer[-1])
+            size = self.sizes[outer[-1]]
+            extent = None if size is None or extent is None else extent * size
+        if len(self.strides) - len(group) + 1 > MAX_RANK:
             raise TmaError(
                 TmaReason.RANK,
                 f"expected a memref of at most {MAX_RANK} dimensions for a tensor map, found {len(self.strides)}",
             )
-        first = len(self.strides) - self.rank
-        inner = [d for d in range(first, len(self.strides)) if self.strides[d] == 1]
-        if not inner:
-            raise TmaError(
-                TmaReason.INNER_STRIDE,
-                "expected a dimension of the view whose stride is known to be 1 element, found strides "
-                f"({self._text()})",
-            )
-        element = element_type(self.dtype)
-        # The last of several with stride 1 is the contiguous one, the others have one element.
+        return tuple(group)
+
+    def _wrong_stride(self, group: Sequence[int]) -> int | None:
+        """The first dimension outside of a group whose stride tensor maps do not have."""
+        bits = element_type(self.dtype).bits
         for d, stride in enumerate(self.strides):
-            if d != inner[-1] and stride is not None and stride * element.bits % (8 * ROW_UNIT):
-                raise TmaError(
-                    TmaReason.STRIDE,
-                    f"expected strides of multiples of {ROW_UNIT} bytes for a tensor map, found a stride of {stride} "
-                    f"{element.name} elements in dimension {d} of the memref",
-                )
-        return inner[-1] - first
+            if d not in group and self.sizes[d] != 1 and stride is not None and stride * bits % (8 * ROW_UNIT):
+                return d
+        return None
 
     def run_time_strides(self) -> tuple[int, ...]:
         """The dimensions of the memref whose strides have to be checked at the launch: multiples of 16 bytes."""
         return tuple(d for d, stride in enumerate(self.strides) if stride is None)
-
-    def _text(self) -> str:
-        return ", ".join("?" if stride is None else str(stride) for stride in self.strides)

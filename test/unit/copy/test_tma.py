@@ -29,7 +29,7 @@ def _walked(plan: BoxPlan, shape: tuple[int, ...], bits: int, inner: int) -> np.
     bytes_ = plan.unit.bytes
     # Each unit of the tensor holds its own number; a 1-byte unit is told by the place in four planes of bits.
     numbers = np.arange(prod(units), dtype=np.int64).reshape(units)
-    order = tuple(reversed(plan.order))
+    order = tuple(group[0] for group in reversed(plan.groups))
     found = np.full(prod(units), -1, np.int64)
     for box in plan.boxes:
         addresses = value = None
@@ -123,7 +123,14 @@ def test_random_layouts():
 
 
 ILLEGAL: list[tuple[Layout, tuple[int, ...], str, int, TmaReason, str]] = [
-    (TileLayout.parse("S[(128, 64) : (72, 1)]"), (128, 64), "f16", 1, TmaReason.ALIGNMENT, "the one at [1, 0] at 144"),
+    (
+        TileLayout.parse("S[(128, 64) : (72, 1)]"),
+        (128, 64),
+        "f16",
+        1,
+        TmaReason.ALIGNMENT,
+        "found one at 144",
+    ),
     (TileLayout.parse("S[(64, 64) : (64, 1)]"), (64, 64), "f16", 0, TmaReason.BOX, "along dimension 0 of the tile"),
     (TileLayout.parse("S[(64, 64) : (64, 1)]"), (64, 64), "e2m3", 1, TmaReason.ELEMENT, "which shared memory pads"),
     (_swizzled(SwizzleLayout(2, 3, 3), "S[(64, 64) : (64, 1)]"), (64, 64), "f16", 1, TmaReason.SWIZZLE, "16 bits"),
@@ -143,18 +150,35 @@ def test_layouts_that_no_box_gives(
     assert message in str(caught.value)
 
 
+def _tensor(strides: tuple[int | None, ...], rank: int, dtype: str = "f16") -> GlobalTensor:
+    return GlobalTensor((64,) * len(strides), strides, rank, dtype, (False,) * len(strides))
+
+
 def test_global_tensors():
-    assert GlobalTensor((64, 1), 2, "f16").inner() == 1
-    assert GlobalTensor((1, 128), 2, "f16").inner() == 0
-    assert GlobalTensor((None, 1), 1, "f16").inner() == 0
-    assert GlobalTensor((None, 1), 2, "f16").run_time_strides() == (0,)
+    assert _tensor((64, 1), 2).inner() == (1,)
+    assert _tensor((1, 128), 2).inner() == (0,)
+    assert _tensor((None, 1), 1).inner() == (1,)
+    assert _tensor((None, 1), 2).run_time_strides() == (0,)
     for tensor, reason in (
-        (GlobalTensor((63, 1), 2, "f16"), TmaReason.STRIDE),
-        (GlobalTensor((16, 1), 2, "e2m1"), TmaReason.STRIDE),
-        (GlobalTensor((128, 2), 2, "f16"), TmaReason.INNER_STRIDE),
-        (GlobalTensor((1, 64), 1, "f16"), TmaReason.INNER_STRIDE),
-        (GlobalTensor((64, 64, 64, 64, 64, 1), 2, "f16"), TmaReason.RANK),
+        (_tensor((63, 1), 2), TmaReason.STRIDE),
+        (_tensor((16, 1), 2, "e2m1"), TmaReason.STRIDE),
+        (_tensor((128, 2), 2), TmaReason.INNER_STRIDE),
+        (_tensor((1, 64), 1), TmaReason.INNER_STRIDE),
+        (_tensor((64, 64, 64, 64, 64, 1), 2), TmaReason.RANK),
     ):
         with pytest.raises(TmaError) as caught:
             tensor.inner()
         assert caught.value.reason is reason
+
+
+def test_dimensions_that_are_one_run():
+    """Scale factors: blocks of 512 bytes, 32 rows of 4 x 4, of which a view has all."""
+    sizes, strides = (2, 4, 32, 16, 4), (8192, 4, 16, 512, 1)
+    whole = (False, True, True, False, True)
+    tensor = GlobalTensor(sizes, strides, 5, "e4m3", whole)
+    assert tensor.inner() == (1, 4)
+    layout = TileLayout.parse("S[(1, 4, 32, 4, 4) : (0, 4, 16, 512, 1)]")
+    plan = plan_boxes(layout, (1, 4, 32, 4, 4), "e4m3", tensor.inner())
+    assert (plan.groups, plan.box, len(plan.boxes)) == (((1, 4), (2,), (3,), (0,)), (16, 32, 4, 1), 1)
+    with pytest.raises(TmaError, match="found a stride of 4 e4m3 elements in dimension 1"):
+        GlobalTensor(sizes, strides, 5, "e4m3", (False, True, True, False, False)).inner()
