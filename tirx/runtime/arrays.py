@@ -106,8 +106,13 @@ def view_of_numpy(array: npt.NDArray[Any]) -> ArrayView:
 
 def flat_bytes(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The memory that a numpy array spans, as an array of one dimension over the same bytes; the dtype stays."""
-    elements = view_of_numpy(array).span // array.itemsize
-    return np.lib.stride_tricks.as_strided(array, (elements,), (array.itemsize,))
+    return restrided(array, (view_of_numpy(array).span // array.itemsize,), (array.itemsize,))
+
+
+def restrided(array: npt.NDArray[Any], shape: Sequence[int], strides: Sequence[int]) -> npt.NDArray[Any]:
+    """The memory of a numpy array with another shape and other strides (bytes), whatever its dtype."""
+    words = array.view(f"u{array.itemsize}")  # numpy does not know the types of ml_dtypes there
+    return np.lib.stride_tricks.as_strided(words, shape, strides).view(array.dtype)
 
 
 def check_array(argument: PointerArgument, view: ArrayView) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from tirx.runtime.arrays import ArgumentError, flat_bytes, view_of_numpy
+from tirx.runtime.arrays import ArgumentError, flat_bytes, restrided, view_of_numpy
 from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition
 from tirx.runtime.launch import ComputedArgument, Launch, PointerArgument, ScalarArgument, TensorMapArgument
 from tirx.sim import TensorMap, run
@@ -81,5 +81,5 @@ def _parameters(bound: BoundLaunch, arguments: Sequence[Any]) -> list[Any]:
 def _tensor_map(bound: BoundLaunch, array: npt.NDArray[Any], argument: TensorMapArgument) -> TensorMap:
     shape = [bound.sizes.evaluate(n) for n in reversed(argument.shape)]
     strides = [bound.sizes.evaluate(n) for n in reversed(argument.strides)]
-    tensor = np.lib.stride_tricks.as_strided(array, shape, (*strides, array.itemsize))
+    tensor = restrided(array, shape, (*strides, array.itemsize))
     return TensorMap(tensor, argument.box, argument.swizzle, oob_fill=argument.fill, element=argument.element)
