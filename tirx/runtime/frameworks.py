@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tirx.runtime.arrays import ArgumentError, ArrayView, view_of_numpy
+from tirx.runtime.driver import Device
 
 CurrentStream = Callable[[], int]
 
@@ -57,39 +58,54 @@ def view_of_jax(array: Any) -> ArrayView:
     """The view of a jax array on one GPU, once it is computed. Raises ArgumentError for another or a traced one."""
     jax = sys.modules["jax"]
     if isinstance(array, jax.core.Tracer):
-        raise ArgumentError(
-            "expected a jax array with a value, found one that is traced: kernels run outside of jax.jit"
-        )
+        raise ArgumentError("expected a jax array with a value, found one that jax traces: call kernels outside of jit")
     devices = array.devices()
     place = next(iter(devices))
     if len(devices) != 1 or place.platform != "gpu":
         raise ArgumentError(f"expected a jax array on one GPU, found one on {devices}")
     array.block_until_ready()
     dtype = np.dtype(array.dtype)
-    strides = [1] * array.ndim
-    for i in range(array.ndim - 1, 0, -1):
-        strides[i - 1] = strides[i] * array.shape[i]
-    return ArrayView(
-        array.unsafe_buffer_pointer(), array.shape, tuple(strides), dtype.name, dtype.itemsize, place.local_hardware_id
-    )
+    address, index = array.unsafe_buffer_pointer(), place.local_hardware_id
+    return ArrayView(address, array.shape, row_major(array.shape), dtype.name, dtype.itemsize, index)
 
 
-def view_of_interface(value: Any, stream: int) -> ArrayView:
-    """The view of an array on a GPU with DLPack or `__cuda_array_interface__`, ready for work on `stream`."""
+def view_of_interface(value: Any, device: Device, stream: int) -> ArrayView:
+    """The view of an array on a GPU with `__cuda_array_interface__` or DLPack, ready for work on `stream`."""
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        return _view_of_cuda(interface, device)
     try:
         utils = importlib.import_module("cuda.core.utils")
     except ImportError as error:
         raise ArgumentError(
             f"expected the package cuda-core (pip install 'tirx[cuda]') for an array of type {type(value).__name__}"
         ) from error
-    view = utils.StridedMemoryView.from_any_interface(value, stream)
+    view = utils.StridedMemoryView.from_dlpack(value, stream_ptr=stream)
     if not view.is_device_accessible:
         raise ArgumentError(f"expected an array on a GPU, found one in the host's memory ({type(value).__name__})")
-    dtype = np.dtype(view.dtype)
-    shape, strides = tuple(view.shape), view.strides
-    if strides is None:
-        strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-    return ArrayView(view.ptr, shape, tuple(strides), dtype.name, dtype.itemsize, view.device_id, not view.readonly)
+    dtype, shape = np.dtype(view.dtype), tuple(view.shape)
+    strides = row_major(shape) if view.strides is None else tuple(view.strides)
+    return ArrayView(view.ptr, shape, strides, dtype.name, dtype.itemsize, view.device_id, not view.readonly)
+
+
+def _view_of_cuda(interface: Mapping[str, Any], device: Device) -> ArrayView:
+    """The view behind `__cuda_array_interface__` (numba's documentation, "CUDA Array Interface", versions 2 and 3)."""
+    driver = device.driver
+    address, read_only = interface["data"]
+    dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+    in_bytes = interface.get("strides")
+    strides = row_major(shape) if in_bytes is None else tuple(stride // dtype.itemsize for stride in in_bytes)
+    if (stream := interface.get("stream")) is not None:
+        with device.current():
+            driver.cuStreamSynchronize(stream)
+    attribute = driver.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    index = driver.cuPointerGetAttribute(attribute, address) if address else device.index
+    return ArrayView(address, shape, strides, dtype.name, dtype.itemsize, index, not read_only)
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of an array without gaps, the last dimension innermost."""
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 VIEWS: dict[str, Callable[[Any], ArrayView]] = {

@@ -47,12 +47,15 @@ class Launcher:
         self._plans: dict[Hashable, Plan] = {}
 
     def __call__(self, arguments: Sequence[Any], stream: Any, grid: Sequence[int] | None) -> Any:
+        keys = self._keys
         try:
-            keys = self._keys
             key = (grid, *[keys[type(argument)](argument) for argument in arguments])
-            ready, current = self._ready[key]
-        except (KeyError, TypeError):
+            found = self._ready.get(key)
+        except (KeyError, TypeError):  # a type that was not seen before, or a grid that is a list
+            found = None
+        if found is None:
             return self._first(arguments, stream, None if grid is None else tuple(grid))
+        ready, current = found
         ready(current() if stream is None else stream_handle(stream))
         return None
 
@@ -171,12 +174,14 @@ class _Staged:
                 if framework == "number":
                     values.append(_number(argument))
                 elif framework == "cuda":
-                    values.append(view_of_interface(argument, handle or -1))
+                    values.append(view_of_interface(argument, drivers.device(0), -1 if handle is None else handle))
                 else:
                     values.append(VIEWS[framework](argument))
         device = self.launcher.device_of(values)
         current = current_stream({*self.frameworks}, device.index)() if handle is None else handle
         with device.current():
+            if handle is None:
+                device.driver.cuCtxSynchronize()  # whoever made the arrays is done with them
             self._launch(new, values, writes, device, current)
         outputs = [new[i] for i, framework in enumerate(self.frameworks) if framework == "jax" and writes[i]]
         return (outputs[0] if len(outputs) == 1 else tuple(outputs)) if outputs else None

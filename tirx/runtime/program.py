@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -119,7 +119,7 @@ def build(
         if cache_directory is None:
             program = _compile(module_or_text, target, options)
         else:
-            program = _on_disk(Path(cache_directory), key, module_or_text, target, options)
+            program = _on_disk(Path(cache_directory), key, lambda: _compile(module_or_text, target, options))
         while len(_cache) >= _CACHE_SIZE:
             del _cache[next(iter(_cache))]
         _cache[key] = program
@@ -136,12 +136,12 @@ def _compile(module_or_text: ModuleOp | str, target: str | None, options: str) -
     return Program(print_ptx(module), describe(module))
 
 
-def _on_disk(directory: Path, key: str, module_or_text: ModuleOp | str, target: str | None, options: str) -> Program:
+def _on_disk(directory: Path, key: str, make: Callable[[], Program]) -> Program:
     path = directory / f"{key[:32]}-{_version()[:16]}.json"
     try:
         return Program.from_json(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
-        program = _compile(module_or_text, target, options)
+        program = make()
     directory.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     temporary.write_text(program.to_json(), encoding="utf-8")

@@ -46,7 +46,7 @@ class FakeCuda:
     """The driver's functions. `launches` are those made, `calls` counts functions, `errors` are results to return."""
 
     CUresult = CUresult
-    CUdevice_attribute = CUfunction_attribute = CUjit_option = CUlaunchAttributeID = _Names()
+    CUdevice_attribute = CUfunction_attribute = CUjit_option = CUlaunchAttributeID = CUpointer_attribute = _Names()
     CUtensorMapDataType = CUtensorMapInterleave = CUtensorMapSwizzle = _Names()
     CUtensorMapL2promotion = CUtensorMapFloatOOBfill = _Names()
     cuuint32_t = cuuint64_t = int
@@ -130,6 +130,13 @@ class FakeCuda:
     def cuMemcpyDtoH(self, to: int, source: int, size: int) -> Any:
         ctypes.memmove(to, source, size)
         return self._call("cuMemcpyDtoH")
+
+    def cuCtxSynchronize(self) -> Any:
+        return self._call("cuCtxSynchronize")
+
+    def cuPointerGetAttribute(self, name: str, address: int) -> Any:
+        assert name == "CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL"
+        return self._call("cuPointerGetAttribute", 0)
 
     def cuStreamSynchronize(self, stream: int) -> Any:
         return self._call("cuStreamSynchronize")

@@ -139,6 +139,24 @@ def test_arrays_of_numpy_are_copied_both_ways(fake: FakeCuda) -> None:
         kernel_of(KERNEL.replace("strided<[16, 1]>", "strided<[8, 1]>"))(square, square, 1)
 
 
+def test_the_interface_of_cuda_arrays(fake: FakeCuda) -> None:
+    fake.sizes = (8, 8, 4)
+    x, wide = aligned((24, 8)), aligned((24, 16))
+
+    def interface(tensor: Tensor, **more: Any) -> Any:
+        data = {"data": (tensor.data_ptr(), False), "typestr": "<f4", "version": 3}
+        return SimpleNamespace(__cuda_array_interface__=data | more)
+
+    kernel = kernel_of(KERNEL)
+    kernel(interface(x, shape=(24, 8)), interface(wide, shape=(24, 8), strides=(64, 4), stream=2), 1)
+    (launch,) = fake.launches
+    assert launch.stream == 0 and launch.grid == (3, 1, 1)
+    assert launch.parameters[0] == x.data_ptr().to_bytes(8, "little")
+    assert fake.calls["cuStreamSynchronize"] == 2 and fake.calls["cuCtxSynchronize"] == 1
+    with pytest.raises(ArgumentError, match=r"argument 'x': expected strides \(8, 1\) in elements, found \(16, 1\)"):
+        kernel(interface(wide, shape=(24, 8), strides=(64, 4)), interface(x, shape=(24, 8)), 1)
+
+
 def test_tensor_maps_and_clusters(fake: FakeCuda, torch: Any) -> None:
     fake.sizes = (8, 8, 128, 128)
     (launch,) = launches_of(MAPS)
