@@ -1,0 +1,52 @@
+"""Arrays for the arguments of a kernel, and what a product of matrices must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from tirx.runtime.arrays import STORAGE
+from tirx.runtime.launch import Launch, PointerArgument
+
+Array = npt.NDArray[Any]
+
+
+def dtype_of(argument: PointerArgument) -> np.dtype[Any]:
+    """The best numpy dtype for the elements of an argument."""
+    assert argument.element is not None
+    name = STORAGE[argument.element].dtypes[0]
+    return np.dtype(getattr(ml_dtypes, name, None) or name)
+
+
+def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Array]:
+    """
+    An array for each argument: small integers, whose sums of products are exact, and zeros for what is only written.
+
+    Strides are those of the kernel.
+    """
+    arrays: list[Array] = []
+    for argument in launch.passed:
+        assert isinstance(argument, PointerArgument) and argument.shape is not None and argument.strides is not None
+        shape = [n for n in argument.shape if n is not None]
+        strides = [n for n in argument.strides if n is not None]
+        dtype = dtype_of(argument)
+        memory = np.zeros(1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)), dtype)
+        array = np.lib.stride_tricks.as_strided(memory, shape, [stride * dtype.itemsize for stride in strides])
+        if argument.access != "write":
+            low = 0 if dtype.kind == "u" else -2
+            array[...] = rng.integers(low, 3, shape).astype(dtype)
+        arrays.append(array)
+    return arrays
+
+
+def product_of(launch: Launch, arrays: list[Array]) -> Array | None:
+    """A times the transpose of B for a kernel of arguments A, B and D with matching shapes; None for other kernels."""
+    if len(arrays) != 3 or any(array.ndim != 2 for array in arrays):
+        return None
+    a, b, d = arrays
+    if a.shape[1] != b.shape[1] or d.shape != (len(a), len(b)) or launch.arguments[2].name not in ("d", "out"):
+        return None
+    return (a.astype(np.float64) @ b.astype(np.float64).T).astype(d.dtype)

@@ -1,0 +1,50 @@
+"""Every example that this GPU runs gives on it what numpy and the simulator give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gpu.arrays import product_of, random_arguments
+
+import tirx
+from tirx.runtime import GpuError
+from tirx.runtime.driver import Device
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
+def test_example(path: Path, gpu: Device) -> None:
+    for kernel in tirx.build(path.read_text()).kernels.values():
+        try:
+            gpu.check_target(kernel.launch.target)
+        except GpuError as error:
+            pytest.skip(str(error))
+        if kernel.launch.grid is None:
+            pytest.skip(f"'{kernel.launch.entry}' has no grid")
+        arrays = random_arguments(kernel.launch, np.random.default_rng(0))
+        simulated = [array.copy() for array in arrays]
+        kernel(*arrays)
+        expected = product_of(kernel.launch, arrays)
+        if expected is not None:
+            np.testing.assert_array_equal(arrays[2], expected)
+        kernel.simulate(*simulated)
+        for on_gpu, in_simulator in zip(arrays, simulated, strict=True):
+            np.testing.assert_array_equal(on_gpu.view(np.uint8), in_simulator.view(np.uint8))
+
+
+@pytest.mark.parametrize("name", ["mma_m8n8k4_f64_gemm", "mma_m8n8k4_f16_gemm"])
+def test_arithmetic_is_that_of_the_simulator(name: str, gpu: Device) -> None:
+    """Random numbers, whose sums are rounded: the same bits."""
+    (kernel,) = tirx.build((EXAMPLES / f"{name}.mlir").read_text()).kernels.values()
+    rng = np.random.default_rng(1)
+    arrays = random_arguments(kernel.launch, rng)
+    for array in arrays[:2]:
+        array[...] = rng.standard_normal(array.shape).astype(array.dtype)
+    simulated = [array.copy() for array in arrays]
+    kernel(*arrays)
+    kernel.simulate(*simulated)
+    words = np.dtype(f"u{arrays[2].itemsize}")
+    np.testing.assert_array_equal(arrays[2].view(words), simulated[2].view(words))
