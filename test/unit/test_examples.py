@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 from tirx.dialects.tirx import MmaOp
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.ptxas import assemble
+from tirx.runtime.driver import driver
 from tirx.tcgen05 import convolution_mask
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
@@ -62,3 +64,14 @@ def test_embedding(capsys: pytest.CaptureFixture[str]) -> None:
     check_assembles(ptx, 1)
     assert ptx.count("tcgen05.mma.") == 4
     assert "// 4 tcgen05.mma" in capsys.readouterr().err
+
+
+def test_run_gemm(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a GPU the product is simulated."""
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
+    driver.cache_clear()
+    monkeypatch.setattr(sys, "argv", ["run_gemm.py", str(EXAMPLES / "mma_m8n8k4_f16_gemm.mlir")])
+    assert runpy.run_path(str(EXAMPLES / "run_gemm.py"))["main"]() == 0
+    said = capsys.readouterr().out
+    assert "not on a GPU: expected the package cuda-bindings" in said
+    assert re.search(r"hgemm 128x128x64 in the simulator: largest error \d\.\de-0[4-9]", said)

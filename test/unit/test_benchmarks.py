@@ -1,0 +1,51 @@
+"""What `benchmarks/gpu.py` measures are right programs: the examples in other sizes and types."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tirx.text.parsing import parse_located
+from tirx.universe import new_context
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Any:
+    """The module of the benchmark, which needs no GPU before it measures."""
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        return importlib.import_module("gpu")
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+
+
+def test_every_case_is_a_program(gpu: Any) -> None:
+    for case in gpu.CASES:
+        text = gpu.scaled((gpu.EXAMPLES / case.file).read_text(), (512, 1024, 2048), case.replace)
+        parse_located(new_context(), text, case.name).verify()
+        assert "%benchmark_k" in text and case.limit in gpu.all_probes()
+
+
+def test_a_case_of_another_size(gpu: Any) -> None:
+    kernel = gpu.built(gpu.CASES[0], (64, 128, 16))
+    assert kernel.launch.grid == (2, 1, 1)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, (rows, 16)).astype(np.float64) for rows in (64, 128))
+    d = np.zeros((64, 128))
+    kernel.simulate(a, b, d)
+    np.testing.assert_array_equal(d, a @ b.T)
+
+
+def test_texts_that_cannot_be_scaled(gpu: Any) -> None:
+    with pytest.raises(ValueError, match="expected a product of %a, %b and %d with a grid"):
+        gpu.scaled("tirx.kernel @k() threads(32) { tirx.return }", (64, 64, 64), ())
+    text = (gpu.EXAMPLES / gpu.CASES[0].file).read_text()
+    with pytest.raises(ValueError, match="expected 'nowhere' in the program"):
+        gpu.scaled(text, (64, 64, 64), [("nowhere", "")])
