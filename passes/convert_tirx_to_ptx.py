@@ -53,7 +53,6 @@ from tirx.dialects.tirx import (
     KernelOp,
     LeaderOp,
     LoadOp,
-    MapOp,
     MemoryPlan,
     MemorySpace,
     MmaSyncOp,
@@ -61,7 +60,6 @@ from tirx.dialects.tirx import (
     ReturnOp,
     RolesOp,
     SlotOp,
-    SplatOp,
     StoreOp,
     SubviewOp,
     TileType,
@@ -79,13 +77,13 @@ from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.analysis.scheduled import require_lowered
+from tirx.passes.emit.arithmetic import ARITHMETIC, ArithmeticOp, emit_arithmetic
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.map_emission import MapEmission
 from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess, emit_cp_async
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.register_values import held_tile, register_format, zero_register
 from tirx.passes.emit.roles import entry_registers, meet, role_branches
-from tirx.passes.emit.splat_emission import is_narrow_float, splat
+from tirx.passes.emit.splat_emission import is_narrow_float
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.bulk_copies import POINTER_ALIGNMENT
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
@@ -484,9 +482,15 @@ def _cp_async(lowering: _KernelLowering, op: CpAsyncTileOp, emit: Emitter) -> Se
     return ()
 
 
-@_lowering(SplatOp)
-def _splat(lowering: _KernelLowering, op: SplatOp, emit: Emitter) -> Sequence[SSAValue | None]:
-    return lowering.keep(op.result, splat(emit, op))
+def _arithmetic(lowering: _KernelLowering, op: ArithmeticOp, emit: Emitter) -> Sequence[SSAValue | None]:
+    threads = lowering.threads.count
+    made = emit_arithmetic(emit, op, lowering.registers, threads, lowering.thread, lowering.target)
+    for tile, registers in zip(op.results, made, strict=True):
+        lowering.keep(tile, registers)
+    return [None] * len(op.results)
+
+
+_RULES.update(dict.fromkeys(ARITHMETIC, _arithmetic))
 
 
 @_lowering(arith.ConstantOp)
@@ -498,15 +502,6 @@ def _constant(lowering: _KernelLowering, op: arith.ConstantOp, emit: Emitter) ->
 @_lowering(arith.TruncFOp)
 def _truncf(lowering: _KernelLowering, op: arith.TruncFOp, emit: Emitter) -> Sequence[SSAValue | None] | None:
     return (None,) if is_narrow_float(op.result.type) else None
-
-
-@_lowering(MapOp)
-def _map(lowering: _KernelLowering, op: MapOp, emit: Emitter) -> Sequence[SSAValue | None]:
-    threads = lowering.threads.count
-    emission = MapEmission(emit, op, lowering.registers, threads, lowering.thread, lowering.target)
-    for tile, registers in zip(op.res, emission.run(), strict=True):
-        lowering.keep(tile, registers)
-    return [None] * len(op.res)
 
 
 @_lowering(MmaSyncOp)

@@ -37,6 +37,7 @@ _LOWER_TO_PTX = (
     "tirx-prefetch-fragments",
     "tirx-check-rings",
     "tirx-lower-rings",
+    "tirx-expand-exchanges",
     "tirx-allocate-memory",
     # Behind the places: threads may race on bytes that two tiles share.
     "tirx-insert-barriers",

@@ -30,6 +30,7 @@ PASS_SUMMARIES = {
     "tirx-prefetch-fragments": "load the fragments of a step of a product before those of the last step are multiplied",
     "tirx-check-rings": "check that rings neither deadlock nor overwrite a slot, for every number of iterations",
     "tirx-lower-rings": "lower rings, skewed loops and tile loops to barriers, plain loops and tiles of slots",
+    "tirx-expand-exchanges": "take reductions and changes of layout across warps through shared memory",
     "tirx-allocate-memory": "choose a place in shared and tensor memory for every tile, by lifetime",
     "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
     "tirx-expand-async-copies": "start copies by asynchronous engines and wait for them at once",

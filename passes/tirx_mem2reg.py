@@ -26,6 +26,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AllocOp,
+    ConvertOp,
     CopyOp,
     FillOp,
     KernelOp,
@@ -250,7 +251,7 @@ class _Promoter:
         self._require_variable(op, destination)
         if is_register_tile(source):
             value = self._current(values, source, op)
-            values[destination] = _retyped(emit, op, value, op.destination_type)
+            values[destination] = _retyped(emit, value, op.destination_type)
         else:
             values[destination] = emit(LoadOp(source, op.destination_type, engine)).result
 
@@ -352,22 +353,14 @@ def _zero(emit: Emitter, type_: Attribute) -> SSAValue:
             raise LocatedError(emit.location, f"expected a scalar of a type that arith has constants of, found {type_}")
 
 
-def _retyped(emit: Emitter, op: CopyOp, value: SSAValue, type_: TileType) -> SSAValue:
-    """Casts a register tile to a type whose layout is equivalent, or where one of the two has none yet.
-
-    Raises LocatedError at `op` for layouts that give threads other elements.
-    """
+def _retyped(emit: Emitter, value: SSAValue, type_: TileType) -> SSAValue:
+    """A register tile as a value of another type, whose layout may give threads other elements or be open."""
     if value.type == type_:
         return value
     source, destination = TileType.of(value).layout, type_.layout
-    if source is not None and destination is not None:
-        if not same_layout(source, destination):
-            raise LocatedError(
-                op,
-                f"expected register tiles of one layout, found {source} and {destination}; "
-                "copy through shared memory to change who holds what",
-            )
-    return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
+    if source is not None and destination is not None and same_layout(source, destination):
+        return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
+    return emit(ConvertOp(value, type_)).result
 
 
 def _extend_yield(block: Block, values: Sequence[SSAValue]) -> None:

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tirx.copy.distribute import Memory, copy_distribution
+from tirx.copy.exchange import plan_reduction
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import (
@@ -39,6 +40,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
+from tirx.layout.reduction import row_layout
 from tirx.mma import ROW_ORDERS, FragmentError, PickedFragments, RowOrder, choose_variant, pick_fragments
 from tirx.passes.analysis.register_classes import (
     RegisterClass,
@@ -51,7 +53,13 @@ from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.register_layouts import LayoutFlow, insert_conversions
-from tirx.passes.plan.staged_layouts import choose_staged_layout, fragment_loads, loads_cost, operand_major
+from tirx.passes.plan.staged_layouts import (
+    choose_staged_layout,
+    contiguous_dimension,
+    fragment_loads,
+    loads_cost,
+    operand_major,
+)
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
 from tirx.passes.plan.tensor_layouts import choose_tensor_layout, tensor_roots
@@ -133,6 +141,7 @@ class _Picker:
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
         self.registers = register_classes(kernel)
+        self.flow = LayoutFlow(kernel, self.registers)
         self.fragments: set[RegisterClass] = set()  # those that got the fragments of a product
 
     def run(self) -> None:
@@ -164,7 +173,7 @@ class _Picker:
         for op in ops:
             if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
                 self._staged_or_plain(op, operands)
-        flow = LayoutFlow(self.kernel, self.registers)
+        flow = self.flow
         for registers in self.registers:
             # Tensor memory moves to and from few layouts only.
             if registers.type.layout is None and any(
@@ -340,10 +349,22 @@ class _Picker:
             if tensors:
                 self._pick_registers(registers, _common_image(tensors), "what tcgen05.ld and st move")
                 return
-            layout = copy_distribution(type_.dims, source, destination, type_.dtype.storage_bits, threads, first, last)
+            bits = type_.dtype.storage_bits
+            layout, why = (
+                copy_distribution(type_.dims, source, destination, bits, threads, first, last),
+                f"vectors over {threads} threads",
+            )
+            combined = self.flow.combined(registers)
+            if any(plan_reduction(layout, type_.dims, dims, threads) is None for dims in combined):
+                tile = registers.memory[0] if registers.memory else None
+                contiguous = None if tile is None else contiguous_dimension(tile)
+                fastest = len(type_.dims) - 1 if contiguous is None else contiguous
+                if threads % WARP_SIZE == 0:
+                    dims = {d for each in combined for d in each}
+                    layout, why = row_layout(type_.dims, dims, fastest, bits, threads), "what is combined within warps"
         except (LayoutError, LegalityError) as e:
             raise LocatedError(registers.first_op, str(e)) from e
-        self._pick_registers(registers, layout, f"vectors over {threads} threads")
+        self._pick_registers(registers, layout, why)
 
 
 @dataclass(frozen=True)

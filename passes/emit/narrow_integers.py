@@ -77,8 +77,10 @@ def _widen(bytes_: _Bytes) -> None:
             unsigned = isinstance(op, _UNSIGNED) or (
                 isinstance(op, arith.CmpiOp) and op.predicate.value.data >= _UNSIGNED_PREDICATES
             )
+            # i16 is wide enough for a float of any type to be exact, or rounded once.
+            width = i16 if isinstance(op, arith.SIToFPOp | arith.UIToFPOp) else i32
             operands = [
-                _extended(emit, value, i32, unsigned=unsigned) if byte else value
+                _extended(emit, value, width, unsigned=unsigned) if byte else value
                 for value, byte in zip(op.operands, bytes_.operands, strict=True)
             ]
             types = [i32] if bytes_.result else op.result_types

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -76,6 +77,16 @@ class LayoutFlow:
         """The classes whose layout follows from that of another one, should it have one."""
         return {self.registers.of(found.part) for op in self.ops for found in reductions(op)}
 
+    def combined(self, registers: RegisterClass) -> list[tuple[int, ...]]:
+        """The dimensions along which tiles in the layout of a class are reduced, for each reduction."""
+        same = [registers]
+        for one in same:
+            for op in self.ops:
+                tied = [self.registers.of(value) for value in same_slots(op)]
+                if one in tied:
+                    same += [other for other in tied if other not in same]
+        return [op.along for op in self.ops if isinstance(op, ReduceOp) and self.registers.of(op.source) in same]
+
     def spread(self) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
         """Yields a class without a layout, the layout that it gets and why, until there is none; the caller places."""
         progress = True
@@ -109,12 +120,27 @@ class LayoutFlow:
 def insert_conversions(kernel: KernelOp) -> None:
     """Changes the layouts of operands where those of an operation of arithmetic do not fit together."""
     for op in list(kernel.walk()):
+        if isinstance(op, ConvertOp):
+            _drop_identity(op)
         if not isinstance(op, MapOp | ReduceOp | BroadcastOp):
             continue
         try:
             _fit(op)
         except LayoutError as e:
             raise LocatedError(op, str(e)) from e
+
+
+def _drop_identity(op: ConvertOp) -> None:
+    """Removes a change of layout between layouts that are one."""
+    source, result = _tile_layout(op.source), _tile_layout(op.result)
+    if source is None or result is None or not same_layout(source, result):
+        return
+    value = op.source
+    if value.type != op.result.type:
+        value = Emitter.before(op)(UnrealizedConversionCastOp.get([value], [op.result.type])).results[0]
+    op.result.replace_all_uses_with(value)
+    op.detach()
+    op.erase()
 
 
 def _fit(op: MapOp | ReduceOp | BroadcastOp) -> None:

@@ -79,20 +79,6 @@ tirx.kernel @scalar(%n: i32) target("sm_80") threads(32) {
 
 // -----
 
-!r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
-!t = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>>
-
-tirx.kernel @shuffle(%f: f32) target("sm_80") threads(32) {
-  %r = tirx.alloc : !r
-  %t = tirx.alloc : !t
-  tirx.fill %r, %f : f32, !r
-  // expected-error@+1 {{expected register tiles of one layout, found S[32 : 1@laneid] and S[(8, 4) : (1@laneid, 8@laneid)]; copy through shared memory to change who holds what}}
-  tirx.copy %r, %t : !r, !t
-  tirx.return
-}
-
-// -----
-
 !r = !tirx.tile<16x32xf32, register, #tirx.tile_layout<S[(16, 32) : (1, 1@laneid)]>>
 !part = !tirx.tile<8x32xf32, register, #tirx.tile_layout<S[(8, 32) : (1, 1@laneid)]>>
 

@@ -402,3 +402,16 @@ tirx.kernel @roles(%x: !m, %f: f32) target("sm_90a") threads(64) {
   }
   tirx.return
 }
+
+// A copy to another layout changes who holds what.
+
+// CHECK-LABEL: tirx.kernel @other_layout
+// CHECK-NEXT:    %0 = tirx.splat %f
+// CHECK-NEXT:    %1 = tirx.convert %0 : !tirx.tile<8x4xf32, register, {{.*}}<S[32 : 1@laneid]>> -> !tirx.tile<8x4xf32, register, {{.*}}<S[(8, 4) : (1@laneid, 8@laneid)]>>
+tirx.kernel @other_layout(%f: f32) target("sm_80") threads(32) {
+  %r = tirx.alloc : !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  %t = tirx.alloc : !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>>
+  tirx.fill %r, %f : f32, !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  tirx.copy %r, %t : !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>, !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>>
+  tirx.return
+}

@@ -207,7 +207,7 @@ def _check_width(element_bits: int, max_vector_bytes: int, base_align_bytes: int
         raise AccessError(f"expected a base aligned to its {element_bits}-bit elements, found {base_align_bytes} bytes")
 
 
-def _vectors(addresses: NDArray[np.int64], used: NDArray[np.bool_], largest: int) -> list[tuple[int, int]]:
+def widest_vectors(addresses: NDArray[np.int64], used: NDArray[np.bool_], largest: int) -> list[tuple[int, int]]:
     """(first register, count) of the widest accesses that every thread can do, in register order."""
     found: list[tuple[int, int]] = []
     registers = addresses.shape[1]
@@ -307,7 +307,7 @@ def _plan(
     addresses = memory.axis_table("m", (memory.size(),))[held]
     accesses: list[Access] = []
     leaders: list[tuple[NDArray[np.int64], Access]] = []
-    for first, count in _vectors(addresses, used, largest):
+    for first, count in widest_vectors(addresses, used, largest):
         if count * element_bits < 8:
             raise AccessError(
                 f"expected at least {8 // element_bits} consecutive {element_bits}-bit elements in the registers of "

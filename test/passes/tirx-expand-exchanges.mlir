@@ -1,0 +1,51 @@
+// RUN: tirx-opt %s --tirx-expand-exchanges | filecheck %s
+
+#rows = #tirx.tile_layout<S[(4, 4, 32) : (1@warpid, 1, 1@laneid)]>
+#all = #tirx.tile_layout<S[(4, 4, 32) : (1, 1@warpid, 1@laneid)]>
+#row = #tirx.tile_layout<S[16 : 1] + R[32 : 1@laneid]>
+!rows = !tirx.tile<16x32xf32, register, #rows>
+!all = !tirx.tile<16x32xf32, register, #all>
+
+// Warps that hold whole rows reduce them alone.
+
+// CHECK-LABEL: tirx.kernel @within_warps
+// CHECK-NOT: tirx.alloc
+tirx.kernel @within_warps(%x: !rows) target("sm_80") threads(128) {
+  // CHECK: tirx.reduce %x dim(1) add
+  %0 = tirx.reduce %x dim(1) add : !rows -> !tirx.tile<16x1xf32, register, #tirx.tile_layout<S[(4, 4) : (1@warpid, 1)] + R[32 : 1@laneid]>>
+  tirx.return
+}
+
+// Warps that share a column exchange what they find.
+
+// CHECK-LABEL: tirx.kernel @across_warps
+tirx.kernel @across_warps(%x: !rows) target("sm_80") threads(128) {
+  // CHECK-NEXT: [[M:%.*]] = tirx.alloc : !tirx.tile<4x1x32xf32, shared,
+  // CHECK-NEXT: [[P:%.*]] = builtin.unrealized_conversion_cast %x : {{.*}} to !tirx.tile<4x4x32xf32, register,
+  // CHECK-NEXT: [[Q:%.*]] = tirx.reduce [[P]] dim(1) max : {{.*}} -> !tirx.tile<4x1x32xf32, register,
+  // CHECK-NEXT: tirx.store [[Q]], [[M]]
+  // CHECK-NEXT: [[L:%.*]] = tirx.load [[M]] : {{.*}} -> !tirx.tile<4x1x32xf32, register, #tirx.tile_layout<S[(4, 32) : (1, 1@laneid)] + R[4 : 1@warpid]>>
+  // CHECK-NEXT: tirx.reduce [[L]] dim(0) max
+  %0 = tirx.reduce %x dim(0) max : !rows -> !tirx.tile<1x32xf32, register, #tirx.tile_layout<S[32 : 1@laneid] + R[4 : 1@warpid]>>
+  tirx.return
+}
+
+// Other warps hold the elements: shared memory.
+
+// CHECK-LABEL: tirx.kernel @other_warps
+tirx.kernel @other_warps(%x: !rows) target("sm_80") threads(128) {
+  // CHECK-NEXT: [[M:%.*]] = tirx.alloc : !tirx.tile<16x32xf32, shared,
+  // CHECK-NEXT: tirx.store %x, [[M]]
+  // CHECK-NEXT: tirx.load [[M]]
+  %0 = tirx.convert %x : !rows -> !all
+  tirx.return
+}
+
+// The warp holds them: shuffles, later.
+
+// CHECK-LABEL: tirx.kernel @other_lanes
+tirx.kernel @other_lanes(%x: !tirx.tile<32x2xf32, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>) target("sm_80") threads(32) {
+  // CHECK-NEXT: tirx.convert
+  %0 = tirx.convert %x : !tirx.tile<32x2xf32, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>> -> !tirx.tile<32x2xf32, register, #tirx.tile_layout<S[(2, 16, 2) : (1, 1@laneid, 16@laneid)]>>
+  tirx.return
+}

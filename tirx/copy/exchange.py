@@ -1,0 +1,255 @@
+"""How threads get what others hold: reductions across lanes; changes of layout by moves, shuffles or shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from math import prod
+
+import numpy as np
+
+from tirx.copy.access import widest_vectors
+from tirx.copy.banks import conflict_degree
+from tirx.copy.cost import CopyCost
+from tirx.copy.distribute import SHARED_PHASE_BYTES, VECTOR_BYTES
+from tirx.copy.slots import IntArray, projected, source_slots
+from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
+from tirx.layout.axis import WARP_SIZE
+from tirx.layout.caching import bounded_cache
+from tirx.layout.ownership import AccessError, held_elements
+from tirx.layout.reduction import by_warp_and_lane, reduced
+from tirx.layout.shape import Shape
+from tirx.layout.swizzle import SwizzleMode
+
+SHUFFLED_BITS = 16
+"""Narrower elements are not shuffled: a register of 32 bits would have to be taken apart for each."""
+
+BARRIER_CYCLES = 40.0
+"""What two barriers cost next to the terms of `CopyCost`: the time in which warps wait for each other."""
+
+
+def reduced_shape(shape: Shape, dims: Collection[int]) -> tuple[int, ...]:
+    """The shape of what a reduction along `dims` leaves."""
+    return tuple(1 if d in dims else n for d, n in enumerate(shape))
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """
+    A reduction inside of warps.
+
+    `slots` has the slot of the result for each slot of the source, None for slots without elements. What the slots
+    give is then combined with that of the lanes whose number differs by the bits of each of `masks`, one after the
+    other.
+    """
+
+    slots: tuple[int | None, ...]
+    masks: tuple[int, ...]
+
+
+def plan_reduction(layout: TileLayout, shape: Shape, dims: Collection[int], threads: int) -> Reduction | None:
+    """
+    How warps reduce a register tile along `dims`, to the layout `reduced(layout, shape, dims)`.
+
+    None where a warp does not hold all that is combined, or lanes do not differ by single bits. Raises LayoutError
+    where the reduced tile has no layout.
+    """
+    return _plan_reduction(layout, tuple(shape), tuple(sorted(dims)), threads)
+
+
+@bounded_cache
+def _plan_reduction(
+    layout: TileLayout, shape: tuple[int, ...], dims: tuple[int, ...], threads: int
+) -> Reduction | None:
+    part_shape = reduced_shape(shape, dims)
+    slots = source_slots(layout, shape, reduced(layout, shape, dims), part_shape, threads)
+    try:
+        grouped, starts = by_warp_and_lane(layout).group(shape)
+    except LayoutError:
+        return None
+    masks: list[int] = []
+    for dimension in dims:
+        for it in grouped.shard[starts[dimension] : starts[dimension + 1]]:
+            if it.extent == 1 or it.axis == "m":
+                continue
+            if it.axis != "laneid" or it.extent & (it.extent - 1) or it.stride <= 0 or it.stride & (it.stride - 1):
+                return None
+            masks += [it.stride << bit for bit in range(it.extent.bit_length() - 1)]
+    if masks and threads % WARP_SIZE:
+        return None
+    plan = Reduction(slots, tuple(sorted(masks)))
+    return plan if _is_complete(plan, layout, shape, dims, threads) else None
+
+
+def _is_complete(plan: Reduction, layout: TileLayout, shape: Shape, dims: Collection[int], threads: int) -> bool:
+    """Whether every thread combines all elements of each of its results, and each of them once."""
+    held = held_elements(layout, shape, threads)
+    wanted = projected(held, shape, reduced_shape(shape, dims))
+    combined = prod(shape[d] for d in dims)
+    others = np.zeros(1, dtype=np.int64)
+    for mask in plan.masks:
+        others = np.concatenate([others, others ^ mask])
+    reached = np.arange(threads)[:, None] ^ others[None, :]
+    if reached.max() >= threads:
+        return False
+    for slot in {slot for slot in plan.slots if slot is not None}:
+        columns = [source for source, found in enumerate(plan.slots) if found == slot]
+        holding = np.any(held[:, columns] >= 0, axis=1)
+        elements: IntArray = held[:, columns][reached[holding]].reshape(int(holding.sum()), -1)
+        results: IntArray = wanted[:, columns][reached[holding]].reshape(elements.shape)
+        elements = np.sort(elements, axis=1)
+        if elements.shape[1] != combined or (elements < 0).any():
+            return False
+        if (np.diff(elements, axis=1) == 0).any() or (results != results[:, :1]).any():
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """
+    How a slot gets its element from another lane of its warp.
+
+    `lanes` has the lane that each lane reads. It finds the element in one of several slots: `sources` has each of them
+    with the lanes for which it is the one, as bits of a mask.
+    """
+
+    lanes: tuple[int, ...]
+    sources: tuple[tuple[int, int], ...]
+
+    @property
+    def distance(self) -> int | None:
+        """The number whose XOR with the own lane is the lane that is read, if there is one."""
+        distance = self.lanes[0]
+        return distance if all(lane == own ^ distance for own, lane in enumerate(self.lanes)) else None
+
+
+@bounded_cache
+def plan_shuffles(
+    source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int
+) -> tuple[Shuffle | None, ...] | None:
+    """
+    How every slot of `result` is filled from the slots of `source` in the same warp, None for slots without elements.
+
+    None instead of a plan where elements come from other warps, or where warps differ.
+    """
+    if threads % WARP_SIZE:
+        return None
+    have, want = held_elements(source, shape, threads), held_elements(result, shape, threads)
+    warps, slots = threads // WARP_SIZE, have.shape[1]
+    where = np.full((warps, prod(shape)), -1, dtype=np.int64)
+    for thread in range(threads - 1, -1, -1):
+        held = np.flatnonzero(have[thread] >= 0)
+        where[thread // WARP_SIZE, have[thread][held]] = thread % WARP_SIZE * slots + held
+    found: list[Shuffle | None] = []
+    for slot in range(want.shape[1]):
+        wanted = want[:, slot].reshape(warps, WARP_SIZE)
+        if (wanted < 0).all():
+            found.append(None)
+            continue
+        places = where[np.arange(warps)[:, None], wanted]
+        if (wanted < 0).any() or (places < 0).any() or (places != places[:1]).any():
+            return None
+        lanes, sources = places[0] // slots, places[0] % slots
+        chosen = {int(s): sum(1 << int(lane) for lane in np.flatnonzero(sources == s)) for s in np.unique(sources)}
+        found.append(Shuffle(tuple(int(lane) for lane in lanes), tuple(chosen.items())))
+    return tuple(found)
+
+
+_MODES: tuple[SwizzleMode, ...] = ("128B", "64B", "32B")
+
+
+class Way(StrEnum):
+    """How the layout of a register tile is changed."""
+
+    MOVES = "moves"
+    SHUFFLES = "shuffles"
+    SHARED = "shared"
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The way to change a layout, its cost in cycles of an SM, and the layout in shared memory for the way there."""
+
+    way: Way
+    cycles: float
+    shared: TileLayout | ComposeLayout | None = None
+
+
+@bounded_cache
+def plan_exchange(
+    source: TileLayout, result: TileLayout, shape: tuple[int, ...], element_bits: int, threads: int
+) -> Exchange:
+    """
+    The cheapest way from one layout of a register tile to another.
+
+    Moves between registers of a thread where each has what it needs; else shuffles, one for every slot that another
+    lane may need, and a selection where there are several; or a store to shared memory and a load, with a layout there
+    that has few bank conflicts, and two barriers. Raises LayoutError where no way leads there.
+    """
+    try:
+        source_slots(result, shape, source, shape, threads)
+        return Exchange(Way.MOVES, 0.0)
+    except LayoutError:
+        pass
+    ways: list[Exchange] = []
+    shuffles = plan_shuffles(source, result, shape, threads) if element_bits >= SHUFFLED_BITS else None
+    if shuffles is not None:
+        reads = sum(len(shuffle.sources) for shuffle in shuffles if shuffle is not None)
+        selections = reads - sum(shuffle is not None for shuffle in shuffles)
+        words = max(1, element_bits // 32)
+        ways.append(Exchange(Way.SHUFFLES, (reads + selections / 2) * words * threads / WARP_SIZE))
+    problem: LayoutError | None = None
+    for shared in _shared_layouts(shape, element_bits):
+        try:
+            costs = [_shared_cost(end, shared, shape, element_bits, threads) for end in (source, result)]
+        except LayoutError as e:
+            problem = problem or e
+            continue
+        ways.append(Exchange(Way.SHARED, sum(cost.cycles for cost in costs) + BARRIER_CYCLES, shared))
+    if not ways:
+        raise problem or LayoutError(f"expected layouts that shared memory can exchange, found {source} and {result}")
+    return min(ways, key=lambda way: way.cycles)
+
+
+def _shared_cost(
+    registers: TileLayout, shared: TileLayout | ComposeLayout, shape: Shape, element_bits: int, threads: int
+) -> CopyCost:
+    """
+    The cost of a store or load of a register tile, counted on the addresses of the first warp.
+
+    Raises AccessError where threads would move parts of bytes.
+    """
+    held = held_elements(registers, shape, threads)
+    used = np.any(held >= 0, axis=0)
+    addresses = shared.axis_table("m", (shared.size(),))[held]
+    first = addresses[:WARP_SIZE][np.any(held[:WARP_SIZE] >= 0, axis=1)]
+    wavefronts = instructions = 0
+    for slot, count in widest_vectors(addresses, used, max(1, 8 * VECTOR_BYTES // element_bits)):
+        if count * element_bits < 8:
+            raise AccessError(f"expected neighbouring elements of whole bytes in threads, found {count} in {registers}")
+        elements = first[:, slot, None] + np.arange(count, dtype=np.int64)
+        lanes = max(1, min(len(first), 8 * SHARED_PHASE_BYTES // (count * element_bits)))
+        wavefronts += sum(conflict_degree(elements[k : k + lanes], element_bits) for k in range(0, len(first), lanes))
+        instructions += 1
+    warps = -(-threads // WARP_SIZE)
+    return CopyCost(wavefronts * warps, 0, instructions * warps)
+
+
+def _shared_layouts(shape: tuple[int, ...], element_bits: int) -> Iterator[TileLayout | ComposeLayout]:
+    """Layouts in shared memory to choose from: each dimension the fastest, plain and with swizzles."""
+    rank = len(shape)
+    for fastest in reversed(range(rank)):
+        order = [d for d in range(rank) if d != fastest] + [fastest]
+        strides: dict[int, int] = {}
+        step = 1
+        for d in reversed(order):
+            strides[d] = step
+            step *= shape[d]
+        plain = TileLayout([Iter(n, strides[d], "m") for d, n in enumerate(shape)])
+        yield plain
+        for name in _MODES:
+            swizzle = SwizzleLayout.for_bits(element_bits, name)
+            if prod(shape) % (1 << swizzle.per_element + swizzle.atom_len + swizzle.swizzle_len) == 0:
+                yield ComposeLayout(swizzle, plain)
