@@ -44,8 +44,8 @@ FILL, USE = "fill", "use"
 """Stations of a ring that hardware fills from global memory."""
 COPY = "cp"
 """The first station of a ring of scale factors in tensor memory."""
-SUM, READ = "sum", "read"
-"""Stations of a ring of accumulators in tensor memory."""
+INIT, SUM, READ = "init", "sum", "read"
+"""Stations of a ring of accumulators in tensor memory; the first one only where threads fill them."""
 
 
 @dataclass(frozen=True)
@@ -153,15 +153,24 @@ class _Pipeline:
         return ring
 
     def _accumulator(self, plan: AccumulatorPlan) -> None:
-        """The accumulator is the slot of a ring: summed in the loop, read behind it."""
-        ring = self._ring([plan.alloc], 1, (SUM, READ))
-        first = plan.fills[0] if plan.fills else self.loop
-        written = self._acquire(Emitter.before(first), ring, SUM)
+        """The accumulator is the slot of a ring: filled by threads where it has to be, summed in the loop, then read."""
+        ring = self._ring([plan.alloc], 1, (*((INIT,) if plan.fills else ()), SUM, READ))
+        filled = None
+        if plan.fills:
+            filled = self._acquire(Emitter.before(plan.fills[0]), ring, INIT)
+            Emitter.after(plan.fills[-1])(ReleaseOp(ring.result, INIT))
+        written = self._acquire(Emitter.before(self.loop), ring, SUM)
         Emitter.after(self.loop)(ReleaseOp(ring.result, SUM, Queue.TCGEN05))
         read = self._acquire(Emitter.before(plan.readers[0]), ring, READ)
         Emitter.after(plan.readers[-1])(ReleaseOp(ring.result, READ))
         behind = {inner for reader in plan.readers for inner in reader.walk()}
-        _rebase(plan.alloc.result, lambda op: read if op in behind else written)
+
+        def tile(op: Operation) -> SSAValue:
+            if filled is not None and op in plan.fills:
+                return filled
+            return read if op in behind else written
+
+        _rebase(plan.alloc.result, tile)
 
     def _acquire(self, emit: Emitter, ring: RingOp, station: str) -> SSAValue:
         tile = emit(AcquireOp(ring.result, station)).tiles[0]

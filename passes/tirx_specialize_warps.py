@@ -241,7 +241,7 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations) -> None:
         role.location = location
     emit(RolesOp(Region(Block(roles))))
     if products:
-        _double_accumulators(kernel, products)
+        _double_accumulators(kernel)
     remark(kernel, f"roles of @{kernel.sym_name.data}: {', '.join(map(_share, roles))}")
 
 
@@ -277,7 +277,7 @@ def _is_register_tile(value: object) -> bool:
     return isinstance(type_, TileType) and type_.memory is MemorySpace.REGISTER
 
 
-def _double_accumulators(kernel: KernelOp, products: _Stations) -> None:
+def _double_accumulators(kernel: KernelOp) -> None:
     """
     Gives accumulators of a persistent kernel two slots where tensor memory has the columns for them.
 
@@ -288,12 +288,11 @@ def _double_accumulators(kernel: KernelOp, products: _Stations) -> None:
     persistent = any(isinstance(op, TilesOp) for op in kernel.walk())
     columns = sum(map(_columns, others)) + sum(op.num_slots * _slot_columns(op) for op in rings)
     for ring in rings if persistent else ():
-        first = ring.station_names[0]
         sums = any(
             isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None and slot.ring is ring
             for op in kernel.walk()
         )
-        if not sums or (ring, first) not in products or ring.num_slots != 1 or ring.carries is not None:
+        if not sums or ring.num_slots != 1 or ring.carries is not None:
             continue
         more = _slot_columns(ring)
         if not more or columns + more > COLUMNS:

@@ -200,10 +200,10 @@ class Schedule(RoleCode):
             parity = counter.parity.get(emit)
             mbarrier = self.storage.mbarrier(emit, before, slot)
             if side.members is Members.ELECTED:
-                self.elected(emit, lambda inside: self._wait(inside, ring, mbarrier, parity))
+                self.elected(emit, lambda inside: self._wait(inside, ring, side, mbarrier, parity))
             else:
                 self.close(emit)
-                self._wait(emit, ring, mbarrier, parity)
+                self._wait(emit, ring, side, mbarrier, parity)
                 # The waiting loop may let the lanes of a warp go on apart from each other.
                 emit(BarWarpSyncOp())
         if side.passing is Passing.BYTES:
@@ -213,10 +213,13 @@ class Schedule(RoleCode):
             self.values[tile] = self.storage.slot(emit, ring, index, slot, tile.name_hint)
         counter.advance(emit)
 
-    def _wait(self, emit: Emitter, ring: RingOp, mbarrier: SSAValue, parity: SSAValue) -> None:
-        """Waits for a slot. tcgen05 orders what comes behind with work of other threads by a fence of its own."""
+    def _wait(self, emit: Emitter, ring: RingOp, side: Side, mbarrier: SSAValue, parity: SSAValue) -> None:
+        """
+        Waits for a slot. tcgen05 orders what comes behind with work of other threads by a fence of its own, for the
+        operands of products as well: what threads wrote to the accumulator came before.
+        """
         self.storage.wait(emit, mbarrier, parity)
-        if self.plan.rings[ring].in_tensor_memory:
+        if self.plan.rings[ring].in_tensor_memory or side.passing is Passing.COMMIT:
             emit(FenceOp(FencePosition.AFTER))
 
     def _release(self, op: ReleaseOp, emit: Emitter) -> None:

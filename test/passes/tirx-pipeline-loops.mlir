@@ -102,22 +102,24 @@ tirx.kernel @cp_async(%a: memref<64x4096xf16>) target("sm_80") threads(128) {
 // CHECK-LABEL: tirx.kernel @tcgen05(
 // CHECK:         %sa_sc = tirx.ring slots(2) stations(fill, use)
 // CHECK-NEXT:    %sb = tirx.ring slots(2) stations(fill, use)
-// CHECK-NEXT:    %acc = tirx.ring slots(1) stations(sum, read) : !tirx.ring<acc: !tirx.tile<128x64xf32, tensor>>
-// CHECK-NEXT:    %acc_1 = tirx.acquire %acc at(sum)
+// CHECK-NEXT:    %acc = tirx.ring slots(1) stations(init, sum, read) : !tirx.ring<acc: !tirx.tile<128x64xf32, tensor>>
+// CHECK-NEXT:    %acc_1 = tirx.acquire %acc at(init)
 // CHECK-NEXT:    tirx.fill %acc_1, %zero
+// CHECK-NEXT:    tirx.release %acc at(init)
+// CHECK:         %acc_2 = tirx.acquire %acc at(sum)
 // CHECK:         tirx.for @k %k = 0 to %k_trips skew(1) {
 // CHECK:           tirx.at(1) {
 // CHECK-NEXT:        %sa_1, %sc_1 = tirx.acquire %sa_sc at(use)
 // CHECK-NEXT:        %sb_2 = tirx.acquire %sb at(use)
-// CHECK-NEXT:        tirx.async_mma %sa_1, %sb_2, %acc_1
+// CHECK-NEXT:        tirx.async_mma %sa_1, %sb_2, %acc_2
 // CHECK-NEXT:        tirx.release %sb at(use) after(tcgen05)
-// CHECK-NEXT:        tirx.async_mma %sa_1, %sc_1, %acc_1
+// CHECK-NEXT:        tirx.async_mma %sa_1, %sc_1, %acc_2
 // CHECK-NEXT:        tirx.release %sa_sc at(use) after(tcgen05)
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tirx.release %acc at(sum) after(tcgen05)
-// CHECK-NEXT:    %acc_2 = tirx.acquire %acc at(read)
-// CHECK-NEXT:    %part = tirx.subview %acc_2[0, 32]
+// CHECK-NEXT:    %acc_3 = tirx.acquire %acc at(read)
+// CHECK-NEXT:    %part = tirx.subview %acc_3[0, 32]
 // CHECK-NEXT:    %r = tirx.load %part
 // CHECK-NEXT:    tirx.release %acc at(read)
 tirx.kernel @tcgen05(%a: memref<128x4096xf16>, %b: memref<64x4096xf16>, %n: index) target("sm_100a") threads(128) {

@@ -485,8 +485,8 @@ class _Program:
         """
         A write that counts where all writes of a slot stand in loops that may have no iterations.
 
-        Then the slot is handed on undefined, which is right only if a loop always has iterations or every reader takes
-        another value where it has none.
+        Then the slot is handed on as it came, which is right if a loop always has iterations, if an earlier station has
+        written it, or if every reader takes another value where there are none.
         """
         accesses = self.extraction.accesses[self.party.owner]
         writes = [a for a in accesses if a.slot.acquire is op and a.mode is Mode.WRITE]
@@ -494,7 +494,10 @@ class _Program:
         if not writes or any(loop is None for loop in loops):
             return []
         loop = loops[0]
-        if not isinstance(loop, ForOp) or not (_always_runs(loop) or self._readers_select(writes[0].slot, loop)):
+        slot = writes[0].slot
+        if not isinstance(loop, ForOp) or not (
+            _always_runs(loop) or self._written_earlier(slot) or self._readers_select(slot, loop)
+        ):
             return []
         name, index = self._at(RingOp.of(op.ring), op.station.data)
         written = Access(name, index, Mode.WRITE, 0, op)
@@ -504,6 +507,21 @@ class _Program:
             if isinstance(statement, Use):
                 return [Use(written, statement.origin)]
         return []
+
+    def _written_earlier(self, slot: SlotTile) -> bool:
+        """True if an earlier station writes the tile, without conditions."""
+        order = slot.ring.station_names
+        station = slot.acquire.station.data
+        earlier = order[: order.index(station)] if station in order else ()
+        return any(
+            access.slot.ring is slot.ring
+            and access.slot.tile == slot.tile
+            and access.mode is Mode.WRITE
+            and not access.is_conditional
+            and access.station in earlier
+            for accesses in self.extraction.accesses.values()
+            for access in accesses
+        )
 
     def _readers_select(self, slot: SlotTile, loop: ForOp) -> bool:
         """True if all that is read of the slot is replaced by something else where the loop has no iterations."""
