@@ -11,12 +11,8 @@ from typing import Any, TypeVar
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
-    Float32Type,
-    Float64Type,
     IndexType,
     IntAttr,
-    IntegerType,
-    MemRefType,
     ModuleOp,
     UnrealizedConversionCastOp,
     i32,
@@ -33,13 +29,11 @@ from tirx.dialects.ptx.core import (
     PARAM_LIMIT,
     RESERVED_NAMES,
     EntryOp,
-    EntryParam,
     ReadSpecialOp,
     RetOp,
     SharedAllocOp,
     check_identifier,
 )
-from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.tirx import (
     AddressOp,
@@ -81,6 +75,7 @@ from tirx.passes.emit.arithmetic import ARITHMETIC, ArithmeticOp, emit_arithmeti
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess, emit_cp_async
 from tirx.passes.emit.mma_sync import emit_mma_sync
+from tirx.passes.emit.parameters import Parameters
 from tirx.passes.emit.register_values import held_tile, register_format, zero_register
 from tirx.passes.emit.roles import entry_registers, meet, role_branches
 from tirx.passes.emit.splat_emission import is_narrow_float
@@ -92,26 +87,6 @@ DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
 
 
-@dataclass(frozen=True)
-class _Parameter:
-    """How a scalar argument is passed: the PTX type of the parameter and that of the register it is loaded into."""
-
-    ptx_type: str
-    register: Attribute
-
-
-def _parameter(type_: Attribute) -> _Parameter | None:
-    match type_:
-        case MemRefType() | IndexType():
-            return _Parameter("u64", i64)
-        case IntegerType(width=width) if width.data in (32, 64):
-            return _Parameter(f"u{width.data}", type_)
-        case Float32Type() | Float64Type():
-            return _Parameter(str(type_), type_)
-        case _:
-            return None
-
-
 class _KernelLowering:
     """Lowers one kernel to an entry."""
 
@@ -120,10 +95,10 @@ class _KernelLowering:
         self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}  # tile in memory -> its address and alignment
         self.registers: dict[SSAValue, Sequence[SSAValue]] = {}  # register tile -> the registers of one thread
         self.lowered: list[Operation | BlockArgument] = []
-        self.pointers: dict[SSAValue, SSAValue] = {}
         self.threads = thread_set(kernel)
         self.target: Target
         self.thread: SSAValue  # the index among them (i32)
+        self.parameters: Parameters
         self.maps: TensorMapParameters
         self.shared: SSAValue | None = None
         self.maxnreg: IntAttr | None = None
@@ -145,11 +120,9 @@ class _KernelLowering:
         except VerifyException as e:
             raise LocatedError(kernel, str(e)) from e
         block = kernel.body.block
-        parameters = [self._declare(argument, i) for i, argument in enumerate(block.args)]
         first = block.first_op
         emit = Emitter(InsertPoint.at_end(block) if first is None else InsertPoint.before(first), kernel.location)
-        for argument, parameter in zip(block.args, parameters, strict=True):
-            self._load_parameter(emit, argument, parameter)
+        self.parameters = Parameters(kernel, emit, self.name)
         self.thread = emit(ReadSpecialOp("tid.x")).result
         plan = MemoryPlan() if kernel.memory is None else kernel.memory.data
         if plan.shared:
@@ -158,7 +131,7 @@ class _KernelLowering:
         self.maps = TensorMapParameters(kernel, emit, self.name)
         self.block(block)
         self.maps.prefetch(self.thread)
-        parameters += self.maps.parameters
+        parameters = [*self.parameters.declared, *self.maps.parameters]
         if (size := sum(parameter.size for parameter in parameters)) > PARAM_LIMIT:
             raise LocatedError(kernel, f"expected at most {PARAM_LIMIT} bytes of parameters, found {size}")
         self._erase_lowered()
@@ -191,31 +164,6 @@ class _KernelLowering:
             name = f"{stem}_{i}"
         self.names.add(name)
         return name
-
-    def _declare(self, argument: SSAValue, index: int) -> EntryParam:
-        parameter = _parameter(argument.type)
-        if parameter is None:
-            raise LocatedError(
-                self.kernel,
-                f"expected kernel arguments of type memref, index, i32, i64, f32 or f64, found {argument.type}",
-            )
-        name = self.name(argument.name_hint, f"arg{index}")
-        type_: Attribute = argument.type
-        if isinstance(argument.type, MemRefType):
-            return EntryParam(name, parameter.ptx_type, True, POINTER_ALIGNMENT, source=type_)
-        return EntryParam(name, parameter.ptx_type, source=type_)
-
-    def _load_parameter(self, emit: Emitter, argument: SSAValue, declared: EntryParam) -> None:
-        parameter = _parameter(argument.type)
-        if parameter is None or argument.first_use is None:
-            return
-        value = emit(LdParamOp(declared.name, parameter.register)).result
-        if isinstance(argument.type, MemRefType):
-            self.pointers[argument] = emit(CvtaToGlobalOp(value)).result
-            return
-        if isinstance(argument.type, IndexType):
-            value = emit(UnrealizedConversionCastOp.get([value], [argument.type])).results[0]
-        argument.replace_all_uses_with(value)
 
     def block(self, block: Block) -> None:
         for op in tuple(block.ops):
@@ -408,13 +356,13 @@ def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SS
 def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAValue | None]:
     type_ = op.source_type
     strides = type_.get_strides()
-    if op.source not in lowering.pointers or strides is None:
+    if op.source not in lowering.parameters.pointers or strides is None:
         raise LocatedError(op, "expected a view of a kernel argument with strides")
     static = [stride for stride in strides if stride is not None]
     if len(static) < len(strides) or op.clipped is not None:
         return (None,)  # only tensor maps know where it is
     bits = op.result.type.dtype.bits
-    address = lowering.pointers[op.source]
+    address = lowering.parameters.pointers[op.source]
     alignment = POINTER_ALIGNMENT
     for index, stride in zip(op.indices, static, strict=True):
         step = index_range(index).divisor * stride * bits

@@ -365,7 +365,11 @@ def _accumulators(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[Accumulat
                 readers[top] = None
         if not readers:
             raise NotPipelined(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
-        found.append(AccumulatorPlan(alloc, tuple(sorted(fills, key=order.__getitem__)), tuple(sorted(readers, key=order.__getitem__))))
+        found.append(
+            AccumulatorPlan(
+                alloc, tuple(sorted(fills, key=order.__getitem__)), tuple(sorted(readers, key=order.__getitem__))
+            )
+        )
     return tuple(found)
 
 

@@ -1,0 +1,110 @@
+"""The parameters of an entry: the arguments of its kernel, and numbers that a launch computes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    UnrealizedConversionCastOp,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.formula import Call, FormulaAttr
+from tirx.dialects.ptx.core import EntryParam
+from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
+from tirx.dialects.tirx import KernelOp
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.bulk_copies import POINTER_ALIGNMENT
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """How a scalar argument is passed: the PTX type of the parameter and that of the register it is loaded into."""
+
+    ptx_type: str
+    register: Attribute
+
+
+def _parameter(type_: Attribute) -> _Parameter | None:
+    match type_:
+        case MemRefType() | IndexType():
+            return _Parameter("u64", i64)
+        case IntegerType(width=width) if width.data in (32, 64):
+            return _Parameter(f"u{width.data}", type_)
+        case Float32Type() | Float64Type():
+            return _Parameter(str(type_), type_)
+        case _:
+            return None
+
+
+class Parameters:
+    """
+    The parameters of the entry of one kernel, which are loaded at `start`.
+
+    `name` gives a new name from a hint and a default. `pointers` are the global addresses (i64) of the memref arguments
+    are used.
+    """
+
+    def __init__(self, kernel: KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
+        self._kernel = kernel
+        self._start = start
+        self._name = name
+        self._sizes: dict[Call, SSAValue] = {}
+        self._computed: list[EntryParam] = []
+        self.pointers: dict[SSAValue, SSAValue] = {}
+        self._arguments = [self._declare(argument, i) for i, argument in enumerate(kernel.body.block.args)]
+        for argument, parameter in zip(kernel.body.block.args, self._arguments, strict=True):
+            self._load(argument, parameter)
+
+    @property
+    def declared(self) -> list[EntryParam]:
+        """The parameters so far, in order."""
+        return [*self._arguments, *self._computed]
+
+    def size(self, argument: int, dimension: int) -> SSAValue:
+        """The size (i32) of a memref argument along a dimension."""
+        memref = self._kernel.body.block.args[argument]
+        type_ = memref.type
+        if isa(type_, MemRefType) and (known := type_.get_shape()[dimension]) >= 0:
+            return self._start.constant(known, i32)
+        formula = Call("size", (argument, dimension))
+        if formula not in self._sizes:
+            name = self._name(f"{memref.name_hint or f'arg{argument}'}_size{dimension}", "size")
+            self._computed.append(EntryParam(name, "u32", source=FormulaAttr(formula)))
+            self._sizes[formula] = self._start(LdParamOp(name, i32)).result
+        return self._sizes[formula]
+
+    def _declare(self, argument: SSAValue, index: int) -> EntryParam:
+        parameter = _parameter(argument.type)
+        if parameter is None:
+            raise LocatedError(
+                self._kernel,
+                f"expected kernel arguments of type memref, index, i32, i64, f32 or f64, found {argument.type}",
+            )
+        name = self._name(argument.name_hint, f"arg{index}")
+        type_: Attribute = argument.type
+        if isinstance(argument.type, MemRefType):
+            return EntryParam(name, parameter.ptx_type, True, POINTER_ALIGNMENT, source=type_)
+        return EntryParam(name, parameter.ptx_type, source=type_)
+
+    def _load(self, argument: SSAValue, declared: EntryParam) -> None:
+        parameter = _parameter(argument.type)
+        if parameter is None or argument.first_use is None:
+            return
+        value = self._start(LdParamOp(declared.name, parameter.register)).result
+        if isinstance(argument.type, MemRefType):
+            self.pointers[argument] = self._start(CvtaToGlobalOp(value)).result
+            return
+        if isinstance(argument.type, IndexType):
+            value = self._start(UnrealizedConversionCastOp.get([value], [argument.type])).results[0]
+        argument.replace_all_uses_with(value)
