@@ -13,10 +13,11 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects import wgmma
+from tirx.dialects.ptx.conversion import UndefinedOp
 from tirx.dialects.ptx.wgmma import WgmmaCommitGroupOp, WgmmaFenceOp, WgmmaMmaAsyncOp, WgmmaWaitGroupOp
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.register_values import register_format, registers_of, tile_of, zero_register
+from tirx.passes.emit.register_values import register_format, registers_of, tile_of
 
 OpT = TypeVar("OpT", bound=Operation)
 _RULES: dict[type[Operation], Callable[[Operation, Emitter], Sequence[SSAValue]]] = {}
@@ -51,8 +52,8 @@ def _part(emit: Emitter, tile: SSAValue, first: IntegerAttr | None, count: int) 
 @_lowering(wgmma.UninitializedOp)
 def _uninitialized(op: wgmma.UninitializedOp, emit: Emitter) -> Sequence[SSAValue]:
     format_ = register_format(TileType.of(op.tile))
-    zero = zero_register(emit, format_.type)
-    return [tile_of(emit, [zero] * format_.count, TileType.of(op.tile))]
+    registers = [emit(UndefinedOp(format_.type)).result for _ in range(format_.count)]
+    return [tile_of(emit, registers, TileType.of(op.tile))]
 
 
 @_lowering(wgmma.MmaAsyncOp)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.dialects.tirx import FillOp, MemorySpace, MmaOp, base_allocation
+from tirx.dialects.tirx import FillOp, MemorySpace, MmaOp, SplatOp, TileType, ZeroOp, base_allocation, kernels
+from tirx.dialects.wgmma import UninitializedOp
 from tirx.passes.analysis.index_analysis import trip_count_is_positive
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.families import WGMMA, family_of
+from tirx.passes.plan.product import Product
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -52,12 +56,68 @@ def _overwriting_mma(fill: FillOp) -> tuple[MmaOp, list[scf.ForOp]] | None:
     return None
 
 
+def _start_of(value: SSAValue, user: Operation) -> tuple[SSAValue, list[scf.ForOp]] | None:
+    """
+    What an accumulator that only `user` reads starts as, with the loops that carry it, the outermost last.
+
+    None where something else reads it, or a loop may not run.
+    """
+    loops: list[scf.ForOp] = []
+    while value.has_one_use():
+        if not isinstance(value, BlockArgument):
+            return value, loops
+        loop = value.owner.parent_op()
+        if not isinstance(loop, scf.ForOp) or user.parent_op() is not loop or not trip_count_is_positive(loop):
+            return None
+        loops.append(loop)
+        value, user = loop.iter_args[value.index - 1], loop
+    return None
+
+
+def _is_zero_tile(value: SSAValue) -> bool:
+    match value.owner:
+        case SplatOp() as op:
+            return _is_zero(op.value)
+        case owner:
+            return isinstance(owner, ZeroOp)
+
+
+def _fold_value(mma: MmaOp) -> None:
+    """Lets a warpgroup's product overwrite an accumulator that starts at zero."""
+    if mma.accumulate is not None or family_of(Product.of(mma)) is not WGMMA:
+        return
+    found = _start_of(mma.accumulator, mma)
+    if found is None or not _is_zero_tile(start := found[0]):
+        return
+    first = start.owner
+    accumulate = _is_later(Emitter.before(mma), found[1])
+    assert isinstance(first, Operation)
+    uninitialized = Emitter.before(first)(UninitializedOp(TileType.of(start))).tile
+    start.replace_all_uses_with(uninitialized)
+    first.detach()
+    first.erase()
+    product = Emitter.before(mma)(mma.with_accumulate(accumulate))
+    for old, new in zip(mma.results, product.results, strict=True):
+        old.replace_all_uses_with(new)
+    mma.detach()
+    mma.erase()
+
+
+def _is_later(emit: Emitter, loops: Sequence[scf.ForOp]) -> SSAValue:
+    """Whether this is another than the first iteration of all these loops together."""
+    later: SSAValue | None = None
+    for loop in loops:
+        here = emit(arith.CmpiOp(loop.body.block.args[0], loop.lb, "ne")).result
+        later = here if later is None else emit(arith.OrIOp(later, here)).result
+    return emit.constant(0, i1) if later is None else later
+
+
 @dataclass(frozen=True)
 class TirxFoldZeroFillPass(ModulePass):
     """
     `tirx.fill %acc, 0` followed by products becomes `accumulate(%p)` on the first product, with `%p` false the
-    first time it runs. Only for tensor memory, where the hardware has this as `enable-input-d`. A product that is -0
-    stays -0, where 0 + -0 would be 0.
+    first time it runs. For tensor memory, where the hardware has this as `enable-input-d`, and for accumulators of
+    wgmma (`scale-d`), which then need no start value. A product that is -0 stays -0, where 0 + -0 would be 0.
     """
 
     name = "tirx-fold-zero-fill"
@@ -70,14 +130,11 @@ class TirxFoldZeroFillPass(ModulePass):
                 continue
             mma, loops = found
             emit = Emitter.before(mma)
-            accumulate: SSAValue | None = None
-            for loop in loops:
-                later = emit(arith.CmpiOp(loop.body.block.args[0], loop.lb, "ne")).result
-                accumulate = later if accumulate is None else emit(arith.OrIOp(accumulate, later)).result
-            if accumulate is None:
-                accumulate = emit.constant(0, i1)
-            emit(mma.with_accumulate(accumulate))
+            emit(mma.with_accumulate(_is_later(emit, loops)))
             mma.detach()
             mma.erase()
             fill.detach()
             fill.erase()
+        for kernel in kernels(op):
+            for mma in [mma for mma in kernel.walk() if isinstance(mma, MmaOp) and mma.result is not None]:
+                _fold_value(mma)

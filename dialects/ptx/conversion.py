@@ -11,7 +11,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import (
+    NO_EFFECTS,
+    Issue,
     Names,
+    PTXInstruction,
     PureInstruction,
     Register,
     bits_type,
@@ -69,6 +72,26 @@ class CvtOp(PureInstruction):
         unsigned = self.unsigned is not None
         types = f"{typed(self.result.type, unsigned=unsigned)}.{typed(self.operand.type, unsigned=unsigned)}"
         return f"cvt{self.rounding()}.{types} {reg(self.result)}, {source(reg, self.operand)}"
+
+
+@irdl_op_definition
+class UndefinedOp(PTXInstruction):
+    """A register that nobody has written, for an instruction that does not read what was there: no instruction."""
+
+    name = "ptx.undefined"
+    ISSUE: ClassVar = Issue.THREAD
+    EFFECTS: ClassVar = NO_EFFECTS
+
+    result = result_def(Register)
+
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self, type_: Attribute):
+        super().__init__(result_types=[type_])
+
+    def emit(self, reg: Names) -> str:
+        reg(self.result)
+        return ""
 
 
 @irdl_op_definition

@@ -18,6 +18,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition, unit
@@ -47,7 +48,7 @@ class UninitializedOp(IRDLOperation):
     tile = result_def(TileType)
 
     assembly_format = "attr-dict `:` type($tile)"
-    traits = traits_def(*EFFECTS)
+    traits = traits_def(Pure())
 
     def __init__(self, type_: TileType):
         super().__init__(result_types=[type_])

@@ -263,3 +263,56 @@ tirx.kernel @registers() target("sm_80") threads(32) {
   tirx.mma %r, %r, %d : !r, !r, !d
   tirx.return
 }
+
+// Accumulators of wgmma are values: what they start as does not matter if every path multiplies before it reads them. A
+// loop that may not run, and accumulators that something else reads, keep their zeros.
+
+!ws = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!w = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+
+// CHECK-LABEL: tirx.kernel @warpgroup
+// CHECK:         %[[START:.*]] = wgmma.uninitialized
+// CHECK-NOT:     tirx.splat
+// CHECK:         scf.for %i = %c0 to %c4 step %c1 iter_args(%{{.*}} = %[[START]])
+// CHECK:           scf.for %k = %c1 to %c4 step %c1 iter_args(%[[ACC:.*]] = %
+// CHECK-NEXT:        %[[K:.*]] = arith.cmpi ne, %k, %c1 : index
+// CHECK-NEXT:        %[[I:.*]] = arith.cmpi ne, %i, %c0 : index
+// CHECK-NEXT:        %[[LATER:.*]] = arith.ori %[[K]], %[[I]] : i1
+// CHECK-NEXT:        %[[FIRST:.*]] = tirx.mma %s, %s, %[[ACC]] accumulate(%[[LATER]]) :
+// CHECK-NEXT:        tirx.mma %s, %s, %[[FIRST]] :
+tirx.kernel @warpgroup() target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %s = tirx.alloc : !ws
+  %start = tirx.splat %zero : f32 -> !w
+  %0 = scf.for %i = %c0 to %c4 step %c1 iter_args(%x = %start) -> (!w) {
+    %1 = scf.for %k = %c1 to %c4 step %c1 iter_args(%acc = %x) -> (!w) {
+      %2 = tirx.mma %s, %s, %acc : !ws, !ws, !w -> !w
+      %3 = tirx.mma %s, %s, %2 : !ws, !ws, !w -> !w
+      scf.yield %3 : !w
+    }
+    scf.yield %1 : !w
+  }
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @kept
+// CHECK-NOT:     accumulate
+tirx.kernel @kept(%n: index, %d: memref<64x64xf32>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %g = tirx.view %d[%c0, %c0] : memref<64x64xf32> -> !tirx.tile<64x64xf32, global>
+  %s = tirx.alloc : !ws
+  %start = tirx.splat %zero : f32 -> !w
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %start) -> (!w) {
+    %1 = tirx.mma %s, %s, %x : !ws, !ws, !w -> !w
+    scf.yield %1 : !w
+  }
+  %again = tirx.splat %zero : f32 -> !w
+  %2 = tirx.mma %s, %s, %again : !ws, !ws, !w -> !w
+  tirx.store %again, %g : !w, !tirx.tile<64x64xf32, global>
+  tirx.return
+}

@@ -327,7 +327,7 @@ class _BlockPrinter:
     def _op(self, op: Operation, following: Block | None) -> Iterator[str]:
         match op:
             case PTXInstruction():
-                for line in op.emit(self.names).split("\n"):
+                for line in filter(None, op.emit(self.names).split("\n")):
                     yield line if line.endswith(":") else _statement(line)
             case BraOp():
                 yield from self._jump(op.dest, op.arguments, following)

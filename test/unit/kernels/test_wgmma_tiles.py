@@ -66,7 +66,7 @@ def test_products_round_a_loop():
     ptx = tirx.compile(_kernel())
     products = [line.split("}")[0] for line in ptx.split("\n") if "wgmma.mma_async" in line]
     assert len(products) == 4 and len(set(products)) == 1  # the same registers, which nothing moves
-    assert ptx.count("mov.f32") == 16
+    assert "mov.f32" not in ptx
     if find_ptxas() is not None:
         found = assemble(ptx, "sm_90a", verbose=True)
         assert found.ok and "C75" not in found.stderr and " 0 bytes spill stores" in found.stderr
