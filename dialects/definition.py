@@ -14,7 +14,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import I32, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     EqIntConstraint,
@@ -28,6 +28,7 @@ from xdsl.irdl.operations import (
     IRDLOperation,
     OpDef,
     OptionalDef,
+    UniqueVariadicAccessor,
     VariadicDef,
     VarIRConstruct,
     get_accessors_from_op_def,
@@ -39,6 +40,9 @@ from xdsl.utils.exceptions import VerifyException
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 _DefinedT = TypeVar("_DefinedT", Operation, Attribute)
+
+Value = SSAValue | Operation
+"""An operand: an operation stands for its single result."""
 
 
 def defined(names: Mapping[str, object], dialect: str, kind: type[_DefinedT]) -> list[type[_DefinedT]]:
@@ -128,6 +132,13 @@ class _Definition(OpDef):
         return op.properties.keys() <= self.properties.keys()
 
 
+def value_of(value: Value) -> SSAValue:
+    """The single result of an operation, or the value itself."""
+    if type(value) is OpResult or type(value) is BlockArgument:
+        return value
+    return SSAValue.get(value)
+
+
 class DirectOperation(IRDLOperation):
     """
     An operation that is built from the values, types and properties given, in the order of its definition, without
@@ -138,21 +149,21 @@ class DirectOperation(IRDLOperation):
     def __init__(
         self,
         *,
-        operands: Sequence[SSAValue | Operation | Sequence[SSAValue | Operation] | None] = (),
+        operands: Sequence[Value | Sequence[Value] | None] = (),
         result_types: Sequence[Attribute | Sequence[Attribute] | None] = (),
         properties: Mapping[str, Attribute | None] = {},
     ):
         values: list[SSAValue] = []
         sizes: list[int] = []
         for operand in operands:
-            if isinstance(operand, SSAValue):
+            if type(operand) is OpResult or type(operand) is BlockArgument:
                 values.append(operand)
                 sizes.append(1)
-            elif isinstance(operand, Operation):
-                values.append(SSAValue.get(operand))
+            elif isinstance(operand, SSAValue | Operation):
+                values.append(value_of(operand))
                 sizes.append(1)
             else:
-                values += [SSAValue.get(value) for value in operand or ()]
+                values += [value_of(value) for value in operand or ()]
                 sizes.append(len(operand or ()))
         types: list[Attribute] = []
         for type_ in result_types:
@@ -212,12 +223,17 @@ def irdl_op_definition(cls: type[OpT]) -> type[OpT]:
 
 
 def _direct(accessor: object) -> object:
-    """The same accessor, but quicker if it is that of an operand or result at a fixed place."""
+    """The same accessor, but quicker if it is that of operands or results at fixed places."""
     match accessor:
         case BeforeVariadicSingleAccessor(construct=VarIRConstruct.OPERAND, idx=index):
             return property(lambda op: op._operands[index])  # pyright: ignore[reportPrivateUsage]
         case BeforeVariadicSingleAccessor(construct=VarIRConstruct.RESULT, idx=index):
             return property(lambda op: op.results[index])
+        case UniqueVariadicAccessor(construct=VarIRConstruct.OPERAND, idx=first, num_defs=count):
+            behind = count - first - 1
+            return property(lambda op: op._operands[first : len(op._operands) - behind])  # pyright: ignore[reportPrivateUsage]
+        case UniqueVariadicAccessor(construct=VarIRConstruct.RESULT, idx=0, num_defs=1):
+            return property(lambda op: op.results)
         case _:
             return accessor
 

@@ -26,7 +26,7 @@ from xdsl.traits import HasFolder
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition, unit
+from tirx.dialects.definition import Value, irdl_op_definition, unit
 from tirx.dialects.ptx.base import (
     Names,
     PureInstruction,
@@ -38,8 +38,6 @@ from tirx.dialects.ptx.base import (
     typed,
 )
 from tirx.dialects.ptx.folding import fold_integers
-
-Value = SSAValue | Operation
 
 _INTS = (i16, i32, i64)
 _FLOATS = (f16, bf16, f32, f64)

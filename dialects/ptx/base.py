@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrConstraint, IntConstraint, IRDLOperation, VerificationContext, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -92,9 +92,12 @@ def width(type_: Attribute) -> int:
     return registers.bits
 
 
+_FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+
+
 def is_float(type_: Attribute) -> bool:
-    """Whether `type_` is one of the floating-point register types."""
-    return isinstance(type_, Float16Type | BFloat16Type | Float32Type | Float64Type)
+    """Returns True for the floating-point register types."""
+    return type(type_) in _FLOAT_TYPES
 
 
 def bits_type(type_: Attribute) -> str:
@@ -104,12 +107,12 @@ def bits_type(type_: Attribute) -> str:
 
 def typed(type_: Attribute, *, unsigned: bool = False) -> str:
     """The PTX operand type of arithmetic on `type_`: `s32`/`u32`, `f32`, `bf16`, ..."""
-    return str(type_) if is_float(type_) else f"{'u' if unsigned else 's'}{width(type_)}"
+    return type_.name if is_float(type_) else f"{'u' if unsigned else 's'}{width(type_)}"
 
 
 def memory_type(type_: Attribute) -> str:
     """The type suffix of loads, stores and `mov`: `f32`/`f64` for those, `bN` otherwise."""
-    return str(type_) if type_ in (f32, f64) else bits_type(type_)
+    return type_.name if type(type_) in (Float32Type, Float64Type) else bits_type(type_)
 
 
 class Names(Protocol):
@@ -252,8 +255,3 @@ def expect_choice(name: str, found: int | str, choices: Sequence[int | str]) -> 
     """Raises VerifyException unless `found` is one of `choices`."""
     if found not in choices:
         raise VerifyException(f"expected {name} to be one of {', '.join(map(str, choices))}, found {found}")
-
-
-def values(operands: Sequence[SSAValue | Operation]) -> list[SSAValue]:
-    """The single result of each operation, or the value itself."""
-    return [SSAValue.get(v) for v in operands]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, bf16, f32, i1, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import VarConstraint, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import Value, irdl_op_definition
 from tirx.dialects.ptx.base import (
     NO_EFFECTS,
     Issue,
@@ -23,8 +23,6 @@ from tirx.dialects.ptx.base import (
     typed,
     width,
 )
-
-Value = SSAValue | Operation
 
 
 @irdl_op_definition

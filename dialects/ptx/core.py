@@ -51,7 +51,6 @@ from tirx.dialects.ptx.base import (
     Register,
     literal,
     memory_type,
-    values,
     width,
 )
 from tirx.hw.targets import Target, TargetError
@@ -392,7 +391,7 @@ class BraOp(PTXTerminator):
     assembly_format = "$dest (`(` $arguments^ `:` type($arguments) `)`)? attr-dict"
 
     def __init__(self, dest: Block, arguments: Sequence[SSAValue | Operation] = ()):
-        super().__init__(operands=[values(arguments)], successors=[dest])
+        super().__init__(operands=[arguments], successors=[dest])
 
     def verify_(self) -> None:
         _check_edge(self, self.dest, self.arguments)
@@ -428,7 +427,7 @@ class CondBraOp(PTXTerminator):
         else_arguments: Sequence[SSAValue | Operation] = (),
     ):
         super().__init__(
-            operands=[condition, values(then_arguments), values(else_arguments)],
+            operands=[condition, then_arguments, else_arguments],
             successors=[then_dest, else_dest],
         )
 

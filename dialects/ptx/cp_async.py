@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i32, i64
-from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import int32, irdl_op_definition, unit
+from tirx.dialects.definition import Value, int32, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice
 from tirx.dialects.ptx.effects import (
     AccessKind,
@@ -26,8 +25,6 @@ from tirx.dialects.ptx.effects import (
     MemoryAccess,
     WaitGroup,
 )
-
-Value = SSAValue | Operation
 
 CP_ASYNC_BYTES: Mapping[str, tuple[int, ...]] = {"ca": (4, 8, 16), "cg": (16,)}
 """Cache operator -> bytes that one copy may move: `ca` caches in L1 and L2, `cg` in L2 only (PTX ISA, "cp.async")."""

@@ -7,15 +7,13 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import VarConstraint, irdl_attr_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import Value, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, source
-
-Value = SSAValue | Operation
 
 
 class Function(StrEnum):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr, i32
-from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     operand_def,
     opt_prop_def,
@@ -23,11 +22,9 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import irdl_op_definition, unit
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, values, vector
+from tirx.dialects.definition import Value, irdl_op_definition, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MatrixRows, MemoryAccess
-
-Value = SSAValue | Operation
 
 
 @dataclass(frozen=True)
@@ -135,9 +132,7 @@ class StMatrixOp(PTXInstruction):
     assembly_format = "$shape (`trans` $trans^)? $address `,` $data attr-dict `:` type($data)"
 
     def __init__(self, address: Value, data: Sequence[Value], shape: str, *, trans: bool = False):
-        super().__init__(
-            operands=[address, values(data)], properties={"shape": StringAttr(shape), "trans": unit(trans)}
-        )
+        super().__init__(operands=[address, data], properties={"shape": StringAttr(shape), "trans": unit(trans)})
 
     def verify_(self) -> None:
         _check(STORE_SHAPES, self.shape.data, len(self.data), self.trans)

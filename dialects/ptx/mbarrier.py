@@ -11,11 +11,11 @@ import abc
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, i1, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import int32, irdl_op_definition, unit
+from tirx.dialects.definition import Value, int32, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.effects import (
@@ -29,8 +29,6 @@ from tirx.dialects.ptx.effects import (
     MbarrierWait,
     MemoryAccess,
 )
-
-Value = SSAValue | Operation
 
 MBARRIER_BYTES = 8
 """Size of an mbarrier."""

@@ -23,7 +23,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import Value, irdl_op_definition
 from tirx.dialects.ptx.base import (
     Names,
     PTXInstruction,
@@ -34,13 +34,10 @@ from tirx.dialects.ptx.base import (
     expect_type,
     memory_type,
     typed,
-    values,
     width,
 )
 from tirx.dialects.ptx.core import PARAM_TYPES, EntryOp, EntryParam
 from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
-
-Value = SSAValue | Operation
 
 
 def _enclosing_entry(op: Operation) -> EntryOp | None:
@@ -302,7 +299,7 @@ class StOp(_AccessOp):
     assembly_format = "$space $address (`offset` $offset^)? `,` $data attr-dict `:` type($address) `,` type($data)"
 
     def __init__(self, space: Space | str, address: Value, data: Sequence[Value], offset: int = 0):
-        super().__init__(operands=[address, values(data)], properties=_place(space, offset))
+        super().__init__(operands=[address, data], properties=_place(space, offset))
 
     def verify_(self) -> None:
         _check_vector(self.space.data, self.address, self.data.types)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, f32, f64, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -22,12 +22,10 @@ from xdsl.traits import NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, values, vector
+from tirx.dialects.definition import Value, irdl_op_definition, value_of
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, vector
 from tirx.dialects.ptx.effects import NO_EFFECTS, Issue
 from tirx.mma import VARIANTS, Fragment
-
-Value = SSAValue | Operation
 
 
 class Major(StrEnum):
@@ -98,11 +96,11 @@ class MmaM8N8K4F16Op(PTXInstruction):
         result_type: Attribute | None = None,
     ):
         """`result_type` is i32 (f16) or f32, by default that of `c`."""
-        accumulator = values(c)
+        accumulator = [value_of(value) for value in c]
         type_ = accumulator[0].type if result_type is None else result_type
         count = next((n for t, n in ACCUMULATORS if t == type_), len(accumulator))
         super().__init__(
-            operands=[values(a), values(b), accumulator],
+            operands=[a, b, accumulator],
             properties={"a_major": MajorAttr(Major(a_major)), "b_major": MajorAttr(Major(b_major))},
             result_types=[[type_] * count],
         )
@@ -201,9 +199,9 @@ class MmaM16N8Op(PTXInstruction):
     """
 
     def __init__(self, variant: str, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value]):
-        accumulator = values(c)
+        accumulator = [value_of(value) for value in c]
         super().__init__(
-            operands=[values(a), values(b), accumulator],
+            operands=[a, b, accumulator],
             properties={"variant": StringAttr(variant)},
             result_types=[[x.type for x in accumulator]],
         )

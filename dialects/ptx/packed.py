@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition, operand_def, prop_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import Value, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, expect_type
-
-Value = SSAValue | Operation
 
 
 class PairFormat(StrEnum):

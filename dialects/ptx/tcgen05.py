@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i16, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import int32, irdl_op_definition, string
+from tirx.dialects.definition import Value, int32, irdl_op_definition, string
 from tirx.dialects.ptx.arith import AddOp
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice
 from tirx.dialects.ptx.effects import (
@@ -39,9 +39,6 @@ from tirx.tcgen05 import LegalityError, TmemOperand
 from tirx.tcgen05.check import Instruction, check_instruction
 from tirx.tcgen05.check_memory import CP_SHAPES, Alloc, Cp, Shift
 from tirx.tcgen05.tmem import CTA_GROUPS
-
-Value = SSAValue | Operation
-
 
 _SLOT_BYTES = 4
 """What tcgen05.alloc stores: an address in tensor memory."""

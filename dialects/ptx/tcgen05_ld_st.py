@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, f32, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
     operand_def,
@@ -24,14 +24,12 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import int32, irdl_op_definition, unit
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, values, vector
+from tirx.dialects.definition import Value, int32, irdl_op_definition, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, TensorCells
 from tirx.dialects.ptx.tcgen05 import Tcgen05Op, tmem_operand
 from tirx.tcgen05 import LD_SHAPES
 from tirx.tcgen05.check_memory import LdSt
-
-Value = SSAValue | Operation
 
 
 def _check_registers(op: PTXInstruction, types: Sequence[Attribute]) -> None:
@@ -278,7 +276,7 @@ class Tcgen05StOp(Tcgen05Op):
     ):
         """`unpack` spreads a register over two 16-bit columns (`.unpack::16b`)."""
         super().__init__(
-            operands=[taddr, values(data)],
+            operands=[taddr, data],
             properties={
                 "shape": StringAttr(shape),
                 "num": int32(num),

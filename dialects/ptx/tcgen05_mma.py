@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -25,15 +25,13 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import int32, irdl_op_definition, string, unit
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, values, vector
+from tirx.dialects.definition import Value, int32, irdl_op_definition, string, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, Region, SharedMatrix, TensorCells
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.tcgen05 import TOUCHED_LANES, CtaGroupOp, Tcgen05Op, immediate, tmem_operand
 from tirx.tcgen05 import KINDS, Mma, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_info import MmaInfo
-
-Value = SSAValue | Operation
 
 
 class MmaKind(StrEnum):
@@ -191,7 +189,7 @@ class Tcgen05MmaOp(_ProductOp, CtaGroupOp):
         sparse_metadata: Value | None = None,
     ):
         super().__init__(
-            operands=[d, a, b, idesc, enable_d, sparse_metadata, values(disable_lanes)],
+            operands=[d, a, b, idesc, enable_d, sparse_metadata, disable_lanes],
             properties={
                 "kind": MmaKindAttr(MmaKind(kind)),
                 "cta_group": int32(cta_group),

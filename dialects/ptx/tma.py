@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i16, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
@@ -23,8 +23,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import int32, irdl_op_definition, string, unit
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, values, vector
+from tirx.dialects.definition import Value, int32, irdl_op_definition, string, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
 from tirx.dialects.ptx.core import TENSOR_MAP_BYTES
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
@@ -37,8 +37,6 @@ from tirx.dialects.ptx.effects import (
     WaitGroup,
 )
 from tirx.tcgen05.tmem import CTA_GROUPS
-
-Value = SSAValue | Operation
 
 MAX_RANK = 5
 """Dimensions that a tensor map may have."""
@@ -124,7 +122,7 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
         cache_policy: Value | None = None,
     ):
         super().__init__(
-            operands=[dst, map, values(coordinates), barrier, multicast, cache_policy],
+            operands=[dst, map, coordinates, barrier, multicast, cache_policy],
             properties={"space": StringAttr(space), "gather4": unit(gather4), "cta_group": int32(cta_group)},
         )
 
@@ -207,7 +205,7 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
         cache_policy: Value | None = None,
     ):
         super().__init__(
-            operands=[map, values(coordinates), src, cache_policy],
+            operands=[map, coordinates, src, cache_policy],
             properties={"reduce": string(reduce), "scatter4": unit(scatter4)},
         )
 
@@ -250,7 +248,7 @@ class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
     assembly_format = "$map `[` $coordinates `]` attr-dict"
 
     def __init__(self, map: Value, coordinates: Sequence[Value]):
-        super().__init__(operands=[map, values(coordinates)])
+        super().__init__(operands=[map, coordinates])
 
     def verify_(self) -> None:
         _check_coordinates(self.coordinates, None, "prefetch")

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, f32, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     VarConstraint,
     irdl_attr_definition,
@@ -25,12 +25,10 @@ from xdsl.traits import NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import unit
+from tirx.dialects.definition import Value, unit
 from tirx.dialects.ptx.base import Names, Register, expect_choice, source, typed
 from tirx.dialects.ptx.effects import NO_EFFECTS
 from tirx.dialects.ptx.sync import FULL_WARP, MaskedOp
-
-Value = SSAValue | Operation
 
 
 class ShuffleMode(StrEnum):

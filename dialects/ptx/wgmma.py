@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -25,8 +25,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.definition import int32, unit
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, values, vector
+from tirx.dialects.definition import Value, int32, unit
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, vector
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,
@@ -51,8 +51,6 @@ from tirx.wgmma import (
     check_wgmma,
     find_kind,
 )
-
-Value = SSAValue | Operation
 
 
 class WgmmaOp(PTXInstruction, abc.ABC):
@@ -174,7 +172,7 @@ class WgmmaMmaAsyncOp(WgmmaOp):
     ):
         """`a`: a descriptor, or the registers. `result_type`: f32 or i32."""
         super().__init__(
-            operands=[values(a), b, values(c), scale_d, metadata],
+            operands=[a, b, c, scale_d, metadata],
             properties={
                 "a_type": StringAttr(form.a),
                 "b_type": StringAttr(form.b),

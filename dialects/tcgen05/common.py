@@ -22,8 +22,6 @@ EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
 ONE_CTA = i32_attr(1)
 """The default of `cta_group`, which is not printed."""
 
-Value = SSAValue | Operation
-
 
 def text(value: StringAttr | None) -> str | None:
     """The value of an optional property."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from tirx.dialects.traits import UsableBeforeDefinition
 from tirx.passes.analysis.dominators import Dominators, predecessors, reverse_postorder, successors
@@ -36,7 +36,11 @@ class Dominance:
         return b not in tree or tree.dominates(a, b)
 
     def is_defined_at(self, value: SSAValue, user: Operation) -> bool:
-        """Whether `value` is defined on every path that leads to `user`."""
+        """Returns True if `value` is defined on every path that leads to `user`."""
+        if type(value) is OpResult and value.op.parent is user.parent is not None:
+            if self._is_before(value.op, user, user.parent):
+                return True
+            return value.op.has_trait(UsableBeforeDefinition)
         owner = value.owner
         block = owner if isinstance(owner, Block) else owner.parent
         region = None if block is None else block.parent

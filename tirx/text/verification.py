@@ -65,7 +65,7 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
 
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
     for index, operand in enumerate(op.operands):
-        if isinstance(operand, ForwardDeclaredValue):
+        if type(operand) is ForwardDeclaredValue:
             raise LocatedError(op, f"use of operand #{index}, which no definition reaches")
         if dominance.is_defined_at(operand, op):
             continue
