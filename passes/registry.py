@@ -44,6 +44,7 @@ PASS_SUMMARIES = {
     "convert-tirx-to-ptx": "lower kernels, tiles and register tiles to PTX instructions",
     "convert-math-to-ptx": "lower functions of numbers to PTX instructions and approximations",
     "convert-arith-to-ptx": "lower arith operations to PTX instructions",
+    "tirx-cse": "compute once what is computed twice, and nothing that is not used",
     "convert-scf-to-ptx": "lower structured control flow to PTX branches",
     "tirx-copy-accumulators": "copy accumulators that are read again, so that products can overwrite them",
     "tirx-check-synchronization": "check that no fence, wait, commit or barrier is missing",
