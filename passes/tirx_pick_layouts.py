@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -133,6 +134,22 @@ def _checked(mma: MmaOp | AsyncMmaOp) -> None:
         check(Product.of(mma))
     except ILLEGAL as e:
         raise LocatedError(mma, str(e)) from e
+
+
+def _as_placed(
+    classes: Sequence[RegisterClass], pick: Callable[[tuple[RowOrder, RowOrder]], PickedFragments]
+) -> PickedFragments:
+    """The fragments whose rows are in the order of those that are placed; in the plain one where there are none."""
+    plain = pick((ROW_ORDERS[0], ROW_ORDERS[0]))
+    for a, b in product(ROW_ORDERS, ROW_ORDERS):
+        try:
+            layouts = pick((a, b))
+        except (FragmentError, LayoutError):
+            continue  # rows that are neighbours in the registers
+        pairs = zip(classes, layouts, strict=True)
+        if all(found.type.layout is None or found.type.layout.equivalent(layout) for found, layout in pairs):
+            return layouts
+    return plain
 
 
 class _Picker:
@@ -296,9 +313,8 @@ class _Picker:
         try:
             variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
             pick = partial(pick_fragments, m, n, k, *types, warps, tuple(batch), *majors, (variant,))
-            layouts = pick()
-            if not placed:
-                layouts = pick(_row_orders(classes, layouts, pick))
+            layouts = pick((ROW_ORDERS[0], ROW_ORDERS[0]))
+            layouts = _as_placed(classes, pick) if placed else pick(_row_orders(classes, layouts, pick))
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
         mma.plan = PlanAttr(MmaSyncPlan((variant.name,)))

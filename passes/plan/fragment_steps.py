@@ -8,7 +8,8 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tirx.copy.matrix import MatrixPlan, plan_matrices
+from tirx.copy.cost import CopyEnd, fragment_cost
+from tirx.copy.matrix import plan_matrices
 from tirx.dialects.tirx import (
     Engine,
     EngineAttr,
@@ -19,6 +20,7 @@ from tirx.dialects.tirx import (
     PlanAttr,
     SubviewOp,
     TileType,
+    thread_set,
 )
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.mma import VARIANTS, FragmentError
@@ -104,7 +106,8 @@ def plan_steps(product: StagedProduct) -> Steps:
     """
     The steps of a product, the smallest that the layouts of its fragments fall into; one of all K where they do not.
 
-    Steps are products by the same instructions, in the same order, and their fragments are loaded by the same engine.
+    Steps are products by the same instructions, in the same order. Their fragments are loaded by the same engine, in no
+    more time than those of the whole product.
     """
     mma = product.mma
     whole = Product.of(mma)
@@ -127,12 +130,13 @@ def _steps(product: StagedProduct, whole: Product, plan: MmaSyncPlan, size: int)
             tuple(_step_type(type_, start, size) for start in starts)
             for type_ in (product.mma.a_type, product.mma.b_type)
         )
-        for load in (product.a, product.b):
+        for load, fragments in ((product.a, a), (product.b, b)):
             source = TileType.of(load.source)
-            for start, fragment in zip(starts, a if load is product.a else b, strict=True):
-                part = SubviewOp.type_of(source, [0] * (len(source.dims) - 1) + [start], (*source.dims[:-1], size))
-                if load.engine == EngineAttr(Engine.LDMATRIX) and _matrices(part, fragment, whole.threads) is None:
-                    return None
+            outer = source.dims[:-1]
+            parts = [SubviewOp.type_of(source, [*(0 for _ in outer), start], (*outer, size)) for start in starts]
+            cost = sum(_cycles(load, part, part_of) for part, part_of in zip(parts, fragments, strict=True))
+            if cost > _cycles(load, source, load.result.type):
+                return None
         used: set[str] = set()
         multiplied = 0
         for first, second in zip(a, b, strict=True):
@@ -146,11 +150,16 @@ def _steps(product: StagedProduct, whole: Product, plan: MmaSyncPlan, size: int)
     return Steps(product, size, a, b, plan)
 
 
-def _matrices(memory: TileType, registers: TileType, threads: int) -> MatrixPlan | None:
-    """The `ldmatrix` of a step, None where there are none."""
+def _cycles(load: LoadOp, memory: TileType, registers: TileType) -> float:
+    """The cost of a load by the engine of `load`. Raises LayoutError where there is none."""
     if memory.layout is None or not isinstance(registers.layout, TileLayout):
-        return None
-    return plan_matrices(registers.layout, memory.layout, memory.dims, memory.dtype.storage_bits, threads)
+        raise LayoutError(f"expected layouts on {memory} and {registers}")
+    end = CopyEnd(memory.layout, "shared")
+    threads, bits = thread_set(load).count, memory.dtype.storage_bits
+    matrices = load.engine == EngineAttr(Engine.LDMATRIX)
+    if matrices and plan_matrices(registers.layout, memory.layout, memory.dims, bits, threads) is None:
+        raise LayoutError(f"expected fragments that {Engine.LDMATRIX} loads, found {registers}")
+    return fragment_cost(registers.layout, end, memory.dims, bits, threads, matrices).cycles
 
 
 def _step_type(type_: TileType, start: int, size: int) -> TileType:

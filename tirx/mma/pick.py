@@ -294,6 +294,11 @@ def pick_fragments(
 
     m_low, m_vector = contiguous(variant.a, 1) if a_major == "MN" else (1, 1)
     n_low, n_vector = contiguous(variant.b, 1) if b_major == "MN" else (1, 1)
+    for name, low, order in (("A", m_low, row_orders[0]), ("B", n_low, row_orders[1])):
+        if low > 1 and order != ROW_ORDERS[0]:
+            raise FragmentError(
+                f"expected the plain order of rows of {name}, {low} of which are neighbours in registers"
+            )
     along_k = [contiguous(x, 2) for x, major in ((variant.a, a_major), (variant.b, b_major)) if major == "K"]
     k_low = max((low for low, _ in along_k), default=1)
     k_vector = min((most for _, most in along_k), default=1)
