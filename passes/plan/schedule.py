@@ -60,7 +60,7 @@ SCHEDULES: dict[str, Schedule] = {
     for schedule in (
         # Measured on an H200 (m8n8k4, m16n8k*, wgmma); tcgen05 as CUTLASS and DeepGEMM have it.
         Schedule("tcgen05", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD_MMA_EPILOGUE, TileOrder.GROUP, 8),
-        Schedule("wgmma", (128, 256, 128), MOST_SLOTS, 1, Roles.NONE, TileOrder.GROUP, 8),
+        Schedule("wgmma", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD, TileOrder.GROUP, 8),
         Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, TileOrder.ROW),
         Schedule("mma_sync", (128, 256, 128), 4, 0, Roles.LOAD, TileOrder.GROUP, 8),
         Schedule("none", (128, 128, 128), 4, 0, Roles.NONE, TileOrder.ROW),
