@@ -153,7 +153,7 @@ class _Pipeline:
         return ring
 
     def _accumulator(self, plan: AccumulatorPlan) -> None:
-        """The accumulator is the slot of a ring: filled by threads where it has to be, summed in the loop, then read."""
+        """The accumulator is the slot of a ring: filled by threads where it has to be, summed up, then read."""
         ring = self._ring([plan.alloc], 1, (*((INIT,) if plan.fills else ()), SUM, READ))
         filled = None
         if plan.fills:

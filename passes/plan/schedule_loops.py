@@ -365,11 +365,8 @@ def _accumulators(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[Accumulat
                 readers[top] = None
         if not readers:
             raise NotPipelined(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
-        found.append(
-            AccumulatorPlan(
-                alloc, tuple(sorted(fills, key=order.__getitem__)), tuple(sorted(readers, key=order.__getitem__))
-            )
-        )
+        in_order = [tuple(sorted(ops, key=order.__getitem__)) for ops in (fills, readers)]
+        found.append(AccumulatorPlan(alloc, *in_order))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ larger number of iterations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
@@ -190,40 +190,58 @@ def _require_same_trips(name: str, loops: Mapping[str, Loop]) -> None:
             )
 
 
+@dataclass(frozen=True)
+class _Steps:
+    """What each role executes between two loops of a round: one entry for all values of the conditions together."""
+
+    choices: tuple[dict[str, tuple[Step, ...]], ...]
+
+
 class _Progress:
     """Feeds the programs to the replay."""
 
     def __init__(self) -> None:
         self.rounds: list[str] = []
+        self._prepared: dict[Hashable, list[_Steps | _Loops]] = {}
+        self._done: dict[Hashable, States] = {}
+        self._bounds: dict[Hashable, tuple[list[Loop], int]] = {}
 
     def round(self, loops: Mapping[str, Loop], states: States, i: int, n: int) -> States:
         """The states behind round i of a loop of n iterations, for the roles that still have a round."""
         rounds = {role: n + loop.extra for role, loop in loops.items() if i < n + loop.extra}
         if not rounds:
             return states
-        bodies = {role: _in_round(loops[role], i, n) for role in rounds}
-        for item in _aligned(bodies):
-            if isinstance(item, _Segment):
-                states = self._segment(item.bodies, states, i, rounds)
-            else:
-                states = self._loop(item, states)
-        return states
+        kind = self._kind(loops, rounds, i, n)
+        if kind not in self._prepared:
+            bodies = {role: _in_round(loops[role], i, n) for role in rounds}
+            self._prepared[kind] = [
+                _prepared(item.bodies, i, rounds) if isinstance(item, _Segment) else item for item in _aligned(bodies)
+            ]
+        # Equal states go on in the same way; their trails, which are for messages, may differ.
+        key = kind, frozenset(states)
+        if key not in self._done:
+            for item in self._prepared[kind]:
+                states = self._segment(item, states) if isinstance(item, _Steps) else self._loop(item, states)
+            self._done[key] = states
+        return self._done[key]
 
-    def _segment(self, bodies: Mapping[str, Body], states: States, i: int, rounds: Mapping[str, int]) -> States:
+    def _kind(self, loops: Mapping[str, Loop], rounds: Mapping[str, int], i: int, n: int) -> Hashable:
+        """Equal for rounds in which the roles do the same: as far from the ends as no guard and no lag looks."""
+        running = [loops[role] for role in rounds]
+        names = tuple((role, id(loop)) for role, loop in zip(rounds, running, strict=True))
+        if names not in self._bounds:
+            self._bounds[names] = running, _bound(running)  # the loops too: their identities are in the key
+        far = self._bounds[names][1]
+        return names, min(i, far), min(n - i, far), tuple(min(total - i, far) for total in rounds.values())
+
+    def _segment(self, item: _Steps, states: States) -> States:
         """The states behind statements without loops, for all values of their conditions."""
-        names = {
-            statement.guard.name: None
-            for body in bodies.values()
-            for statement in walk(body)
-            if isinstance(statement, If) and isinstance(statement.guard, Condition)
-        }
         out: States = {}
         for state in states.values():
-            for values in product((False, True), repeat=len(names)):
-                known = dict(zip(names, values, strict=True))
+            for steps in item.choices:
                 new = state.copy()
-                for role, body in bodies.items():
-                    new.waiting[role] += _steps(body, i, rounds.get(role, 1), known)
+                for role, found in steps.items():
+                    new.waiting[role] += found
                 with _with_trail((*state.trail, *self.rounds)):
                     new.run()
                 out[new.key()] = new
@@ -284,6 +302,36 @@ class _FixedTrips(_Progress):
         for state in states.values():
             state.trail = (f"every loop has {_iterations(self.trips)}",)
         return states
+
+
+def _bound(loops: Iterable[Loop]) -> int:
+    """A distance from both ends of loops that is greater than what any guard or lag in them looks at."""
+    found = 0
+    for statement in walk(loops):
+        if isinstance(statement, If) and not isinstance(statement.guard, Condition):
+            guard = statement.guard
+            found = max(found, guard.round if isinstance(guard, FromRound) else guard.rounds)
+        for lag in _lags_of(statement):
+            if isinstance(lag, Rotation):
+                found = max(found, abs(lag.rounds) + abs(lag.left))
+    return found + 2
+
+
+def _prepared(bodies: Mapping[str, Body], i: int, rounds: Mapping[str, int]) -> _Steps:
+    """What bodies without loops execute in round i of each role's `rounds`, for all values of their conditions."""
+    names = {
+        statement.guard.name: None
+        for body in bodies.values()
+        for statement in walk(body)
+        if isinstance(statement, If) and isinstance(statement.guard, Condition)
+    }
+    values = (dict(zip(names, chosen, strict=True)) for chosen in product((False, True), repeat=len(names)))
+    return _Steps(
+        tuple(
+            {role: tuple(_steps(body, i, rounds.get(role, 1), known)) for role, body in bodies.items()}
+            for known in values
+        )
+    )
 
 
 def _steps(body: Body, i: int, rounds: int, known: Mapping[Hashable, bool]) -> Iterator[Step]:
