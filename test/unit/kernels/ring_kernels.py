@@ -39,7 +39,10 @@ class RingKernel:
     use_first: bool = False
     output: int = 0
     registers: tuple[int, int] | None = None
-    target: str = "sm_80"
+
+    @property
+    def target(self) -> str:
+        return "sm_90a" if self.engine == "tma" or self.output or self.registers else "sm_80"
 
     @property
     def threads(self) -> int:

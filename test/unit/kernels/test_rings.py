@@ -9,20 +9,17 @@ from unit.kernels.ring_kernels import RingKernel, check
 
 import tirx
 
-TMA = {"engine": "tma", "target": "sm_90a"}
-CP_ASYNC = {"engine": "cp_async"}
-
 
 @pytest.mark.parametrize(
     ("kernel", "trips"),
     [
         (RingKernel(slots=3, skew=2), (0, 1, 4)),
         (RingKernel(slots=1, skew=0), (2,)),
-        (RingKernel(slots=2, skew=0, roles=True, target="sm_90a"), (0, 5)),
-        (RingKernel(slots=3, skew=2, **TMA), (0, 1, 4)),
-        (RingKernel(slots=1, skew=0, roles=True, registers=(40, 232), output=1, **TMA), (0, 3)),
-        (RingKernel(slots=3, skew=2, use_first=True, **CP_ASYNC), (0, 1, 4)),
-        (RingKernel(slots=2, skew=0, roles=True, **CP_ASYNC), (5,)),
+        (RingKernel(slots=2, skew=0, roles=True), (0, 5)),
+        (RingKernel(slots=3, skew=2, engine="tma"), (0, 1, 4)),
+        (RingKernel(slots=1, skew=0, roles=True, registers=(40, 232), output=1, engine="tma"), (0, 3)),
+        (RingKernel(slots=3, skew=2, use_first=True, engine="cp_async"), (0, 1, 4)),
+        (RingKernel(slots=2, skew=0, roles=True, engine="cp_async"), (5,)),
     ],
 )
 def test_numbers_of_iterations(kernel: RingKernel, trips: tuple[int, ...]):
@@ -33,8 +30,8 @@ def test_numbers_of_iterations(kernel: RingKernel, trips: tuple[int, ...]):
 @pytest.mark.parametrize(
     "kernel",
     [
-        RingKernel(slots=2, skew=0, roles=True, tiles=True, **TMA),
-        RingKernel(slots=2, skew=1, tiles=True, use_first=True, **CP_ASYNC),
+        RingKernel(slots=2, skew=0, roles=True, tiles=True, engine="tma"),
+        RingKernel(slots=2, skew=1, tiles=True, use_first=True, engine="cp_async"),
     ],
 )
 def test_counters_go_on_from_tile_to_tile(kernel: RingKernel):

@@ -1,0 +1,120 @@
+// RUN: tirx-opt %s --tirx-lower-rings | filecheck %s
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!g = !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!r = !tirx.tile<64x64xf16, register, #tirx.tile_layout<S[(4, 128, 8) : (8, 1@tx, 1)]>>
+
+// A role of one thread fills by TMA, another one reads: one arrival and the bytes of a slot, then one of each of 4 warps.
+// The threads that read fence, because TMA writes the slot next.
+
+// CHECK-LABEL: tirx.kernel @roles
+// CHECK:      [[SLOTS:%.*]] = tirx.alloc : !tirx.tile<2x64x64xf16, shared, {{.*}}(2, 64, 64) : (4096, 64, 1)
+// CHECK-NEXT: [[WORDS:%.*]] = tirx.alloc : !tirx.tile<4x2xi32, shared
+// CHECK-NEXT: [[BARS:%.*]] = tirx.address [[WORDS]]
+// CHECK:      scf.if
+// CHECK-NEXT:   ptx.mbarrier.init [[BARS]], 1
+// CHECK:        ptx.mbarrier.init {{%.*}}, 1
+// CHECK:        ptx.mbarrier.init {{%.*}}, 4
+// CHECK:        ptx.mbarrier.init {{%.*}}, 4
+// CHECK-NEXT:   ptx.fence.mbarrier_init
+// CHECK-NEXT: }
+// CHECK-NEXT: tirx.barrier
+// CHECK:      tirx.roles lowered {
+// CHECK-NEXT:   tirx.role @load warps(1) {
+// CHECK-NEXT:     [[LEADER:%.*]] = tirx.leader
+// CHECK-NEXT:     scf.if [[LEADER]] {
+// CHECK:            memref.store {{%.*}}, [[PARITY:%.*]][] : memref<i32>
+// CHECK:            scf.for
+// CHECK:              [[SLOT:%.*]] = memref.load
+// CHECK-NEXT:         [[PHASE:%.*]] = memref.load
+// CHECK:              ptx.mbarrier.wait_parity [[EMPTY:%.*]], [[PHASE]]
+// CHECK:              ptx.mbarrier.arrive.expect_tx [[FULL:%.*]], 8192
+// CHECK:              [[TILE:%.*]] = tirx.slot [[SLOTS]][[[SLOT]]]
+// CHECK:              tirx.tma_load {{%.*}}, [[TILE]], {{%.*}} :
+// CHECK:          ptx.bar.warp.sync
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tirx.role @read warps(4) {
+// CHECK:          scf.for
+// CHECK:            ptx.mbarrier.wait_parity
+// CHECK-NEXT:       ptx.bar.warp.sync
+// CHECK:            tirx.load
+// CHECK:            ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:       ptx.bar.warp.sync
+// CHECK-NEXT:       scf.if
+// CHECK-NEXT:         ptx.mbarrier.arrive
+
+tirx.kernel @roles(%a: memref<?x64xf16>, %d: memref<?x64xf16>, %n: index) target("sm_90a") threads(160) {
+  %c64 = arith.constant 64 : index
+  %c0 = arith.constant 0 : index
+  %ring = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @load warps(1) {
+      tirx.for @i %i = 0 to %n {
+        %row = arith.muli %i, %c64 : index
+        %from = tirx.view %a[%row, %c0] : memref<?x64xf16> -> !g
+        %s = tirx.acquire %ring at(fill)
+        tirx.async_copy %from, %s engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+    tirx.role @read warps(4) {
+      tirx.for @i %i = 0 to %n {
+        %row = arith.muli %i, %c64 : index
+        %to = tirx.view %d[%row, %c0] : memref<?x64xf16> -> !g
+        %s = tirx.acquire %ring at(use)
+        %r = tirx.load %s : !s -> !r
+        tirx.release %ring at(use)
+        tirx.store %r, %to : !r, !g
+      }
+    }
+  }
+  tirx.return
+}
+
+// All threads fill by cp.async one round ahead and read: groups and one barrier in a round, no mbarrier. The first round
+// and the last one are loops of their own, and commit an empty group where the fill does not run.
+
+// CHECK-LABEL: tirx.kernel @groups
+// CHECK-NOT:  mbarrier
+// CHECK:      scf.for
+// CHECK-NOT:    wait_group
+// CHECK:          tirx.cp_async
+// CHECK-NEXT:     ptx.cp.async.commit_group
+// CHECK:      } else {
+// CHECK-NEXT:     ptx.cp.async.commit_group
+// CHECK:      scf.for
+// CHECK:        ptx.cp.async.wait_group 0
+// CHECK-NEXT:   tirx.barrier
+// CHECK:        tirx.load
+// CHECK-NOT:    tirx.barrier
+// CHECK:        tirx.cp_async
+// CHECK-NEXT:   ptx.cp.async.commit_group
+// CHECK:      scf.for
+// CHECK:        ptx.cp.async.wait_group 0
+// CHECK:        ptx.cp.async.commit_group
+// CHECK-NOT:    tirx.cp_async
+// CHECK:      tirx.return
+
+tirx.kernel @groups(%a: memref<?x64xf16>, %d: memref<?x64xf16>, %n: index) target("sm_80") threads(128) {
+  %c64 = arith.constant 64 : index
+  %c0 = arith.constant 0 : index
+  %ring = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @i %i = 0 to %n skew(1) {
+    tirx.at(1) {
+      %row = arith.muli %i, %c64 : index
+      %to = tirx.view %d[%row, %c0] : memref<?x64xf16> -> !g
+      %s = tirx.acquire %ring at(use)
+      %r = tirx.load %s : !s -> !r
+      tirx.release %ring at(use)
+      tirx.store %r, %to : !r, !g
+    }
+    tirx.at(0) {
+      %row = arith.muli %i, %c64 : index
+      %from = tirx.view %a[%row, %c0] : memref<?x64xf16> -> !g
+      %s = tirx.acquire %ring at(fill)
+      tirx.async_copy %from, %s engine(cp_async) : !g, !s
+      tirx.release %ring at(fill) after(cp_async)
+    }
+  }
+  tirx.return
+}
