@@ -118,11 +118,13 @@ class MbarrierArriveOp(PTXInstruction):
     """Counts one arrival, or `count` of them; the phase token is dropped.
 
     `cluster`: the mbarrier may be that of another CTA, and what this thread did before is visible in the whole cluster.
-    `relaxed`: it orders nothing.
+    `remote`: the mbarrier may be that of another CTA, without this order; on an H200 it costs much less. `relaxed`: it
+    orders nothing.
 
     ```mlir
     ptx.mbarrier.arrive %bar, 2
     ptx.mbarrier.arrive %remote cluster
+    ptx.mbarrier.arrive %remote remote
     ```
     See PTX ISA, "mbarrier.arrive".
     """
@@ -133,17 +135,35 @@ class MbarrierArriveOp(PTXInstruction):
     barrier = operand_def(i32)
     count = opt_prop_def(IntegerAttr[I32])
     cluster = opt_prop_def(UnitAttr)
+    remote = opt_prop_def(UnitAttr)
     relaxed = opt_prop_def(UnitAttr)
 
-    assembly_format = "$barrier (`,` $count^)? (`cluster` $cluster^)? (`relaxed` $relaxed^)? attr-dict"
+    assembly_format = (
+        "$barrier (`,` $count^)? (`cluster` $cluster^)? (`remote` $remote^)? (`relaxed` $relaxed^)? attr-dict"
+    )
 
-    def __init__(self, barrier: Value, count: int | None = None, *, cluster: bool = False, relaxed: bool = False):
+    def __init__(
+        self,
+        barrier: Value,
+        count: int | None = None,
+        *,
+        cluster: bool = False,
+        remote: bool = False,
+        relaxed: bool = False,
+    ):
         super().__init__(
             operands=[barrier],
-            properties={"count": int32(count), "cluster": unit(cluster), "relaxed": unit(relaxed)},
+            properties={
+                "count": int32(count),
+                "cluster": unit(cluster),
+                "remote": unit(remote),
+                "relaxed": unit(relaxed),
+            },
         )
 
     def verify_(self) -> None:
+        if self.remote is not None and (self.cluster is not None or self.relaxed is not None):
+            raise VerifyException("expected remote without cluster and relaxed, found one of them")
         if self.count is not None:
             _check_count(self.count.value.data)
 
@@ -153,14 +173,15 @@ class MbarrierArriveOp(PTXInstruction):
     def features(self) -> tuple[str, ...]:
         return (
             "mbarrier" if self.count is None else "mbarrier.arrive.count",
-            *(() if self.cluster is None else ("mbarrier.cluster",)),
+            *(() if self.cluster is None and self.remote is None else ("mbarrier.cluster",)),
             *(() if self.relaxed is None else ("mbarrier.relaxed",)),
         )
 
     def emit(self, reg: Names) -> str:
         count = "" if self.count is None else f", {self.count.value.data}"
         order = _order(self.cluster, self.relaxed, "release")
-        return f"mbarrier.arrive{order}.{_space(self.cluster)}.b64 _, {address(reg, self.barrier)}{count}"
+        space = _space(self.cluster or self.remote)
+        return f"mbarrier.arrive{order}.{space}.b64 _, {address(reg, self.barrier)}{count}"
 
 
 def _order(cluster: UnitAttr | None, relaxed: UnitAttr | None, default: str) -> str:

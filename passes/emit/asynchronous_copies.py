@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i16
 from xdsl.ir import Operation, SSAValue
 
 from tirx.diagnostics import LocatedError
@@ -58,6 +59,10 @@ class CopyCode:
             case Engine.TMA:
                 mbarrier = self._fill_mbarrier(op, emit)
                 code.elected(emit, lambda inside: _start(inside, TmaLoadOp(source, destination, mbarrier)))
+            case Engine.TMA_MULTICAST:
+                mbarrier = self._fill_mbarrier(op, emit)
+                everybody = emit.constant((1 << code.plan.num_blocks) - 1, i16)
+                code.elected(emit, lambda inside: _start(inside, TmaLoadOp(source, destination, mbarrier, everybody)))
             case Engine.TMA_STORE:
                 code.elected(emit, lambda inside: _start(inside, TmaStoreOp(source, destination)))
             case Engine.TMA_REDUCE:

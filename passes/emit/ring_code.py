@@ -17,6 +17,7 @@ from tirx.dialects.ptx.mbarrier import (
     MbarrierTestWaitParityOp,
     MbarrierWaitParityOp,
 )
+from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.ptx.sync import FenceMbarrierInitOp
 from tirx.dialects.tirx import AddressOp, AllocOp, BarrierOp, RingOp, SlotOp, TileType, slot_storage
 from tirx.dialects.tirx.attributes import MemorySpace
@@ -158,9 +159,17 @@ class RingStorage:
         emit(scf.WhileOp([], [], Region(asks), Region(again)))
 
 
-def arrive(emit: Emitter, mbarrier: SSAValue) -> None:
-    """One arrival, which orders what the thread has done before."""
-    emit(MbarrierArriveOp(mbarrier))
+def arrive(emit: Emitter, mbarrier: SSAValue, blocks: int = 1) -> None:
+    """
+    One arrival, which orders what the thread has done before; at the mbarriers of all `blocks` of the cluster.
+
+    Remote arrivals have the default order, which is enough behind a fence or wait and much cheaper than
+    `.release.cluster` (PTX ISA, "mbarrier.arrive").
+    """
+    if blocks == 1:
+        emit(MbarrierArriveOp(mbarrier))
+    for rank in range(blocks if blocks > 1 else 0):
+        emit(MbarrierArriveOp(emit(MapaOp(mbarrier, emit.constant(rank, i32))).result, remote=True))
 
 
 def expect_bytes(emit: Emitter, mbarrier: SSAValue, count: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, i32
+from xdsl.dialects.builtin import IndexType, i16, i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import Pure
@@ -21,9 +21,11 @@ from tirx.dialects.tirx import (
     AsyncNextOp,
     AtOp,
     AwaitOp,
+    BarrierOp,
     ForOp,
     GlobalPostOp,
     GlobalWaitOp,
+    KernelOp,
     LeaderOp,
     MapOp,
     Queue,
@@ -234,7 +236,7 @@ class Schedule(RoleCode):
                 self.close(emit)
                 if self.plan.rings[ring].in_tensor_memory:
                     emit(FenceOp(FencePosition.BEFORE))
-                self._arrive(emit, side, mbarrier, fence=station.needs_fence)
+                self._arrive(emit, station, side, mbarrier)
             case Passing.GROUPS:
                 self.copies.commit(op, emit)
                 opened = self.open[place]
@@ -249,7 +251,8 @@ class Schedule(RoleCode):
                     emit(FenceProxyAsyncOp("shared::cta"))
             case Passing.COMMIT:
                 mbarrier = self._passing_mbarrier(op, place, station, emit)
-                self.elected(emit, lambda inside: _emit(inside, CommitOp(mbarrier)))
+                everybody = emit.constant((1 << station.blocks) - 1, i16) if station.blocks > 1 else None
+                self.elected(emit, lambda inside: _emit(inside, CommitOp(mbarrier, multicast=everybody)))
 
     def _passing_mbarrier(self, op: ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
         """The mbarrier that a release arrives at; the counter of passed uses goes on."""
@@ -260,16 +263,25 @@ class Schedule(RoleCode):
         acquire = next(acquire for acquire in self.slot_of if (RingOp.of(acquire.ring), acquire.station.data) == place)
         return self.storage.mbarrier(emit, station, self.slot_of[acquire])
 
-    def _arrive(self, emit: Emitter, side: Side, mbarrier: SSAValue, *, fence: bool) -> None:
-        """One lane of every warp arrives once all lanes are done, or the elected thread alone."""
+    def _arrive(
+        self, emit: Emitter, station: Station, side: Side, mbarrier: SSAValue, condition: SSAValue | None = None
+    ) -> None:
+        """Where `condition` holds, one lane of every warp arrives once all lanes are done, or the elected thread."""
         if side.members is Members.ELECTED:
-            self.elected(emit, lambda inside: arrive(inside, mbarrier))
+            self.elected(
+                emit,
+                lambda inside: arrive(
+                    inside if condition is None else branch(inside, condition), mbarrier, station.blocks
+                ),
+            )
             return
         self.close(emit)
-        if fence:
-            emit(FenceProxyAsyncOp("shared::cta"))
-        emit(BarWarpSyncOp())
-        arrive(branch(emit, self.first_lane), mbarrier)
+        if side.passing is Passing.THREADS:
+            if station.needs_fence:
+                emit(FenceProxyAsyncOp("shared::cta"))
+            emit(BarWarpSyncOp())
+        both = self.first_lane if condition is None else emit(arith.AndIOp(condition, self.first_lane)).result
+        arrive(branch(emit, both), mbarrier, station.blocks)
 
     def _await(self, op: AwaitOp, emit: Emitter) -> None:
         queue = op.awaited_queue
@@ -294,11 +306,7 @@ class Schedule(RoleCode):
         one = emit.constant(1, i32) if goes is None else emit(arith.ExtUIOp(goes, i32)).result
         opened.set(emit, emit(arith.SubiOp(count, one)).result)
         passed.advance(emit, goes)
-        if side.members is Members.ELECTED:
-            self.elected(emit, lambda inside: arrive(inside if goes is None else branch(inside, goes), mbarrier))
-            return
-        arrives = self.first_lane if goes is None else emit(arith.AndIOp(goes, self.first_lane)).result
-        arrive(branch(emit, arrives), mbarrier)
+        self._arrive(emit, station, side, mbarrier, goes)
 
     # Asynchronous work
 
@@ -350,9 +358,11 @@ class Schedule(RoleCode):
         persistent_tiles(op, [self.value(extent) for extent in op.extents], emit, body)
 
     def finish(self, emit: Emitter) -> None:
-        """Emits what a role does at its end: no block leaves while bulk stores read its memory."""
+        """Emits what a role does at its end: no block leaves while others, or bulk stores, use its shared memory."""
         self.copies.drain(emit)
         self.close(emit)
+        if self.plan.spans_blocks and isinstance(self.owner, KernelOp):
+            emit(BarrierOp())
 
 
 def _emit(emit: Emitter, op: Operation) -> None:

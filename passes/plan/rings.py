@@ -17,6 +17,7 @@ from xdsl.traits import IsTerminator, Pure
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AcquireOp,
+    Across,
     AsyncCopyOp,
     AsyncMmaOp,
     AtOp,
@@ -127,10 +128,12 @@ class Station:
     sides: tuple[Side, ...]
     needs_fence: bool
     first: int | None
+    blocks: int = 1
+    """Blocks whose barriers every arrival goes to, and whose threads arrive at each barrier."""
 
     @property
     def arrivals(self) -> int:
-        return sum(side.arrivals for side in self.sides)
+        return self.blocks * sum(side.arrivals for side in self.sides)
 
     def side(self, owner: Owner) -> Side:
         """What a role does here."""
@@ -189,6 +192,16 @@ class RingsPlan:
             self.rings[ring] = plan
         self.num_barriers = first
 
+    @property
+    def num_blocks(self) -> int:
+        """Blocks in a cluster."""
+        return 1 if self.kernel.cluster is None else self.kernel.cluster.value.data
+
+    @property
+    def spans_blocks(self) -> bool:
+        """True if blocks write the shared memory or arrive at the barriers of others."""
+        return any(ring.across is not None for ring in self.rings)
+
     @cached_property
     def places(self) -> Mapping[Owner, Mapping[tuple[RingOp, str], Members]]:
         """The stations at which every role works, and with which of its threads."""
@@ -219,8 +232,10 @@ class RingsPlan:
 
     def _ring(self, ring: RingOp, first: int) -> RingPlan:
         type_ = ring.result.type
-        if ring.across is not None:
-            raise LocatedError(ring, f"expected a ring of one block, found across({ring.across.data}): not lowered yet")
+        if ring.across is not None and ring.across.data is not Across.CLUSTER:
+            raise LocatedError(
+                ring, f"expected a ring of a block or cluster, found across({ring.across.data}): not lowered yet"
+            )
         if type_.holds_scalars or type_.is_tile_id:
             raise LocatedError(ring, f"expected a ring of tiles or without contents, found {type_}: not lowered yet")
         tiles: list[Tile] = []
@@ -241,7 +256,10 @@ class RingsPlan:
                 for owner, passing in passings[name].items()
             )
             fence = self.happens.needs_fence(model, index)
-            stations.append(Station(index, sides, fence, first if used[index] else None))
+            # A fill that reaches the slots of all blocks waits until the readers of all blocks are done.
+            everywhere = ring.across is not None and index == len(names) - 1
+            blocks = self.num_blocks if everywhere else 1
+            stations.append(Station(index, sides, fence, first if used[index] else None, blocks))
             first += ring.num_slots if used[index] else 0
         return RingPlan(ring, tuple(tiles), tuple(stations))
 
@@ -255,8 +273,9 @@ class RingsPlan:
         """The bytes by TMA that a role sends to fill a use; one of its parties, the elected one, sends them all."""
         if station or not model.bytes:
             return 0
-        label = owner.sym_name.data
-        return sum(model.share(party) for party in model.stations[0] if party == label or party.startswith(f"{label}."))
+        parties = [party for party in model.stations[0] if "@" not in party or party.endswith("@0")]
+        names = {party: party.partition("@")[0].partition(".")[0] for party in parties}
+        return sum(model.share(party) for party, name in names.items() if name == owner.sym_name.data)
 
     def _passings(self, ring: RingOp) -> Mapping[str, Mapping[Owner, Passing]]:
         """For every station: the roles that work there, and how each passes slots on."""

@@ -9,6 +9,15 @@ ptx.entry @arrivals(d : u32, a : u64) target("sm_100a") {
 
 // -----
 
+ptx.entry @orders(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  // expected-error@+1 {{expected remote without cluster and relaxed, found one of them}}
+  ptx.mbarrier.arrive %d cluster remote
+  ptx.ret
+}
+
+// -----
+
 ptx.entry @expect(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   // expected-error@+1 {{expected a transaction count from 0 to 2^20 - 1 bytes, found 1048576}}

@@ -16,6 +16,7 @@
 // CHECK-NEXT:   %first = ptx.mapa %bar, %phase
 // CHECK-NEXT:   ptx.mbarrier.arrive %remote cluster
 // CHECK-NEXT:   ptx.mbarrier.arrive %remote, 2 cluster
+// CHECK-NEXT:   ptx.mbarrier.arrive %remote remote
 // CHECK-NEXT:   ptx.mbarrier.arrive.expect_tx %first, 1024 cluster
 // CHECK-NEXT:   ptx.mbarrier.expect_tx %bar, 512
 // CHECK-NEXT:   ptx.mbarrier.expect_tx %remote, 512 cluster
@@ -45,6 +46,7 @@ ptx.entry @cluster() target("sm_90") reqntid(128) cluster(2) {
   %first = ptx.mapa %bar, %phase
   ptx.mbarrier.arrive %remote cluster
   ptx.mbarrier.arrive %remote, 2 cluster
+  ptx.mbarrier.arrive %remote remote
   ptx.mbarrier.arrive.expect_tx %first, 1024 cluster
   ptx.mbarrier.expect_tx %bar, 512
   ptx.mbarrier.expect_tx %remote, 512 cluster

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -28,7 +29,8 @@ class RingKernel:
     own, without a skew. `tiles`: the blocks go through all tiles of D, otherwise there is one. `engine` fills slots.
     `use_first`: the slot that is read is acquired in front of the fill of the same round.
     `registers`: those of each thread in the role that fills and in the one that multiplies. `output`: slots of a ring
-    through which D is stored by TMA; 0 for stores from registers.
+    through which D is stored by TMA; 0 for stores from registers. `cluster`: two blocks share B, of which each loads a
+    half for both (roles and TMA only).
     """
 
     slots: int = 3
@@ -39,6 +41,7 @@ class RingKernel:
     use_first: bool = False
     output: int = 0
     registers: tuple[int, int] | None = None
+    cluster: bool = False
 
     @property
     def target(self) -> str:
@@ -64,6 +67,17 @@ class RingKernel:
         else:
             fill = fill.replace("COPY", "tirx.async_copy").replace("ENGINE", f"engine({self.engine})")
             fill = fill.replace("AFTER", f"after({self.engine})")
+        if self.cluster:
+            halves = [
+                f"%h{i} = tirx.subview %fb[{i}, 0] : !s -> !h{i} "
+                f"tirx.async_copy %gb, %h{i} engine(tma_multicast) : !hg, !h{i}"
+                for i in (0, 32)
+            ]
+            fill = fill.replace("%b[%n, %kk] : memref<?x128xf16> -> !g", "%b[%half, %kk] : memref<?x128xf16> -> !hg")
+            fill = fill.replace(
+                "tirx.async_copy %gb, %fb engine(tma) : !g, !s",
+                f"scf.if %first {{ {halves[0]} }} else {{ {halves[1]} }}",
+            )
         acquire = "%ua, %ub = tirx.acquire %ab at(use)"
         use = f"""
           {"" if self.use_first else acquire}
@@ -75,6 +89,16 @@ class RingKernel:
         coordinates = """
           %m = arith.muli %i, %c64 : index
           %n = arith.muli %j, %c64 : index"""
+        if self.cluster:
+            coordinates = """
+          %rank = tirx.cta_rank
+          %even = arith.addi %i, %i : index
+          %row = arith.addi %even, %rank : index
+          %m = arith.muli %row, %c64 : index
+          %n = arith.muli %j, %c64 : index
+          %above = arith.muli %rank, %c32 : index
+          %half = arith.addi %n, %above : index
+          %first = arith.cmpi eq, %rank, %zero : index"""
         store = """
           %twice = tirx.map ins(%sum : !acc) {
           ^bb0(%x: f32):
@@ -113,19 +137,25 @@ class RingKernel:
             body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {parts} }} {store}") + end
         else:
             body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {fill} {use} }} {store}") + end
+        cluster, across = ("cluster(2) per_cta", "across(cluster)") if self.cluster else ("", "")
         return f"""
         !s = !tirx.tile<64x{STEP}xf16, shared, #tirx.tile_layout<S[(64, {STEP}) : ({STEP}, 1)]>>
         !g = !tirx.tile<64x{STEP}xf16, global>
         !f = !tirx.tile<64x{STEP}xf16, register>
+        !h0 = !tirx.tile<32x{STEP}xf16, shared, #tirx.tile_layout<S[(32, {STEP}) : ({STEP}, 1)]>>
+        !h32 = !tirx.tile<32x{STEP}xf16, shared, #tirx.tile_layout<S[(32, {STEP}) : ({STEP}, 1)] + {32 * STEP}>>
+        !hg = !tirx.tile<32x{STEP}xf16, global>
         !acc = !tirx.tile<64x64xf32, register>
         !o = !tirx.tile<64x64xf32, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
         tirx.kernel @product(%a: memref<?x128xf16>, %b: memref<?x128xf16>, %d: memref<?x128xf32>, %nk: index,
-            %tm: index, %tn: index) target("{self.target}") threads({self.threads}) {{
+            %tm: index, %tn: index) target("{self.target}") {cluster} threads({self.threads}) {{
           %step = arith.constant {STEP} : index
           %c64 = arith.constant 64 : index
           %i = arith.constant 0 : index
           %j = arith.constant 0 : index
-          %ab = tirx.ring slots({self.slots}) stations(fill, use) : !tirx.ring<a: !s, b: !s>
+          %c32 = arith.constant 32 : index
+          %zero = arith.constant 0 : index
+          %ab = tirx.ring slots({self.slots}) stations(fill, use) {across} : !tirx.ring<a: !s, b: !s>
           {rings}
           {body}
           tirx.return
@@ -135,7 +165,7 @@ class RingKernel:
     def _tiles(self, body: str) -> str:
         if not self.tiles:
             return body
-        inner = body.replace("%i,", "%ti,").replace("%j,", "%tj,")
+        inner = re.sub(r"%(i|j)\b", r"%t\1", body)
         return f"tirx.tiles @tile %ti, %tj = order(group 2) of (%tm, %tn) {{ {inner} }}"
 
 
@@ -151,6 +181,7 @@ def check(kernel: RingKernel, trips: int, blocks: int = 1, seed: int = 0, extent
     """Runs a kernel with `trips` iterations along K on `blocks` blocks and compares it with numpy, bit for bit."""
     rng = np.random.default_rng(seed)
     rows, columns = (64 * extent for extent in extents)
+    rows *= 2 if kernel.cluster else 1
     a = rng.integers(-3, 4, (rows, 128)).astype(np.float16)
     b = rng.integers(-3, 4, (columns, 128)).astype(np.float16)
     d: Array = np.full((rows, 128), 7, np.float32)

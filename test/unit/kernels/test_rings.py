@@ -39,6 +39,11 @@ def test_counters_go_on_from_tile_to_tile(kernel: RingKernel):
     check(kernel, 3, blocks=2, extents=(2, 2))
 
 
+def test_slots_of_clusters_are_free_when_the_readers_of_all_blocks_are_done():
+    for seed in range(2):
+        check(RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True), 4, blocks=2, seed=seed)
+
+
 @pytest.mark.parametrize("name", ["wgmma_ring_gemm", "wgmma_roles_gemm"])
 def test_examples(name: str):
     """Products of warpgroups that stay pending while the next slot is filled."""
