@@ -20,7 +20,6 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
-from tirx.runtime.launch import Launch, write_launches
 from tirx.text.collector import paused_collector
 from tirx.text.expectations import check_diagnostics
 from tirx.text.parsing import parse_located
@@ -44,7 +43,8 @@ class TirxOpt:
 
     def __init__(self, flags: OptFlags):
         self.flags = flags
-        self._launches: tuple[Launch, ...] = ()
+        self._launches = ""
+        """The launch descriptors as JSON, once they are asked for."""
 
     def run(self) -> bool:
         """Processes the input; False when it reported an error (or, with `--verify-diagnostics`, a mismatch)."""
@@ -68,7 +68,7 @@ class TirxOpt:
         if success or self.flags.output_path == "-":
             write_output(self.flags.output_path, "// -----\n".join(outputs))
         if success and self.flags.launch_path is not None:
-            write_output(self.flags.launch_path, write_launches(self._launches))
+            write_output(self.flags.launch_path, self._launches)
         return success
 
     def _show(self, source: Source, diagnostic: Diagnostic) -> None:
@@ -114,9 +114,11 @@ class TirxOpt:
         output = StringIO()
         self.flags.target.emit(context, module, output)
         if self.flags.launch_path is not None:
-            from tirx.runtime.describe import describe  # imports all instructions, which other runs do not need
+            # Here, as they import numpy and all instructions, which other runs may not need.
+            from tirx.runtime.describe import describe
+            from tirx.runtime.launch import write_launches
 
-            self._launches = describe(module)
+            self._launches = write_launches(describe(module))
         if self.flags.time_passes is not None:
             times = [StepTime("parse", parsed - start), *times, StepTime("print", perf_counter() - end)]
             print(format_times(times, self.flags.time_passes), file=sys.stderr)
