@@ -74,7 +74,7 @@ class _Values:
         ]
 
     def check(self, types: Sequence[Attribute], context: VerificationContext) -> bool:
-        """Whether there are as many as the definition says. Raises VerifyException if a type is wrong."""
+        """Returns True if there are as many as the definition says. Raises VerifyException if a type is wrong."""
         surplus = len(types) - self.count
         if surplus < -1 or (surplus and self.variadic is None):
             return False

@@ -201,7 +201,7 @@ def _binary(op: Operation, emit: Emitter) -> SSAValue:
 
 
 def _has(op: Operation, feature: str) -> bool:
-    """Whether the target of the entry around `op` has a row of `FEATURES`."""
+    """Returns True if the target of the entry around `op` has a row of `FEATURES`."""
     around = op.parent_op()
     while around is not None and not isinstance(around, EntryOp):
         around = around.parent_op()

@@ -391,7 +391,7 @@ class _KernelLowering:
 
     @staticmethod
     def _is_one_of(emit: Emitter, warps: int, threads: ThreadSet) -> SSAValue:
-        """Whether this thread's warp, counted from the first of `threads`, is one of the bits `warps`."""
+        """Emits a predicate: this thread's warp, counted from the first of `threads`, is one of the bits `warps`."""
         warp = emit.div(emit.add(emit(ReadSpecialOp("tid.x")).result, -threads.first), WARP_SIZE)
         bit = emit.bit_and(emit(arith.ShRUIOp(emit.constant(warps, i32), warp)).result, 1)
         return emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result

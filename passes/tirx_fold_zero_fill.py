@@ -104,7 +104,7 @@ def _fold_value(mma: MmaOp) -> None:
 
 
 def _is_later(emit: Emitter, loops: Sequence[scf.ForOp]) -> SSAValue:
-    """Whether this is another than the first iteration of all these loops together."""
+    """Emits a predicate that holds in all iterations but the first of all these loops together."""
     later: SSAValue | None = None
     for loop in loops:
         here = emit(arith.CmpiOp(loop.body.block.args[0], loop.lb, "ne")).result

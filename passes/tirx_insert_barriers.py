@@ -75,11 +75,11 @@ class _Accesses:
         return _Accesses(self.reads - {place}, self.writes - {place}, unfenced=self.unfenced - {place})
 
     def needs_fence(self, pending: _Accesses) -> bool:
-        """Whether something is read here through the async proxy that `pending` has written past it."""
+        """Returns True if something is read here through the async proxy that `pending` has written past it."""
         return not self.by_proxy.isdisjoint(pending.unfenced)
 
     def races(self, pending: _Accesses) -> bool:
-        """Whether a place is written here that `pending` reads or writes, or read that it writes."""
+        """Returns True if a place is written here that `pending` reads or writes, or read that it writes."""
         return not (
             self.reads.isdisjoint(pending.writes)
             and self.writes.isdisjoint(pending.writes)

@@ -189,7 +189,7 @@ def _is_product(op: Operation) -> bool:
 
 
 def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Callable[[Operation], bool]:
-    """Whether an operation is of the role that works at these stations."""
+    """Returns True if an operation is of the role that works at these stations."""
 
     def belongs(op: Operation) -> bool:
         match op:

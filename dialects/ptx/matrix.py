@@ -35,7 +35,7 @@ class MatrixShape:
     counts: tuple[int, ...]
     registers: int
     transposed: bool
-    """Whether `.trans` is there always; otherwise it may be."""
+    """True if `.trans` is there always; otherwise it may be."""
     feature: str
 
 

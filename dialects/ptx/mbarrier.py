@@ -274,7 +274,7 @@ def _wait_features(cluster: UnitAttr | None, relaxed: UnitAttr | None, instructi
 
 @irdl_op_definition
 class MbarrierTestWaitParityOp(PTXInstruction):
-    """Whether the phase of the given parity is complete; does not wait. See PTX ISA, "mbarrier.test_wait".
+    """Tells if the phase of the given parity is complete; does not wait. See PTX ISA, "mbarrier.test_wait".
 
     `cluster`: what threads of other CTAs did before they arrived is visible. `relaxed`: it orders nothing.
     """

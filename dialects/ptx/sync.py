@@ -222,7 +222,7 @@ class BarrierClusterWaitOp(_ClusterBarrierOp):
 
 
 class RegisterChange(StrEnum):
-    """Whether `setmaxnreg` asks for registers or gives some back."""
+    """The two forms of `setmaxnreg`: asking for registers and giving some back."""
 
     INC = "inc"
     DEC = "dec"

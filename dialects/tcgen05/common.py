@@ -85,7 +85,7 @@ def _tile_layout(type_: TileType) -> TileLayout:
 
 
 def same_registers(fragment: TileLayout, layout: TileLayout) -> bool:
-    """Whether two register layouts are one, also when one counts threads and the other warps and lanes."""
+    """Returns True if two register layouts are one, also when one counts threads and the other warps and lanes."""
     try:
         return fragment.fuse_threads().equivalent(layout.fuse_threads())
     except LayoutError:

@@ -197,12 +197,12 @@ class KernelOp(IRDLOperation, OnThreads):
 
     @property
     def of_pairs(self) -> bool:
-        """Whether the blocks of the kernel form pairs."""
+        """Returns True if the blocks of the kernel form pairs."""
         return self.cluster is not None
 
     @property
     def is_whole_pair(self) -> bool:
-        """Whether the body still says what a pair does, and not what each block of it does."""
+        """Returns True if the body still says what a pair does, and not what each block of it does."""
         return self.of_pairs and self.per_cta is None
 
     @property

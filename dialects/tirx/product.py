@@ -176,22 +176,22 @@ class ProductOp(DirectOperation):
 
     @property
     def on_tensor_memory(self) -> bool:
-        """Whether this is a tcgen05 product, as opposed to one in registers."""
+        """Returns True if this is a tcgen05 product, as opposed to one in registers."""
         return self.accumulator_type.memory is MemorySpace.TENSOR
 
     @property
     def reads_shared(self) -> bool:
-        """Whether accumulators in registers take a B in shared memory."""
+        """Returns True if accumulators in registers take a B in shared memory."""
         return not self.on_tensor_memory and self.b_type.memory is MemorySpace.SHARED
 
     @property
     def is_weight_stationary(self) -> bool:
-        """Whether this is `tcgen05.mma.ws`."""
+        """Returns True if this is `tcgen05.mma.ws`."""
         return self.weight_stationary is not None or self.zero_columns is not None
 
     @property
     def is_sparse(self) -> bool:
-        """Whether A holds only the stored half of its elements."""
+        """Returns True if A holds only the stored half of its elements."""
         return self.metadata is not None
 
     @property

@@ -1,4 +1,4 @@
-"""Whether two parts of one allocation or memref share memory."""
+"""Which parts of one allocation or memref share memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Overlap(Enum):
 
 def overlap(a: SSAValue, b: SSAValue) -> Overlap:
     """
-    Whether two tiles with the same `base_allocation` share an element.
+    Returns True if two tiles with the same `base_allocation` share an element.
 
     Parts of an allocation are compared by the places that their layouts give, views of a memref by their indices.
     """

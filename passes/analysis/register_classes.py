@@ -127,7 +127,7 @@ _TIES: dict[type[Operation], Callable[[Any], Iterable[_Group]]] = {
 
 
 def same_layout(a: TileLayout | ComposeLayout, b: TileLayout | ComposeLayout) -> bool:
-    """Whether two layouts give every thread the same elements in the same registers."""
+    """Returns True if two layouts give every thread the same elements in the same registers."""
     return isinstance(a, TileLayout) and isinstance(b, TileLayout) and same_registers(a, b)
 
 

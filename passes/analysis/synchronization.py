@@ -105,7 +105,7 @@ class OrderingAnalysis:
         self.latest: dict[Access, Operation] = {}
         """The last instruction that `visit` came to with each access."""
         self.has_proxies = False
-        """Whether anything gets at shared memory through the async proxy."""
+        """True if anything gets at shared memory through the async proxy."""
         self.mbarriers: dict[Operation, SSAValue] = {}
         """Instructions that use an mbarrier, or start what does -> its address."""
         self.announced: list[Barrier] = []

@@ -114,7 +114,7 @@ def _check_use(op: Operation, tiles: dict[SSAValue, _Allocation]) -> None:
 
 
 def _exclusive(a: Operation, b: Operation) -> bool:
-    """Whether two operations are in different branches of one condition, so that only one of them runs."""
+    """Returns True if two operations are in different branches of one condition, so that only one of them runs."""
     branches = dict(_branches(a))
     return any(each in branches and branches[each] is not region for each, region in _branches(b))
 

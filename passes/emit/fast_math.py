@@ -8,6 +8,6 @@ from xdsl.ir import Operation
 
 
 def may_approximate(op: Operation) -> bool:
-    """Whether an operation has `fastmath<afn>`: one instruction may stand for a function."""
+    """Returns True if an operation has `fastmath<afn>`: one instruction may stand for a function."""
     flags = op.properties.get("fastmath")
     return isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.APPROX_FUNC in flags.data

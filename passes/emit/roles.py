@@ -60,7 +60,7 @@ def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tupl
 
 
 def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:
-    """Whether a thread is one of `count` from `first` on."""
+    """Emits a predicate that holds in threads that are one of `count` from `first` on."""
     distance = emit.add(thread, -first)
     return emit(arith.CmpiOp(distance, emit.constant(count, i32), "ult")).result
 

@@ -28,7 +28,7 @@ from tirx.passes.emit.role_code import RoleCode, yielded
 
 
 class Runs(Enum):
-    """Whether a part of a loop runs in the rounds of a segment."""
+    """Returns True if a part of a loop runs in the rounds of a segment."""
 
     ALWAYS = auto()
     NEVER = auto()
@@ -267,7 +267,7 @@ class _Round:
             self.now[key] = self.before[key][0]
 
     def _guard(self, part: AtOp, emit: Emitter) -> SSAValue:
-        """Whether round i runs a part at(s): s <= i < n + s."""
+        """Emits a predicate that holds if round i runs a part at(s): s <= i < n + s."""
         end = emit.add(self.trips, part.offset)
         below = emit(arith.CmpiOp(self.index, end, "slt")).result
         if not part.offset:

@@ -28,7 +28,7 @@ _CODES = {
 
 
 def is_narrow_float(type_: Attribute) -> bool:
-    """Whether a type is a floating-point type that several of share a register and none has one alone."""
+    """Returns True if a type is a floating-point type that several of share a register and none has one alone."""
     return str(type_) in _CODES
 
 

@@ -47,7 +47,7 @@ class _MatrixEngine:
     engine: Engine
     feature: str
     repeats: bool
-    """Whether several warps may move the same elements."""
+    """Returns True if several warps may move the same elements."""
 
 
 _MATRIX_ENGINES: Mapping[type[LoadOp | StoreOp], _MatrixEngine] = MappingProxyType(
@@ -199,7 +199,7 @@ def engine_between(source: MemorySpace, destination: MemorySpace) -> Engine | No
 
 
 def is_scale_copy(copy: CopyOp) -> bool:
-    """Whether a copy is to a tile of scale factors."""
+    """Returns True if a copy is to a tile of scale factors."""
     return holds_scales(copy.destination)
 
 

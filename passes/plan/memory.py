@@ -90,7 +90,7 @@ class Block:
         return self.start + self.size
 
     def meets(self, other: Block) -> bool:
-        """Whether both are in use at some time."""
+        """Returns True if both are in use at some time."""
         return self.lifetime.first <= other.lifetime.last and other.lifetime.first <= self.lifetime.last
 
     def after(self, other: Block) -> int:

@@ -52,7 +52,7 @@ def fastest_variants(product: Product) -> tuple[MmaVariant, ...]:
 
 
 def is_emulated(variant: MmaVariant, target: Target) -> bool:
-    """Whether the target does the instruction without tensor cores."""
+    """Returns True if the target does the instruction without tensor cores."""
     return variant.emulated_since is not None and target.cc >= variant.emulated_since
 
 

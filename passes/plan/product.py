@@ -86,7 +86,7 @@ class Product:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether A holds only the stored half of its elements."""
+        """Returns True if A holds only the stored half of its elements."""
         return self.metadata is not None
 
     @property
@@ -96,6 +96,6 @@ class Product:
 
     @property
     def is_placed(self) -> bool:
-        """Whether all tiles but scale factors have layouts."""
+        """Returns True if all tiles but scale factors have layouts."""
         tiles = (self.a, self.b, self.accumulator, *([] if self.metadata is None else [self.metadata]))
         return all(tile.layout is not None for tile in tiles)

@@ -77,7 +77,7 @@ class FragmentLoad:
     registers: TileLayout
     threads: int
     matrices: bool
-    """Whether the target has `ldmatrix`."""
+    """Returns True if the target has `ldmatrix`."""
 
     def cost(self, layout: Layout) -> CopyCost:
         """The cost where the part has this layout. Raises LayoutError where the load is impossible."""

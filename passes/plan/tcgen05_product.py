@@ -86,7 +86,7 @@ class ProductShape:
 
     @property
     def selects_metadata(self) -> bool:
-        """Whether the instruction descriptor selects one of two columns of metadata."""
+        """Returns True if the instruction descriptor selects one of two columns of metadata."""
         return self.sparse and KINDS[self.kind].has_sparsity_selector
 
 

@@ -17,7 +17,7 @@
 // SPEC: error: Error parsing pass pipeline specification:
 
 // RUN: not tirx-opt --lower-to-ptx="arch=sm_90a" %s 2>&1 | filecheck %s --check-prefix=LOWER
-// LOWER: error: 'lower-to-ptx': Provided arguments ["arch"] not found in expected arguments ["target"]
+// LOWER: error: 'lower-to-ptx': Provided arguments ["arch"] not found in expected arguments ["target",
 
 // RUN: not tirx-opt --lower-to-ptx --lower-to-ptx=target=sm_90a %s 2>&1 | filecheck %s --check-prefix=TWICE
 // TWICE: error: expected --lower-to-ptx once

@@ -83,7 +83,7 @@ def _plan_reduction(
 
 
 def _is_complete(plan: Reduction, layout: TileLayout, shape: Shape, dims: Collection[int], threads: int) -> bool:
-    """Whether every thread combines all elements of each of its results, and each of them once."""
+    """Returns True if every thread combines all elements of each of its results, and each of them once."""
     held = held_elements(layout, shape, threads)
     wanted = projected(held, shape, reduced_shape(shape, dims))
     combined = prod(shape[d] for d in dims)

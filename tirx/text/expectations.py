@@ -39,7 +39,7 @@ class Expectation:
     column: int
 
     def matches(self, diagnostic: Diagnostic, file: str) -> bool:
-        """Whether `diagnostic` is the one that the comment announces in the file `file`."""
+        """Returns True if `diagnostic` is the one that the comment announces in the file `file`."""
         position = diagnostic.position
         if position is None:
             at_target = self.target is None

@@ -109,7 +109,7 @@ def tile_accesses(op: Operation) -> Iterator[TileAccess]:
 
 
 def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
-    """Whether an operation reads or writes an operand. Unknown operations do both."""
+    """Returns True if an operation reads or writes an operand. Unknown operations do both."""
     match op:
         case CopyOp() | AsyncCopyOp():
             return tuple(m for m, v in ((Mode.READ, op.source), (Mode.WRITE, op.destination)) if v is value)
