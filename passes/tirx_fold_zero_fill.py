@@ -11,7 +11,17 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.dialects.tirx import FillOp, MemorySpace, MmaOp, SplatOp, TileType, ZeroOp, base_allocation, kernels
+from tirx.dialects.tirx import (
+    AsyncMmaOp,
+    FillOp,
+    MemorySpace,
+    MmaOp,
+    SplatOp,
+    TileType,
+    ZeroOp,
+    base_allocation,
+    kernels,
+)
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.passes.analysis.index_analysis import trip_count_is_positive
 from tirx.passes.emit.emitter import Emitter
@@ -82,20 +92,22 @@ def _is_zero_tile(value: SSAValue) -> bool:
             return isinstance(owner, ZeroOp)
 
 
-def _fold_value(mma: MmaOp) -> None:
+def _fold_value(mma: MmaOp | AsyncMmaOp) -> None:
     """Lets a warpgroup's product overwrite an accumulator that starts at zero."""
     if mma.accumulate is not None or family_of(Product.of(mma)) is not WGMMA:
         return
-    found = _start_of(mma.accumulator, mma)
-    if found is None or not _is_zero_tile(start := found[0]):
-        return
-    first = start.owner
-    accumulate = _is_later(Emitter.before(mma), found[1])
-    assert isinstance(first, Operation)
-    uninitialized = Emitter.before(first)(UninitializedOp(TileType.of(start))).tile
-    start.replace_all_uses_with(uninitialized)
-    first.detach()
-    first.erase()
+    loops: list[scf.ForOp] = []
+    if not _is_zero_tile(mma.accumulator):
+        found = _start_of(mma.accumulator, mma)
+        if found is None or not _is_zero_tile(start := found[0]):
+            return
+        loops, first = found[1], start.owner
+        assert isinstance(first, Operation)
+        uninitialized = Emitter.before(first)(UninitializedOp(TileType.of(start))).tile
+        start.replace_all_uses_with(uninitialized)
+        first.detach()
+        first.erase()
+    accumulate = _is_later(Emitter.before(mma), loops)
     product = Emitter.before(mma)(mma.with_accumulate(accumulate))
     for old, new in zip(mma.results, product.results, strict=True):
         old.replace_all_uses_with(new)
@@ -136,5 +148,6 @@ class TirxFoldZeroFillPass(ModulePass):
             fill.detach()
             fill.erase()
         for kernel in kernels(op):
-            for mma in [mma for mma in kernel.walk() if isinstance(mma, MmaOp) and mma.result is not None]:
-                _fold_value(mma)
+            for mma in list(kernel.walk()):
+                if isinstance(mma, MmaOp | AsyncMmaOp) and mma.result is not None:
+                    _fold_value(mma)

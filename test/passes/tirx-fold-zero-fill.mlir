@@ -311,8 +311,29 @@ tirx.kernel @kept(%n: index, %d: memref<64x64xf32>) target("sm_90a") threads(128
     %1 = tirx.mma %s, %s, %x : !ws, !ws, !w -> !w
     scf.yield %1 : !w
   }
-  %again = tirx.splat %zero : f32 -> !w
-  %2 = tirx.mma %s, %s, %again : !ws, !ws, !w -> !w
-  tirx.store %again, %g : !w, !tirx.tile<64x64xf32, global>
+  tirx.store %start, %g : !w, !tirx.tile<64x64xf32, global>
+  tirx.return
+}
+
+// Zeros that others read stay; the products overwrite registers of their own.
+
+// CHECK-LABEL: tirx.kernel @directly
+// CHECK:         %zeros = tirx.splat
+// CHECK:         scf.for
+// CHECK-NEXT:      %[[NEVER:.*]] = arith.constant false
+// CHECK-NEXT:      tirx.async_mma %s, %s, %zeros accumulate(%[[NEVER]]) :
+// CHECK:         %[[NEVER2:.*]] = arith.constant false
+// CHECK-NEXT:    tirx.mma %s, %s, %zeros accumulate(%[[NEVER2]]) :
+tirx.kernel @directly(%n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %s = tirx.alloc : !ws
+  %zeros = tirx.splat %zero : f32 -> !w
+  scf.for %i = %c0 to %n step %c1 {
+    %0 = tirx.async_mma %s, %s, %zeros : !ws, !ws, !w -> !tirx.pending<!w>
+    %1 = tirx.await %0 : !tirx.pending<!w>
+  }
+  %2 = tirx.mma %s, %s, %zeros : !ws, !ws, !w -> !w
   tirx.return
 }
