@@ -34,6 +34,7 @@ from tirx.dialects.ptx.core import (
     SharedAllocOp,
     check_identifier,
 )
+from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.tirx import (
     AddressOp,
@@ -407,7 +408,11 @@ def _store(lowering: _KernelLowering, op: StoreOp, emit: Emitter) -> Sequence[SS
     if op.engine is not None and op.engine.data is Engine.STMATRIX:
         lowering.matrix_access(emit, op.destination, planned_matrices(op)).store(registers)
         return ()
-    lowering.access(emit, op.destination, TileType.of(op.value), once=True).store(registers)
+    access = lowering.access(emit, op.destination, TileType.of(op.value), once=True)
+    if op.reduce is None:
+        access.store(registers)
+    else:
+        access.reduce(registers, Red(op.reduce.data.value), lowering.target)
     return ()
 
 

@@ -25,6 +25,7 @@ from tirx.dialects.tirx import (
     KernelOp,
     LoadOp,
     MemorySpace,
+    ReductionAttr,
     ReshapeOp,
     SplatOp,
     StoreOp,
@@ -224,7 +225,7 @@ class _Expander:
         memories = op.source_type.memory, op.destination_type.memory
         if MemorySpace.REGISTER in memories or op.engine == EngineAttr(Engine.TCGEN05_CP):
             return False
-        if op.reduce is not None:
+        if op.reduce is not None and MemorySpace.TENSOR not in memories:
             raise LocatedError(op, "expected copies with reduce to be expanded; run tirx-expand-async-copies")
         emit = Emitter.before(op)
         if op.source_type.dtype.bits == PACKED_BITS:
@@ -244,7 +245,7 @@ class _Expander:
                 source = _subview(emit, whole_source, offsets, shape)
                 destination = _subview(emit, whole_destination, offsets, shape)
                 part = source if tensor is op.source else destination
-                self._through_registers(emit, source, destination, self._fragment(part))
+                self._through_registers(emit, source, destination, self._fragment(part), op.reduce)
 
             _on_warpgroups(emit, op, pieces, move)
             return True
@@ -372,8 +373,14 @@ class _Expander:
         return TensorTile.of(TileType.of(tile)).fragment()
 
     @staticmethod
-    def _through_registers(emit: Emitter, source: SSAValue, destination: SSAValue, layout: TileLayout) -> None:
-        emit(StoreOp(emit(LoadOp(source, _in_registers(source, layout))).result, destination))
+    def _through_registers(
+        emit: Emitter,
+        source: SSAValue,
+        destination: SSAValue,
+        layout: TileLayout,
+        reduce: ReductionAttr | None = None,
+    ) -> None:
+        emit(StoreOp(emit(LoadOp(source, _in_registers(source, layout))).result, destination, reduce=reduce))
 
     @staticmethod
     def _fill_through_registers(emit: Emitter, op: FillOp, tile: SSAValue, layout: TileLayout) -> None:

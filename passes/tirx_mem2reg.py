@@ -246,7 +246,7 @@ class _Promoter:
         of_shared = MemorySpace.SHARED in (op.source_type.memory, op.destination_type.memory)
         engine = op.engine.data if op.engine is not None and of_shared else None
         if not is_register_tile(destination):
-            emit(StoreOp(self._current(values, source, op), destination, engine))
+            emit(StoreOp(self._current(values, source, op), destination, engine, op.reduce))
             return
         self._require_variable(op, destination)
         if is_register_tile(source):

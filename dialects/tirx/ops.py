@@ -187,7 +187,8 @@ class CopyOp(DirectOperation):
     """
     `tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
 
-    `tirx.copy %src, %dst reduce(add)` combines the elements of a shared tile with those in global memory: `Reduction`.
+    `tirx.copy %src, %dst reduce(add)` combines the elements with those in global memory: from shared memory by a bulk
+    copy (`Reduction`), from registers and tensor memory by `red`.
 
     The two tiles must not overlap. The clause `engine ld_st` says which instructions move the elements, see
     `#tirx.engine`; `tirx-select-copies` chooses them. Between global and shared memory `tma`, `cp_async` and
@@ -238,8 +239,10 @@ class CopyOp(DirectOperation):
             raise VerifyException(
                 f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
             )
-        if self.reduce is not None and (source.memory, destination.memory) != (MemorySpace.SHARED, MemorySpace.GLOBAL):
+        if self.reduce is not None and (
+            destination.memory is not MemorySpace.GLOBAL or source.memory is MemorySpace.GLOBAL
+        ):
             raise VerifyException(
-                f"expected a copy from shared to global memory with reduce, found one from {source.memory.place} to "
-                f"{destination.memory.place}"
+                f"expected a copy to global memory from another one with reduce, found one from {source.memory.place} "
+                f"to {destination.memory.place}"
             )

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.engines import Engine, EngineAttr
+from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
 from tirx.dialects.tirx.ops import CopyOp
 from tirx.mma import VARIANTS, Fragment
 
@@ -97,7 +97,8 @@ class StoreOp(DirectOperation):
     `tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
 
     Every thread stores the elements that it holds; of threads that hold the same ones, one does. The clause
-    `engine stmatrix` says which instructions store to shared memory; `tirx-select-copies` chooses them.
+    `engine stmatrix` says which instructions store to shared memory; `tirx-select-copies` chooses them. With
+    `reduce(add)` the elements are combined with those in global memory, by `red`.
     """
 
     name = "tirx.store"
@@ -105,19 +106,32 @@ class StoreOp(DirectOperation):
     value = operand_def(TileType)
     destination = operand_def(TileType)
     engine = opt_prop_def(EngineAttr)
+    reduce = opt_prop_def(ReductionAttr)
 
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$value `,` $destination (`engine` $engine^)? attr-dict `:` type($value) `,` type($destination)"
+    assembly_format = (
+        "$value `,` $destination (`reduce` `(` $reduce^ `)`)? (`engine` $engine^)? attr-dict `:` type($value) `,` "
+        "type($destination)"
+    )
 
     traits = traits_def(MemoryWriteEffect())
 
-    def __init__(self, value: SSAValue, destination: SSAValue, engine: Engine | None = None):
-        Operation.__init__(self, operands=[value, destination], properties=_engine_property(engine))
+    def __init__(
+        self,
+        value: SSAValue,
+        destination: SSAValue,
+        engine: Engine | None = None,
+        reduce: ReductionAttr | None = None,
+    ):
+        properties = _engine_property(engine) | ({} if reduce is None else {"reduce": reduce})
+        Operation.__init__(self, operands=[value, destination], properties=properties)
 
     def verify_(self) -> None:
         value, destination = TileType.of(self.value), TileType.of(self.destination)
         _require_moved(value, destination, f"{value} and {destination}")
         _require_engine(self.engine, Engine.STMATRIX, destination)
+        if self.reduce is not None and destination.memory is not MemorySpace.GLOBAL:
+            raise VerifyException(f"expected reduce({self.reduce.data}) into global memory, found {destination}")
 
 
 def transfer(op: Operation) -> tuple[SSAValue, SSAValue] | None:

@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -19,11 +20,16 @@ from tirx.dialects.ptx.conversion import PackOp, UnpackOp
 from tirx.dialects.ptx.cp_async import CP_ASYNC_BYTES, CpAsyncOp
 from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
 from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
+from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import CpAsyncTileOp, MemorySpace, TileType
+from tirx.hw.features import has_features
+from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
+from tirx.layout.ownership import held_elements
 from tirx.passes.emit.emitter import Emitter, bit_pattern
+from tirx.passes.emit.global_reductions import GlobalReduction
 from tirx.passes.emit.index_emission import IndexEmission
 from tirx.passes.emit.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
 from tirx.passes.plan.bulk_copies import plan_thread_copies
@@ -112,6 +118,7 @@ class TileAccess:
     ):
         self.emit = emit
         self.memory = memory
+        self.register = register
         self.format: RegisterFormat = register_format(register)
         self.bits = register.dtype.storage_bits
         self.tid = tid
@@ -154,6 +161,46 @@ class TileAccess:
             self._store(registers)
             self.emit(scf.YieldOp())
         _on_owners(self.emit, self.tid, self.plan.owners, [], held, None)
+
+    def reduce(self, registers: Sequence[SSAValue], operation: Red, target: Target) -> None:
+        """
+        Combines the registers of the tile with what global memory has.
+
+        Raises LocatedError where several threads hold an element, and would all add it.
+        """
+        if not self._is_once():
+            raise LocatedError(
+                self.emit.location,
+                f"expected a layout that lets one thread reduce each element to global memory, found "
+                f"{self.register.layout}",
+            )
+        store = GlobalReduction(operation, self.register.element_type, has_features(("red.vector",), target))
+        if self.plan.owners is None:
+            self._reduce(store, registers)
+            return
+        with self._branch() as held:
+            self._reduce(store, registers)
+            self.emit(scf.YieldOp())
+        _on_owners(self.emit, self.tid, self.plan.owners, [], held, None)
+
+    def _is_once(self) -> bool:
+        """Whether the threads that take part hold every element once."""
+        layout, threads = self.register.layout, self.plan.threads
+        if not isinstance(layout, TileLayout):
+            return False
+        held = held_elements(layout, self.register.dims, threads)
+        if self.plan.owners is not None:
+            held = held[self.plan.owners.holds(np.arange(threads, dtype=np.int64))]
+        return int((held >= 0).sum()) == self.register.num_elements
+
+    def _reduce(self, store: GlobalReduction, registers: Sequence[SSAValue]) -> None:
+        for access in self.plan.accesses:
+            first, count = self._registers_of(access)
+            address, distance = self.addresses.place(access)
+            if count:
+                store.emit(self.emit, address, distance, registers[first : first + count])
+            else:
+                store.emit_half(self.emit, address, distance, registers[first], self._bit_of(access) // 16)
 
     @contextmanager
     def _branch(self) -> Generator[Block]:

@@ -164,7 +164,7 @@ def _engine(copy: CopyOp) -> Engine | None:
     if is_scale_copy(copy):
         planned_scale_copies(copy)
         return Engine.TCGEN05_CP
-    if copy.reduce is not None:
+    if copy.reduce is not None and copy.source_type.memory is not MemorySpace.TENSOR:
         check_engine(copy, Engine.TMA_REDUCE)
         return Engine.TMA_REDUCE
     for tile in (copy.source, copy.destination):

@@ -124,6 +124,8 @@ FEATURES: Mapping[str, Requirement] = {
     "mma.m16n8k32.f8.f32": Since((8, 4), 89),
     "mma.m16n8.f8": Since((8, 7), 89),
     "prefetch.tensormap": Since((8, 0), 90),
+    "red.bf16": Since((7, 8), 90),
+    "red.vector": Since((8, 1), 90),
     "redux.sync": Since((7, 0), 80),
     "redux.sync.f32": _100_AND_103,
     "setmaxnreg": PerTarget((("sm_90a", (8, 0)), *_A_AND_F_WITH_120.first)),

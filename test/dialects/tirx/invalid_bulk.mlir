@@ -62,9 +62,9 @@ tirx.tma_load %g, %s, %bar cta_group 3 : !tirx.tile<64x64xf16, global>, !tirx.ti
 
 // -----
 
-%g, %r = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, register>)
-// expected-error@+1 {{expected a copy from shared to global memory with reduce, found one from registers to global memory}}
-tirx.copy %r, %g reduce(add) : !tirx.tile<64x64xf16, register>, !tirx.tile<64x64xf16, global>
+%g, %r = "test.op"() : () -> (!tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, register>)
+// expected-error@+1 {{expected a copy to global memory from another one with reduce, found one from registers to shared memory}}
+tirx.copy %r, %g reduce(add) : !tirx.tile<64x64xf16, register>, !tirx.tile<64x64xf16, shared>
 
 // -----
 

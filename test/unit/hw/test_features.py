@@ -33,6 +33,8 @@ PROBES = {
     "f32.tanh": "tanh.approx.f32 %f0, %f1",
     "f16x2.cvt": "cvt.rn.f16x2.f32 %r0, %f0, %f1",
     "f8x2.cvt": "cvt.rn.satfinite.e4m3x2.f32 %h0, %f0, %f1",
+    "red.bf16": "red.global.add.noftz.bf16x2 [%rd0], %r0",
+    "red.vector": "red.global.add.v2.f32 [%rd0], {%f0, %f1}",
     "narrow.cvt": "cvt.rn.satfinite.e2m3x2.f32 %h0, %f0, %f1",
     "f16.minmax": "min.f16 %h0, %h1, %h2",
     "bf16.minmax": "max.bf16 %h0, %h1, %h2",

@@ -170,7 +170,8 @@ def test_buffers_in_a_loop() -> None:
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_bf16_arithmetic_is_rounded_once(target: str) -> None:
     rng = np.random.default_rng(7)
-    x, y = (rng.normal(0, 1, (16, 16)).astype(ml_dtypes.bfloat16) for _ in range(2))
+    x: Matrix = rng.normal(0, 1, (16, 16)).astype(ml_dtypes.bfloat16)
+    y: Matrix = rng.normal(0, 1, (16, 16)).astype(ml_dtypes.bfloat16)
     body = """
       %a = arith.addf %x0, %x1 : bf16
       %b = arith.subf %x0, %x1 : bf16
@@ -230,3 +231,54 @@ def test_fills_of_bytes(dtype: str, value: str | None) -> None:
     expected = {"i8": -3, "f8E4M3FN": 1.5, "f8E5M2": 1.75}[dtype]
     for result in results:
         assert (result.astype(np.float32) == expected).all()
+
+
+REDUCED = [
+    ("f32", "add", "sm_80", "red.global.add.f32"),
+    ("f32", "add", "sm_90a", "red.global.add.v4.f32"),
+    ("bf16", "add", "sm_90a", "red.global.add.noftz.v4.bf16x2"),
+    ("f64", "add", "sm_80", "red.global.add.f64"),
+    ("i32", "max", "sm_80", "red.global.max.s32"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "operation", "target", "instruction"), REDUCED)
+def test_copies_that_reduce(dtype: str, operation: str, target: str, instruction: str) -> None:
+    """Two blocks combine the same tile with what is in memory."""
+    tile, memory = f"!tirx.tile<16x32x{dtype}, register>", f"!tirx.tile<16x32x{dtype}, global>"
+    ptx = tirx.compile(f"""
+    tirx.kernel @k(%p: memref<16x32x{dtype}>, %o: memref<16x32x{dtype}>) target("{target}") grid(2) threads(64) {{
+      %c0 = arith.constant 0 : index
+      %g = tirx.view %p[%c0, %c0] : memref<16x32x{dtype}> -> {memory}
+      %w = tirx.view %o[%c0, %c0] : memref<16x32x{dtype}> -> {memory}
+      %x = tirx.alloc : {tile}
+      tirx.copy %g, %x : {memory}, {tile}
+      tirx.copy %x, %w reduce({operation}) : {tile}, {memory}
+      tirx.return
+    }}
+    """)
+    assert instruction in ptx
+    x, before = small_integers((16, 32), dtype, 9), small_integers((16, 32), dtype, 10)
+    result = before.copy()
+    run(assembled(ptx), "k", (2, 1, 1), (64, 1, 1), [x, result], check="strict")
+    expected = before + x + x if operation == "add" else np.maximum(before, x)
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_copies_that_reduce_take_each_element_once() -> None:
+    """The sums of columns are in every warp, and added to memory once."""
+    ptx = tirx.compile("""
+    tirx.kernel @k(%p: memref<64x32xf32>, %o: memref<1x32xf32>) target("sm_80") threads(128) {
+      %c0 = arith.constant 0 : index
+      %g = tirx.view %p[%c0, %c0] : memref<64x32xf32> -> !tirx.tile<64x32xf32, global>
+      %w = tirx.view %o[%c0, %c0] : memref<1x32xf32> -> !tirx.tile<1x32xf32, global>
+      %x = tirx.load %g : !tirx.tile<64x32xf32, global> -> !tirx.tile<64x32xf32, register>
+      %s = tirx.reduce %x dim(0) add : !tirx.tile<64x32xf32, register> -> !tirx.tile<1x32xf32, register>
+      tirx.copy %s, %w reduce(add) : !tirx.tile<1x32xf32, register>, !tirx.tile<1x32xf32, global>
+      tirx.return
+    }
+    """)
+    x = small_integers((64, 32), "f32", 11)
+    result = np.ones((1, 32), np.float32)
+    run(assembled(ptx), "k", (1, 1, 1), (128, 1, 1), [x, result], check="strict")
+    np.testing.assert_array_equal(result, 1 + x.sum(0, keepdims=True))

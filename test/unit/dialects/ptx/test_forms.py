@@ -23,6 +23,7 @@ from tirx.dialects.ptx import (
     matrix,
     mbarrier,
     packed,
+    reductions,
     sync,
     tcgen05,
     tcgen05_ld_st,
@@ -270,6 +271,15 @@ def _functions() -> Iterator[PTXInstruction]:
         yield ptx.CopysignOp(value, value)
 
 
+def _global_reductions() -> Iterator[PTXInstruction]:
+    scalars = (WORD, WIDE, HALF, BRAIN, FLOAT, DOUBLE)
+    for operation, value, number, unsigned in product(reductions.Red, scalars, (1, 2, 4), FLAG):
+        if not unsigned or value in (WORD, WIDE):
+            yield ptx.RedOp(operation, WIDE, [value] * number, 16, unsigned=unsigned)
+    for operation, format_, number in product(reductions.Red, packed.HALVES, (1, 2, 4)):
+        yield ptx.RedOp(operation, WIDE, _words(number), format_=format_)
+
+
 def _pairs() -> Iterator[PTXInstruction]:
     for operation, format_ in product(packed.PairOperation, packed.PairFormat):
         yield ptx.PairOp(operation, format_, _words(packed.PAIR_ROWS[operation].operands))
@@ -331,6 +341,7 @@ FAMILIES = (
     _exponentials,
     _functions,
     _pairs,
+    _global_reductions,
     _warpgroup,
 )
 
@@ -448,6 +459,6 @@ def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected):
 
 
 def test_every_instruction_has_a_form():
-    modules = (tcgen05, tcgen05_ld_st, tcgen05_mma, sync, mbarrier, tma, matrix, packed, functions)
+    modules = (tcgen05, tcgen05_ld_st, tcgen05_mma, sync, mbarrier, tma, matrix, packed, functions, reductions)
     expected = {op for op in ptx.PTX.operations if op.__module__ in {module.__name__ for module in modules}}
     assert expected <= {type(op) for family in FAMILIES for op in family()}

@@ -1,0 +1,148 @@
+"""Reductions in global memory: `red`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I64, IntegerAttr, UnitAttr, bf16, f16, f32, f64, i32, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, traits_def, var_operand_def
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tirx.dialects.definition import Value, irdl_op_definition, unit
+from tirx.dialects.ptx.base import (
+    Names,
+    PTXInstruction,
+    Register,
+    address,
+    expect_choice,
+    expect_type,
+    width,
+)
+from tirx.dialects.ptx.effects import AccessKind, Bytes, Effects, Issue, MemoryAccess
+from tirx.dialects.ptx.packed import HALVES, PairFormat, PairFormatAttr
+
+
+class Red(StrEnum):
+    """What `red` does with the number that is there."""
+
+    ADD = "add"
+    MIN = "min"
+    MAX = "max"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+
+@irdl_attr_definition
+class RedAttr(EnumAttribute[Red], SpacedOpaqueSyntaxAttribute):
+    """`#ptx<red add>`"""
+
+    name = "ptx.red_operation"
+
+
+_BITWISE = (Red.AND, Red.OR, Red.XOR)
+_FLOATS: Mapping[Attribute, str] = {f32: "f32", f64: "f64", f16: "noftz.f16", bf16: "noftz.bf16"}
+
+
+@irdl_op_definition
+class RedOp(PTXInstruction):
+    """
+    `ptx.red add %a offset 16, %x, %y : f32, f32` is `red.global.add.v2.f32 [%rd0+16], {%f0, %f1}`.
+
+    Combines one register with what global memory has at `address + offset` (bytes), or two or four of f16, bf16, f32
+    and pairs. i32 registers are integers, signed unless `unsigned` is given, or pairs if there is a format:
+    `ptx.red add f16x2 %a, %x : i32`. See PTX ISA, "red".
+    """
+
+    name = "ptx.red"
+    ISSUE: ClassVar = Issue.THREAD
+
+    operation = prop_def(RedAttr)
+    format = opt_prop_def(PairFormatAttr)
+    unsigned = opt_prop_def(UnitAttr)
+    address = operand_def(i64)
+    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
+    data = var_operand_def(Register)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = (
+        "$operation ($format^)? (`unsigned` $unsigned^)? $address (`offset` $offset^)? `,` $data attr-dict `:` "
+        "type($data)"
+    )
+
+    def __init__(
+        self,
+        operation: Red,
+        address: Value,
+        data: Sequence[Value],
+        offset: int = 0,
+        *,
+        format_: PairFormat | None = None,
+        unsigned: bool = False,
+    ):
+        super().__init__(
+            operands=[address, data],
+            properties={
+                "operation": RedAttr(operation),
+                "format": None if format_ is None else PairFormatAttr(format_),
+                "unsigned": unit(unsigned),
+                "offset": IntegerAttr(offset, 64),
+            },
+        )
+
+    @property
+    def _type(self) -> Attribute:
+        return self.data.types[0]
+
+    def verify_(self) -> None:
+        expect_choice("number of registers", len(self.data), (1, 2, 4))
+        if any(type_ != self._type for type_ in self.data.types):
+            raise VerifyException("expected registers of one type")
+        operation, type_ = self.operation.data, self._type
+        halves = type_ in (f16, bf16)
+        if self.format is not None:
+            expect_type("pairs", type_, i32)
+            expect_choice("format of pairs", self.format.data, list(HALVES))
+        elif type_ not in (*_FLOATS, i32, i64):
+            raise VerifyException(f"expected registers of i32, i64, f16, bf16, f32 or f64, found {type_}")
+        if halves or self.format is not None:
+            choices = (Red.ADD,) if len(self.data) == 1 else (Red.ADD, Red.MIN, Red.MAX)
+            expect_choice("operation on elements of 16 bits", operation, choices)
+        elif type_ in _FLOATS:
+            expect_choice(f"operation on {type_}", operation, (Red.ADD,))
+        if len(self.data) > 1 and self.format is None and type_ not in (f16, bf16, f32):
+            raise VerifyException(f"expected one register of {type_}, found {len(self.data)}")
+        if self.unsigned is not None and (type_ not in (i32, i64) or self.format is not None):
+            raise VerifyException("expected 'unsigned' on integers only")
+
+    def features(self) -> tuple[str, ...]:
+        if len(self.data) > 1:
+            return ("red.vector",)
+        is_bf16 = self._type == bf16 or (self.format is not None and self.format.data is PairFormat.BF16X2)
+        return ("red.bf16",) if is_bf16 else ()
+
+    def effects(self) -> Effects:
+        size = sum(width(type_) for type_ in self.data.types) // 8
+        region = (Bytes(self.address, size, self.offset.value.data),)
+        return Effects(MemoryAccess(AccessKind.GLOBAL, reads=region, writes=region))
+
+    def emit(self, reg: Names) -> str:
+        type_, operation = self._type, self.operation.data
+        if self.format is not None:
+            name = f"noftz.{{}}{self.format.data}"
+        elif type_ in _FLOATS:
+            prefix, _, own = _FLOATS[type_].rpartition(".")
+            name = f"{prefix}{'.' if prefix else ''}{{}}{own}"
+        else:
+            letter = "b" if operation in _BITWISE else "u" if self.unsigned is not None or operation is Red.ADD else "s"
+            name = f"{{}}{letter}{width(type_)}"
+        vector = "" if len(self.data) == 1 else f"v{len(self.data)}."
+        names = [reg(value) for value in self.data]
+        data = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
+        where = address(reg, self.address, self.offset.value.data)
+        return f"red.global.{operation}.{name.format(vector)} {where}, {data}"
