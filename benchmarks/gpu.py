@@ -41,6 +41,9 @@ PAUSE = (0.03, 0.15)
 """Seconds before each measurement, drawn anew each time."""
 BURST = 4e-3
 """Seconds that the launches of one measurement take at most, if one launch does not take longer."""
+SHORT = 1e-4
+"""Seconds of a launch below which `REPLAYED` launches are replayed as a graph."""
+REPLAYED = 20
 
 
 @dataclass(frozen=True)
@@ -63,15 +66,29 @@ class Case:
     replace: tuple[tuple[str, str], ...] = ()
 
 
-def _wgmma(
-    kind: str, a: str, d: str, k: int, tolerance: float, replace: Sequence[tuple[str, str]], options: str
-) -> Case:
-    """The example for wgmma in another type; `k` elements of 128 bytes are a tile's along K."""
-    tiles = [("128x64xf16", f"128x{k}xf16"), ("256x64xf16", f"256x{k}xf16"), ("step %c64", f"step %c{k}"), _constant(k)]
-    name = f"{kind} wgmma, ring" if options else f"{kind} wgmma"
-    instruction = f"wgmma m64n256k{k // 4}.{kind}"
+PIPELINE = "pipeline=on"
+"""Options of the pipeline that let copies, products and stores overlap."""
+
+_TILES_OF_K = {"f16": 64, "bf16": 64, "e4m3": 128, "tf32": 32, "s8": 128}
+"""Elements of 128 bytes, which tiles of A and B have along K."""
+
+
+def _wgmma(kind: str, a: str, d: str, tolerance: float, replace: Sequence[tuple[str, str]], options: str) -> Case:
+    """An example for wgmma in another type: with results in f32 (i32) in registers, or rounded to 16 bits."""
+    k = _TILES_OF_K[kind]
+    rounds = d in ("float16", "bfloat16")
+    file, element = ("wgmma_f16_out_gemm.mlir", "!in") if rounds else ("wgmma_gemm.mlir", "f16")
+    tiles = [(f"{rows}x64x{element}", f"{rows}x{k}x{element}") for rows in (128, 256)]
+    tiles += [("step %c64", f"step %c{k}"), _constant(k)]
     changes = (*(tiles if k != 64 else ()), *replace)
-    return Case(name, "wgmma_gemm.mlir", a, d, tolerance, instruction, options=options, replace=changes)
+    name = f"{kind} wgmma{', pipeline' if options else ''}"
+    return Case(name, file, a, d, tolerance, f"wgmma m64n256k{k // 4}.{kind}", options=options, replace=changes)
+
+
+def _staged(name: str, file: str, a: str, limit: str, options: str, target: str = "sm_90a") -> Case:
+    """A product by mma.sync whose operands are staged in shared memory."""
+    d, tolerance = ("float64", 1e-12) if a == "float64" else ("float32", 2e-3)
+    return Case(name + (", pipeline" if options else ""), file, a, d, tolerance, limit, target, options)
 
 
 def _constant(k: int) -> tuple[str, str]:
@@ -79,27 +96,44 @@ def _constant(k: int) -> tuple[str, str]:
     return line, line if k == 128 else f"{line}  %c{k} = arith.constant {k} : index\n"
 
 
+_BF16 = (("!in = f16", "!in = bf16"), ("!out = f16", "!out = bf16"))
+"""What makes a product in bf16 of one in f16."""
+
 _S32 = (("xf16", "xsi8"), ("xf32", "xi32"), (": f32", ": i32"), ("constant 0.0", "constant 0"))
 """What makes a product of signed bytes of one in f16."""
 
 CASES = (
     Case("f64 m8n8k4", "mma_m8n8k4_f64_gemm.mlir", "float64", "float64", 1e-12, "m8n8k4.f64", "sm_90"),
-    Case("f16 mma.sync", "mma_m8n8k4_f16_gemm.mlir", "float16", "float32", 2e-3, "m16n8k16.f16", "sm_90"),
+    Case("f16 registers", "mma_m8n8k4_f16_gemm.mlir", "float16", "float32", 2e-3, "m16n8k16.f16", "sm_90"),
     *(
         case
-        for options in ("", "pipeline=on stages=4")
+        for options in ("", PIPELINE)
         for case in (
-            _wgmma("f16", "float16", "float32", 64, 2e-3, (), options),
-            _wgmma("bf16", "bfloat16", "float32", 64, 8e-3, (("xf16", "xbf16"),), options),
-            _wgmma("e4m3", "float8_e4m3fn", "float32", 128, 8e-3, (("xf16", "xf8E4M3FN"),), options),
-            _wgmma("tf32", "float32", "float32", 32, 2e-3, (("xf16", "xtf32"),), options),
-            _wgmma("s8", "int8", "int32", 128, 0.0, _S32, options),
+            _staged("f64 m8n8k4 staged", "mma_m8n8k4_f64_staged_gemm.mlir", "float64", "m8n8k4.f64", options),
+            _staged("f64 m16n8k8", "mma_m16n8k8_f64_gemm.mlir", "float64", "m16n8k8.f64", options),
+        )
+    ),
+    _staged("f16 m16n8k16", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", "", "sm_80"),
+    _staged("f16 m16n8k16", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", PIPELINE, "sm_80"),
+    _staged("f16 m16n8k16 TMA", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", PIPELINE),
+    *(
+        case
+        for options in ("", PIPELINE)
+        for case in (
+            _wgmma("f16", "float16", "float16", 2e-3, (), options),
+            _wgmma("bf16", "bfloat16", "bfloat16", 8e-3, _BF16, options),
+            _wgmma("e4m3", "float8_e4m3fn", "bfloat16", 8e-3, (("!in = f16", "!in = f8E4M3FN"), _BF16[1]), options),
+            _wgmma("tf32", "float32", "float32", 2e-3, (("xf16", "xtf32"),), options),
+            _wgmma("s8", "int8", "int32", 0.0, _S32, options),
         )
     ),
 )
 """Every kernel that is measured. A case whose file does not exist is left out."""
 
 Size = tuple[int, int, int]
+
+SHAPES = ("4000x4104x1000", "512x8192x8192", "128x4096x16384", "512", "1000x776x200")
+"""M x N x K that are no large squares: edges, few rows, long sums, small ones."""
 
 
 # Kernels of any size
@@ -109,7 +143,8 @@ def scaled(text: str, size: Size, replace: Sequence[tuple[str, str]]) -> str:
     """
     The program of a kernel of arguments %a (M x K), %b (N x K) and %d (M x N) for another size.
 
-    Its grid counts tiles of N along x and of M along y, and its loop over K has the variable %k.
+    Its grid counts tiles of N along x and of M along y, and its loop over K has the variable %k. Where tiles do not
+    divide the sizes, views are clipped.
     """
     m, n, k = size
     shapes = {"a": (m, k), "b": (n, k), "d": (m, n)}
@@ -121,13 +156,19 @@ def scaled(text: str, size: Size, replace: Sequence[tuple[str, str]]) -> str:
     rows, columns = (int(found["d"][i]) // int(grid[3 - i]) for i in (1, 2))  # of a tile  # pyright: ignore
     for name, (height, width) in shapes.items():
         text = re.sub(rf"(%{name}(?:\[[^\]]*\] :|:) memref<)\d+x\d+x", rf"\g<1>{height}x{width}x", text)
-    text = text.replace(grid[0], f"grid({n // columns}, {m // rows})")
+    text = text.replace(grid[0], f"grid({-(-n // columns)}, {-(-m // rows)})")
     text = text.replace(loop[0], f"{loop[1]}%benchmark_k{loop[2]}")
     text = re.sub(r"(threads\(\d+\).*\{\n)", rf"\g<1>  %benchmark_k = arith.constant {k} : index\n", text, count=1)
     for old, new in replace:
         if old not in text:
             raise ValueError(f"expected {old!r} in the program")
         text = text.replace(old, new.format(m=m, n=n, k=k))
+    step = re.search(r"scf\.for %k = .* step %(\w+)", text)
+    depth = None if step is None else re.search(rf"%{step[1]} = arith\.constant (\d+)", text)
+    if depth is None:
+        raise ValueError("expected a loop over %k whose step is a constant")
+    if m % rows or n % columns or k % int(depth[1]):
+        text = re.sub(r"(tirx\.view %\w+\[[^\]]*\]) :", r"\g<1> clipped :", text)
     return text
 
 
@@ -199,18 +240,30 @@ def seconds_of(torch: Any, run: Callable[[], object], repeats: int) -> float:
     return start.elapsed_time(end) / 1e3 / repeats
 
 
+def replayed(torch: Any, run: Callable[[], object], launches: int) -> Callable[[], object]:
+    """A graph of so many launches: without it, short kernels would wait for the host."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(launches):
+            run()
+    return graph.replay
+
+
 def measure(torch: Any, variants: Sequence[Variant], rounds: int) -> dict[str, list[float]]:
     """Seconds of each variant in each round."""
-    repeats: dict[str, int] = {}
+    ready: dict[str, tuple[Callable[[], object], int, int]] = {}  # what is called, how often, launches in each
     for variant in variants:
         variant.run()
-        repeats[variant.name] = max(1, min(50, int(BURST / seconds_of(torch, variant.run, 1))))
+        seconds = seconds_of(torch, variant.run, 1)
+        launches = 1 if seconds > SHORT else REPLAYED
+        run = variant.run if launches == 1 else replayed(torch, variant.run, launches)
+        ready[variant.name] = run, max(1, min(50, int(BURST / (seconds * launches)))), launches
     found: dict[str, list[float]] = {variant.name: [] for variant in variants}
     for _ in range(rounds):
-        for variant in variants:
+        for name, (run, repeats, launches) in ready.items():
             torch.cuda.synchronize()
             time.sleep(random.uniform(*PAUSE))
-            found[variant.name].append(seconds_of(torch, variant.run, repeats[variant.name]))
+            found[name].append(seconds_of(torch, run, repeats) / launches)
     return found
 
 
@@ -443,6 +496,7 @@ def main() -> int:
     flag = parser.add_argument
     flag("cases", nargs="*", metavar="CASE", help="names of kernels, or parts of them (default: all)")
     flag("--sizes", type=lambda text: [_size(each) for each in text.split(",")], default=[_size("4096"), _size("8192")])
+    flag("--shapes", action="store_true", help=f"measure other shapes: {', '.join(SHAPES)}")
     flag("--rounds", type=int, default=7)
     flag("--json", metavar="FILE")
     flag("--plot", metavar="FILE.png")
@@ -456,6 +510,8 @@ def main() -> int:
     if args.list:
         print("\n".join(case.name for case in cases))
         return 0
+    if args.shapes:
+        args.sizes = [_size(shape) for shape in SHAPES]
     import torch
 
     if args.launch_only:

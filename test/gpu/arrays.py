@@ -21,16 +21,27 @@ def dtype_of(argument: PointerArgument) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, None) or name)
 
 
-def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Array]:
+DYNAMIC: dict[str, tuple[dict[str, int], tuple[int, int, int]]] = {
+    name: ({"a": 384, "b": 512, "d": 384, "rows": 3, "columns": 2, "steps": 4}, (2, 1, 1))
+    for name in ("wgmma_ring_gemm", "wgmma_roles_gemm")
+}
+"""Kernels whose sizes are not in their file -> numbers, or rows of arrays, by argument, and the grid."""
+
+
+def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Any]:
     """
     An array for each argument: small integers, whose sums of products are exact, and zeros for what is only written.
 
-    Strides are those of the kernel.
+    Strides are those of the kernel; `DYNAMIC` has what the kernel does not say.
     """
-    arrays: list[Array] = []
+    arrays: list[Any] = []
+    numbers = DYNAMIC[launch.entry][0] if launch.entry in DYNAMIC else {}
     for argument in launch.passed:
-        assert isinstance(argument, PointerArgument) and argument.shape is not None and argument.strides is not None
-        shape = [n for n in argument.shape if n is not None]
+        if not isinstance(argument, PointerArgument):
+            arrays.append(numbers[argument.name])
+            continue
+        assert argument.shape is not None and argument.strides is not None
+        shape = [numbers[argument.name] if n is None else n for n in argument.shape]
         strides = [n for n in argument.strides if n is not None]
         dtype = dtype_of(argument)
         memory = np.zeros(1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)), dtype)
@@ -42,11 +53,12 @@ def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Array]:
     return arrays
 
 
-def product_of(launch: Launch, arrays: list[Array]) -> Array | None:
+def product_of(launch: Launch, arrays: list[Any]) -> Array | None:
     """A times the transpose of B for a kernel of arguments A, B and D with matching shapes; None for other kernels."""
-    if len(arrays) != 3 or any(array.ndim != 2 for array in arrays):
+    matrices: list[Array] = [array for array in arrays if isinstance(array, np.ndarray)]
+    if len(matrices) != 3 or any(array.ndim != 2 for array in matrices):
         return None
-    a, b, d = arrays
+    a, b, d = matrices
     if a.shape[1] != b.shape[1] or d.shape != (len(a), len(b)) or launch.arguments[2].name not in ("d", "out"):
         return None
     return (a.astype(np.float64) @ b.astype(np.float64).T).astype(d.dtype)

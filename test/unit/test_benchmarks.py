@@ -33,14 +33,21 @@ def test_every_case_is_a_program(gpu: Any) -> None:
         assert "%benchmark_k" in text and case.limit in gpu.all_probes()
 
 
-def test_a_case_of_another_size(gpu: Any) -> None:
-    kernel = gpu.built(gpu.CASES[0], (64, 128, 16))
-    assert kernel.launch.grid == (2, 1, 1)
+@pytest.mark.parametrize(
+    ("name", "size", "grid"),
+    [("f64 m8n8k4", (64, 128, 16), (2, 1, 1)), ("f16 wgmma, pipeline", (120, 264, 72), (2, 1, 1))],
+)
+def test_a_case_of_another_size(gpu: Any, name: str, size: tuple[int, int, int], grid: tuple[int, int, int]) -> None:
+    """Tiles that reach beyond the matrices are clipped."""
+    case = next(case for case in gpu.CASES if case.name == name)
+    kernel = gpu.built(case, size)
+    assert kernel.launch.grid == grid
+    m, n, k = size
     rng = np.random.default_rng(0)
-    a, b = (rng.integers(-3, 4, (rows, 16)).astype(np.float64) for rows in (64, 128))
-    d = np.zeros((64, 128))
+    a, b = (rng.integers(-2, 3, (rows, k)).astype(case.a) for rows in (m, n))
+    d = np.zeros((m, n), case.d)
     kernel.simulate(a, b, d)
-    np.testing.assert_array_equal(d, a @ b.T)
+    np.testing.assert_array_equal(d, (a.astype(np.float64) @ b.astype(np.float64).T).astype(case.d))
 
 
 def test_texts_that_cannot_be_scaled(gpu: Any) -> None:
