@@ -1,10 +1,12 @@
-"""Products of matrices with rings, written for many engines, numbers of slots and roles, and what numpy says."""
+"""Products of matrices with rings, for every engine, family, number of slots and role split, and what numpy says."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product as combinations
 from typing import Any
 
 import numpy as np
@@ -19,18 +21,36 @@ Array = npt.NDArray[Any]
 STEP = 16
 """Elements along K of a slot."""
 
+FRAGMENTS = ", #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>"
+"""A 64x64 accumulator of wgmma."""
+
+TYPES = f"""
+!s = !tirx.tile<64x{STEP}xf16, shared,
+  #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(64, {STEP}) : ({STEP}, 1)]>>>
+!h0 = !tirx.tile<32x{STEP}xf16, shared,
+  #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(32, {STEP}) : ({STEP}, 1)]>>>
+!h32 = !tirx.tile<32x{STEP}xf16, shared,
+  #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(32, {STEP}) : ({STEP}, 1)] + {32 * STEP}>>>
+!g = !tirx.tile<64x{STEP}xf16, global>
+!hg = !tirx.tile<32x{STEP}xf16, global>
+!f = !tirx.tile<64x{STEP}xf16, register>
+!gd = !tirx.tile<64x64xf32, global>
+!o = !tirx.tile<64x64xf32, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!t = !tirx.tile<64x64xf32, tensor, #tirx.tile_layout<S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)]>>
+"""
+
 
 @dataclass(frozen=True)
 class RingKernel:
     """
-    D = 2 A B^T (with an `output` ring, A B^T) of 64x64 tiles, `STEP` elements of K in a slot.
+    D = A B^T of 64x64 tiles, `STEP` elements of K in a slot, by `family` (mma, wgmma or tcgen05).
 
-    `skew`: rounds that the fill runs ahead where the same threads fill and multiply. `roles`: the fill has warps of its
-    own, without a skew. `tiles`: the blocks go through all tiles of D, otherwise there is one. `engine` fills slots.
-    `use_first`: the slot that is read is acquired in front of the fill of the same round.
-    `registers`: those of each thread in the role that fills and in the one that multiplies. `output`: slots of a ring
-    through which D is stored by TMA; 0 for stores from registers. `cluster`: two blocks share B, of which each loads a
-    half for both (roles and TMA only).
+    `engine` fills slots: ld_st, cp_async or tma. `skew`: rounds that the fill runs ahead where the same threads fill
+    and multiply. `roles`: the fill has warps of its own, without a skew; always so for tcgen05. `pending`: products of
+    wgmma that stay pending. `tiles`: the blocks go through all tiles of D, otherwise there is one. `use_first`: the
+    slot that is read is acquired in front of the fill of the same round. `registers`: those of each thread in the role
+    that fills and in the one that multiplies. `output`: slots of a ring through which D is stored by TMA; 0 for stores
+    from registers. `cluster`: two blocks share B, of which each loads a half for both.
     """
 
     slots: int = 3
@@ -38,59 +58,51 @@ class RingKernel:
     roles: bool = False
     tiles: bool = False
     engine: str = "ld_st"
+    family: str = "mma"
+    pending: int = 0
     use_first: bool = False
     output: int = 0
     registers: tuple[int, int] | None = None
     cluster: bool = False
 
     @property
+    def is_legal(self) -> bool:
+        """True if there is such a kernel, and `tirx-check-rings` accepts it."""
+        if self.family == "tcgen05" and not self.roles:
+            return False
+        if self.roles:
+            ahead = self.skew == 0 and not self.use_first
+        else:
+            ahead = self.skew <= self.slots - 1 - self.pending and not self.registers
+            ahead = ahead and not (self.use_first and (self.skew == 0 or self.family != "mma"))
+        stays = self.pending == 0 or (self.family == "wgmma" and self.slots > self.pending)
+        shared = not self.cluster or (self.roles and self.engine == "tma" and self.family != "tcgen05")
+        # Copies that wgmma and tcgen05 read are awaited by the threads that made them: in a role of their own here.
+        awaited = self.engine != "cp_async" or self.family == "mma" or self.roles
+        return ahead and stays and shared and awaited
+
+    @property
     def target(self) -> str:
-        return "sm_90a" if self.engine == "tma" or self.output or self.registers else "sm_80"
+        if self.family == "tcgen05":
+            return "sm_100a"
+        modern = self.engine == "tma" or self.output or self.registers or self.family == "wgmma"
+        return "sm_90a" if modern else "sm_80"
 
     @property
     def threads(self) -> int:
-        return 256 if self.roles else 128
+        return 288 if self.family == "tcgen05" else 256 if self.roles else 128
 
     @property
-    def text(self) -> str:
-        """The kernel, whose number of iterations along K is an argument."""
-        fill = """
-          %kk = arith.muli %k, %step : index
-          %ga = tirx.view %a[%m, %kk] : memref<?x128xf16> -> !g
-          %gb = tirx.view %b[%n, %kk] : memref<?x128xf16> -> !g
-          %fa, %fb = tirx.acquire %ab at(fill)
-          COPY %ga, %fa ENGINE : !g, !s
-          COPY %gb, %fb ENGINE : !g, !s
-          tirx.release %ab at(fill) AFTER"""
-        if self.engine == "ld_st":
-            fill = fill.replace("COPY", "tirx.copy").replace("ENGINE", "").replace("AFTER", "")
-        else:
-            fill = fill.replace("COPY", "tirx.async_copy").replace("ENGINE", f"engine({self.engine})")
-            fill = fill.replace("AFTER", f"after({self.engine})")
-        if self.cluster:
-            halves = [
-                f"%h{i} = tirx.subview %fb[{i}, 0] : !s -> !h{i} "
-                f"tirx.async_copy %gb, %h{i} engine(tma_multicast) : !hg, !h{i}"
-                for i in (0, 32)
-            ]
-            fill = fill.replace("%b[%n, %kk] : memref<?x128xf16> -> !g", "%b[%half, %kk] : memref<?x128xf16> -> !hg")
-            fill = fill.replace(
-                "tirx.async_copy %gb, %fb engine(tma) : !g, !s",
-                f"scf.if %first {{ {halves[0]} }} else {{ {halves[1]} }}",
-            )
-        acquire = "%ua, %ub = tirx.acquire %ab at(use)"
-        use = f"""
-          {"" if self.use_first else acquire}
-          %xa = tirx.load %ua : !s -> !f
-          %xb = tirx.load %ub : !s -> !f
-          %product = tirx.mma %xa, %xb, %acc : !f, !f, !acc -> !acc
-          tirx.release %ab at(use)
-          tirx.yield %product"""
-        coordinates = """
-          %m = arith.muli %i, %c64 : index
-          %n = arith.muli %j, %c64 : index"""
-        if self.cluster:
-            coordinates = """
+    def least_trips(self) -> int:
+        """Without an iteration a sum in tensor memory is undefined; `strict` refuses to load it, even if not used."""
+        return 1 if self.family == "tcgen05" else 0
+
+    @property
+    def coordinates(self) -> str:
+        """The first row and column of a tile."""
+        if not self.cluster:
+            return "%m = arith.muli %i, %c64 : index %n = arith.muli %j, %c64 : index"
+        return """
           %rank = tirx.cta_rank
           %even = arith.addi %i, %i : index
           %row = arith.addi %even, %rank : index
@@ -99,74 +111,179 @@ class RingKernel:
           %above = arith.muli %rank, %c32 : index
           %half = arith.addi %n, %above : index
           %first = arith.cmpi eq, %rank, %zero : index"""
-        store = """
-          %twice = tirx.map ins(%sum : !acc) {
+
+    @property
+    def fill(self) -> str:
+        """One iteration of what fills the slots."""
+        copy = "tirx.copy %{0}, %{1} : {2}, {3}"
+        after = wait = ""
+        if self.engine != "ld_st":
+            copy = f"tirx.async_copy %{{0}}, %{{1}} engine({self.engine}) : {{2}}, {{3}}"
+            after = f"after({self.engine})"
+        if self.engine == "cp_async" and self.family != "mma":
+            wait = "tirx.await cp_async pending(0)"
+        second = copy.format("gb", "fb", "!g", "!s")
+        rows, type_ = "%n", "!g"
+        if self.cluster:
+            multicast = copy.replace("(tma)", "(tma_multicast)")
+            halves = [
+                f"%h{i} = tirx.subview %fb[{i}, 0] : !s -> !h{i} {multicast.format('gb', f'h{i}', '!hg', f'!h{i}')}"
+                for i in (0, 32)
+            ]
+            second = f"scf.if %first {{ {halves[0]} }} else {{ {halves[1]} }}"
+            rows, type_ = "%half", "!hg"
+        return f"""
+          %kk = arith.muli %k, %step : index
+          %ga = tirx.view %a[%m, %kk] : memref<?x128xf16> -> !g
+          %gb = tirx.view %b[{rows}, %kk] : memref<?x128xf16> -> {type_}
+          %fa, %fb = tirx.acquire %ab at(fill)
+          {copy.format("ga", "fa", "!g", "!s")}
+          {second}
+          tirx.release %ab at(fill) {after}
+          {wait}"""
+
+    @property
+    def use(self) -> str:
+        """One iteration of the products, behind the acquire of the slot."""
+        match self.family:
+            case "mma":
+                return """
+          %xa = tirx.load %ua : !s -> !f
+          %xb = tirx.load %ub : !s -> !f
+          %next = tirx.mma %xa, %xb, %acc : !f, !f, !acc -> !acc
+          tirx.release %ab at(use)
+          tirx.yield %next"""
+            case "wgmma":
+                return f"""
+          %next = tirx.async_mma %ua, %ub, %acc : !s, !s, !p -> !p
+          tirx.release %ab at(use) after(wgmma)
+          tirx.await wgmma pending({self.pending})
+          tirx.yield %next"""
+            case _:
+                return """
+          %more = arith.cmpi ne, %k, %zero : index
+          tirx.async_mma %ua, %ub, %t accumulate(%more) : !s, !s, !t
+          tirx.release %ab at(use) after(tcgen05)"""
+
+    @property
+    def store(self) -> str:
+        """What becomes of the sum of a tile."""
+        view = "%gd = tirx.view %d[%m, %n] : memref<?x128xf32> -> !gd"
+        if not self.output:
+            return f"""
+          %twice = tirx.map ins(%sum : !acc) {{
           ^bb0(%x: f32):
             %y = arith.addf %x, %x : f32
             tirx.yield %y : f32
-          } -> !acc
-          %gd = tirx.view %d[%m, %n] : memref<?x128xf32> -> !tirx.tile<64x64xf32, global>
-          tirx.store %twice, %gd : !acc, !tirx.tile<64x64xf32, global>"""
-        rings = ""
-        if self.output:
-            rings = f"%out = tirx.ring slots({self.output}) stations(write, store) : !tirx.ring<!o>"
-            store = f"""
-          %gd = tirx.view %d[%m, %n] : memref<?x128xf32> -> !tirx.tile<64x64xf32, global>
+          }} -> !acc
+          {view}
+          tirx.store %twice, %gd : !acc, !gd"""
+        return f"""
+          {view}
           %o = tirx.acquire %out at(write)
           tirx.store %sum, %o : !acc, !o
           tirx.release %out at(write)
           %full = tirx.acquire %out at(store)
-          tirx.async_copy %full, %gd engine(tma_store) : !o, !tirx.tile<64x64xf32, global>
+          tirx.async_copy %full, %gd engine(tma_store) : !o, !gd
           tirx.release %out at(store) after(store)
           tirx.await store pending({self.output - 1})"""
+
+    @property
+    def body(self) -> str:
+        """All that a block does."""
+        acquire = "%ua, %ub = tirx.acquire %ab at(use)"
         end = "tirx.await store pending(0)" if self.output > 1 else ""
         skew = f"skew({self.skew})" if self.skew else ""
-        loop = f"%sum = tirx.for @k %k = 0 to %nk {skew} iter(%acc = %zeros)"
-        if self.roles:
-            load = f"{coordinates} tirx.for @k %k = 0 to %nk {{ {fill} }}"
-            math = f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {use} }} {store}"
-            first, second = ("", "") if self.registers is None else (f"registers({count})" for count in self.registers)
-            body = f"""
-            tirx.roles {{
-              tirx.role @load warps(4) {first} {{ {self._tiles(load)} }}
-              tirx.role @math warps(4) {second} {{ {self._tiles(math)} {end} }}
+        carried = "%acc : !p = %zeros" if self.family == "wgmma" else "%acc = %zeros"
+        start = f"{self.coordinates} %zeros = tirx.zero : !acc %sums = tirx.for @k %k = 0 to %nk {skew} iter({carried})"
+        summed = "%sum = tirx.await %sums : !p" if self.family == "wgmma" else ""
+        behind = f"{summed} {self.store}".replace("%sum ", "%sum " if summed else "%sums ")
+        if not summed:
+            behind = re.sub(r"%sum\b", "%sums", behind)
+        load = self._tiles(f"{self.coordinates} tirx.for @k %k = 0 to %nk {{ {self.fill} }}")
+        if self.family == "tcgen05":
+            multiply = f"""%t = tirx.acquire %sums at(sum)
+              tirx.for @k %k = 0 to %nk {{ {acquire} {self.use} }}
+              tirx.release %sums at(sum) after(tcgen05)"""
+            read = f"""{self.coordinates} %t = tirx.acquire %sums at(read)
+              %loaded = tirx.load %t : !t -> !acc
+              tirx.release %sums at(read)
+              %zeros = tirx.zero : !acc
+              %none = arith.cmpi eq, %nk, %zero : index
+              %sum = arith.select %none, %zeros, %loaded : !acc
+              {self.store}"""
+            return f"""tirx.roles {{
+              tirx.role @epilogue warps(4) {{ {self._tiles(read)} {end} }}
+              tirx.role @load warps(4) {{ {load} }}
+              tirx.role @mma warps(1) {{ {self._tiles(multiply)} }}
             }}"""
-        elif self.skew:
-            first = f"%ua, %ub = tirx.at({self.skew}) {{ {acquire} tirx.yield %ua, %ub }}" if self.use_first else ""
-            parts = f"{first} tirx.at(0) {{ {fill} }} %next = tirx.at({self.skew}) {{ {use} }} tirx.yield %next"
-            body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {parts} }} {store}") + end
-        else:
-            body = self._tiles(f"{coordinates} %zeros = tirx.zero : !acc {loop} {{ {fill} {use} }} {store}") + end
-        cluster, across = ("cluster(2) per_cta", "across(cluster)") if self.cluster else ("", "")
-        return f"""
-        !s = !tirx.tile<64x{STEP}xf16, shared, #tirx.tile_layout<S[(64, {STEP}) : ({STEP}, 1)]>>
-        !g = !tirx.tile<64x{STEP}xf16, global>
-        !f = !tirx.tile<64x{STEP}xf16, register>
-        !h0 = !tirx.tile<32x{STEP}xf16, shared, #tirx.tile_layout<S[(32, {STEP}) : ({STEP}, 1)]>>
-        !h32 = !tirx.tile<32x{STEP}xf16, shared, #tirx.tile_layout<S[(32, {STEP}) : ({STEP}, 1)] + {32 * STEP}>>
-        !hg = !tirx.tile<32x{STEP}xf16, global>
-        !acc = !tirx.tile<64x64xf32, register>
-        !o = !tirx.tile<64x64xf32, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-        tirx.kernel @product(%a: memref<?x128xf16>, %b: memref<?x128xf16>, %d: memref<?x128xf32>, %nk: index,
-            %tm: index, %tn: index) target("{self.target}") {cluster} threads({self.threads}) {{
-          %step = arith.constant {STEP} : index
-          %c64 = arith.constant 64 : index
-          %i = arith.constant 0 : index
-          %j = arith.constant 0 : index
-          %c32 = arith.constant 32 : index
-          %zero = arith.constant 0 : index
-          %ab = tirx.ring slots({self.slots}) stations(fill, use) {across} : !tirx.ring<a: !s, b: !s>
-          {rings}
-          {body}
-          tirx.return
-        }}
-        """
+        if self.roles:
+            registers = ("", "") if self.registers is None else tuple(f"registers({n})" for n in self.registers)
+            math = self._tiles(f"{start} {{ {acquire} {self.use} }} {behind}")
+            return f"""tirx.roles {{
+              tirx.role @load warps(4) {registers[0]} {{ {load} }}
+              tirx.role @math warps(4) {registers[1]} {{ {math} {end} }}
+            }}"""
+        if not self.skew:
+            return self._tiles(f"{start} {{ {self.fill} {acquire} {self.use} }} {behind}") + end
+        first = f"%ua, %ub = tirx.at({self.skew}) {{ {acquire} tirx.yield %ua, %ub }}" if self.use_first else ""
+        use = self.use if self.use_first else f"{acquire} {self.use}"
+        parts = f"{first} tirx.at(0) {{ {self.fill} }} %product = tirx.at({self.skew}) {{ {use} }} tirx.yield %product"
+        return self._tiles(f"{start} {{ {parts} }} {behind}") + end
 
     def _tiles(self, body: str) -> str:
         if not self.tiles:
             return body
         inner = re.sub(r"%(i|j)\b", r"%t\1", body)
         return f"tirx.tiles @tile %ti, %tj = order(group 2) of (%tm, %tn) {{ {inner} }}"
+
+    @property
+    def text(self) -> str:
+        """The kernel. The number of iterations along K and those of tiles are arguments."""
+        layout = FRAGMENTS if self.family == "wgmma" else ""
+        clauses = f'target("{self.target}") {"cluster(2) per_cta" if self.cluster else ""} threads({self.threads})'
+        rings = ""
+        if self.output:
+            rings += f"%out = tirx.ring slots({self.output}) stations(write, store) : !tirx.ring<!o>\n"
+        if self.family == "tcgen05":
+            rings += "%sums = tirx.ring slots(2) stations(sum, read) : !tirx.ring<!t>\n"
+        across = "across(cluster)" if self.cluster else ""
+        return f"""{TYPES}
+        !acc = !tirx.tile<64x64xf32, register{layout}>
+        !p = !tirx.pending<!acc>
+        tirx.kernel @product(%a: memref<?x128xf16>, %b: memref<?x128xf16>, %d: memref<?x128xf32>, %nk: index,
+            %tm: index, %tn: index) {clauses} {{
+          %step = arith.constant {STEP} : index
+          %c64 = arith.constant 64 : index
+          %c32 = arith.constant 32 : index
+          %zero = arith.constant 0 : index
+          %i = arith.constant 0 : index
+          %j = arith.constant 0 : index
+          %ab = tirx.ring slots({self.slots}) stations(fill, use) {across} : !tirx.ring<a: !s, b: !s>
+          {rings}
+          {self.body}
+          tirx.return
+        }}
+        """
+
+
+def all_kernels() -> Iterator[RingKernel]:
+    """Every legal combination."""
+    for family, engine, slots, skew, roles, tiles, pending, output, cluster, use_first in combinations(
+        ("mma", "wgmma", "tcgen05"),
+        ("ld_st", "cp_async", "tma"),
+        range(1, 7),
+        range(4),
+        (False, True),
+        (False, True),
+        (0, 1),
+        (0, 1, 2),
+        (False, True),
+        (False, True),
+    ):
+        kernel = RingKernel(slots, skew, roles, tiles, engine, family, pending, use_first, output, None, cluster)
+        if kernel.is_legal:
+            yield kernel
 
 
 @lru_cache(maxsize=64)
@@ -178,10 +295,14 @@ def kernel_of(kernel: RingKernel) -> Kernel:
 
 
 def check(kernel: RingKernel, trips: int, blocks: int = 1, seed: int = 0, extents: tuple[int, int] = (1, 1)) -> None:
-    """Runs a kernel with `trips` iterations along K on `blocks` blocks and compares it with numpy, bit for bit."""
+    """
+    Runs a kernel with `trips` iterations along K on `blocks` blocks, or clusters, and compares it with numpy.
+
+    `extents` are the tiles of D of a block or cluster along both dimensions.
+    """
     rng = np.random.default_rng(seed)
-    rows, columns = (64 * extent for extent in extents)
-    rows *= 2 if kernel.cluster else 1
+    size = 2 if kernel.cluster else 1
+    rows, columns = 64 * size * extents[0], 64 * extents[1]
     a = rng.integers(-3, 4, (rows, 128)).astype(np.float16)
     b = rng.integers(-3, 4, (columns, 128)).astype(np.float16)
     d: Array = np.full((rows, 128), 7, np.float32)
@@ -189,5 +310,5 @@ def check(kernel: RingKernel, trips: int, blocks: int = 1, seed: int = 0, extent
     k = STEP * trips
     product = a[:, :k].astype(np.float32) @ b[:, :k].astype(np.float32).T
     expected[:, :columns] = product if kernel.output else 2 * product
-    kernel_of(kernel).simulate(a, b, d, trips, *extents, grid=(blocks, 1, 1), check="strict", seed=seed)
+    kernel_of(kernel).simulate(a, b, d, trips, *extents, grid=(size * blocks, 1, 1), check="strict", seed=seed)
     np.testing.assert_array_equal(d, expected)
