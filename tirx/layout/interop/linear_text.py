@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from tirx.layout.errors import LayoutError
-from tirx.layout.scanner import to_integer
+from tirx.layout.scanner import Scanner
 
 Basis = tuple[int, ...]
 Bases = tuple[tuple[str, tuple[Basis, ...]], ...]
@@ -29,7 +29,6 @@ OutDims = tuple[tuple[str, int], ...]
 
 T = TypeVar("T")
 
-_TOKEN = re.compile(r"\s*(->|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[^\sA-Za-z0-9_])")
 _ATTRIBUTE = re.compile(r"\s*(?:#\w+\s*=\s*)?#(?:ttg|triton_gpu)\.(linear|shared_linear)\s*<")
 
 
@@ -40,53 +39,33 @@ class LinearParts(NamedTuple):
     out_dims: OutDims | None
 
 
-class _Reader:
-    def __init__(self, text: str, position: int = 0):
-        self.text = text
-        self.position = position
-
-    def peek(self) -> str | None:
-        match = _TOKEN.match(self.text, self.position)
-        return match.group(1) if match else None
-
-    def at(self) -> int:
-        match = _TOKEN.match(self.text, self.position)
-        return match.start(1) if match else len(self.text)
+class _Reader(Scanner):
+    """A cursor over either text. Tokens that are words match whole words only."""
 
     def take(self, token: str) -> bool:
-        if self.peek() != token:
-            return False
-        self.position = self.at() + len(token)
-        return True
+        return self.take_word(token) is not None if token.isidentifier() else super().take(token)
 
-    def fail(self, expected: str) -> LayoutError:
-        token = self.peek()
-        found = "the end of the text" if token is None else repr(token)
-        return LayoutError(f"expected {expected}, found {found}", self.at())
-
-    def expect(self, *tokens: str) -> None:
+    def sentence(self, *tokens: str) -> None:
+        """Steps over tokens that must follow one another."""
         for token in tokens:
-            if not self.take(token):
-                raise self.fail(f"'{token}'")
+            self.expect(token)
 
     def name(self, what: str) -> str:
-        token = self.peek()
-        if token is None or not token.isidentifier():
+        word = self.word()
+        if word is None or not (word.isascii() and word.isidentifier()):
             raise self.fail(what)
-        self.take(token)
-        return token
+        self.take(word)
+        return word
 
-    def integer(self) -> int:
-        token, at = self.peek(), self.at()
-        if token is None or not (token.isascii() and token.isdecimal()):
+    def count(self) -> int:
+        if self.peek("-"):
             raise self.fail("an integer of 0 or more")
-        self.take(token)
-        return to_integer(token, at)
+        return self.integer("an integer of 0 or more")
 
     def listed(self, opening: str, item: Callable[[], T], closing: str) -> tuple[T, ...]:
         self.expect(opening)
         items: list[T] = []
-        while self.peek() != closing:
+        while not self.peek(closing):
             items.append(item())
             if not self.take(","):
                 break
@@ -94,11 +73,7 @@ class _Reader:
         return tuple(items)
 
     def basis(self, opening: str, closing: str) -> Basis:
-        return self.listed(opening, self.integer, closing)
-
-    def end(self) -> None:
-        if self.peek() is not None:
-            raise self.fail("the end of the layout")
+        return self.listed(opening, self.count, closing)
 
 
 def _dimension(read: _Reader) -> tuple[str, tuple[Basis, ...]]:
@@ -112,8 +87,8 @@ def _attribute(read: _Reader) -> LinearParts:
     bases = read.listed("{", lambda: _dimension(read), "}")
     if read.take(","):
         # What the base address is a multiple of, which is no part of the map.
-        read.expect("alignment", "=")
-        read.integer()
+        read.sentence("alignment", "=")
+        read.count()
     read.expect(">")
     read.end()
     return LinearParts(bases, None)
@@ -123,13 +98,13 @@ def _bullet(read: _Reader) -> tuple[str, tuple[Basis, ...]]:
     """One input dimension of a list: its bits line by line, or the sentence that it has none."""
     name = read.name("an input dimension such as register or offset")
     if read.take("is"):
-        read.expect("a", "size", "1", "dimension")
+        read.sentence("a", "size", "1", "dimension")
         return name, ()
     found: list[Basis] = []
     while True:
         read.expect("=")
-        at = read.at()
-        if (step := read.integer()) != 1 << len(found):
+        at = read.skip()
+        if (step := read.count()) != 1 << len(found):
             raise LayoutError(f"expected {name}={1 << len(found)}, found {name}={step}", at)
         read.expect("->")
         found.append(read.basis("(", ")"))
@@ -139,18 +114,18 @@ def _bullet(read: _Reader) -> tuple[str, tuple[Basis, ...]]:
 
 def _out_dim(read: _Reader) -> tuple[str, int]:
     name = read.name("an output dimension such as dim0")
-    read.expect("(", "size")
-    size = read.integer()
+    read.sentence("(", "size")
+    size = read.count()
     read.expect(")")
     return name, size
 
 
 def _list(read: _Reader) -> LinearParts:
     if read.take("("):
-        read.expect("empty", "layout")
+        read.sentence("empty", "layout")
         out_dims: OutDims = ()
         if read.take("with"):
-            read.expect("out", "-", "dims")
+            read.sentence("out", "-", "dims")
             out_dims = read.listed("[", lambda: _out_dim(read), "]")
         read.expect(")")
         read.end()
@@ -160,7 +135,7 @@ def _list(read: _Reader) -> LinearParts:
         bases.append(_bullet(read))
     if not bases:
         raise read.fail("'- register=1 -> (..)', or #ttg.linear<..>, or #ttg.shared_linear<..>")
-    read.expect("where", "out", "dims", "are", ":")
+    read.sentence("where", "out", "dims", "are", ":")
     out_dims = read.listed("[", lambda: _out_dim(read), "]")
     read.end()
     return LinearParts(tuple(bases), out_dims)
@@ -169,7 +144,11 @@ def _list(read: _Reader) -> LinearParts:
 def read_linear(text: str) -> LinearParts:
     """Reads either text; LayoutError with the character offset of the mistake. An alias `#name =` may precede."""
     attribute = _ATTRIBUTE.match(text)
-    return _list(_Reader(text)) if attribute is None else _attribute(_Reader(text, attribute.end()))
+    read = _Reader(text)
+    if attribute is None:
+        return _list(read)
+    read.position = attribute.end()
+    return _attribute(read)
 
 
 def print_list(bases: Bases, out_dims: OutDims) -> str:

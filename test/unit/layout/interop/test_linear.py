@@ -153,7 +153,7 @@ def test_order_of_the_output_dimensions_does_not_change_the_tensor() -> None:
         (" - lane=2 -> (1)", "expected lane=1, found lane=2", 8),
         (" - lane=1 -> 1", "expected '(', found '1'", 13),
         (" - lane=1 -> (1)", "expected 'where', found the end of the text", 16),
-        (" - lane=1 -> (-1)", "expected an integer of 0 or more, found '-'", 14),
+        (" - lane=1 -> (-1)", "expected an integer of 0 or more, found '-1'", 14),
         (" - lane is 1", "expected 'a', found '1'", 11),
         ("#ttg.linear<{lane = [[1]]}", "expected '>', found the end of the text", 26),
         ("#ttg.linear<{lane = [[1]]}> x", "expected the end of the layout, found 'x'", 28),
