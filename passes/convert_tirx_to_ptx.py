@@ -68,21 +68,23 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
+from tirx.hw.errors import LegalityError
 from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.emit.arithmetic import ARITHMETIC, ArithmeticOp, emit_arithmetic
+from tirx.passes.emit.clipping import Clip
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.memory_access import MatrixAccess, MemoryTile, TileAccess, emit_cp_async
+from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.parameters import Parameters
 from tirx.passes.emit.register_values import held_tile, register_format, zero_register
 from tirx.passes.emit.roles import entry_registers, meet, role_branches
 from tirx.passes.emit.splat_emission import is_narrow_float
 from tirx.passes.emit.tensor_maps import TensorMapParameters
-from tirx.passes.plan.bulk_copies import POINTER_ALIGNMENT
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
+from tirx.passes.plan.views import POINTER_ALIGNMENT, plan_clip
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -245,8 +247,22 @@ class _KernelLowering:
             raise LocatedError(emit.location, beyond_threads(tile) or wanted)
         return MemoryTile(TileType.of(tile), *self.bases[root])
 
-    def access(self, emit: Emitter, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess:
-        return TileAccess(emit, self.memory(memory, emit), register, self.threads.count, self.thread, once=once)
+    def access(self, emit: Emitter, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess | ClippedAccess:
+        tile, threads = self.memory(memory, emit), self.threads.count
+
+        def access(emit: Emitter, clip: Clip | None = None) -> TileAccess:
+            return TileAccess(emit, tile, register, threads, self.thread, once=once, clip=clip)
+
+        clip = self.clip(memory, emit)
+        return access(emit) if clip is None else ClippedAccess(emit, clip, access)
+
+    def clip(self, memory: SSAValue, emit: Emitter) -> Clip | None:
+        """The bounds of a tile in memory, None where all of it exists."""
+        try:
+            plan = plan_clip(memory)
+        except LegalityError as e:
+            raise LocatedError(emit.location, str(e)) from e
+        return None if plan is None else Clip(emit, plan, self.parameters.size)
 
     def matrix_access(self, emit: Emitter, memory: SSAValue, plan: MatrixPlan | None) -> MatrixAccess:
         if plan is None:
@@ -360,7 +376,7 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
     if op.source not in lowering.parameters.pointers or strides is None:
         raise LocatedError(op, "expected a view of a kernel argument with strides")
     static = [stride for stride in strides if stride is not None]
-    if len(static) < len(strides) or op.clipped is not None:
+    if len(static) < len(strides):
         return (None,)  # only tensor maps know where it is
     bits = op.result.type.dtype.bits
     address = lowering.parameters.pointers[op.source]
@@ -431,7 +447,7 @@ def _tma_store(lowering: _KernelLowering, op: TmaStoreOp, emit: Emitter) -> Sequ
 @_lowering(CpAsyncTileOp)
 def _cp_async(lowering: _KernelLowering, op: CpAsyncTileOp, emit: Emitter) -> Sequence[SSAValue]:
     ends = lowering.memory(op.source, emit), lowering.memory(op.destination, emit)
-    emit_cp_async(emit, op, *ends, lowering.threads.count, lowering.thread)
+    emit_cp_async(emit, op, *ends, lowering.threads.count, lowering.thread, lowering.clip(op.source, emit))
     return ()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError, warn
@@ -30,13 +30,14 @@ from tirx.dialects.tirx import (
     WordsOp,
     base_allocation,
     kernels,
+    strided_layout,
     thread_set,
     views_in_use,
 )
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target, TargetError
-from tirx.layout import LayoutError, axis
+from tirx.layout import LayoutError, TileLayout, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
 from tirx.passes.analysis.index_analysis import ancestors, index_range, never_runs
 from tirx.passes.analysis.register_classes import is_register_tile
@@ -52,6 +53,7 @@ from tirx.passes.plan.tcgen05_product import (
     check_threads,
     product_shape,
 )
+from tirx.passes.plan.views import clipped_view
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
 
@@ -236,7 +238,7 @@ class _Checker:
                     planned_scale_copies(op)
             except ILLEGAL as e:
                 raise LocatedError(op, str(e)) from e
-        self._destination(op, target)
+        self._destination(op, op.destination)
         if memory is MemorySpace.REGISTER or base_allocation(op.source) is not base_allocation(op.destination):
             return
         found = overlap(op.source, op.destination)
@@ -251,14 +253,20 @@ class _Checker:
                 check_scale_source(TileType.of(op.value))
             except ILLEGAL as e:
                 raise LocatedError(op, str(e)) from e
-        self._destination(op, TileType.of(op.destination))
+        self._destination(op, op.destination)
 
     @staticmethod
-    def _destination(op: Operation, target: TileType) -> None:
-        if target.memory is MemorySpace.GLOBAL and target.layout is not None and not target.layout.is_injective():
-            raise LocatedError(
-                op, f"expected a destination that has an address for every element, found {target.layout}"
-            )
+    def _destination(op: Operation, tile: SSAValue) -> None:
+        target = TileType.of(tile)
+        layout = target.layout
+        if (view := clipped_view(tile)) is not None:
+            # Only what exists needs an address of its own.
+            sizes = view.source_type.get_shape()[-len(target.dims) :]
+            existing = [n if size < 0 else min(n, size) for n, size in zip(target.dims, sizes, strict=True)]
+            strided = strided_layout(view.source_type, existing)
+            layout = strided if isinstance(strided, TileLayout) else None
+        if target.memory is MemorySpace.GLOBAL and layout is not None and not layout.is_injective():
+            raise LocatedError(op, f"expected a destination that has an address for every element, found {layout}")
 
     def arithmetic(self, op: MapOp | ReduceOp | BroadcastOp) -> None:
         if (problem := mismatch(op)) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
+from tirx.copy.cp_async import CpAsyncPlan
 from tirx.copy.index_expr import IndexExpr
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError
@@ -28,6 +29,7 @@ from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import held_elements
+from tirx.passes.emit.clipping import Clip
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.global_reductions import GlobalReduction
 from tirx.passes.emit.index_emission import IndexEmission
@@ -110,11 +112,20 @@ class TileAccess:
     """
     Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
 
-    With `once`, threads that hold only copies of what another one holds take no part (see `plan_accesses`).
+    With `once`, threads that hold only copies of what another one holds take no part (see `plan_accesses`). With `clip`
+    accesses beyond the bounds are left out; what is loaded there is zero.
     """
 
     def __init__(
-        self, emit: Emitter, memory: MemoryTile, register: TileType, threads: int, tid: SSAValue, *, once: bool
+        self,
+        emit: Emitter,
+        memory: MemoryTile,
+        register: TileType,
+        threads: int,
+        tid: SSAValue,
+        *,
+        once: bool,
+        clip: Clip | None = None,
     ):
         self.emit = emit
         self.memory = memory
@@ -122,16 +133,25 @@ class TileAccess:
         self.format: RegisterFormat = register_format(register)
         self.bits = register.dtype.storage_bits
         self.tid = tid
+        self.clip = clip
         self.plan = self._plan(register, threads, once)
         self.addresses = _Addresses(emit, memory, tid)
+        self.bounds = None if clip is None else clip.emission(emit, tid)
 
     def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
         layout, memory = register.layout, self.memory.type.layout
         if not isinstance(layout, TileLayout) or memory is None:
             raise LocatedError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
+        aligned = self.memory.alignment
+        if self.clip is not None:
+            if self.clip.plan.run * self.bits < 8:
+                raise LocatedError(
+                    self.emit.location, f"expected a clipped view of whole bytes in every row, found {self.bits} bits"
+                )
+            aligned = min(aligned, self.clip.plan.run * self.bits // 8)
         try:
             plan = plan_accesses(
-                layout, memory, register.dims, self.bits, threads, base_align_bytes=self.memory.alignment, once=once
+                layout, memory, register.dims, self.bits, threads, aligned, self.memory.alignment, once=once
             )
         except LayoutError as e:
             raise LocatedError(self.emit.location, str(e)) from e
@@ -195,20 +215,46 @@ class TileAccess:
 
     def _reduce(self, store: GlobalReduction, registers: Sequence[SSAValue]) -> None:
         for access in self.plan.accesses:
-            first, count = self._registers_of(access)
-            address, distance = self.addresses.place(access)
+            self._reduce_access(store, registers, access)
+
+    def _reduce_access(self, store: GlobalReduction, registers: Sequence[SSAValue], access: Access) -> None:
+        first, count = self._registers_of(access)
+        address, distance = self.addresses.place(access)
+
+        def make(emit: Emitter) -> Sequence[SSAValue]:
             if count:
-                store.emit(self.emit, address, distance, registers[first : first + count])
+                store.emit(emit, address, distance, registers[first : first + count])
             else:
-                store.emit_half(self.emit, address, distance, registers[first], self._bit_of(access) // 16)
+                store.emit_half(emit, address, distance, registers[first], self._bit_of(access) // 16)
+            return ()
+
+        self._within(access, (), make)
 
     @contextmanager
     def _branch(self) -> Generator[Block]:
         """Emits into a new block inside of the `with`."""
         outside, block = self.emit, Block()
-        self.emit = self.addresses.emit = Emitter(InsertPoint.at_end(block), outside.location)
+        self._emit_at(Emitter(InsertPoint.at_end(block), outside.location))
         yield block
-        self.emit = self.addresses.emit = outside
+        self._emit_at(outside)
+
+    def _emit_at(self, emit: Emitter) -> None:
+        self.emit = self.addresses.emit = emit
+        if self.bounds is not None:
+            self.bounds.emit = emit
+
+    def _within(
+        self, access: Access, types: Sequence[Attribute], make: Callable[[Emitter], Sequence[SSAValue]]
+    ) -> Sequence[SSAValue]:
+        """Emits an access, in a branch where it may be beyond the bounds; what it gives is zero there."""
+        if self.clip is None or self.bounds is None:
+            return make(self.emit)
+        exists = self.clip.contains(self.bounds, self.plan.flat(access))
+        held, other = Block(), Block()
+        inside, outside = (Emitter(InsertPoint.at_end(block), self.emit.location) for block in (held, other))
+        inside(scf.YieldOp(*make(inside)))
+        outside(scf.YieldOp(*(zero_register(outside, type_) for type_ in types)))
+        return self.emit(scf.IfOp(exists, types, Region(held), Region(other) if types else Region())).results
 
     def _load(self) -> Sequence[SSAValue]:
         registers: list[SSAValue | None] = [None] * self.format.count
@@ -219,16 +265,28 @@ class TileAccess:
             address, constant = self.addresses.place(access)
             if count:
                 types = [self.format.type] * count
-                registers[first : first + count] = self.emit(LdOp(self.memory.space, address, types, constant)).res
+                registers[first : first + count] = self._read(access, address, types, constant)
                 continue
             if access.count * self.bits == 8:
-                part = self.emit(LdU8Op(self.memory.space, address, constant)).result
+                load = LdU8Op(self.memory.space, address, constant)
+                part = self._within(access, [i32], lambda emit, load=load: [emit(load).result])[0]
             else:
-                part = self.emit(LdOp(self.memory.space, address, [i16], constant)).res[0]
+                part = self._read(access, address, [i16], constant)[0]
             parts.setdefault(first, []).append((self._bit_of(access), part))
         for register, found in parts.items():
             registers[register] = self._joined(found)
         return [zero_register(self.emit, self.format.type) if r is None else r for r in registers]
+
+    def _read(self, access: Access, address: SSAValue, types: Sequence[Attribute], constant: int) -> Sequence[SSAValue]:
+        load = LdOp(self.memory.space, address, types, constant)
+        return self._within(access, types, lambda emit: emit(load).res)
+
+    def _write(self, access: Access, store: StOp | StU8Op) -> None:
+        def make(emit: Emitter) -> Sequence[SSAValue]:
+            emit(store)
+            return ()
+
+        self._within(access, (), make)
 
     def _joined(self, parts: Sequence[tuple[int, SSAValue]]) -> SSAValue:
         """Joins the parts of one register, given by their first bits; bits without a part are zero."""
@@ -250,7 +308,7 @@ class TileAccess:
             if access.count * self.bits == 8:
                 byte = self.emit.div(registers[first], 1 << self._bit_of(access))
                 address, constant = self.addresses.place(access)
-                self.emit(StU8Op(self.memory.space, address, byte, constant))
+                self._write(access, StU8Op(self.memory.space, address, byte, constant))
                 continue
             data = registers[first : first + count]
             if not count:
@@ -259,11 +317,69 @@ class TileAccess:
                     halves[first] = unpacked.low, unpacked.high
                 data = [halves[first][self._bit_of(access) // 16]]
             address, constant = self.addresses.place(access)
-            self.emit(StOp(self.memory.space, address, data, constant))
+            self._write(access, StOp(self.memory.space, address, data, constant))
 
     def _bit_of(self, access: Access) -> int:
         """Returns the bit of its register at which an access starts."""
         return access.register * self.bits % REGISTER_BITS
+
+
+class ClippedAccess:
+    """
+    Moves one register tile from or to a part of a memref, of which some elements may not exist.
+
+    Where all of them exist, which is the same in all threads, accesses are those of other tiles.
+    """
+
+    def __init__(self, emit: Emitter, clip: Clip, access: Callable[[Emitter, Clip | None], TileAccess]):
+        self.emit = emit
+        self.clip = clip
+        self.access = access
+
+    def load(self) -> Sequence[SSAValue]:
+        """Emits the loads; returns the registers of the tile. Registers without an element are zero."""
+        return self._branch(lambda access: access.load())
+
+    def store(self, registers: Sequence[SSAValue]) -> None:
+        """Emits the stores of the registers of the tile."""
+
+        def move(access: TileAccess) -> Sequence[SSAValue]:
+            access.store(registers)
+            return ()
+
+        self._branch(move)
+
+    def reduce(self, registers: Sequence[SSAValue], operation: Red, target: Target) -> None:
+        """Combines the registers of the tile with what global memory has."""
+
+        def move(access: TileAccess) -> Sequence[SSAValue]:
+            access.reduce(registers, operation, target)
+            return ()
+
+        self._branch(move)
+
+    def _branch(self, move: Callable[[TileAccess], Sequence[SSAValue]]) -> Sequence[SSAValue]:
+        """Moves the tile without a look at the bounds if they hold for all of it, access by access otherwise."""
+        if self.clip.plan.never_whole:
+            return self._move(self.emit, self.clip, move)
+        branches = [Block(), Block()]
+        types: Sequence[Attribute] = ()
+        for block, clip in zip(branches, (None, self.clip), strict=True):
+            inside = Emitter(InsertPoint.at_end(block), self.emit.location)
+            registers = self._move(inside, clip, move)
+            types = [register.type for register in registers]
+            inside(scf.YieldOp(*registers))
+        whole = self.clip.contains_tile(self.emit)
+        return self.emit(scf.IfOp(whole, types, Region(branches[0]), Region(branches[1]))).results
+
+    def _move(
+        self, emit: Emitter, clip: Clip | None, move: Callable[[TileAccess], Sequence[SSAValue]]
+    ) -> Sequence[SSAValue]:
+        registers = move(self.access(emit, clip))
+        if clip is not None:
+            # Instructions of whole warps may follow.
+            emit(BarWarpSyncOp())
+        return registers
 
 
 class MatrixAccess:
@@ -299,9 +415,19 @@ class MatrixAccess:
 
 
 def emit_cp_async(
-    emit: Emitter, op: CpAsyncTileOp, source: MemoryTile, destination: MemoryTile, threads: int, tid: SSAValue
+    emit: Emitter,
+    op: CpAsyncTileOp,
+    source: MemoryTile,
+    destination: MemoryTile,
+    threads: int,
+    tid: SSAValue,
+    clip: Clip | None = None,
 ) -> None:
-    """Starts the copies of each of `threads` threads, of linear index `tid` (i32), by `cp.async`."""
+    """
+    Starts the copies of each of `threads` threads, of linear index `tid` (i32), by `cp.async`.
+
+    With `clip` the bytes that do not exist are zeros: fewer are read than are written (PTX ISA, "cp.async": src-size).
+    """
     try:
         plan = plan_thread_copies(op.source, destination.type, threads)
     except ILLEGAL as e:
@@ -309,11 +435,30 @@ def emit_cp_async(
     block = None if plan.owners is None else Block()
     inside = emit if block is None else Emitter(InsertPoint.at_end(block), emit.location)
     ends = _Addresses(inside, source, tid), _Addresses(inside, destination, tid)
+    bounds = None if clip is None else clip.emission(inside, tid)
     for read, written in plan.pairs:
         (src, source_offset), (dst, offset) = ends[0].place(read), ends[1].place(written)
         size = plan.bytes(read)
         cache = "cg" if size in CP_ASYNC_BYTES["cg"] else "ca"
-        inside(CpAsyncOp(dst, src, size, cache=cache, offset=offset, source_offset=source_offset))
+        count = None if clip is None or bounds is None else _bytes_within(clip, bounds, plan, read)
+        copy = CpAsyncOp(dst, src, size, cache=cache, source_bytes=count, offset=offset, source_offset=source_offset)
+        inside(copy)
     if block is not None and plan.owners is not None:
         inside(scf.YieldOp())
         _on_owners(emit, tid, plan.owners, [], block, None)
+
+
+def _bytes_within(clip: Clip, bounds: IndexEmission, plan: CpAsyncPlan, read: Access) -> SSAValue:
+    """The bytes (i32) of a copy that exist: those up to the innermost bound, if the other bounds hold."""
+    emit, flat, size = bounds.emit, plan.source.flat(read), plan.bytes(read)
+    zero = emit.constant(0, i32)
+    count = emit.constant(size, i32)
+    if (bound := clip.innermost) is not None:
+        at = clip.position(bounds, bound, flat)
+        left = emit(arith.SubiOp(bound.size, at)).result
+        # As many elements as are left; a copy that begins below 0 ends there too.
+        some = emit(arith.MinSIOp(emit(arith.MaxSIOp(left, zero)).result, emit.constant(read.count, i32))).result
+        begins = emit(arith.CmpiOp(at, zero, "sge")).result
+        some = emit(arith.SelectOp(begins, some, zero)).result
+        count = emit.div(emit.mul(some, plan.source.element_bits), 8)
+    return emit(arith.SelectOp(clip.contains(bounds, flat, inner=False), count, zero)).result

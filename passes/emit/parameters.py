@@ -24,7 +24,7 @@ from tirx.dialects.ptx.core import EntryParam
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
 from tirx.dialects.tirx import KernelOp
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.bulk_copies import POINTER_ALIGNMENT
+from tirx.passes.plan.views import POINTER_ALIGNMENT
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import gcd, prod
+from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from tirx.copy.cp_async import CpAsyncPlan, plan_cp_async
 from tirx.copy.tma import (
@@ -25,58 +25,17 @@ from tirx.dialects.tirx import (
     AsyncCopyOp,
     CopyOp,
     Engine,
-    KernelOp,
     MemorySpace,
-    SubviewOp,
     TensorMap,
     TileType,
-    ViewOp,
     has_run_time_strides,
     thread_set,
 )
 from tirx.hw.errors import LegalityError
 from tirx.hw.targets import Target
-from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.product import ILLEGAL, target_of
-
-POINTER_ALIGNMENT = 16
-"""Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """A tile of global memory as a part of a memref: its view, and where it begins in the tile of the view."""
-
-    view: ViewOp
-    start: tuple[int, ...]
-
-    @staticmethod
-    def of(tile: SSAValue) -> Origin | None:
-        """The origin of a view or of a part of one; None for other shapes of it."""
-        start = [0] * len(TileType.of(tile).dims)
-        while isinstance(part := tile.owner, SubviewOp):
-            start = [a + b for a, b in zip(start, part.start, strict=True)]
-            tile = part.source
-        return Origin(tile.owner, tuple(start)) if isinstance(tile.owner, ViewOp) else None
-
-
-def view_alignment(view: ViewOp) -> int:
-    """Bytes to which the address of a view is aligned, at most `POINTER_ALIGNMENT`; 0 where it may split a byte."""
-    type_ = view.source_type
-    bits = view.result.type.dtype.bits
-    alignment = POINTER_ALIGNMENT * 8
-    for index, stride in zip(view.indices, type_.get_strides() or (), strict=True):
-        alignment = gcd(alignment, index_range(index).divisor * bits * (1 if stride is None else stride))
-    return alignment // 8 if alignment % 8 == 0 else 0
-
-
-def argument_number(value: SSAValue) -> int | None:
-    """The position of a memref among the arguments of its kernel."""
-    owner = value.owner
-    if not isinstance(owner, Block) or not isinstance(owner.parent_op(), KernelOp):
-        return None
-    return owner.args.index(value)  # pyright: ignore[reportArgumentType]
+from tirx.passes.plan.views import Origin, argument_number, plan_clip, view_alignment
 
 
 def _times(formula: Formula, factor: int) -> Formula:
@@ -195,9 +154,10 @@ def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) ->
     origin = Origin.of(global_tile)
     if origin is None or (alignment := view_alignment(origin.view)) == 0:
         raise LegalityError("expected a view that starts on a whole byte for cp.async, found none")
-    if origin.view.clipped is not None:
-        raise LegalityError("expected a view that is not clipped for cp.async, found a clipped one")
-    return plan_cp_async(outside.layout, shared.layout, shared.dims, shared.dtype.storage_bits, threads, alignment)
+    bits = shared.dtype.storage_bits
+    if (clip := plan_clip(global_tile)) is not None:
+        alignment = max(1, min(alignment, clip.row_run * bits // 8))
+    return plan_cp_async(outside.layout, shared.layout, shared.dims, bits, threads, alignment)
 
 
 ASYNC_SINCE: Mapping[Engine, int] = {

@@ -26,8 +26,9 @@ from tirx.dialects.tirx import (
 )
 from tirx.hw.features import FEATURES, required_version
 from tirx.layout import LayoutError, TileLayout
-from tirx.passes.plan.bulk_copies import ASYNC_SINCE, Origin, async_engine, check_engine, check_strides
+from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine, check_engine, check_strides
 from tirx.passes.plan.product import ILLEGAL, target_of
+from tirx.passes.plan.views import clipped_view
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
 
@@ -88,9 +89,9 @@ def _written_engines(copy: CopyOp) -> tuple[Engine, ...]:
         case MemorySpace.REGISTER, MemorySpace.SHARED:
             return (Engine.STMATRIX,)
         case MemorySpace.GLOBAL, MemorySpace.SHARED:
-            return Engine.TMA, Engine.CP_ASYNC
+            return Engine.TMA, Engine.CP_ASYNC, Engine.LD_ST
         case MemorySpace.SHARED, MemorySpace.GLOBAL if copy.reduce is None:
-            return (Engine.TMA_STORE,)
+            return Engine.TMA_STORE, Engine.LD_ST
         case _:
             return ()
 
@@ -98,6 +99,9 @@ def _written_engines(copy: CopyOp) -> tuple[Engine, ...]:
 def check_written(copy: CopyOp | AsyncCopyOp, engine: Engine) -> None:
     """Raises LocatedError where a written engine between global and shared memory cannot do a copy, and why."""
     if engine not in ASYNC_SINCE:
+        for tile in (copy.source, copy.destination):
+            if (problem := beyond_threads(tile)) is not None:
+                raise LocatedError(copy, problem)
         return
     try:
         check_engine(copy, engine)
@@ -168,20 +172,20 @@ def _engine(copy: CopyOp) -> Engine | None:
         check_engine(copy, Engine.TMA_REDUCE)
         return Engine.TMA_REDUCE
     for tile in (copy.source, copy.destination):
-        if (problem := beyond_threads(tile)) is not None:
+        problem = beyond_threads(tile)
+        if problem is not None or clipped_view(tile) is not None:
             choice = async_engine(copy)
-            if not choice.is_asynchronous:
+            if choice.engine in (Engine.TMA, Engine.TMA_STORE):
+                return choice.engine
+            if problem is not None:
                 raise LegalityError(f"{problem} ({choice.reason})")
-            return choice.engine
     return engine_between(copy.source_type.memory, copy.destination_type.memory)
 
 
 def beyond_threads(tile: SSAValue) -> str | None:
     """Why loads and stores of threads do not move a tile of global memory, though tensor maps may; None if they do."""
-    if TileType.of(tile).memory is not MemorySpace.GLOBAL or (origin := Origin.of(tile)) is None:
+    if TileType.of(tile).memory is not MemorySpace.GLOBAL:
         return None
-    if origin.view.clipped is not None:
-        return "expected a copy to or from shared memory by a bulk tensor copy for a clipped view, found another"
     try:
         check_strides(tile, "a copy by loads and stores")
     except LegalityError as e:

@@ -147,31 +147,6 @@ tirx.kernel @reduce_min(%x: memref<128x32xf32>) target("sm_90") threads(128) {
 
 // -----
 
-#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
-
-tirx.kernel @clipped_on_old_targets(%x: memref<100x64xf32>) target("sm_80") threads(128) {
-  %c0 = arith.constant 0 : index
-  %g = tirx.view %x[%c0, %c0] clipped : memref<100x64xf32> -> !tirx.tile<128x32xf32, global>
-  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
-  // expected-error@+1 {{expected a copy to or from shared memory by a bulk tensor copy for a clipped view, found another (no tma: expected sm_90 or later, found sm_80; no cp_async:}}
-  tirx.copy %g, %s : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared, #s>
-  tirx.return
-}
-
-// -----
-
-#r = #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>
-
-tirx.kernel @clipped_registers(%x: memref<100x64xf32>) target("sm_90") threads(128) {
-  %c0 = arith.constant 0 : index
-  %g = tirx.view %x[%c0, %c0] clipped : memref<100x64xf32> -> !tirx.tile<128x32xf32, global>
-  // expected-error@+1 {{expected a copy to or from shared memory by a bulk tensor copy for a clipped view, found another}}
-  %r = tirx.load %g : !tirx.tile<128x32xf32, global> -> !tirx.tile<128x32xf32, register, #r>
-  tirx.return
-}
-
-// -----
-
 #r = #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>
 
 tirx.kernel @run_time_strides(%x: memref<?x?xf32>) target("sm_90") threads(128) {

@@ -111,7 +111,7 @@ tirx.kernel @reduce(%x: memref<128x32xf32>) target("sm_90") threads(128) {
 
 // -----
 
-// Only tensor maps know the bounds of clipped views, and strides that a launch gives.
+// Tensor maps know the bounds of clipped views, and strides that a launch gives.
 // CHECK-LABEL: tirx.kernel @clipped
 tirx.kernel @clipped(%x: memref<100x?xf32>) target("sm_90") threads(128) {
   %c64 = arith.constant 64 : index
@@ -122,5 +122,15 @@ tirx.kernel @clipped(%x: memref<100x?xf32>) target("sm_90") threads(128) {
   tirx.copy %g, %s : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared>
   // CHECK: tirx.copy %s, %g engine tma_store
   tirx.copy %s, %g : !tirx.tile<128x32xf32, shared>, !tirx.tile<128x32xf32, global>
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @clipped_by_threads
+tirx.kernel @clipped_by_threads(%x: memref<100x33xf32>) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] clipped : memref<100x33xf32> -> !tirx.tile<128x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // CHECK: tirx.copy %g, %s engine ld_st
+  tirx.copy %g, %s : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared, #s>
   tirx.return
 }

@@ -1,5 +1,6 @@
 """
-Random kernels that copy tiles by the tensor memory accelerator, cp.async, loads and stores, against numpy.
+Random kernels that copy tiles by the tensor memory accelerator, cp.async, loads and stores, against numpy; some reach
+beyond the tensors.
 
 `python test/sweeps/bulk_copies.py FIRST LAST` runs the kernels of these seeds.
 """
@@ -11,16 +12,16 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from unit.kernels.bulk_kernels import random_kernel
+from unit.kernels.bulk_kernels import random_clipped_kernel, random_kernel
 
 
 def main() -> None:
     first, last = map(int, sys.argv[1:])
     counts: Counter[tuple[str, str, str]] = Counter()
     for seed in range(first, last):
-        kernel = random_kernel(seed)
-        kernel.check(seed)
-        counts[kernel.target, kernel.load, kernel.store] += 1
+        for kernel in (random_kernel(seed), random_clipped_kernel(seed)):
+            kernel.check(seed)
+            counts[kernel.target, kernel.load, kernel.store] += 1
     for combination, count in sorted(counts.items()):
         print(*combination, count)
 

@@ -112,13 +112,20 @@ class AccessPlan:
     """
     All accesses by which the threads of a block load or store their parts of a tile, in register order.
 
-    `owners` are the threads that take part, None for all of them.
+    `owners` are the threads that take part, None for all of them. The element in register r of a thread has the flat
+    index `thread_part` + `register_part[r]`.
     """
 
     accesses: tuple[Access, ...]
     threads: int
     element_bits: int
     owners: Owners | None
+    thread_part: IndexExpr
+    register_part: tuple[int, ...]
+
+    def flat(self, access: Access) -> IndexExpr:
+        """The flat index in the tile of the first element of an access."""
+        return self.thread_part + self.register_part[access.register]
 
     @property
     def registers(self) -> int:
@@ -322,4 +329,5 @@ def _plan(
         assert (base.evaluate({THREAD_VARIABLE: tids}) + addend == column).all(), "the expression is not the layout"
         accesses.append(Access(first, count, base, addend))
         leaders.append((column, accesses[-1]))
-    return AccessPlan(tuple(accesses), threads, element_bits, None if holding.all() else owners)
+    part = tuple(int(index) for index in register_part)
+    return AccessPlan(tuple(accesses), threads, element_bits, None if holding.all() else owners, thread_part, part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from random import Random
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unit.sim.assembled import assembled
 
 import tirx
-from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.layout.dtypes import element_type
 
 Array = NDArray[Any]
@@ -28,7 +28,7 @@ DTYPES: dict[str, Any] = {
     "i32": np.int32,
 }
 TARGETS = {"tma": ("sm_90a", "sm_100a"), "cp_async": ("sm_80", "sm_90a", "sm_100a"), "ld_st": ("sm_80", "sm_100a")}
-ROWS: dict[str, tuple[int, ...]] = {"none": (16, 32, 64, 96), "32B": (32,), "64B": (64,), "128B": (128,)}
+ROWS: dict[SwizzleMode, tuple[int, ...]] = {"none": (16, 32, 64, 96), "32B": (32,), "64B": (64,), "128B": (128,)}
 BLOCKS = 2
 
 
@@ -50,11 +50,14 @@ class BulkKernel:
     tile: tuple[int, ...]
     offset: tuple[int, ...]
     layout: TileLayout | ComposeLayout
+    clipped: bool = False
+    """Views are clipped: tiles may reach beyond all sizes, which are static."""
 
     @property
     def text(self) -> str:
         rank, dims = len(self.shape), "x".join(map(str, self.tile))
-        sizes = "x".join(("?", *map(str, self.shape[1:])))
+        sizes = "x".join((str(self.shape[0]) if self.clipped else "?", *map(str, self.shape[1:])))
+        clipped = " clipped" if self.clipped else ""
         memref = f"memref<{sizes}x{self.dtype}, strided<[{', '.join(map(str, self.strides))}]>>"
         copied = f"memref<{BLOCKS}x{dims}x{self.dtype}>"
         name = "compose_layout" if isinstance(self.layout, ComposeLayout) else "tile_layout"
@@ -77,8 +80,8 @@ tirx.kernel @k(%a: {memref}, %d: {memref}, %e: {copied}) target("{self.target}")
   %at = arith.muli %i, %rows : index
   %m = arith.addi %at, %o0 : index
   %s = tirx.alloc : {shared}
-  %ga = tirx.view %a[{indices}] : {memref} -> {view}
-  %gd = tirx.view %d[{indices}] : {memref} -> {view}
+  %ga = tirx.view %a[{indices}]{clipped} : {memref} -> {view}
+  %gd = tirx.view %d[{indices}]{clipped} : {memref} -> {view}
   %ge = tirx.view %e[%i, {", ".join("%zero" for _ in self.tile)}] : {copied} -> {view}
   tirx.copy %ga, %s engine {self.load} : {view}, {shared}
   tirx.copy %s, %gd engine {self.store} : {shared}, {view}
@@ -159,3 +162,14 @@ def random_kernel(seed: int) -> BulkKernel:
     if load == "tma" and store == "tma_store":
         shape[0] -= rng.choice((0, 0, 1, tile[0], tile[0] + 1)) if shape[0] > tile[0] + 1 else 0
     return BulkKernel(dtype, target, load, store, tuple(shape), tuple(strides), tile, offset, layout)
+
+
+def random_clipped_kernel(seed: int) -> BulkKernel:
+    """A kernel like that of `random_kernel` on tensors that end anywhere, some before the tile begins."""
+    rng = Random(seed)
+    kernel = random_kernel(seed)
+    while len(kernel.shape) < 2 or (kernel.load == "tma" and kernel.store != "tma_store" and rng.random() < 0.5):
+        kernel = random_kernel(rng.randrange(1 << 20))
+    shape = [max(1, n - rng.randrange(0, min(n, 2 * t) + 1)) for n, t in zip(kernel.shape, kernel.tile, strict=True)]
+    shape[0] = max(1, kernel.shape[0] - rng.choice((0, 1, kernel.tile[0], kernel.tile[0] + 1)))
+    return replace(kernel, shape=tuple(shape), clipped=True)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from unit.kernels.bulk_kernels import random_kernel
+from unit.kernels.bulk_kernels import random_clipped_kernel, random_kernel
 from unit.sim.assembled import assembled
 
 import tirx
 from tirx.runtime.arrays import ArgumentError
 
 SEEDS = (8, 14, 23, 28, 30)
+CLIPPED_SEEDS = (1, 2, 3)
 """A sample of `python test/sweeps/bulk_copies.py`."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_kernels(seed: int):
     random_kernel(seed).check(seed)
+
+
+@pytest.mark.parametrize("seed", CLIPPED_SEEDS)
+def test_random_clipped_kernels(seed: int):
+    random_clipped_kernel(seed).check(seed)
 
 
 def test_the_sample_has_all_engines():
@@ -91,3 +97,51 @@ def test_strides_that_tensor_maps_do_not_have():
     a = np.zeros((10, 9), np.float16)
     with pytest.raises(ArgumentError, match="expected a stride of a multiple of 16 bytes along dimension 1"):
         tirx.build(CLIPPED).kernels["k"].simulate(a, a.copy())
+
+
+PRODUCT = """
+!a = !tirx.tile<64x32xf16, shared>
+!acc = !tirx.tile<64x64xf32, register>
+!ga = memref<{rows}x{k}xf16>
+!gb = memref<{n}x{k}xf16>
+!gd = memref<{rows}x{n}xf32>
+tirx.kernel @k(%a: !ga, %b: !gb, %d: !gd) target("{target}") grid({columns}, ceildiv(size(0, 0), 64)) threads(128) {{
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %ck = arith.constant {k} : index
+  %zero = arith.constant 0.0 : f32
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %m = arith.muli %i, %c64 : index
+  %n = arith.muli %j, %c64 : index
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !a
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %ck step %c32 {{
+    %ga = tirx.view %a[%m, %k] clipped : !ga -> !tirx.tile<64x32xf16, global>
+    %gb = tirx.view %b[%n, %k] clipped : !gb -> !tirx.tile<64x32xf16, global>
+    tirx.copy %ga, %sa : !tirx.tile<64x32xf16, global>, !a
+    tirx.copy %gb, %sb : !tirx.tile<64x32xf16, global>, !a
+    tirx.mma %sa, %sb, %acc : !a, !a, !acc
+  }}
+  %gd = tirx.view %d[%m, %n] clipped : !gd -> !tirx.tile<64x64xf32, global>
+  tirx.copy %acc, %gd : !acc, !tirx.tile<64x64xf32, global>
+  tirx.return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "m", "n", "k", "rows"),
+    [("sm_80", 70, 37, 50, "70"), ("sm_80", 70, 40, 48, "?"), ("sm_90a", 65, 72, 40, "?")],
+)
+def test_products_of_odd_sizes(target: str, m: int, n: int, k: int, rows: str):
+    program = tirx.build(PRODUCT.format(target=target, n=n, k=k, rows=rows, columns=-(-n // 64)))
+    assembled(program.ptx)
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-3, 4, (size, k)).astype(np.float16) for size in (m, n))
+    d = np.full((m, n), 9, np.float32)
+    program.kernels["k"].simulate(a, b, d, check="strict")
+    np.testing.assert_array_equal(d, a.astype(np.float64) @ b.T.astype(np.float64))

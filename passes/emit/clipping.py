@@ -1,0 +1,89 @@
+"""The bounds of clipped views: which accesses of threads lie within the memref."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1, i32
+from xdsl.ir import SSAValue
+
+from tirx.copy.access import THREAD_VARIABLE
+from tirx.copy.index_expr import IndexExpr
+from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.emit.index_emission import IndexEmission
+from tirx.passes.plan.views import ClipPlan, OpenBound
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound whose tile begins at `start`; elements of the memref exist from 0 to `size` - 1 (i32)."""
+
+    open: OpenBound
+    start: SSAValue
+    size: SSAValue
+
+
+class Clip:
+    """The bounds of a tile in a memref; `size` gives the size (i32) of an argument along a dimension."""
+
+    def __init__(self, emit: Emitter, plan: ClipPlan, size: Callable[[int, int], SSAValue]):
+        self.plan = plan
+        self.bounds: list[Bound] = []
+        for bound in plan.bounds:
+            value = constant_value(bound.index)
+            index = emit(arith.IndexCastOp(bound.index, i32)).result if value is None else emit.constant(value, i32)
+            self.bounds.append(Bound(bound, emit.add(index, bound.first), size(plan.argument, bound.of_memref)))
+
+    @staticmethod
+    def emission(emit: Emitter, tid: SSAValue) -> IndexEmission:
+        """Emits expressions of the thread (i32) at one place."""
+        return IndexEmission(emit, {THREAD_VARIABLE: tid}, i32)
+
+    def contains_tile(self, emit: Emitter) -> SSAValue:
+        """Whether all elements of the tile exist (i1), the same in all threads."""
+        conditions: list[SSAValue] = []
+        for bound in self.bounds:
+            conditions.append(emit(arith.CmpiOp(bound.start, emit.constant(0, i32), "sge")).result)
+            end = emit.add(bound.start, bound.open.extent)
+            conditions.append(emit(arith.CmpiOp(end, bound.size, "sle")).result)
+        return _all(emit, conditions)
+
+    def contains(self, emission: IndexEmission, flat: IndexExpr, *, inner: bool = True) -> SSAValue:
+        """Whether the element of a flat index of the tile exists (i1); without `inner`, but for that dimension."""
+        emit = emission.emit
+        # An index below 0 is a large unsigned number.
+        conditions = [
+            emit(arith.CmpiOp(self.position(emission, bound, flat), bound.size, "ult")).result
+            for bound in self.bounds
+            if inner or bound is not self.innermost
+        ]
+        return _all(emit, conditions)
+
+    @property
+    def innermost(self) -> Bound | None:
+        """The bound of the dimension whose elements are neighbours, None where it is known to hold."""
+        if self.plan.inner is None:
+            return None
+        return next((bound for bound in self.bounds if bound.open.of_tile == self.plan.inner), None)
+
+    def position(self, emission: IndexEmission, bound: Bound, flat: IndexExpr) -> SSAValue:
+        """Where an element of the tile is along a bounded dimension of the memref (i32)."""
+        dimension, dims = bound.open.of_tile, self.plan.dims
+        if dimension is None:
+            return bound.start
+        coordinate = flat // prod(dims[dimension + 1 :])
+        if dimension:
+            coordinate = coordinate % dims[dimension]
+        return emission.emit.add(bound.start, emission(coordinate))
+
+
+def _all(emit: Emitter, conditions: Sequence[SSAValue]) -> SSAValue:
+    if not conditions:
+        return emit.constant(1, i1)
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = emit(arith.AndIOp(found, condition)).result
+    return found

@@ -1,0 +1,55 @@
+// RUN: tirx-opt %s --split-input-file --convert-tirx-to-ptx | filecheck %s
+
+// Threads look at the bounds of a clipped view only where not all of the tile exists; the number of rows is a parameter.
+
+#rows = #tirx.tile_layout<S[(128, 4) : (4, 1)]>
+#threads = #tirx.tile_layout<S[(128, 4) : (1@tx, 1)]>
+
+// CHECK-LABEL: ptx.entry @rows(a : u64 ptr align 16 from memref<?x4xf32>, d : u64 ptr align 16 from memref<?x4xf32>,
+// CHECK-SAME: a_size0 : u32 from #ptx.formula<size(0, 0)>, d_size0 : u32 from #ptx.formula<size(1, 0)>)
+tirx.kernel @rows(%a: memref<?x4xf32>, %d: memref<?x4xf32>) target("sm_80") threads(128) {
+  // CHECK: %[[D_ROWS:.*]] = ptx.ld.param @d_size0
+  %c0 = arith.constant 0 : index
+  %i = tirx.block_id x
+  %ga = tirx.view %a[%i, %c0] clipped : memref<?x4xf32> -> !tirx.tile<128x4xf32, global, #rows>
+  %gd = tirx.view %d[%i, %c0] clipped : memref<?x4xf32> -> !tirx.tile<128x4xf32, global, #rows>
+  // All rows of the tile exist, or each thread asks for its own.
+  // CHECK: scf.if
+  // CHECK-NOT: scf.if
+  // CHECK: ptx.ld global
+  // CHECK: } else {
+  // CHECK: arith.cmpi ult
+  // CHECK: scf.if
+  // CHECK-NEXT: ptx.ld global {{.*}} -> f32, f32, f32, f32
+  // CHECK: } else {
+  // CHECK: ptx.constant 0.000000e+00 : f32
+  // CHECK: ptx.bar.warp.sync
+  %r = tirx.load %ga : !tirx.tile<128x4xf32, global, #rows> -> !tirx.tile<128x4xf32, register, #threads>
+  // CHECK: arith.cmpi sle, %{{.*}}, %[[D_ROWS]]
+  // CHECK: scf.if
+  // CHECK: ptx.st global
+  // CHECK: } else {
+  // CHECK: scf.if
+  // CHECK-NEXT: ptx.st global
+  tirx.store %r, %gd : !tirx.tile<128x4xf32, register, #threads>, !tirx.tile<128x4xf32, global, #rows>
+  tirx.return
+}
+
+// -----
+
+// Fewer bytes are read than are written.
+// CHECK-LABEL: ptx.entry @cp_async
+!g = !tirx.tile<16x64xf16, global, #tirx.tile_layout<S[(16, 64) : (64, 1)]>>
+!s = !tirx.tile<16x64xf16, shared, #tirx.tile_layout<S[(16, 64) : (64, 1)]>>
+tirx.kernel @cp_async(%a: memref<20x64xf16>) target("sm_80") threads(128) memory(shared = 2048, alignment = 128) {
+  %i = tirx.block_id x
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc at 0 : !s
+  %ga = tirx.view %a[%i, %c0] clipped : memref<20x64xf16> -> !g
+  // CHECK: %[[FULL:.*]] = arith.constant 16 : i32
+  // CHECK: %[[EXISTS:.*]] = arith.cmpi ult
+  // CHECK-NEXT: %[[COUNT:.*]] = arith.select %[[EXISTS]], %[[FULL]], %{{.*}} : i32
+  // CHECK-NEXT: ptx.cp.async "cg" %{{.*}}, %{{.*}} bytes 16 source_bytes %[[COUNT]]
+  tirx.cp_async %ga, %s : !g, !s
+  tirx.return
+}
