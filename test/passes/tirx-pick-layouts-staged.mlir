@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: tirx.kernel @f64
 // CHECK:         %sa = tirx.alloc : !tirx.tile<32x16xf64, shared, #tirx.compose_layout<#tirx.swizzle_layout<1, 3, 3>, #tirx.tile_layout<S[(32, 16) : (16, 1)]>>>
-// CHECK:         tirx.load %sa : {{.*}} -> !tirx.tile<32x16xf64, register, #tirx.tile_layout<S[(2, 2, 2, 4, 2, 4, 2) : (1@warpid, 4, 4@laneid, 8@laneid, 2, 1@laneid, 1)]>>
+// CHECK:         tirx.load %sa : {{.*}} -> !tirx.tile<32x16xf64, register, #tirx.tile_layout<S[(2, 2, 2, 2, 2, 2, 4, 2) : (1@warpid, 4, 4@laneid, 8@laneid, 16@laneid, 2, 1@laneid, 1)]>>
 // CHECK:         tirx.mma {{.*}} plan(mma_sync, variants = ["m8n8k4.row.col.f64"]) :
 tirx.kernel @f64(%a: memref<32x16xf64>, %x: f64) target("sm_80") threads(64) {
   %c0 = arith.constant 0 : index
@@ -33,7 +33,7 @@ tirx.kernel @f64(%a: memref<32x16xf64>, %x: f64) target("sm_80") threads(64) {
 #rows = #tirx.compose_layout<#tirx.swizzle_layout<1, 3, 3>, #tirx.tile_layout<S[(32, 16) : (16, 1)]>>
 
 // CHECK-LABEL: tirx.kernel @written
-// CHECK:         tirx.load %sa : {{.*}} -> !tirx.tile<32x16xf64, register, #tirx.tile_layout<S[(2, 2, 4, 2, 4, 4) : (1@warpid, 1, 4@laneid, 16@laneid, 2, 1@laneid)]>>
+// CHECK:         tirx.load %sa : {{.*}} -> !tirx.tile<32x16xf64, register, #tirx.tile_layout<S[(2, 2, 2, 2, 2, 4, 4) : (1@warpid, 1, 4@laneid, 8@laneid, 16@laneid, 2, 1@laneid)]>>
 // CHECK:         tirx.mma {{.*}} plan(mma_sync, variants = ["m16n8k8.row.col.f64"]) :
 tirx.kernel @written(%x: f64) target("sm_90") threads(64) {
   %sa = tirx.alloc : !tirx.tile<32x16xf64, shared, #rows>

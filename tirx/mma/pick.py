@@ -26,11 +26,11 @@ VECTOR_BITS = 128
 RowOrder = tuple[int, int, int]
 """For bits 2, 1 and 0 of a row within eight rows of the tile: which bit of the row of the fragment each is."""
 
-ROW_ORDERS: tuple[RowOrder, ...] = ((2, 1, 0), (0, 2, 1), (1, 0, 2), (2, 0, 1), (1, 2, 0), (0, 1, 2))
+ROW_ORDERS: tuple[RowOrder, ...] = ((2, 1, 0), (0, 1, 2), (0, 2, 1), (1, 0, 2), (2, 0, 1), (1, 2, 0))
 """
 All orders of the bits, the plain one first. Rows of A and C may be permuted alike, and rows of B with columns of C.
-Loads of 64-bit elements from rows of 128 bytes that TMA swizzles have bank conflicts without: the second order suits
-loads of two neighbours along K, the third loads of one element.
+Loads of 64-bit elements from rows of 128 bytes that TMA swizzles have bank conflicts without. Of the orders that have
+none, (0, 1, 2) also stores C to such rows without conflicts, and to global memory in whole sectors.
 """
 
 
