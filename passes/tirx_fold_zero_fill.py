@@ -25,8 +25,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.passes.analysis.index_analysis import trip_count_is_positive
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.families import WGMMA, family_of
-from tirx.passes.plan.product import Product
+from tirx.passes.plan.families import is_of_warpgroups
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -94,7 +93,7 @@ def _is_zero_tile(value: SSAValue) -> bool:
 
 def _fold_value(mma: MmaOp | AsyncMmaOp) -> None:
     """Lets a warpgroup's product overwrite an accumulator that starts at zero."""
-    if mma.accumulate is not None or family_of(Product.of(mma)) is not WGMMA:
+    if mma.accumulate is not None or not is_of_warpgroups(mma):
         return
     loops: list[scf.ForOp] = []
     if not _is_zero_tile(mma.accumulator):

@@ -8,10 +8,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tirx import LoadOp, MemorySpace, MmaOp, TileType, kernels
+from tirx.dialects.tirx.product import SHARED_CLAUSES
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.families import MMA_SYNC, family_of
 from tirx.passes.plan.product import Product
+from tirx.passes.plan.wgmma_product import why_not_wgmma
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,18 @@ class TirxLoadOperandsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
-                if mma.result is None or family_of(Product.of(mma)) is not MMA_SYNC:
+                product = Product.of(mma)
+                if mma.result is None or family_of(product) is not MMA_SYNC:
                     continue
+                for clause in SHARED_CLAUSES:
+                    if getattr(mma, clause) is not None:
+                        raise LocatedError(
+                            mma,
+                            f"expected no clause '{clause}' on a product by mma.sync, found it; wgmma (sm_90a) and "
+                            "tcgen05 have it",
+                        )
+                if (why := why_not_wgmma(product)) is not None:
+                    remark(mma, f"mma.sync, because wgmma does not do this product: {why}")
                 for index in range(2):
                     tile = mma.operands[index]
                     type_ = TileType.of(tile)

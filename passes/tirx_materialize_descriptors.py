@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -74,9 +75,9 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
     except (LegalityError, LayoutError) as e:
         raise LocatedError(op, str(e)) from e
     starts = [part.start // _ADDRESS_UNIT for part in parts]
-    step = starts[1] - starts[0] if len(starts) > 1 else 0
     template = replace(parts[0], start=0).encode()
-    if starts != [starts[0] + step * i for i in range(len(starts))] or template != replace(parts[-1], start=0).encode():
+    grid = _grid(starts)
+    if grid is None or template != replace(parts[-1], start=0).encode():
         raise LocatedError(
             op,
             "expected warpgroups that are equally far apart in the tile, found descriptors that start at bytes "
@@ -86,14 +87,32 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
     address = emit.bit_and(emit.div(emit(AddressOp(op.tile)).result, _ADDRESS_UNIT), _START_FIELD)
     start = emit(arith.ExtUIOp(address, i64)).result
     base = emit(arith.OrIOp(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)).result
-    owner = thread_owner(op)
-    first = 0 if owner is None else owner.thread_set.first // WARPGROUP_THREADS
-    first += 0 if op.warpgroup is None else op.warpgroup.value.data
-    if step:
-        warpgroup = emit.div(emit(ReadSpecialOp("tid.x")).result, WARPGROUP_THREADS)
-        distance = emit(arith.ExtUIOp(warpgroup, i64)).result
-        base = emit.add(base, emit.mul(distance, step))
-    return emit.add(base, starts[0] - step * first)
+    if len(parts) > 1:
+        owner = thread_owner(op)
+        first = 0 if owner is None else owner.thread_set.first // WARPGROUP_THREADS
+        first += 0 if op.warpgroup is None else op.warpgroup.value.data
+        thread = emit(ReadSpecialOp("tid.x")).result
+        warpgroup = emit.add(emit.div(thread, WARPGROUP_THREADS), -first)
+        inner, across, along = grid
+        for part, distance in ((emit.div, across), (emit.mod, along)):
+            if distance:
+                number = emit(arith.ExtUIOp(part(warpgroup, inner), i64)).result
+                base = emit.add(base, emit.mul(number, distance))
+    return emit.add(base, starts[0])
+
+
+def _grid(starts: Sequence[int]) -> tuple[int, int, int] | None:
+    """
+    The grid of warpgroups that reads a tile from these places: how many along its inner dimension, and how far apart
+    they are along the outer and the inner one. None where there is no such grid.
+    """
+    count = len(starts)
+    for inner in (each for each in range(1, count + 1) if count % each == 0):
+        across = starts[inner] - starts[0] if inner < count else 0
+        along = starts[1] - starts[0] if inner > 1 else 0
+        if all(place == starts[0] + i // inner * across + i % inner * along for i, place in enumerate(starts)):
+            return inner, across, along
+    return None
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ from tirx.passes.analysis.register_classes import (
     register_classes,
     same_layout,
 )
-from tirx.passes.plan.families import MMA_SYNC, WGMMA, family_of
+from tirx.passes.plan.families import MMA_SYNC, family_of, is_of_warpgroups
 from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.plan.product import ILLEGAL, Product
@@ -168,7 +168,7 @@ class _Picker:
                 self._view(op)
         mmas = [op for op in ops if isinstance(op, MmaOp | AsyncMmaOp)]
         products = [mma for mma in mmas if isinstance(mma, MmaOp) and mma.on_tensor_memory]
-        warpgroup_products = [mma for mma in mmas if family_of(Product.of(mma)) is WGMMA]
+        warpgroup_products = [mma for mma in mmas if is_of_warpgroups(mma)]
         for mma in warpgroup_products:
             _checked(mma)
         for root, uses in list(tensor_roots(products)):

@@ -34,6 +34,9 @@ SCALE_ROWS = 128
 K96_INSTRUCTION = f"k{K96}"
 """What the clause `instruction` may ask for in tensor memory."""
 
+SHARED_CLAUSES = ("metadata", "negate_a", "negate_b", "saturate", "accumulate")
+"""Clauses of products that read shared memory, tcgen05 and wgmma, which mma.sync does not have."""
+
 FLAGS = ("pair", "negate_a", "negate_b", "saturate")
 """Clauses without arguments that follow the others, in order."""
 
@@ -254,7 +257,7 @@ class ProductOp(DirectOperation):
                 raise VerifyException(f"expected an accumulator in tensor memory for {name}, found one in registers")
         if self.reads_shared:
             return
-        for name in ("metadata", "negate_a", "negate_b", "saturate", "accumulate"):
+        for name in SHARED_CLAUSES:
             if getattr(self, name) is not None:
                 raise VerifyException(
                     f"expected an accumulator in tensor memory, or B in shared memory, for {name}, found both in "

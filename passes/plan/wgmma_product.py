@@ -9,10 +9,10 @@ from tirx.dialects.tirx import MemorySpace, TileType, WgmmaPlan
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.errors import LegalityError
 from tirx.hw.features import FEATURES
+from tirx.hw.rules import reason
 from tirx.layout import TileLayout
 from tirx.passes.plan.product import Product
 from tirx.wgmma import (
-    KINDS,
     accumulator_layout,
     find_kind,
     metadata_layout,
@@ -24,18 +24,34 @@ from tirx.wgmma import (
 def is_done_by_wgmma(product: Product) -> bool:
     """
     Returns True if wgmma is the family of a product: B is in shared memory, accumulators are in registers, and the
-    target has wgmma for the element types. A clause `instruction` asks for mma.sync.
+    target has wgmma for these types, sizes and numbers of threads. A clause `instruction` asks for mma.sync, clauses
+    that mma.sync does not have for wgmma.
     """
-    if product.accumulator.memory is not MemorySpace.REGISTER or product.b.memory is not MemorySpace.SHARED:
+    if not _reads_shared(product):
         return False
     if isinstance(product.plan, WgmmaPlan):
         return True
+    clauses = product.metadata, product.negate_a, product.negate_b, product.saturate
+    return _is_asked_for(product) and (any(clauses) or why_not_wgmma(product) is None)
+
+
+def why_not_wgmma(product: Product) -> str | None:
+    """Why wgmma does not do a product that it is asked for; None where it does, or it is not asked for."""
+    if not _reads_shared(product) or not _is_asked_for(product):
+        return None
+    return reason(lambda: check(product))
+
+
+def _reads_shared(product: Product) -> bool:
+    return product.accumulator.memory is MemorySpace.REGISTER and product.b.memory is MemorySpace.SHARED
+
+
+def _is_asked_for(product: Product) -> bool:
     return (
         product.plan is None
         and product.instruction is None
         and product.target is not None
         and FEATURES["wgmma"].version(product.target) is not None
-        and (product.a.dtype.name, product.b.dtype.name) in KINDS
     )
 
 

@@ -17,12 +17,14 @@
 // CHECK-NEXT:    %[[TID:.*]] = ptx.read_special tid.x
 // CHECK-NEXT:    %[[SEVEN:.*]] = arith.constant 7 : i32
 // CHECK-NEXT:    %[[GROUP:.*]] = arith.shrui %[[TID]], %[[SEVEN]] : i32
-// CHECK-NEXT:    %[[G:.*]] = arith.extui %[[GROUP]] : i32 to i64
+// CHECK-NEXT:    %[[BACK:.*]] = arith.constant -1 : i32
+// CHECK-NEXT:    %[[OWN:.*]] = arith.addi %[[GROUP]], %[[BACK]] : i32
+// CHECK-NEXT:    %[[G:.*]] = arith.extui %[[OWN]] : i32 to i64
 // CHECK-NEXT:    %[[NINE:.*]] = arith.constant 9 : i64
 // CHECK-NEXT:    %[[ROWS:.*]] = arith.shli %[[G]], %[[NINE]] : i64
-// CHECK-NEXT:    %[[OWN:.*]] = arith.addi %[[TILE]], %[[ROWS]] : i64
-// CHECK-NEXT:    %[[BACK:.*]] = arith.constant -510 : i64
-// CHECK-NEXT:    %[[A:.*]] = arith.addi %[[OWN]], %[[BACK]] : i64
+// CHECK-NEXT:    %[[START2:.*]] = arith.addi %[[TILE]], %[[ROWS]] : i64
+// CHECK-NEXT:    %[[TWO:.*]] = arith.constant 2 : i64
+// CHECK-NEXT:    %[[A:.*]] = arith.addi %[[START2]], %[[TWO]] : i64
 // CHECK:         %[[D:.*]], %{{.*}}, %{{.*}}, %{{.*}} = ptx.wgmma.mma_async "f16" "f16" a(%[[A]] : i64) b(%[[B:.*]]) -> f32, f32, f32, f32
 // CHECK:         ptx.wgmma.mma_async "f16" "f16" a(%[[A]] : i64) b(%[[B]]) c(%[[D]], %{{.*}}, %{{.*}}, %{{.*}} : f32, f32, f32, f32) scale_d %p -> f32, f32, f32, f32
 // CHECK:         ptx.wgmma.commit_group

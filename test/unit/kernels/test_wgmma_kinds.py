@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from unit.kernels.product_kernels import Kernel, products
 
-from tirx.diagnostics import LocatedError
+import tirx
+from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 
 E4, E5 = "f8E4M3FN", "f8E5M2"
 
@@ -38,6 +39,7 @@ MN_MAJOR = replace(_kernel(64, 64, 32, "f16", "f16"), a_major="MN", b_major="MN"
         (_kernel(64, 24, 32, "f16", "f16", "f16"), "m64n24k16.f16.f16.f16"),
         (_kernel(128, 272, 32, "f16", "f16", threads=256), "m64n136k16.f32.f16.f16"),
         (_kernel(64, 32, 32, "bf16", "bf16", a_memory="register", threads=256), "m64n16k16.f32.bf16.bf16"),
+        (_kernel(128, 32, 16, "f16", "f16", threads=512), "m64n16k16.f32.f16.f16"),
         (MN_MAJOR, "m64n64k16.f32.f16.f16"),
         (_kernel(64, 8, 16, "tf32", "tf32", a_memory="register"), "m64n8k8.f32.tf32.tf32"),
         (_kernel(64, 16, 64, E4, E5, "f16"), "m64n16k32.f16.e4m3.e5m2"),
@@ -59,14 +61,25 @@ def test_kinds(kernel: Kernel, expected: str):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "message"),
+    ("kernel", "clause", "message"),
     [
-        (_kernel(96, 16, 32, "f16", "f16"), "expected M in steps of 64, found 96; nearest is 128"),
-        (_kernel(64, 16, 24, "f16", "f16"), "expected K in steps of 16, found 24"),
-        (_kernel(64, 16, 32, "f16", "f16", "i32"), "expected D of f16 or f32, found s32"),
-        (_kernel(64, 16, 32, "f16", "f16", threads=96), "whole warpgroups of 128 threads"),
+        (_kernel(96, 16, 32, "f16", "f16"), "negate_a", "expected M in steps of 64, found 96; nearest is 128"),
+        (_kernel(64, 16, 24, "f16", "f16"), "negate_b", "expected K in steps of 16, found 24"),
+        (_kernel(64, 16, 32, "si8", "ui8", "i32"), "negate_a", "expected no negated operand, found one"),
+        (_kernel(64, 16, 32, "f16", "f16", threads=96), "negate_a", "whole warpgroups of 128 threads"),
+        (replace(_kernel(64, 16, 32, "f16", "f16"), target="sm_80"), "negate_a", "expected no clause 'negate_a'"),
     ],
 )
-def test_illegal_products(kernel: Kernel, message: str):
+def test_illegal_products(kernel: Kernel, clause: str, message: str):
+    """Clauses that mma.sync does not have, where the target, types or sizes leave nothing else."""
+    text = kernel.text().replace("tirx.mma %ta, %tb, %td ", f"tirx.mma %ta, %tb, %td {clause} ")
     with pytest.raises(LocatedError, match=message):
-        kernel.compile()
+        tirx.compile(text)
+
+
+def test_other_sizes_are_of_mma_sync():
+    reported: list[Diagnostic] = []
+    with diagnostic_handler(reported.append):
+        ptx = tirx.compile(_kernel(96, 16, 32, "f16", "f16").text())
+    assert "mma.sync" in ptx and "wgmma" not in ptx
+    assert any("wgmma does not do this product: expected M in steps of 64" in each.message for each in reported)
