@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.sim.instructions import CASES, GPU_CASES, Case, edge_operands, module
-from unit.sim.kernels import DATA
+from unit.sim.kernels import DATA, run_threads
 from unit.sim.strict import run
 
 _THREADS = 256
@@ -151,6 +151,28 @@ def test_integers(index: int, case: Case):
         ]
         a, b, c = (*operands, 0, 0)[:3]
         assert got == reference(a, b, c, bits) & ((1 << widths[0]) - 1), (name, operands)
+
+
+def _inserted(a: int, b: int, position: int, length: int, bits: int) -> int:
+    """bfi as the pseudocode of the PTX ISA has it."""
+    for i in range(length & 0xFF):
+        at = (position & 0xFF) + i
+        if at < bits:
+            b = b & ~(1 << at) | (a >> i & 1) << at
+    return b
+
+
+def test_bit_field_inserts() -> None:
+    """Fields that end at, cross and lie behind the last bit; positions and lengths count modulo 256."""
+    edges = (0, 1, 7, 31, 32, 33, 63, 64, 65, 255, 256, 264)
+    places = [(position, length) for position in edges for length in edges]
+    a, b = 0x9234567, 0xF0F05A5A
+    rows = np.array([(a, b, position, length) for position, length in places], np.uint32)
+    wide = "mov.b64 %d0, {%a0, %a1}; mov.b64 %d1, {%a1, %a0}; bfi.b64 %d2, %d0, %d1, %a2, %a3; mov.b64 {%o1, %o2}, %d2;"
+    found = run_threads(f"bfi.b32 %o0, %a0, %a1, %a2, %a3; {wide}", rows, 3)
+    for (position, length), (narrow, low, high) in zip(places, found.tolist(), strict=True):
+        assert narrow == _inserted(a, b, position, length, 32), (position, length)
+        assert low | high << 32 == _inserted(a | b << 32, b | a << 32, position, length, 64), (position, length)
 
 
 @pytest.mark.parametrize("types", ["u32.u32", "u32.s32", "s32.u32", "s32.s32"])

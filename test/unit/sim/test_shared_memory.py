@@ -78,6 +78,16 @@ def test_faults(body: str, message: str, seed: int | None, monkeypatch: pytest.M
     assert caught.value.line is not None
 
 
+@pytest.mark.parametrize("seed", _SEEDS)
+def test_an_mbarrier_over_bytes_that_another_thread_reads(seed: int | None):
+    """Whichever comes first: the initialisation writes what is read, or the load reads an opaque object."""
+    body = """setp.eq.u32 %p0, %r0, 0; setp.eq.u32 %p1, %r0, 32; @%p0 st.shared.u64 [%r1], 0; bar.sync 0;
+  @%p1 ld.shared.u32 %r5, [%r1+4]; @%p0 mbarrier.init.shared.b64 [%r1], 1; mov.u32 %r5, 0;"""
+    with pytest.raises(SimError, match="data race|is in an mbarrier object"):
+        _run(body, seed)
+    _run(body.replace("@%p0 mbarrier", "bar.sync 0; @%p0 mbarrier"), seed)
+
+
 def test_without_checks_a_race_gives_what_the_order_of_the_warps_gives():
     """Without the barrier before the second store, a warp reads what the other has written before it or behind it."""
     racing = _EXCHANGE[::-1].replace("bar.sync 0;"[::-1], "", 1)[::-1]
