@@ -46,6 +46,7 @@ from tirx.dialects.tirx import (
     Engine,
     GridAxis,
     KernelOp,
+    LaunchValueOp,
     LeaderOp,
     LoadOp,
     MemoryPlan,
@@ -394,6 +395,11 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
         distance = emit.div(emit.mul(offset, size), 8) if size % 8 else emit.mul(offset, size // 8)
         address = emit.add(address, distance)
     return lowering.declare(op.result, address, alignment)
+
+
+@_lowering(LaunchValueOp)
+def _launch_value(lowering: _KernelLowering, op: LaunchValueOp, emit: Emitter) -> Sequence[SSAValue]:
+    return [lowering.parameters.launch_value(op.formula.data, op.result.name_hint)]
 
 
 @_lowering(AddressOp)

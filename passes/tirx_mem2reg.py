@@ -16,20 +16,24 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     ModuleOp,
     Signedness,
     UnrealizedConversionCastOp,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.formula import Call
 from tirx.dialects.tirx import (
     AllocOp,
     ConvertOp,
     CopyOp,
     FillOp,
     KernelOp,
+    LaunchValueOp,
     LoadOp,
     MapOp,
     MemorySpace,
@@ -42,7 +46,7 @@ from tirx.dialects.tirx import (
     ZeroOp,
 )
 from tirx.passes.analysis.register_classes import is_register_tile, same_layout
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.plan.copies import match_engine
 
 _Values = dict[SSAValue, SSAValue]
@@ -376,6 +380,7 @@ class TirxMem2regPass(ModulePass):
 
     Copies to and from them become `tirx.load` and `tirx.store`, fills `tirx.splat`, products `tirx.mma` with a result.
     What a loop or a branch may leave unwritten is zero. Layouts are not needed: `tirx-pick-layouts` picks them later.
+    Sizes of arguments (`memref.dim`) become numbers that the launch computes, or constants.
     """
 
     name = "tirx-mem2reg"
@@ -383,4 +388,27 @@ class TirxMem2regPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.walk():
             if isinstance(kernel, KernelOp):
+                for dim in [inner for inner in kernel.walk() if isinstance(inner, memref.DimOp)]:
+                    _promote_size(kernel, dim)
                 _Promoter(kernel).run()
+
+
+def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:
+    """Replaces the size of an argument; raises LocatedError for one that no launch knows."""
+    arguments = kernel.body.block.args
+    index = constant_value(dim.index)
+    if dim.source not in arguments or index is None:
+        raise LocatedError(dim, "expected a memref argument of the kernel and a constant index, found another")
+    type_ = dim.source.type
+    if not isa(type_, MemRefType) or not 0 <= index < type_.get_num_dims():
+        raise LocatedError(dim, f"expected a dimension of {type_}, found {index}")
+    emit = Emitter.before(dim)
+    size = type_.get_shape()[index]
+    if size >= 0:
+        value = emit.constant(size, IndexType())
+    else:
+        value = emit(LaunchValueOp(Call("size", (arguments.index(dim.source), index)))).result
+    value.name_hint = dim.result.name_hint
+    dim.result.replace_all_uses_with(value)
+    dim.detach()
+    dim.erase()

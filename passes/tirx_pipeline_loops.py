@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import Pure
 
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tirx import (
@@ -35,6 +34,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import accesses, slice_of
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.store_rings import ring_stores
 from tirx.passes.plan.schedule_loops import STAGES, AccumulatorPlan, LoopPlan, RingPlan, plan_loops
@@ -398,7 +398,7 @@ def _erase_views(tile: SSAValue) -> None:
 def _erase_dead(block: Block) -> None:
     """Erases pure operations whose results nothing uses."""
     for op in reversed(tuple(block.ops)):
-        if op.has_trait(Pure) and not any(result.uses for result in op.results):
+        if is_pure(op) and not any(result.uses for result in op.results):
             op.detach()
             op.erase()
 

@@ -8,10 +8,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import Pure
 
 from tirx.diagnostics import remark
 from tirx.dialects.tirx import ForOp, LoadOp, MmaOp, kernels
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.next_slot import prefetch_next_slot
 from tirx.passes.plan.fragment_steps import StagedProduct, Steps, plan_steps
@@ -53,7 +53,7 @@ def _loads_may_move(product: StagedProduct) -> bool:
     while op is not None and missing:
         missing.discard(op)  # pyright: ignore[reportArgumentType]
         multiplies = isinstance(op, MmaOp) and op.result is not None
-        if not (isinstance(op, LoadOp) or multiplies or op.has_trait(Pure)):
+        if not (isinstance(op, LoadOp) or multiplies or is_pure(op)):
             return False
         op = op.prev_op
     return not missing

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator
 
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.definition import i32_attr
@@ -39,6 +39,7 @@ from tirx.dialects.tirx.roles import MAX_WARPS, WARP, WARPGROUP
 from tirx.hw.features import FEATURES
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import written_memref
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.role_bodies import NotSeparable, copied_part, remove_part
@@ -113,7 +114,7 @@ def _load_stations(kernel: KernelOp) -> _Stations:
     filled: dict[_Station, None] = {}
     for op in kernel.walk():
         for operand in op.operands:
-            if isinstance(op, ReleaseOp) or op.has_trait(Pure) or (slot := slot_tile(operand)) is None:
+            if isinstance(op, ReleaseOp) or is_pure(op) or (slot := slot_tile(operand)) is None:
                 continue
             station = slot.ring, slot.acquire.station.data
             if station[1] != slot.ring.station_names[0]:
@@ -169,7 +170,7 @@ def _product_stations(kernel: KernelOp) -> _Stations:
     if not issued:
         raise NotSeparable(kernel, "no product of tcgen05 is asynchronous")
     for op in kernel.walk():
-        if _is_product(op) or isinstance(op, ReleaseOp) or op.has_trait(Pure) or op.has_trait(IsTerminator):
+        if _is_product(op) or isinstance(op, ReleaseOp) or is_pure(op) or op.has_trait(IsTerminator):
             continue
         for operand in op.operands:
             slot = slot_tile(operand)
@@ -264,7 +265,7 @@ def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
         match op:
             case RingOp() | AllocOp():
                 found.add(op)
-            case _ if op.has_trait(Pure) and not op.regions and not any(map(_is_register_tile, op.results)):
+            case _ if is_pure(op) and not op.regions and not any(map(_is_register_tile, op.results)):
                 if all(not isinstance(v.owner, Operation) or v.owner in found for v in op.operands):
                     found.add(op)
             case _:

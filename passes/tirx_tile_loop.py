@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import Pure
 
 from tirx.diagnostics import LocatedError, remark
-from tirx.dialects.formula import Call, FormulaAttr
+from tirx.dialects.formula import Call, Formula, FormulaAttr
 from tirx.dialects.tirx import (
     AllocOp,
     BlockIdOp,
     GridAxis,
     KernelOp,
+    LaunchValueOp,
     ReturnOp,
     TileOrder,
     TilesOp,
@@ -28,6 +29,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import copies_to_shared
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.extraction import is_scheduling
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.schedule import multiprocessors, start_values
@@ -96,24 +98,23 @@ def _order(kernel: KernelOp, word: str) -> tuple[TileOrder, int | None] | None:
 
 def _problem(kernel: KernelOp, asked: bool) -> tuple[Operation, str] | None:
     """The operation that keeps a kernel from having a tile loop, and why; None if nothing does."""
-    dims = kernel.grid_dims
-    if dims is None:
-        return kernel, "its grid is no list of numbers"
+    if kernel.grid is None:
+        return kernel, "it does not say its grid"
     if kernel.of_pairs:
         return kernel, "its blocks form clusters"
     for op in kernel.body.block.ops:
         if is_scheduling(op):
             return op, f"'{op.name}' gives it a schedule already"
-    x, y, z = dims
-    tiles = x * y * z
-    if not asked and kernel.target is not None and tiles <= (most := multiprocessors(Target.parse(kernel.target.data))):
-        return kernel, f"its {tiles} tiles are no more than {most} multiprocessors"
+    if not asked and (dims := kernel.grid_dims) is not None and kernel.target is not None:
+        tiles, most = prod(dims), multiprocessors(Target.parse(kernel.target.data))
+        if tiles <= most:
+            return kernel, f"its {tiles} tiles are no more than {most} multiprocessors"
     return None
 
 
 def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
-    assert kernel.grid_dims is not None
-    x, y, z = kernel.grid_dims
+    assert kernel.grid_formulas is not None
+    x, y, z = kernel.grid_formulas
     block = kernel.body.block
     last = block.last_op
     assert isinstance(last, ReturnOp)
@@ -122,9 +123,14 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
     row.name_hint, column.name_hint = "i", "j"
     moved = _per_tile(block)
     emit = Emitter(InsertPoint.at_end(body), kernel.location)
+    before = Emitter(InsertPoint.before(last), kernel.location)
     ids: dict[GridAxis, SSAValue] = {GridAxis.X: column, GridAxis.Y: row}
-    if z > 1:
+    if z != 1 and isinstance(y, int):
         ids[GridAxis.Y], ids[GridAxis.Z] = emit.mod(row, y), emit.div(row, y)
+    elif z != 1:
+        rows = _launched(before, y)
+        ids[GridAxis.Y] = emit(arith.RemUIOp(row, rows)).result
+        ids[GridAxis.Z] = emit(arith.DivUIOp(row, rows)).result
     for op in moved:
         op.detach()
         if not isinstance(op, BlockIdOp):
@@ -133,13 +139,25 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
         position = ids.get(op.axis.data)
         op.result.replace_all_uses_with(emit.constant(0, IndexType()) if position is None else position)
         op.erase()
-    before = Emitter(InsertPoint.before(last), kernel.location)
-    extents = [before.constant(n, IndexType()) for n in (y * z, x)]
+    extents = [_launched(before, _product(y, z)), _launched(before, x)]
     before(TilesOp("tile", order, Region(body), extents, group=group))
-    tiles = x * y * z
+    tiles = _product(_product(x, y), z)
     kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, Call("sm_count"))))])
     named = order if group is None else f"{order} {group}"
     remark(kernel, f"@{kernel.sym_name.data} loops over {tiles} tiles in the order {named}, a block on each SM")
+
+
+def _product(a: Formula, b: Formula) -> Formula:
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    return b if a == 1 else a if b == 1 else Call("mul", (a, b))
+
+
+def _launched(emit: Emitter, formula: Formula) -> SSAValue:
+    """The value of a formula, a constant where it is one."""
+    if isinstance(formula, int):
+        return emit.constant(formula, IndexType())
+    return emit(LaunchValueOp(formula)).result
 
 
 def _per_tile(block: Block) -> list[Operation]:
@@ -152,7 +170,7 @@ def _per_tile(block: Block) -> list[Operation]:
     moved: list[Operation] = []
     for op in block.ops:
         tiles = any(isinstance(value.type, TileType) for value in op.results)
-        scalar = op.has_trait(Pure) and not op.regions and not tiles and not isinstance(op, BlockIdOp)
+        scalar = is_pure(op) and not op.regions and not tiles and not isinstance(op, BlockIdOp)
         known = all(not isinstance(v.owner, Operation) or v.owner in kept for v in op.operands)
         if isinstance(op, AllocOp) or (scalar and known):
             kept.add(op)

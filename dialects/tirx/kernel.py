@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
+    MemRefType,
     ModuleOp,
     StringAttr,
     SymbolNameConstraint,
@@ -42,7 +43,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.formula import Call, Formula, FormulaAttr, parse_formula
+from tirx.dialects.formula import Call, Formula, FormulaAttr, lookups, parse_formula
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
 from tirx.hw.targets import Target, TargetError
@@ -217,6 +218,14 @@ class KernelOp(IRDLOperation, OnThreads):
         return x, y, z
 
     @property
+    def grid_formulas(self) -> tuple[Formula, Formula, Formula] | None:
+        """Blocks (pairs of them with `cluster(2)`) along x, y and z; None when the grid is not given."""
+        if self.grid is None:
+            return None
+        x, y, z = _extents(self.grid) + [1] * (3 - len(self.grid))
+        return x, y, z
+
+    @property
     def launch_grid(self) -> tuple[Formula, ...] | None:
         """Blocks of a launch along x, y and z, formulas of its arguments; None when the grid is not known."""
         if self.grid is None:
@@ -363,6 +372,51 @@ class ReturnOp(IRDLOperation):
     assembly_format = "attr-dict"
 
     traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(KernelOp)))
+
+
+@irdl_op_definition
+class LaunchValueOp(IRDLOperation):
+    """
+    `%n = tirx.launch_value ceildiv(size(0, 1), 128)`: a number that the launch computes from the kernel's arguments.
+
+    It is the same in all threads; the entry has a parameter for it. See `Call` for the functions.
+    """
+
+    name = "tirx.launch_value"
+
+    formula = prop_def(FormulaAttr)
+    result = result_def(IndexType())
+
+    traits = traits_def(Pure())
+
+    def __init__(self, formula: Formula):
+        super().__init__(properties={"formula": FormulaAttr(formula)}, result_types=[IndexType()])
+
+    def verify_(self) -> None:
+        around = self.parent_op()
+        while around is not None and not isinstance(around, KernelOp):
+            around = around.parent_op()
+        if around is None:
+            return
+        arguments = around.function_type.inputs.data
+        for what, argument, dimension in lookups(self.formula.data):
+            type_ = arguments[argument] if argument < len(arguments) else None
+            if not isinstance(type_, MemRefType) or dimension >= type_.get_num_dims():
+                raise VerifyException(
+                    f"expected a memref argument of the kernel that has {what}({argument}, {dimension}), found "
+                    f"{'no such argument' if type_ is None else type_}"
+                )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LaunchValueOp:
+        op = cls(parse_formula(parser))
+        op.attributes.update(parse_attributes(parser, cls))
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.formula.data}")
+        if self.attributes:
+            printer.print_op_attributes(self.attributes)
 
 
 @irdl_op_definition

@@ -14,7 +14,6 @@ import numpy as np
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
-from xdsl.traits import Pure
 
 from tirx.dialects.tirx import (
     AllocOp,
@@ -32,6 +31,7 @@ from tirx.dialects.tirx import (
     WordsOp,
     base_allocation,
 )
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.extraction import is_scheduling
 
 
@@ -129,7 +129,7 @@ def writes_to(op: Operation, tile: SSAValue) -> bool:
         case MmaOp():
             return op.result is None and op.accumulator is tile
         case _:
-            return not op.has_trait(Pure)
+            return not is_pure(op)
 
 
 def check_loop(loop: scf.ForOp) -> None:
@@ -238,7 +238,7 @@ def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
             return
         if not isinstance(value, OpResult) or top_of(op := value.op, loop) is None or op in found:
             return
-        if not op.has_trait(Pure) or op.regions:
+        if not is_pure(op) or op.regions:
             raise NotPipelined(
                 op, f"'{user.name}' needs the result of '{op.name}', which is no function of the iteration"
             )
@@ -266,7 +266,7 @@ def check_source(loop: scf.ForOp, fill: CopyOp) -> None:
 
 def written_memref(op: Operation, source: SSAValue) -> str | None:
     """The name of `source`, an argument in global memory, if an operation may write it; arguments do not overlap."""
-    if op.regions or op.has_trait(Pure):
+    if op.regions or is_pure(op):
         return None
     for operand in op.operands:
         if isinstance(operand.type, TileType):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import Pure
 
 from tirx.diagnostics import remark
 from tirx.dialects.tirx import (
@@ -25,6 +24,7 @@ from tirx.dialects.tirx import (
     SubviewOp,
     YieldOp,
 )
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.fragment_steps import StagedProduct, plan_steps
 
@@ -102,7 +102,7 @@ def _find(loop: ForOp) -> _Found | None:
             before = False
         elif isinstance(op, ReleaseOp) and op.ring in rings and op.after is None and not before:
             releases.append(op)
-        elif before and not (op in acquires or isinstance(op, LoadOp | SubviewOp | ReshapeOp) or op.has_trait(Pure)):
+        elif before and not (op in acquires or isinstance(op, LoadOp | SubviewOp | ReshapeOp) or is_pure(op)):
             return None
     if len(releases) != len(rings) or _is_in(product.mma.accumulator, block):
         return None
@@ -135,7 +135,7 @@ def _precedes(waits: AtOp, block: Block, acquires: Sequence[AcquireOp]) -> bool:
     if not isinstance(part, AtOp) or part.offset != waits.offset:
         return False
     others = [op for op in waits.body.block.ops if op not in acquires and not isinstance(op, YieldOp)]
-    return not any(not op.has_trait(Pure) for op in others)
+    return not any(not is_pure(op) for op in others)
 
 
 def _late_round(loop: ForOp, found: _Found) -> int | None:
@@ -254,7 +254,7 @@ def _split(loop: ForOp, found: _Found, late: int) -> None:
     mma.result.replace_all_uses_with(result)
     product.erase()
     for op in reversed(tuple(found.block.ops)):
-        if op.has_trait(Pure) and not any(result.uses for result in op.results):
+        if is_pure(op) and not any(result.uses for result in op.results):
             op.detach()
             op.erase()
     place = Emitter.before(found.waits or old)

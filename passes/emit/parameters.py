@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
@@ -19,7 +20,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.formula import Call, FormulaAttr
+from tirx.dialects.formula import Call, Formula, FormulaAttr
 from tirx.dialects.ptx.core import EntryParam
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
 from tirx.dialects.tirx import KernelOp
@@ -59,7 +60,7 @@ class Parameters:
         self._kernel = kernel
         self._start = start
         self._name = name
-        self._sizes: dict[Call, SSAValue] = {}
+        self._values: dict[Call, SSAValue] = {}
         self._computed: list[EntryParam] = []
         self.pointers: dict[SSAValue, SSAValue] = {}
         self._arguments = [self._declare(argument, i) for i, argument in enumerate(kernel.body.block.args)]
@@ -77,12 +78,19 @@ class Parameters:
         type_ = memref.type
         if isa(type_, MemRefType) and (known := type_.get_shape()[dimension]) >= 0:
             return self._start.constant(known, i32)
-        formula = Call("size", (argument, dimension))
-        if formula not in self._sizes:
-            name = self._name(f"{memref.name_hint or f'arg{argument}'}_size{dimension}", "size")
-            self._computed.append(EntryParam(name, "u32", source=FormulaAttr(formula)))
-            self._sizes[formula] = self._start(LdParamOp(name, i32)).result
-        return self._sizes[formula]
+        hint = f"{memref.name_hint or f'arg{argument}'}_size{dimension}"
+        return self._start(arith.IndexCastOp(self.launch_value(Call("size", (argument, dimension)), hint), i32)).result
+
+    def launch_value(self, formula: Formula, hint: str | None = None) -> SSAValue:
+        """The value (index) of a formula, which the launch computes."""
+        if isinstance(formula, int):
+            return self._start.constant(formula, IndexType())
+        if formula not in self._values:
+            name = self._name(hint, "launch")
+            self._computed.append(EntryParam(name, "u64", source=FormulaAttr(formula)))
+            value = self._start(LdParamOp(name, i64)).result
+            self._values[formula] = self._start(UnrealizedConversionCastOp.get([value], [IndexType()])).results[0]
+        return self._values[formula]
 
     def _declare(self, argument: SSAValue, index: int) -> EntryParam:
         parameter = _parameter(argument.type)

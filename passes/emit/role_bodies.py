@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator
 
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
+from tirx.passes.analysis.purity import is_pure
 
 _Known = dict[SSAValue, SSAValue]
 _Keep = Callable[[Operation], bool]
@@ -74,7 +75,7 @@ class _Copier:
         op = value.op
         if op not in self.inside:
             return
-        if not op.has_trait(Pure) or op.regions:
+        if not is_pure(op) or op.regions:
             raise NotSeparable(op, f"'{user.name}' in another role needs the result of '{op.name}'")
         for operand in op.operands:
             self._value(operand, op, block, known)
@@ -178,7 +179,7 @@ def remove_part(block: Block, gone: _Keep) -> None:
             _merge_parts(op)
         if op.has_trait(IsTerminator) or any(result.uses for result in op.results):
             continue
-        if op.has_trait(Pure) or (isinstance(op, ForOp | TilesOp | scf.ForOp | scf.IfOp) and _is_empty(op)):
+        if is_pure(op) or (isinstance(op, ForOp | TilesOp | scf.ForOp | scf.IfOp) and _is_empty(op)):
             _erase(op)
     for op in block.ops:
         if gone(op):

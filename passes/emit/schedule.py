@@ -8,7 +8,6 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, i16, i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import Pure
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import ReadSpecialOp
@@ -36,6 +35,7 @@ from tirx.dialects.tirx import (
     YieldOp,
 )
 from tirx.layout.axis import WARP_SIZE
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.bound_releases import BoundReleases, Passes, Place
 from tirx.passes.analysis.rings.model import RingError
 from tirx.passes.analysis.rings.parties import Members, Owner, is_issued_by_one_thread
@@ -370,4 +370,4 @@ def _emit(emit: Emitter, op: Operation) -> None:
 
 
 def _only_computes(op: Operation) -> bool:
-    return op.has_trait(Pure) or isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp)
+    return is_pure(op) or isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp)

@@ -10,7 +10,6 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, i32
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import Pure
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
@@ -23,6 +22,7 @@ from tirx.dialects.tirx import (
     TileType,
     ZeroOp,
 )
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.role_code import RoleCode, yielded
 
@@ -348,7 +348,7 @@ class _Round:
         if isinstance(op, AcquireOp):
             ring = RingOp.of(op.ring)
             return self.code.storage.slot(emit, ring, value.index, slots[op], value.name_hint)
-        if not op.has_trait(Pure):
+        if not is_pure(op):
             raise LocatedError(op, f"expected a part of a slot, found '{op.name}'")
         operands = [self._rebuilt(operand, slots, emit) for operand in op.operands]
         new = emit(op.clone())

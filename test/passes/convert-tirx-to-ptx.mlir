@@ -430,3 +430,16 @@ tirx.kernel @matrices() target("sm_90") threads(32) {
   tirx.store %v, %s engine stmatrix : !fragment, !matrices
   tirx.return
 }
+
+// One parameter for each number that the launch computes.
+
+// CHECK-LABEL: ptx.entry @launch_values(
+// CHECK-SAME:    m : u64 from #ptx.formula<size(0, 0)>
+// CHECK:         ptx.ld.param @m
+// CHECK-NOT:     ptx.ld.param @m
+tirx.kernel @launch_values(%a: memref<?x8xf32>) target("sm_90") threads(32) {
+  %m = tirx.launch_value size(0, 0)
+  %again = tirx.launch_value size(0, 0)
+  %n = arith.addi %m, %again : index
+  tirx.return
+}

@@ -210,3 +210,20 @@ tirx.kernel @while(%f: f32) target("sm_90a") threads(32) {
   }
   tirx.return
 }
+
+// -----
+
+tirx.kernel @index(%a: memref<?x8xf32>, %i: index) target("sm_90a") threads(32) {
+  // expected-error@+1 {{expected a memref argument of the kernel and a constant index, found another}}
+  %n = memref.dim %a, %i : memref<?x8xf32>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @rank(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
+  %c2 = arith.constant 2 : index
+  // expected-error@+1 {{expected a dimension of memref<?x8xf32>, found 2}}
+  %n = memref.dim %a, %c2 : memref<?x8xf32>
+  tirx.return
+}

@@ -415,3 +415,18 @@ tirx.kernel @other_layout(%f: f32) target("sm_80") threads(32) {
   tirx.copy %r, %t : !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>, !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 8@laneid)]>>
   tirx.return
 }
+
+// Sizes of arguments: constants, or numbers that the launch computes.
+
+// CHECK-LABEL: tirx.kernel @sizes(
+// CHECK:         %m = tirx.launch_value size(1, 0)
+// CHECK-NEXT:    %k = arith.constant 8 : index
+// CHECK-NEXT:    %n = arith.addi %m, %k : index
+tirx.kernel @sizes(%x: i32, %a: memref<?x8xf32>) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %a, %c0 : memref<?x8xf32>
+  %k = memref.dim %a, %c1 : memref<?x8xf32>
+  %n = arith.addi %m, %k : index
+  tirx.return
+}

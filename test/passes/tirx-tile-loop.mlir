@@ -86,7 +86,7 @@ tirx.kernel @plain() target("sm_90") grid(1000) threads(128) {
 
 // -----
 
-// expected-error@+1 {{expected a kernel that can loop over its tiles, found that its grid is no list of numbers}}
+// expected-error@+1 {{expected a kernel that can loop over its tiles, found that it does not say its grid}}
 tirx.kernel @unknown() target("sm_90") threads(128) attributes {tirx.order = "row"} {
   tirx.return
 }
@@ -95,5 +95,34 @@ tirx.kernel @unknown() target("sm_90") threads(128) attributes {tirx.order = "ro
 
 // expected-error@+1 {{expected an order of auto, none, row, group, hilbert, found table}}
 tirx.kernel @table() target("sm_90") grid(4) threads(128) attributes {tirx.order = "table"} {
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+
+// A grid of formulas: the launch counts the tiles.
+
+// CHECK-LABEL: tirx.kernel @formulas(
+// CHECK-SAME:    grid(min(mul(mul(ceildiv(size(0, 1), 64), size(0, 0)), 3), sm_count()))
+// CHECK:         %[[ROWS:.*]] = tirx.launch_value size(0, 0)
+// CHECK-NEXT:    %[[ALL:.*]] = tirx.launch_value mul(size(0, 0), 3)
+// CHECK-NEXT:    %[[COLUMNS:.*]] = tirx.launch_value ceildiv(size(0, 1), 64)
+// CHECK-NEXT:    tirx.tiles @tile %[[I:.*]], %[[J:.*]] = order(row) of (%[[ALL]], %[[COLUMNS]]) {
+// CHECK-NEXT:      %[[Y:.*]] = arith.remui %[[I]], %[[ROWS]] : index
+// CHECK-NEXT:      %[[Z:.*]] = arith.divui %[[I]], %[[ROWS]] : index
+// CHECK:           tirx.view %a[%[[Y]], %[[Z]]]
+// expected-remark@+1 {{@formulas loops over mul(mul(ceildiv(size(0, 1), 64), size(0, 0)), 3) tiles in the order row, a block on each SM}}
+tirx.kernel @formulas(%a: memref<?x?xf16>, %n: index) target("sm_90") grid(ceildiv(size(0, 1), 64), size(0, 0), 3) threads(128) {
+  %c1 = arith.constant 1 : index
+  %y = tirx.block_id y
+  %z = tirx.block_id z
+  %sa = tirx.alloc : !s
+  scf.for %k = %c1 to %n step %c1 {
+    %ga = tirx.view %a[%y, %z] : memref<?x?xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+  }
   tirx.return
 }

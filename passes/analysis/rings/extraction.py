@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator, MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import IsTerminator, MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -32,6 +32,7 @@ from tirx.dialects.tirx import (
     TilesOp,
     TileType,
 )
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.model import (
     Access,
     Acquire,
@@ -99,7 +100,7 @@ class TileAccess:
 
 def tile_accesses(op: Operation) -> Iterator[TileAccess]:
     """What an operation itself does with tiles of slots, reads first."""
-    if isinstance(op, AcquireOp | ReleaseOp | AtOp) or op.has_trait(Pure) or op.has_trait(IsTerminator):
+    if isinstance(op, AcquireOp | ReleaseOp | AtOp) or is_pure(op) or op.has_trait(IsTerminator):
         return
     slots = [(value, slot) for value in op.operands if (slot := slot_tile(value)) is not None]
     for mode in (Mode.READ, Mode.WRITE):

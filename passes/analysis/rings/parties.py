@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from xdsl.ir import Operation
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator
 
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -27,6 +27,7 @@ from tirx.dialects.tirx import (
     TilesOp,
     Unit,
 )
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.model import RingError
 from tirx.passes.analysis.rings.slots import slot_tile
 
@@ -105,7 +106,7 @@ def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
                 touched.setdefault((ring, ring.station_names[0]), []).append(True)
             case TilesOp() if op.source is not None and op.station is not None:
                 touched.setdefault((RingOp.of(op.source), op.station.data), []).append(False)
-            case _ if op.has_trait(IsTerminator) or op.has_trait(Pure):
+            case _ if op.has_trait(IsTerminator) or is_pure(op):
                 pass
             case _:
                 for operand in op.operands:

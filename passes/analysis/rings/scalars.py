@@ -7,10 +7,10 @@ from collections.abc import Hashable
 from xdsl.dialects.arith import CmpiOp, ConstantOp
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
-from xdsl.traits import Pure
 
 from tirx.dialects.tirx import AcquireOp, ForOp, RingOp, TilesOp
 from tirx.dialects.tirx.kernel import thread_owner
+from tirx.passes.analysis.purity import is_pure
 
 _TRUE_FOR_ZERO = {0: True, 1: False, 4: False, 8: False}
 """Predicates of arith.cmpi (eq, ne, sgt, ugt) that tell 0 from larger numbers, and whether they are true for 0."""
@@ -61,7 +61,7 @@ def _operands(value: SSAValue) -> tuple[SSAValue, ...]:
 
 
 def _is_pure(op: Operation) -> bool:
-    return op.has_trait(Pure) and not op.regions
+    return is_pure(op) and not op.regions
 
 
 def _term(value: SSAValue, operands: tuple[int, ...]) -> Hashable:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
-from xdsl.traits import Pure
 
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -18,6 +17,7 @@ from tirx.dialects.tirx import (
     TilesOp,
     TileType,
 )
+from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.model import RingError, Rotation
 
 
@@ -56,7 +56,7 @@ def slot_tile(value: SSAValue) -> SlotTile | None:
             return None if last is None else slot_tile(last.operands[value.index])
         case _:
             sources = {found for operand in op.operands if (found := slot_tile(operand)) is not None}
-    if op.has_trait(Pure) and len(sources) <= 1:
+    if is_pure(op) and len(sources) <= 1:
         return next(iter(sources), None)
     if op.regions and any(slot_tile(inner) for last in _terminators(op) for inner in last.operands):
         raise RingError(f"cannot decide: which slot '{op.name}' gives", op)

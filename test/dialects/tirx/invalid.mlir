@@ -472,3 +472,19 @@ tirx.kernel @registers_of_others(%x: f32, %m: memref<128xf32>) threads(256) {
   }
   tirx.return
 }
+
+// -----
+
+tirx.kernel @no_argument(%n: index) threads(32) {
+  // expected-error@+1 {{expected a memref argument of the kernel that has size(1, 0), found no such argument}}
+  %m = tirx.launch_value size(1, 0)
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_dimension(%a: memref<8xf32>) threads(32) {
+  // expected-error@+1 {{expected a memref argument of the kernel that has stride(0, 1), found memref<8xf32>}}
+  %m = tirx.launch_value add(1, stride(0, 1))
+  tirx.return
+}

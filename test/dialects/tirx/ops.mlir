@@ -74,6 +74,16 @@ tirx.kernel @block_ids() threads(32) {
   tirx.return
 }
 
+// CHECK-LABEL: tirx.kernel @launch_values(%a: memref<?x8xf32>) threads(32) {
+// CHECK-NEXT:    %n = tirx.launch_value size(0, 0)
+// CHECK-NEXT:    %m = tirx.launch_value ceildiv(stride(0, 1), 2) {tag}
+// GENERIC:     %n = "tirx.launch_value"() <{formula = #ptx.formula<size(0, 0)>}> : () -> index
+tirx.kernel @launch_values(%a: memref<?x8xf32>) threads(32) {
+  %n = tirx.launch_value size(0, 0)
+  %m = tirx.launch_value ceildiv(stride(0, 1), 2) {tag}
+  tirx.return
+}
+
 // CHECK-LABEL: tirx.kernel @allocs() threads(32) {
 // CHECK-NEXT:    %s = tirx.alloc : !tirx.tile<128x64xf16, shared>
 // CHECK-NEXT:    %p = tirx.alloc {tag} : !tirx.tile<8x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>>
