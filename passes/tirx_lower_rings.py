@@ -17,6 +17,7 @@ from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp, kernels
 from tirx.hw.targets import Target
 from tirx.passes.analysis.rings.extraction import is_scheduling
+from tirx.passes.analysis.rings.parties import runs_in_first_block_only
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.ring_code import RingStorage, branch
 from tirx.passes.emit.schedule import Schedule
@@ -85,6 +86,9 @@ def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAV
         inside = around = Emitter(InsertPoint.at_end(inner), role.location)
         if plan.is_single(role):
             inside = branch(around, around(LeaderOp()).result)
+        if runs_in_first_block_only(role):
+            rank = inside(ReadSpecialOp("cluster_ctarank")).result
+            inside = branch(inside, inside(arith.CmpiOp(rank, inside.constant(0, i32), "eq")).result)
         code = Schedule(plan, storage, role, dict(values), inside)
         code.block(role.body.block, inside)
         code.finish(inside)

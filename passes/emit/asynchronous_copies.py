@@ -26,8 +26,9 @@ from tirx.dialects.tirx import (
 from tirx.passes.analysis.rings.meetings import Meetings
 from tirx.passes.analysis.rings.slots import executions_since, slot_tile
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.ring_code import of_block
 from tirx.passes.emit.role_code import RoleCode
-from tirx.passes.plan.rings import Passing
+from tirx.passes.plan.rings import Passing, To
 
 
 class CopyCode:
@@ -57,12 +58,14 @@ class CopyCode:
         source, destination = code.value(op.source), code.value(op.destination)
         match op.engine.data:
             case Engine.TMA:
-                mbarrier = self._fill_mbarrier(op, emit)
-                code.elected(emit, lambda inside: _start(inside, TmaLoadOp(source, destination, mbarrier)))
+                mbarrier, group = self._fill_mbarrier(op, emit)
+                load = TmaLoadOp(source, destination, mbarrier, cta_group=group)
+                code.elected(emit, lambda inside: _start(inside, load))
             case Engine.TMA_MULTICAST:
-                mbarrier = self._fill_mbarrier(op, emit)
+                mbarrier, group = self._fill_mbarrier(op, emit)
                 everybody = emit.constant((1 << code.plan.num_blocks) - 1, i16)
-                code.elected(emit, lambda inside: _start(inside, TmaLoadOp(source, destination, mbarrier, everybody)))
+                load = TmaLoadOp(source, destination, mbarrier, everybody, group)
+                code.elected(emit, lambda inside: _start(inside, load))
             case Engine.TMA_STORE:
                 code.elected(emit, lambda inside: _start(inside, TmaStoreOp(source, destination)))
             case Engine.TMA_REDUCE:
@@ -75,8 +78,12 @@ class CopyCode:
             case other:
                 raise LocatedError(op, f"expected a copy that is lowered, found one by {other}")
 
-    def _fill_mbarrier(self, op: AsyncCopyOp, emit: Emitter) -> SSAValue:
-        """The mbarrier that counts the bytes of a copy to a slot: the one behind the station that fills it."""
+    def _fill_mbarrier(self, op: AsyncCopyOp, emit: Emitter) -> tuple[SSAValue, int | None]:
+        """
+        The mbarrier that counts the bytes of a copy to a slot: the one behind the station that fills it.
+
+        Where it is that of the first block of a pair, the copy needs cta_group 2, which comes with it.
+        """
         code = self.code
         slot = slot_tile(op.destination)
         if slot is None:
@@ -86,7 +93,8 @@ class CopyCode:
             raise LocatedError(
                 op, "expected a copy by TMA to a slot acquired in the same round and released after(tma), found another"
             )
-        return code.storage.mbarrier(emit, station, code.slot_of[slot.acquire])
+        mbarrier = code.storage.mbarrier(emit, station, code.slot_of[slot.acquire])
+        return (of_block(emit, mbarrier, 0), 2) if station.to is To.FIRST else (mbarrier, None)
 
     def commit(self, op: ReleaseOp, emit: Emitter) -> None:
         """Makes a group of the copies so far, where threads wait for groups."""

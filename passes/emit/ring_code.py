@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref, scf
@@ -159,17 +160,22 @@ class RingStorage:
         emit(scf.WhileOp([], [], Region(asks), Region(again)))
 
 
-def arrive(emit: Emitter, mbarrier: SSAValue, blocks: int = 1) -> None:
+def arrive(emit: Emitter, mbarrier: SSAValue, ranks: Sequence[int] = ()) -> None:
     """
-    One arrival, which orders what the thread has done before; at the mbarriers of all `blocks` of the cluster.
+    One arrival, which orders what the thread has done before, at the mbarrier of the own block or those of `ranks`.
 
     Remote arrivals have the default order, which is enough behind a fence or wait and much cheaper than
     `.release.cluster` (PTX ISA, "mbarrier.arrive").
     """
-    if blocks == 1:
+    if not ranks:
         emit(MbarrierArriveOp(mbarrier))
-    for rank in range(blocks if blocks > 1 else 0):
-        emit(MbarrierArriveOp(emit(MapaOp(mbarrier, emit.constant(rank, i32))).result, remote=True))
+    for rank in ranks:
+        emit(MbarrierArriveOp(of_block(emit, mbarrier, rank), remote=True))
+
+
+def of_block(emit: Emitter, mbarrier: SSAValue, rank: int) -> SSAValue:
+    """The address of the same mbarrier in another block of the cluster."""
+    return emit(MapaOp(mbarrier, emit.constant(rank, i32))).result
 
 
 def expect_bytes(emit: Emitter, mbarrier: SSAValue, count: int) -> None:

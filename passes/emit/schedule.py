@@ -45,7 +45,7 @@ from tirx.passes.emit.ring_code import Counter, RingStorage, Variable, arrive, b
 from tirx.passes.emit.role_code import RoleCode, yielded
 from tirx.passes.emit.skewed_loop import SkewedLoop
 from tirx.passes.emit.tile_order import persistent_tiles
-from tirx.passes.plan.rings import Passing, RingsPlan, Side, Station
+from tirx.passes.plan.rings import Passing, RingsPlan, Side, Station, To
 
 
 class Schedule(RoleCode):
@@ -210,7 +210,7 @@ class Schedule(RoleCode):
                 emit(BarWarpSyncOp())
         if side.passing is Passing.BYTES:
             full = self.storage.mbarrier(emit, station, slot)
-            self.elected(emit, lambda inside: expect_bytes(inside, full, side.bytes))
+            self.elected(emit, lambda inside: self._expect(inside, station, full, side.bytes))
         for index, tile in enumerate(op.tiles):
             self.values[tile] = self.storage.slot(emit, ring, index, slot, tile.name_hint)
         counter.advance(emit)
@@ -223,6 +223,13 @@ class Schedule(RoleCode):
         self.storage.wait(emit, mbarrier, parity)
         if self.plan.rings[ring].in_tensor_memory or side.passing is Passing.COMMIT:
             emit(FenceOp(FencePosition.AFTER))
+
+    def _expect(self, emit: Emitter, station: Station, mbarrier: SSAValue, count: int) -> None:
+        """Announces the bytes of a use; those of both blocks of a pair in the first one, where they are waited for."""
+        if station.to is To.FIRST:
+            rank = emit(ReadSpecialOp("cluster_ctarank")).result
+            emit = branch(emit, emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result)
+        expect_bytes(emit, mbarrier, count)
 
     def _release(self, op: ReleaseOp, emit: Emitter) -> None:
         ring = RingOp.of(op.ring)
@@ -251,8 +258,10 @@ class Schedule(RoleCode):
                     emit(FenceProxyAsyncOp("shared::cta"))
             case Passing.COMMIT:
                 mbarrier = self._passing_mbarrier(op, place, station, emit)
-                everybody = emit.constant((1 << station.blocks) - 1, i16) if station.blocks > 1 else None
-                self.elected(emit, lambda inside: _emit(inside, CommitOp(mbarrier, multicast=everybody)))
+                everybody = emit.constant((1 << self.plan.num_blocks) - 1, i16) if station.to is To.ALL else None
+                group = 2 if self.plan.kernel.of_pairs else 1
+                commit = CommitOp(mbarrier, multicast=everybody, cta_group=group)
+                self.elected(emit, lambda inside: _emit(inside, commit))
 
     def _passing_mbarrier(self, op: ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
         """The mbarrier that a release arrives at; the counter of passed uses goes on."""
@@ -271,7 +280,7 @@ class Schedule(RoleCode):
             self.elected(
                 emit,
                 lambda inside: arrive(
-                    inside if condition is None else branch(inside, condition), mbarrier, station.blocks
+                    inside if condition is None else branch(inside, condition), mbarrier, self._ranks(station)
                 ),
             )
             return
@@ -281,7 +290,17 @@ class Schedule(RoleCode):
                 emit(FenceProxyAsyncOp("shared::cta"))
             emit(BarWarpSyncOp())
         both = self.first_lane if condition is None else emit(arith.AndIOp(condition, self.first_lane)).result
-        arrive(branch(emit, both), mbarrier, station.blocks)
+        arrive(branch(emit, both), mbarrier, self._ranks(station))
+
+    def _ranks(self, station: Station) -> Sequence[int]:
+        """The blocks of the cluster at whose barriers a release arrives; none for the own one."""
+        match station.to:
+            case To.OWN:
+                return ()
+            case To.FIRST:
+                return (0,)
+            case To.ALL:
+                return range(self.plan.num_blocks)
 
     def _await(self, op: AwaitOp, emit: Emitter) -> None:
         queue = op.awaited_queue

@@ -41,6 +41,7 @@ from tirx.passes.analysis.rings.parties import (
     Owner,
     is_issued_by_one_thread,
     owners,
+    runs_in_first_block_only,
     stations_of,
 )
 from tirx.passes.analysis.rings.structure import Activity, activity
@@ -121,6 +122,14 @@ class Side:
                 return 0
 
 
+class To(Enum):
+    """The blocks of a cluster whose barriers an arrival goes to."""
+
+    OWN = "its own block"
+    FIRST = "the first block, which alone waits"
+    ALL = "all blocks"
+
+
 @dataclass(frozen=True)
 class Station:
     """A station of a ring, with the barriers behind it: `first` counts mbarriers of the kernel, None without."""
@@ -129,12 +138,15 @@ class Station:
     sides: tuple[Side, ...]
     needs_fence: bool
     first: int | None
-    blocks: int = 1
-    """Blocks whose barriers every arrival goes to, and whose threads arrive at each barrier."""
+    sources: int = 1
+    """Blocks of the cluster whose threads arrive at a barrier."""
+    to: To = To.OWN
+    """The blocks whose barriers an arrival goes to."""
 
     @property
     def arrivals(self) -> int:
-        return self.blocks * sum(side.arrivals for side in self.sides)
+        """Arrivals that complete a phase. Bytes of several blocks are announced by one of them."""
+        return sum(side.arrivals * (1 if side.passing is Passing.BYTES else self.sources) for side in self.sides)
 
     def side(self, owner: Owner) -> Side:
         """What a role does here."""
@@ -233,10 +245,6 @@ class RingsPlan:
 
     def _ring(self, ring: RingOp, first: int) -> RingPlan:
         type_ = ring.result.type
-        if ring.across is not None and ring.across.data is not Across.CLUSTER:
-            raise LocatedError(
-                ring, f"expected a ring of a block or cluster, found across({ring.across.data}): not lowered yet"
-            )
         if type_.holds_scalars or type_.is_tile_id:
             raise LocatedError(ring, f"expected a ring of tiles or without contents, found {type_}: not lowered yet")
         tiles: list[Tile] = []
@@ -253,16 +261,30 @@ class RingsPlan:
         model = self._model_of(ring)
         for index, name in enumerate(names):
             sides = tuple(
-                Side(owner, self.places[owner][(ring, name)], passing, self._bytes(model, owner, index))
+                Side(owner, self.places[owner][(ring, name)], passing, self._bytes(ring, model, owner, index))
                 for owner, passing in passings[name].items()
             )
             fence = self.happens.needs_fence(model, index)
-            # A fill that reaches the slots of all blocks waits until the readers of all blocks are done.
-            everywhere = ring.across is not None and index == len(names) - 1
-            blocks = self.num_blocks if everywhere else 1
-            stations.append(Station(index, sides, fence, first if used[index] else None, blocks))
+            first_barrier = first if used[index] else None
+            stations.append(Station(index, sides, fence, first_barrier, *self._blocks(ring, index, passings)))
             first += ring.num_slots if used[index] else 0
         return RingPlan(ring, tuple(tiles), tuple(stations))
+
+    def _blocks(self, ring: RingOp, index: int, passings: Mapping[str, Mapping[Owner, Passing]]) -> tuple[int, To]:
+        """How many blocks arrive at the barriers behind a station, and at whose."""
+        names = ring.station_names
+        match None if ring.across is None else ring.across.data:
+            case Across.CLUSTER if index == len(names) - 1:
+                # A fill that reaches the slots of all blocks waits until the readers of all blocks are done.
+                return self.num_blocks, To.ALL
+            case Across.PAIR:
+                here, behind = (passings[names[i % len(names)]] for i in (index, index + 1))
+                from_first, to_first = (all(map(runs_in_first_block_only, roles)) for roles in (here, behind))
+                if from_first == to_first:
+                    return 1, To.OWN
+                return (1, To.ALL) if from_first else (self.num_blocks, To.FIRST)
+            case _:
+                return 1, To.OWN
 
     def _model_of(self, ring: RingOp) -> Ring:
         for found in self.model.rings.values():
@@ -270,11 +292,15 @@ class RingsPlan:
                 return found
         raise LocatedError(ring, "expected a ring that is used, found none of its users")
 
-    def _bytes(self, model: Ring, owner: Owner, station: int) -> int:
-        """The bytes by TMA that a role sends to fill a use; one of its parties, the elected one, sends them all."""
+    def _bytes(self, ring: RingOp, model: Ring, owner: Owner, station: int) -> int:
+        """
+        The bytes by TMA that a barrier expects of a role for a use: those that come into its block or, for a pair, into
+        both blocks. One of the parties of a role, the elected one, sends them all.
+        """
         if station or not model.bytes:
             return 0
-        parties = [party for party in model.stations[0] if "@" not in party or party.endswith("@0")]
+        pair = ring.across is not None and ring.across.data is Across.PAIR
+        parties = [party for party in model.stations[0] if pair or "@" not in party or party.endswith("@0")]
         names = {party: party.partition("@")[0].partition(".")[0] for party in parties}
         return sum(model.share(party) for party, name in names.items() if name == owner.sym_name.data)
 

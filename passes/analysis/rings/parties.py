@@ -120,7 +120,7 @@ def parties_of(owner: Owner, blocks: tuple[int | None, ...]) -> list[Party]:
     """The parties of a role in each block of the cluster in which it runs."""
     prefix, count = _units(owner)
     names = [f"{prefix}{i}" for i in range(count)] if count > 1 else [""]
-    where = blocks[:1] if _runs_in_first_block_only(owner) else blocks
+    where = blocks[:1] if runs_in_first_block_only(owner) else blocks
     return [Party(owner, name, i, block) for block in where for i, name in enumerate(names)]
 
 
@@ -153,7 +153,7 @@ def _derived_unit(owner: Owner) -> Unit:
     return Unit.THREAD
 
 
-def _runs_in_first_block_only(owner: Owner) -> bool:
+def runs_in_first_block_only(owner: Owner) -> bool:
     """True for products of pairs, which the even block issues, and for who asks for the tiles of a cluster."""
     for op in owner.walk():
         match op:

@@ -43,14 +43,21 @@ def test_slots_of_clusters_are_free_when_the_readers_of_all_blocks_are_done():
     check(RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True), 4)
 
 
-@pytest.mark.parametrize("name", ["wgmma_ring_gemm", "wgmma_roles_gemm"])
-def test_examples(name: str):
-    """Products of warpgroups that stay pending while the next slot is filled."""
+@pytest.mark.parametrize(
+    ("name", "rows", "columns", "tiles"),
+    [
+        ("wgmma_ring_gemm", 128, 256, (1, 1)),
+        ("wgmma_roles_gemm", 128, 256, (1, 1)),
+        ("tcgen05_2cta_ring_gemm", 256, 256, (1, 2)),
+    ],
+)
+def test_examples(name: str, rows: int, columns: int, tiles: tuple[int, int]):
     kernel = tirx.build((EXAMPLES / f"{name}.mlir").read_text()).kernels[name]
     rng = np.random.default_rng(0)
-    a = rng.integers(-3, 4, (128, 256)).astype(np.float16)
-    b = rng.integers(-3, 4, (256, 256)).astype(np.float16)
-    d = np.zeros((128, 512), np.float32)
-    kernel.simulate(a, b, d, 1, 1, 3, grid=(1, 1, 1), check="strict")
+    a = rng.integers(-3, 4, (rows, 256)).astype(np.float16)
+    b = rng.integers(-3, 4, (columns, 256)).astype(np.float16)
+    d = np.zeros((rows, 512 if "wgmma" in name else 256), np.float32)
+    blocks = 1 if "wgmma" in name else 2
+    kernel.simulate(a, b, d, *tiles, 3, grid=(blocks, 1, 1), check="strict")
     expected = a[:, :192].astype(np.float32) @ b[:, :192].astype(np.float32).T
-    np.testing.assert_array_equal(d[:, :256], expected)
+    np.testing.assert_array_equal(d[:, :columns], expected)
