@@ -188,13 +188,19 @@ def _operands(shape: tuple[int, int], dtype: str, k: int) -> list[Operand]:
     return found
 
 
-def cases(count: int) -> Iterator[Case]:
-    """Every kind, dense and sparse, with every layout of A and of B for each number of steps; A in registers, too."""
-    number = 0
+def cases(count: int, kinds: Sequence[str] = ()) -> Iterator[Case]:
+    """Every kind, dense and sparse, with every layout of A and of B for each number of steps; A in registers, too.
+
+    `kinds`: only those, such as f16xf16.
+    """
+    number = -1
     for kind in KINDS.values():
         if kind.bits < 8:
             continue  # no tile has elements of one bit
         for sparse, steps in product((False, True) if kind.sparse else (False,), STEPS):
+            number += 1
+            if kinds and f"{kind.a}x{kind.b}" not in kinds:
+                continue
             k = steps * kind.instruction_k(sparse)
             m, n = (64, 128)[number % 2], WIDTHS[number // 2 % len(WIDTHS)]
             d = kind.results[number % len(kind.results)]
@@ -204,7 +210,6 @@ def cases(count: int) -> Iterator[Case]:
             for i in range(max(len(of_a), len(of_b))):
                 # Other pairs for each number of steps.
                 yield replace(first, a=of_a[i % len(of_a)], b=of_b[(i + steps) % len(of_b)])
-            number += 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -212,13 +217,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[1] if __doc__ else None)
     parser.add_argument("--count", type=int, default=500, help="random operands for each case")
     parser.add_argument("--simulate", action="store_true", help="in the simulator instead of on a GPU")
+    parser.add_argument("--kinds", nargs="*", default=(), metavar="AxB", help="only these, such as f16xf16")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth case")
     parser.add_argument("--start", type=int, default=0, metavar="I", help="the first of them, to run all in parts")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="writes every case and how many of its operands failed")
     flags = parser.parse_args(arguments)
     found: dict[str, int] = {}
-    for i, case in enumerate(cases(flags.count)):
+    for i, case in enumerate(cases(flags.count, flags.kinds)):
         if i % flags.every != flags.start:
             continue
         found[case.name] = case.run(flags.simulate, flags.seed + i)

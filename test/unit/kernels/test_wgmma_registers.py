@@ -46,7 +46,7 @@ tirx.kernel @rotated(%a: memref<64x16xf16>, %b: memref<8x16xf16>, %d: memref<3x6
 
 def test_rotated_accumulators():
     kernel = tirx.build(TEXT).kernels["rotated"]
-    for rounds in (0, 1, 4):
+    for rounds in (0, 3):
         rng = np.random.default_rng(rounds)
         a, b = rng.integers(-3, 4, (64, 16)).astype(np.float16), rng.integers(-3, 4, (8, 16)).astype(np.float16)
         d = np.full((3, 64, 8), 7, np.float32)
