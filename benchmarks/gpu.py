@@ -1,12 +1,13 @@
 """
 How fast kernels are on this machine's GPU: `python benchmarks/gpu.py [CASE ...] [--sizes 4096,8192] [--json FILE]
-[--plot FILE.png] [--rounds N] [--profile] [--list]`.
+[--shapes] [--plot FILE.png] [--rounds N] [--profile] [--tune] [--list]`.
 
 The kernels are the files of `examples/`, scaled to the sizes. Each is compared with cuBLAS (what torch calls) first; a
 wrong result is a failure, however fast. Then all kernels of a size, their peers in cuBLAS and the probes of the tensor
 cores' limits run in turn, round by round, with a pause before each: without pauses the GPU reaches its power limit and
 everything slows down. The table has medians over the rounds; `x cuBLAS` is the median of the ratios of each round.
-`--profile` runs Nsight Compute (ncu) on each kernel, where it is installed, and prints what holds it up.
+`--profile` runs Nsight Compute (ncu) on each kernel, where it is installed, and prints what holds it up. `--tune`
+searches for the options of the pipeline with which a kernel is fastest.
 
 Needs torch with CUDA and `pip install 'tirx[cuda]'`; the plot needs matplotlib.
 """
@@ -34,6 +35,7 @@ import tirx
 from tirx.diagnostics import LocatedError
 from tirx.runtime import GpuError, Kernel
 from tirx.runtime.driver import device
+from tirx.runtime.tune import tune
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -172,10 +174,14 @@ def scaled(text: str, size: Size, replace: Sequence[tuple[str, str]]) -> str:
     return text
 
 
+def program_of(case: Case, size: Size) -> str:
+    """The text of a case for a size."""
+    return scaled((EXAMPLES / case.file).read_text(), size, case.replace)
+
+
 def built(case: Case, size: Size) -> Kernel:
     """The kernel of a case for a size."""
-    text = scaled((EXAMPLES / case.file).read_text(), size, case.replace)
-    return next(iter(tirx.build(text, case.target, case.options).kernels.values()))
+    return next(iter(tirx.build(program_of(case, size), case.target, case.options).kernels.values()))
 
 
 # What runs on the GPU
@@ -483,6 +489,14 @@ def launch_only(torch: Any, cases: Sequence[Case], sizes: Sequence[Size]) -> Non
             torch.cuda.synchronize()
 
 
+def search(torch: Any, case: Case, size: Size, rounds: int) -> None:
+    """Searches for the best options of the pipeline, and says what was tried."""
+    print(f"\n{case.name}, {'x'.join(map(str, size))}")
+    arrays, text = operands(torch, case, size), program_of(case, size)
+    tuned = tune(text, arrays, target=case.target, rounds=rounds, report=lambda trial: print(trial, flush=True))
+    print(f"best: {tuned.best}")
+
+
 def _size(text: str) -> Size:
     numbers = [int(part) for part in text.split("x")]
     if len(numbers) == 1:
@@ -501,6 +515,7 @@ def main() -> int:
     flag("--json", metavar="FILE")
     flag("--plot", metavar="FILE.png")
     flag("--profile", action="store_true")
+    flag("--tune", action="store_true", help="search for the best options of the pipeline, instead of measuring")
     flag("--launch-only", action="store_true", help=argparse.SUPPRESS)
     flag("--list", action="store_true", help="print the names of the kernels")
     args = parser.parse_args()
@@ -516,6 +531,11 @@ def main() -> int:
 
     if args.launch_only:
         launch_only(torch, cases, args.sizes)
+        return 0
+    if args.tune:
+        for case in cases:
+            for size in args.sizes:
+                search(torch, case, size, args.rounds)
         return 0
     title = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
     print(title)

@@ -131,6 +131,21 @@ class FakeCuda:
         ctypes.memmove(to, source, size)
         return self._call("cuMemcpyDtoH")
 
+    def cuEventCreate(self, flags: int) -> Any:
+        return self._call("cuEventCreate", "event")
+
+    def cuEventRecord(self, event: str, stream: int) -> Any:
+        return self._call("cuEventRecord")
+
+    def cuEventSynchronize(self, event: str) -> Any:
+        return self._call("cuEventSynchronize")
+
+    def cuEventElapsedTime(self, start: str, end: str) -> Any:
+        return self._call("cuEventElapsedTime", 2.0)
+
+    def cuEventDestroy(self, event: str) -> Any:
+        return self._call("cuEventDestroy")
+
     def cuCtxSynchronize(self) -> Any:
         return self._call("cuCtxSynchronize")
 

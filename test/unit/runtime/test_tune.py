@@ -1,0 +1,127 @@
+"""The search for options: what it tries, keeps and leaves out, and the attributes that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from unit.runtime.fake_cuda import FakeCuda
+from unit.runtime.test_launcher import Tensor, aligned, fake, torch
+from unit.runtime.test_program import KERNEL
+
+import tirx
+from tirx.diagnostics import LocatedError
+from tirx.runtime import GpuError, Kernel, Program, tune
+from tirx.runtime import driver as drivers
+from tirx.runtime.annotate import annotated
+from tirx.text.parsing import parse_located
+from tirx.universe import new_context
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+__all__ = ["fake", "torch"]
+
+
+def test_attributes_say_what_options_say() -> None:
+    text = (EXAMPLES / "wgmma_gemm.mlir").read_text()
+    text = text.replace("128x256xf32", "128x16xf32").replace("256x64xf16", "16x64xf16")  # less to compile
+    words = {"tirx.roles": "none", "tirx.order": "row", "tirx.epilogue": "direct"}
+    written = annotated(text, words, 2)
+    on_kernel = ' attributes {tirx.roles = "none", tirx.order = "row", tirx.epilogue = "direct"}'
+    assert written.replace(on_kernel, "").replace(" {tirx.stages = 2 : i64}", "") == text
+    options = "pipeline=on stages=2 roles=none order=row epilogue=direct"
+    assert tirx.compile(written, options="pipeline=on") == tirx.compile(text, options=options)
+    with pytest.raises(ValueError, match=r"expected a kernel without attributes, found tirx\.roles"):
+        annotated(written, words, None)
+    with pytest.raises(ValueError, match=r"expected a loop without attributes, found tirx\.stages"):
+        annotated(written, {}, 3)
+
+
+def test_braces_in_comments_are_none() -> None:
+    text = KERNEL.replace("  tirx.return", "  tirx.return // }").replace("grid(ceil", "// {\n    grid(ceil")
+    assert 'threads(32) attributes {tirx.order = "row"} {' in annotated(text, {"tirx.order": "row"}, None)
+
+
+class Compiler:
+    """Stands in for the compiler: kernels whose entries are named after the program and the options."""
+
+    def __init__(self) -> None:
+        self.launch = tirx.build(KERNEL).kernels["rows"].launch
+        self.refused = ""
+
+    def __call__(self, text: str, target: str | None, options: str) -> Kernel:
+        name = "__".join([text, *options.replace("=", "_").split()])
+        if self.refused and self.refused in options:
+            raise LocatedError(parse_located(new_context(), ""), f"no {self.refused}\nand more")
+        return Program(f".visible .entry {name}(", [replace(self.launch, entry=name)]).kernels[name]
+
+
+class Search:
+    """A search over kernels that take `seconds`, by the words of their names; `wrong` ones write other numbers."""
+
+    def __init__(self, fake: FakeCuda, monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float], wrong: str):
+        x, self.y = aligned((24, 8)), Tensor(aligned((24, 16)).data[:, :8])
+        self.arguments = [x, self.y, 1]
+        self.fake, self.seconds, self.wrong = fake, seconds, wrong
+        fake.sizes, fake.execute = (8, 8, 4), self.execute
+        self.compiler = Compiler()
+        monkeypatch.setattr(tune, "_kernel", self.compiler)
+        monkeypatch.setattr(tune, "device", drivers.device)
+        self.annotated = Mock(return_value="text")
+        monkeypatch.setattr(tune, "annotated", self.annotated)
+
+    def execute(self, parameters: list[bytes]) -> None:
+        """Adds a number: a launch that finds the results of another one writes something else."""
+        self.y.data[...] += 2 if self.wrong and self.wrong in self.fake.launches[-1].function else 1
+
+    def measure(self, launches: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+        found: list[float] = []
+        for launch in launches:
+            launch()
+            name = self.fake.launches[-1].function
+            found.append(1.0 - sum(gain for word, gain in self.seconds.items() if word in name))
+        return found
+
+    def run(self, programs: str | dict[str, str], **options: Any) -> tune.Tuned:
+        knobs = {"order": ("auto", "row", "group"), "stages": ("auto", "2", "3")}
+        return tune.tune(programs, self.arguments, knobs=knobs, measure=self.measure, **options)
+
+
+def test_the_fastest_wins(fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    gains = {"order_row": 0.25, "stages_2": 0.125, "stages_3": 0.5, "wide": 0.0625}
+    search = Search(fake, monkeypatch, gains, "stages_3")
+    search.compiler.refused = "order=group"
+    reported: list[tune.Trial] = []
+    tuned = search.run({"narrow": "narrow", "wide": "wide"}, report=reported.append)
+    assert tuned.best == tune.Trial("wide", {"order": "row", "stages": "2"}, 0.5625)
+    assert tuple(reported) == tuned.trials
+    assert [str(trial) for trial in reported] == [
+        "narrow, auto: 1000000.0 us",
+        "wide, auto: 937500.0 us",
+        "wide, order=group: <unknown>:1:1: error: no order=group",
+        "wide, auto: 937500.0 us",
+        "wide, order=row: 687500.0 us",
+        "wide, order=row stages=3: it writes other numbers",
+        "wide, order=row: 687500.0 us",
+        "wide, order=row stages=2: 562500.0 us",
+    ]
+    search.annotated.assert_called_once_with("wide", {"tirx.order": "row"}, 2)
+
+
+def test_nothing_that_runs(fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(fake, monkeypatch, {}, "pipeline")
+    with pytest.raises(GpuError, match="found none:\nnarrow, auto: it writes other numbers"):
+        search.run({"narrow": "narrow"})
+
+
+def test_measurements(fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tune, "device", drivers.device)
+    monkeypatch.setattr(tune, "PAUSE", (0.0, 0.0))
+    arrays = tune._Arrays([aligned((24, 8))])  # pyright: ignore[reportPrivateUsage]
+    calls: list[int] = []
+    assert arrays.measure([lambda: calls.append(0), lambda: calls.append(1)], 3) == [2e-3, 2e-3]
+    # Once to see how long a launch takes, and then once in each round, in turn.
+    assert calls == [0, 1, 0, 1, 0, 1, 0, 1]
