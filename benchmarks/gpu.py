@@ -134,7 +134,7 @@ CASES = (
 
 Size = tuple[int, int, int]
 
-SHAPES = ("4000x4104x1000", "512x8192x8192", "128x4096x16384", "512", "1000x776x200")
+SHAPES = ("4000x4104x1000", "512x8192x8192", "128x4096x16384", "512", "1000x777x200")
 """M x N x K that are no large squares: edges, few rows, long sums, small ones."""
 
 
