@@ -359,9 +359,9 @@ def _zero(emit: Emitter, type_: Attribute) -> SSAValue:
 
 def _retyped(emit: Emitter, value: SSAValue, type_: TileType) -> SSAValue:
     """A register tile as a value of another type, whose layout may give threads other elements or be open."""
-    if value.type == type_:
-        return value
     source, destination = TileType.of(value).layout, type_.layout
+    if value.type == type_ and source is not None:
+        return value
     if source is not None and destination is not None and same_layout(source, destination):
         return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
     return emit(ConvertOp(value, type_)).result

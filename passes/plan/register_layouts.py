@@ -83,7 +83,7 @@ class LayoutFlow:
         for one in same:
             for op in self.ops:
                 tied = [self.registers.of(value) for value in same_slots(op)]
-                if one in tied:
+                if one in tied and not isinstance(op, ConvertOp):
                     same += [other for other in tied if other not in same]
         return [op.along for op in self.ops if isinstance(op, ReduceOp) and self.registers.of(op.source) in same]
 
@@ -100,6 +100,8 @@ class LayoutFlow:
 
     def _of(self, op: Operation) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
         tied = same_slots(op)
+        if isinstance(op, ConvertOp) and all(self.registers.of(value).memory for value in tied):
+            return  # each end has memory of its own to fit
         layout = next((layout for value in tied if (layout := _tile_layout(value)) is not None), None)
         if layout is not None:
             for value in same_slots(op):

@@ -16,29 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.examples import PROGRAMS, compiled
+from unit.sim import arithmetic_launches as arithmetic
+from unit.sim.launches import UNTOUCHED, Launch, Output, result
 from unit.sim.products import Array, Numbers, bound, pack_e2m1, product, random, tf32
 from unit.sim.strict import run
 
 from tirx.sim.core.launch import Level
-
-_UNTOUCHED = 7  # what outputs are full of before the launch
-
-
-@dataclass(frozen=True)
-class Output:
-    """Argument `index` must be `expected`, up to `tolerance`."""
-
-    index: int
-    expected: Array
-    tolerance: Array | float = 0.0
-
-
-@dataclass(frozen=True)
-class Launch:
-    """The arguments of a launch and what must be in them after it."""
-
-    arguments: list[Array]
-    outputs: list[Output]
 
 
 @dataclass(frozen=True)
@@ -76,7 +59,7 @@ def _gemm(
         a, b = (random(rng, numbers, shape, np.dtype(dtype)) for shape, dtype in (((m, k), a_type), ((n, k), b_type)))
         expected, magnitude = product(a, b)
         stored = [np.ascontiguousarray(each.T if transposed else each) for each in (a, b)]
-        d = np.full((m, n), _UNTOUCHED, np.dtype(d_type))
+        d = np.full((m, n), UNTOUCHED, np.dtype(d_type))
         return Launch([*stored, d], [Output(2, expected, bound(magnitude, k, d.dtype))])
 
     return make
@@ -87,7 +70,7 @@ def _tf32_mn_major(rng: np.random.Generator, numbers: Numbers) -> Launch:
     a, b = (random(rng, numbers, shape, np.float32) for shape in ((m, k), (n, k)))
     expected, magnitude = product(tf32(a), tf32(b))
     stored = [np.ascontiguousarray(each.T) for each in (a, b)]
-    return Launch([*stored, _result((m, n))], [Output(2, expected, bound(magnitude, k, np.float32))])
+    return Launch([*stored, result((m, n))], [Output(2, expected, bound(magnitude, k, np.float32))])
 
 
 def _zero_columns(rng: np.random.Generator, numbers: Numbers) -> Launch:
@@ -96,7 +79,7 @@ def _zero_columns(rng: np.random.Generator, numbers: Numbers) -> Launch:
     a, b = random(rng, numbers, (m, k), np.float16), random(rng, numbers, (n + shift, k), np.float16)
     used = b[shift:] * (np.arange(n) % 7 >= 3)[:, None].astype(np.float16)
     expected, magnitude = product(a, used)
-    return Launch([a, b, _result((m, n))], [Output(2, expected, bound(magnitude, k, np.float32))])
+    return Launch([a, b, result((m, n))], [Output(2, expected, bound(magnitude, k, np.float32))])
 
 
 def _convolution(rng: np.random.Generator, numbers: Numbers) -> Launch:
@@ -116,7 +99,7 @@ def _convolution(rng: np.random.Generator, numbers: Numbers) -> Launch:
     stored = np.full((322, channels), 3, np.float16)
     stored[1:-1] = np.pad(image, ((1, 1), (0, 0), (0, 0))).reshape(-1, channels)
     outputs = [Output(2, expected, bound(magnitude, 9 * channels, np.float32))]
-    return Launch([stored, filters, _result(expected.shape)], outputs)
+    return Launch([stored, filters, result(expected.shape)], outputs)
 
 
 def _block_scaled(rng: np.random.Generator, numbers: Numbers) -> Launch:
@@ -136,7 +119,7 @@ def _block_scaled(rng: np.random.Generator, numbers: Numbers) -> Launch:
         factors.append(np.ascontiguousarray(blocks.transpose(0, 3, 2, 1, 4)))
     expected, magnitude = product(*scaled)
     outputs = [Output(4, expected, bound(magnitude, k, np.float32))]
-    return Launch([pack_e2m1(a), pack_e2m1(b), *factors, _result((m, n))], outputs)
+    return Launch([pack_e2m1(a), pack_e2m1(b), *factors, result((m, n))], outputs)
 
 
 def _sparse(rng: np.random.Generator, numbers: Numbers) -> Launch:
@@ -151,7 +134,7 @@ def _sparse(rng: np.random.Generator, numbers: Numbers) -> Launch:
     expected, magnitude = product(a.reshape(m, k), b)
     packed = codes[:, 0::2] | codes[:, 1::2] << 4
     outputs = [Output(3, expected, bound(magnitude, k, np.float32))]
-    return Launch([stored.reshape(m, k // 2), packed, b, _result((m, n))], outputs)
+    return Launch([stored.reshape(m, k // 2), packed, b, result((m, n))], outputs)
 
 
 def _two_products(rng: np.random.Generator, numbers: Numbers) -> Launch:
@@ -162,27 +145,32 @@ def _two_products(rng: np.random.Generator, numbers: Numbers) -> Launch:
     expected, magnitude = product(inner, c)
     inner_error = bound(inner_magnitude, k, np.float16)
     tolerance = inner_error @ np.abs(c.astype(np.float64)).T + bound(magnitude, 64, np.float32)
-    return Launch([a, b, c, _result((m, n))], [Output(3, expected, tolerance)])
+    return Launch([a, b, c, result((m, n))], [Output(3, expected, tolerance)])
 
 
 def _memories(rng: np.random.Generator, numbers: Numbers) -> Launch:
     x, s = random(rng, numbers, (8, 64), np.float16), random(rng, numbers, (32, 4), np.float32)
-    y, d = np.full((8, 64), _UNTOUCHED, np.float16), _result((2, 128, 112))
+    y, d = np.full((8, 64), UNTOUCHED, np.float16), result((2, 128, 112))
     return Launch([x, y, d, s], [Output(1, x.copy()), Output(2, np.full(d.shape, 2.0)), Output(3, s.copy())])
 
 
 def _registers(rng: np.random.Generator, numbers: Numbers) -> Launch:
     x = random(rng, numbers, (8, 16), np.float32)
-    return Launch([x, _result((8, 16))], [Output(1, x.copy())])
-
-
-def _result(shape: tuple[int, ...]) -> Array:
-    return np.full(shape, _UNTOUCHED, np.float32)
+    return Launch([x, result((8, 16))], [Output(1, x.copy())])
 
 
 _F16, _BF16, _E4M3, _E5M2 = np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 
 _TABLE = (
+    Example("mma_gemm_epilogues", "bias_relu_residual", arithmetic.bias_relu_residual, tile=(128, 64)),
+    Example("mma_gemm_epilogues", "alpha_beta", arithmetic.alpha_beta, tile=(128, 64)),
+    Example("mma_gemm_fp8_output", "fp8_output", arithmetic.fp8_output, tile=(128, 64)),
+    Example("tcgen05_gemm_gelu", "gemm_gelu", arithmetic.gelu, tile=(128, 64)),
+    Example("split_k_gemm", "split_k", arithmetic.split_k, one=(4, 1), some=(4, 1)),
+    Example("softmax", "softmax", arithmetic.softmax, tile=(4, 1024)),
+    Example("norms", "layer_norm", arithmetic.layer_norm, tile=(8, 512)),
+    Example("norms", "rms_norm", arithmetic.rms_norm, tile=(8, 512)),
+    Example("transpose", "transpose", arithmetic.transpose, tile=(64, 64)),
     Example("layouts", "memories", _memories),
     Example("layouts", "registers", _registers, block=352),
     Example("mma_m8n8k4_f16_gemm", "hgemm", _gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
@@ -242,13 +230,13 @@ def _check(example: Example, numbers: Numbers, grid: tuple[int, int], *, seed: i
         check=check,
     )
     for output in launch.outputs:
-        result = launch.arguments[output.index].astype(np.float64)
-        written = np.zeros(result.shape, np.bool_)
+        found = np.asarray(launch.arguments[output.index]).astype(np.float64)
+        written = np.zeros(found.shape, np.bool_)
         rows, columns = (None, None) if example.tile is None else (example.tile[0] * grid[1], example.tile[1] * grid[0])
         written[:rows, ..., :columns] = True
-        off = np.abs(result - output.expected) - output.tolerance
+        off = np.abs(found - output.expected) - output.tolerance
         assert not (off > 0)[written].any(), f"at {np.argwhere((off > 0) & written)[:5].tolist()}"
-        assert (result[~written] == _UNTOUCHED).all(), "written by no block of the grid"
+        assert (found[~written] == UNTOUCHED).all(), "written by no block of the grid"
 
 
 @pytest.mark.parametrize("example", _TABLE, ids=lambda example: example.entry)

@@ -1,0 +1,101 @@
+"""Launches of the examples of arithmetic on tiles, with what numpy makes of the same numbers."""
+
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+import numpy as np
+from unit.sim.launches import Launch, Output, result
+from unit.sim.products import Array, Numbers, bound, product, random
+
+F16, F32 = np.float16, np.float32
+BF16, E4M3 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn)
+
+_M, _N, _K = 256, 128, 128
+
+
+def _as_f32(values: Array) -> Array:
+    """Numbers that f32 has: what is computed in f32 cannot be closer."""
+    return values.astype(F32).astype(np.float64)
+
+
+def bias_relu_residual(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    a, b = random(rng, numbers, (_M, _K), F16), random(rng, numbers, (_N, _K), F16)
+    bias, residual = random(rng, numbers, (1, _N), F16), random(rng, numbers, (_M, _N), F16)
+    sums, magnitude = product(a, b)
+    expected = np.maximum(sums + bias, 0) + residual
+    tolerance = bound(magnitude, _K, F32) + 2.0**-10 * (np.abs(expected) + np.abs(residual.astype(np.float64)))
+    return Launch([a, b, bias, residual, result((_M, _N), F16)], [Output(4, expected, tolerance)])
+
+
+def alpha_beta(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    a, b = random(rng, numbers, (_M, _K), F16), random(rng, numbers, (_N, _K), F16)
+    c = result((_M, _N))
+    sums, magnitude = product(a, b)
+    expected = 2 * sums - 3 * c.astype(np.float64)
+    return Launch([a, b, c, 2.0, -3.0], [Output(2, expected, bound(2 * magnitude + 3 * np.abs(c), _K, F32))])
+
+
+def fp8_output(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """Sums beyond 448 become 448; those of small integers are exact before they are rounded."""
+    scale = 4.0
+    a, b = random(rng, numbers, (_M, _K), BF16), random(rng, numbers, (_N, _K), BF16)
+    sums, magnitude = product(a, b)
+    expected = np.clip(scale * sums, -448, 448)
+    if numbers == "integers":
+        exact = expected.astype(F32).astype(E4M3).astype(np.float64)
+        return Launch([a, b, result((_M, _N), E4M3), scale], [Output(2, exact)])
+    tolerance = 2.0**-4 * np.abs(expected) + 2.0**-9 + scale * bound(magnitude, _K, F32)
+    return Launch([a, b, result((_M, _N), E4M3), scale], [Output(2, expected, tolerance)])
+
+
+def gelu(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    a, b = random(rng, numbers, (_M, _K), BF16), random(rng, numbers, (_N, _K), BF16)
+    bias = random(rng, numbers, (1, _N), F32)
+    sums, magnitude = product(a, b)
+    x = sums + bias
+    expected = _as_f32(x * (np.vectorize(math.erf)(x * np.sqrt(0.5)) + 1) / 2)
+    tolerance = 2.0**-8 * np.abs(expected) + 2.0**-19 * np.abs(x) + bound(magnitude, _K, F32)
+    return Launch([a, b, bias, result((_M, _N), BF16)], [Output(3, expected, tolerance)])
+
+
+def split_k(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """All four blocks add to D."""
+    m, n, k = 128, 64, 512
+    a, b = random(rng, numbers, (m, k), F16), random(rng, numbers, (n, k), F16)
+    d = random(rng, numbers, (m, n), F32)
+    sums, magnitude = product(a, b)
+    return Launch([a, b, d], [Output(2, sums + d, bound(magnitude + np.abs(d), k, F32))])
+
+
+def softmax(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    x = random(rng, numbers, (8, 1024), F32)
+    powers = np.exp(x.astype(np.float64))
+    expected = _as_f32(powers / powers.sum(1, keepdims=True))
+    return Launch([x, result(x.shape)], [Output(1, expected, 2.0**-17 * expected)])
+
+
+def _norm(rng: np.random.Generator, numbers: Numbers, *, centred: bool) -> Launch:
+    x, eps = random(rng, numbers, (16, 512), F16), 1e-3
+    weights = [random(rng, numbers, (1, 512), F32) for _ in range(2 if centred else 1)]
+    wide = x.astype(np.float64)
+    if centred:
+        wide = wide - wide.mean(1, keepdims=True)
+    expected = wide / np.sqrt((wide**2).mean(1, keepdims=True) + eps) * weights[0]
+    expected = _as_f32(expected + weights[1] if centred else expected)
+    tolerance = 2.0**-10 * np.abs(expected) + 2.0**-16
+    return Launch([x, *weights, result(x.shape, F16), eps], [Output(1 + len(weights), expected, tolerance)])
+
+
+def layer_norm(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    return _norm(rng, numbers, centred=True)
+
+
+def rms_norm(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    return _norm(rng, numbers, centred=False)
+
+
+def transpose(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    x = random(rng, numbers, (128, 256), F32)
+    return Launch([x, result((256, 128))], [Output(1, x.T.astype(np.float64))])
