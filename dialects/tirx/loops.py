@@ -438,7 +438,8 @@ class TilesOp(IRDLOperation):
 
     A block runs the body once for each of its tiles `%i, %j` of `%tm` x `%tn`. Forms:
 
-    - `order(row)`, `order(group 8)` (columns of that many tiles), `order(hilbert)`, each `of (%tm, %tn)`,
+    - `order(row)`, `order(group 8)` (columns of that many tiles), `order(hilbert)` (in squares of 8 x 8 tiles), each
+      `of (%tm, %tn)`,
     - `order(table %t : memref<?xi32>) of (%tm, %tn)`: the order stands in memory,
     - `hardware(%clc, read)`: cluster launch control gives the next tile. Every role that has the loop reads one answer
       of the ring `%clc` at its station `read` at the end of the body, the last, negative one included,

@@ -81,8 +81,66 @@ def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: 
     return i, emit(arith.DivUIOp(place, here)).result
 
 
+def _hilbert(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int) -> Sequence[SSAValue]:
+    """
+    Bands of 8 rows, cut into squares of 8 x 8 tiles: each follows a Hilbert curve, so that neighbours in time are
+    neighbours in both directions. What is left at the edges goes column by column.
+    """
+    rows, columns = extents
+    size = emit.constant(_SQUARE, i32)
+
+    def split(value: SSAValue, by: SSAValue) -> tuple[SSAValue, SSAValue]:
+        return emit(arith.DivUIOp(value, by)).result, emit(arith.RemUIOp(value, by)).result
+
+    def rest(whole: SSAValue, before: SSAValue) -> SSAValue:
+        """What is left behind whole squares, at most one."""
+        left = emit(arith.SubiOp(whole, emit.mul(before, _SQUARE))).result
+        return emit(arith.MinSIOp(left, size)).result
+
+    band, place = split(number, emit(arith.MuliOp(columns, size)).result)
+    height = rest(rows, band)
+    square, place = split(place, emit.mul(height, _SQUARE))
+    width = rest(columns, square)
+    plain_j, plain_i = split(place, height)
+    curve_i, curve_j = _hilbert_curve(emit, place)
+    cells = emit(arith.MuliOp(height, width)).result
+    is_whole = emit(arith.CmpiOp(cells, emit.constant(_SQUARE**2, i32), "eq")).result
+    i, j = (
+        emit(arith.SelectOp(is_whole, curve, plain)).result for curve, plain in ((curve_i, plain_i), (curve_j, plain_j))
+    )
+    first_i, first_j = emit.mul(band, _SQUARE), emit.mul(square, _SQUARE)
+    return emit(arith.AddiOp(first_i, i)).result, emit(arith.AddiOp(first_j, j)).result
+
+
+def _hilbert_curve(emit: Emitter, place: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The cell at a place of the Hilbert curve through a square: two bits of the place for each bit of its sides."""
+    zero, one = emit.constant(0, i32), emit.constant(1, i32)
+    x = y = zero
+    side = 1
+    while side < _SQUARE:
+        right = emit.bit_and(emit.div(place, 2), 1)
+        up = emit.bit_and(emit.xor(place, right), 1)
+        # The quarters at both ends are turned, the second one of them is mirrored as well.
+        turned = emit(arith.CmpiOp(up, zero, "eq")).result
+        mirrored = emit(arith.AndIOp(turned, emit(arith.CmpiOp(right, one, "eq")).result)).result
+        last = emit.constant(side - 1, i32)
+        x, y = (
+            emit(arith.SelectOp(mirrored, emit(arith.SubiOp(last, value)).result, value)).result for value in (x, y)
+        )
+        x, y = emit(arith.SelectOp(turned, y, x)).result, emit(arith.SelectOp(turned, x, y)).result
+        x = emit(arith.AddiOp(x, emit.mul(right, side))).result
+        y = emit(arith.AddiOp(y, emit.mul(up, side))).result
+        place = emit.div(place, 4)
+        side *= 2
+    return x, y
+
+
+_SQUARE = 8
+"""Tiles along a side of a square of `order(hilbert)`."""
+
 _ORDERS: Mapping[TileOrder, Callable[[Emitter, SSAValue, Sequence[SSAValue], int], Sequence[SSAValue]]] = {
     TileOrder.ROW: _row,
     TileOrder.GROUP: _group,
+    TileOrder.HILBERT: _hilbert,
 }
 """Order -> the coordinates of a tile from its number."""
