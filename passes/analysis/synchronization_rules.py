@@ -19,6 +19,7 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05DeallocOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
+from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
 from tirx.passes.analysis.in_place import passed_values, shared_registers
 from tirx.passes.analysis.memory_accesses import Access, Footprint, meet
 from tirx.passes.analysis.orderings import Barrier, Committed, Ordering, OrderingState, State
@@ -55,9 +56,14 @@ class _Checker:
         self._shared = shared
         self._writers: dict[SSAValue, list[Operation]] = {}
         """Register -> the instructions that write it asynchronously."""
+        self._products: dict[SSAValue, list[Operation]] = {}
+        """Register -> the products of warpgroups that read A from it or write it."""
         for op in analysis.asynchronous:
             for result in op.results:
                 self._writers.setdefault(self._register(result), []).append(op)
+            if isinstance(op, WgmmaMmaAsyncOp):
+                for value in (*op.d, *(() if op.a_is_descriptor else op.a)):
+                    self._products.setdefault(self._register(value), []).append(op)
 
     def _register(self, value: SSAValue) -> SSAValue:
         return self._shared.get(value, value)
@@ -124,9 +130,18 @@ class _Checker:
         """
         if isinstance(op, PTXInstruction):
             in_place = {op.operands[index] for _, index in op.in_place()}
+            # What products write after each other they write in order.
+            written: list[SSAValue] = [] if isinstance(op, WgmmaMmaAsyncOp) else list(op.results)
         else:
             passed = passed_values(op)
             in_place = {value for argument, value in passed if self._register(argument) is self._register(value)}
+            written = [argument for argument, value in passed if self._register(argument) is not self._register(value)]
+        for value in written:
+            users = self._products.get(self._register(value), ())
+            if (product := next((one for one in users if one in state.loading), None)) is not None:
+                completion = COMPLETIONS[AccessKind.WARPGROUP]
+                use = "the next value in its registers"
+                raise _missing(completion.by, product, op, use, completion.fix, 'PTX ISA, "wgmma.wait_group"')
         for operand in op.operands:
             writers = self._writers.get(self._register(operand), ())
             writer = next((one for one in writers if one in state.loading), None)

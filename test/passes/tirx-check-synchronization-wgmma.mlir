@@ -338,3 +338,75 @@ ptx.entry @read_while_written() target("sm_90a") reqntid(128) {
   ptx.st shared %tile, %zero : i32, i32
   ptx.ret
 }
+
+// -----
+
+// A in registers is read until the wait: the next turn may not write it while the product of the last one is pending.
+
+ptx.entry @a_written_again(a : u64, out : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %out = ptx.ld.param @out : i64
+  %zero = ptx.constant 0.0 : f32
+  %none = ptx.constant 0 : i64
+  ptx.bra ^loop(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
+^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the next value in its registers}}
+  %t = ptx.ld global %out : i64 -> i32
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 1
+  %p = ptx.setp eq %a, %none : i64
+  ptx.cond_bra %p, ^loop(%0, %1, %2, %3 : f32, f32, f32, f32), ^exit
+^exit:
+  ptx.ret
+}
+
+// -----
+
+// The next value of A goes into its registers when the product that reads them is complete.
+
+ptx.entry @a_passed_on(a : u64, out : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %out = ptx.ld.param @out : i64
+  %zero = ptx.constant 0.0 : f32
+  %none = ptx.constant 0 : i64
+  %p = ptx.setp eq %a, %none : i64
+  %first = ptx.ld global %out : i64 -> i32
+  ptx.bra ^loop(%zero, %zero, %zero, %zero, %first : f32, f32, f32, f32, i32)
+^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32, %t : i32):
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  %next = ptx.ld global %out : i64 -> i32
+  ptx.cond_bra %p, ^exit, ^wait
+^wait:
+  ptx.wgmma.wait_group 0
+  ptx.bra ^loop(%0, %1, %2, %3, %next : f32, f32, f32, f32, i32)
+^exit:
+  ptx.ret
+}
+
+// -----
+
+// The accumulators start again, from zeros in the same registers.
+
+ptx.entry @started_again(a : u64) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %zero = ptx.constant 0.0 : f32
+  %none = ptx.constant 0 : i64
+  %p = ptx.setp eq %a, %none : i64
+  ptx.bra ^tile
+^tile:
+  ptx.bra ^loop(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
+^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
+  ptx.wgmma.fence
+  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.cond_bra %p, ^loop(%0, %1, %2, %3 : f32, f32, f32, f32), ^again
+^again:
+  // expected-error@-7 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the next value in its registers}}
+  ptx.cond_bra %p, ^tile, ^exit
+^exit:
+  ptx.ret
+}
