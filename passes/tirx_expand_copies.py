@@ -41,6 +41,7 @@ from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.passes.plan.views import POINTER_ALIGNMENT, access_bytes
 from tirx.tcgen05 import LegalityError
 
 REGISTER_BYTES = 256
@@ -290,6 +291,7 @@ class _Expander:
             thread_set(op).count,
             _memory(source.memory),
             _memory(destination.memory),
+            min(map(access_bytes, (op.source, op.destination))) if isinstance(op, CopyOp) else POINTER_ALIGNMENT,
         )
 
     def _memory_pieces(self, op: Operation, source: SSAValue, destination: SSAValue) -> Sequence[tuple[Offsets, Shape]]:

@@ -9,7 +9,7 @@ from math import gcd
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, SSAValue
 
-from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType, ViewOp, WordsOp
+from tirx.dialects.tirx import KernelOp, MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, WordsOp
 from tirx.hw.errors import LegalityError
 from tirx.passes.analysis.index_analysis import index_range
 
@@ -140,3 +140,17 @@ def _open_bounds(origin: Origin, sizes: Sequence[int], dims: tuple[int, ...]) ->
         if not (begins and ends):
             found.append(OpenBound(d, None if d < leading else d - leading, extent, index, first))
     return found
+
+
+def access_bytes(tile: SSAValue) -> int:
+    """
+    The bytes of the widest accesses that threads can make to a tile: less than 16 where it is a view that begins, or
+    ends, anywhere. A power of two, at least the size of an element.
+    """
+    if TileType.of(tile).memory is not MemorySpace.GLOBAL or (origin := Origin.of(tile)) is None:
+        return POINTER_ALIGNMENT
+    bits = TileType.of(tile).dtype.storage_bits
+    found = view_alignment(origin.view) or POINTER_ALIGNMENT
+    if (clip := plan_clip(tile)) is not None:
+        found = min(found, clip.run * bits // 8)
+    return max(found, bits // 8, 1)

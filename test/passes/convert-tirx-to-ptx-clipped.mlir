@@ -6,9 +6,10 @@
 #threads = #tirx.tile_layout<S[(128, 4) : (1@tx, 1)]>
 
 // CHECK-LABEL: ptx.entry @rows(a : u64 ptr align 16 from memref<?x4xf32>, d : u64 ptr align 16 from memref<?x4xf32>,
-// CHECK-SAME: a_size0 : u32 from #ptx.formula<size(0, 0)>, d_size0 : u32 from #ptx.formula<size(1, 0)>)
+// CHECK-SAME: a_size0 : u64 from #ptx.formula<size(0, 0)>, d_size0 : u64 from #ptx.formula<size(1, 0)>)
 tirx.kernel @rows(%a: memref<?x4xf32>, %d: memref<?x4xf32>) target("sm_80") threads(128) {
-  // CHECK: %[[D_ROWS:.*]] = ptx.ld.param @d_size0
+  // CHECK: ptx.ld.param @d_size0
+  // CHECK: %[[D_ROWS:.*]] = arith.index_cast
   %c0 = arith.constant 0 : index
   %i = tirx.block_id x
   %ga = tirx.view %a[%i, %c0] clipped : memref<?x4xf32> -> !tirx.tile<128x4xf32, global, #rows>
