@@ -17,8 +17,8 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import random
-import re
 import shutil
 import statistics
 import subprocess
@@ -29,16 +29,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpu_cases import CASES, EXAMPLES, SHAPES, Case, Size, built, fitting, program_of
 from gpu_probes import LOOPS, OUT_BYTES, Probe, all_probes
 
 import tirx
 from tirx.diagnostics import LocatedError
-from tirx.runtime import GpuError, Kernel
+from tirx.runtime import GpuError
 from tirx.runtime.driver import device
 from tirx.runtime.tune import tune
 
-ROOT = Path(__file__).resolve().parents[1]
-EXAMPLES = ROOT / "examples"
 PAUSE = (0.03, 0.15)
 """Seconds before each measurement, drawn anew each time."""
 BURST = 4e-3
@@ -46,142 +45,6 @@ BURST = 4e-3
 SHORT = 1e-4
 """Seconds of a launch below which `REPLAYED` launches are replayed as a graph."""
 REPLAYED = 20
-
-
-@dataclass(frozen=True)
-class Case:
-    """
-    A product D = A B^T in `examples/file`. `a` and `d` are torch dtypes, `tolerance` is the largest error, relative to
-    the largest element of D, `limit` the probe whose speed bounds the kernel's. `options` are those of the pipeline.
-    `replace` are texts of the file to replace besides shapes, grid and the bound of the loop over K; `{m}`, `{n}` and
-    `{k}` in them are the sizes.
-    """
-
-    name: str
-    file: str
-    a: str
-    d: str
-    tolerance: float
-    limit: str
-    target: str | None = None
-    options: str = ""
-    replace: tuple[tuple[str, str], ...] = ()
-
-
-PIPELINE = "pipeline=on"
-"""Options of the pipeline that let copies, products and stores overlap."""
-
-_TILES_OF_K = {"f16": 64, "bf16": 64, "e4m3": 128, "tf32": 32, "s8": 128}
-"""Elements of 128 bytes, which tiles of A and B have along K."""
-
-
-def _wgmma(kind: str, a: str, d: str, tolerance: float, replace: Sequence[tuple[str, str]], options: str) -> Case:
-    """An example for wgmma in another type: with results in f32 (i32) in registers, or rounded to 16 bits."""
-    k = _TILES_OF_K[kind]
-    rounds = d in ("float16", "bfloat16")
-    file, element = ("wgmma_f16_out_gemm.mlir", "!in") if rounds else ("wgmma_gemm.mlir", "f16")
-    tiles = [(f"{rows}x64x{element}", f"{rows}x{k}x{element}") for rows in (128, 256)]
-    tiles += [("step %c64", f"step %c{k}"), _constant(k)]
-    changes = (*(tiles if k != 64 else ()), *replace)
-    name = f"{kind} wgmma{', pipeline' if options else ''}"
-    return Case(name, file, a, d, tolerance, f"wgmma m64n256k{k // 4}.{kind}", options=options, replace=changes)
-
-
-def _staged(name: str, file: str, a: str, limit: str, options: str, target: str = "sm_90a") -> Case:
-    """A product by mma.sync whose operands are staged in shared memory."""
-    d, tolerance = ("float64", 1e-12) if a == "float64" else ("float32", 2e-3)
-    return Case(name + (", pipeline" if options else ""), file, a, d, tolerance, limit, target, options)
-
-
-def _constant(k: int) -> tuple[str, str]:
-    line = "  %c128 = arith.constant 128 : index\n"
-    return line, line if k == 128 else f"{line}  %c{k} = arith.constant {k} : index\n"
-
-
-_BF16 = (("!in = f16", "!in = bf16"), ("!out = f16", "!out = bf16"))
-"""What makes a product in bf16 of one in f16."""
-
-_S32 = (("xf16", "xsi8"), ("xf32", "xi32"), (": f32", ": i32"), ("constant 0.0", "constant 0"))
-"""What makes a product of signed bytes of one in f16."""
-
-CASES = (
-    Case("f64 m8n8k4", "mma_m8n8k4_f64_gemm.mlir", "float64", "float64", 1e-12, "m8n8k4.f64", "sm_90"),
-    Case("f16 registers", "mma_m8n8k4_f16_gemm.mlir", "float16", "float32", 2e-3, "m16n8k16.f16", "sm_90"),
-    *(
-        case
-        for options in ("", PIPELINE)
-        for case in (
-            _staged("f64 m8n8k4 staged", "mma_m8n8k4_f64_staged_gemm.mlir", "float64", "m8n8k4.f64", options),
-            _staged("f64 m16n8k8", "mma_m16n8k8_f64_gemm.mlir", "float64", "m16n8k8.f64", options),
-        )
-    ),
-    _staged("f16 m16n8k16", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", "", "sm_80"),
-    _staged("f16 m16n8k16", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", PIPELINE, "sm_80"),
-    _staged("f16 m16n8k16 TMA", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", PIPELINE),
-    *(
-        case
-        for options in ("", PIPELINE)
-        for case in (
-            _wgmma("f16", "float16", "float16", 2e-3, (), options),
-            _wgmma("bf16", "bfloat16", "bfloat16", 8e-3, _BF16, options),
-            _wgmma("e4m3", "float8_e4m3fn", "bfloat16", 8e-3, (("!in = f16", "!in = f8E4M3FN"), _BF16[1]), options),
-            _wgmma("tf32", "float32", "float32", 2e-3, (("xf16", "xtf32"),), options),
-            _wgmma("s8", "int8", "int32", 0.0, _S32, options),
-        )
-    ),
-)
-"""Every kernel that is measured. A case whose file does not exist is left out."""
-
-Size = tuple[int, int, int]
-
-SHAPES = ("4000x4104x1000", "512x8192x8192", "128x4096x16384", "512", "1000x777x200")
-"""M x N x K that are no large squares: edges, few rows, long sums, small ones."""
-
-
-# Kernels of any size
-
-
-def scaled(text: str, size: Size, replace: Sequence[tuple[str, str]]) -> str:
-    """
-    The program of a kernel of arguments %a (M x K), %b (N x K) and %d (M x N) for another size.
-
-    Its grid counts tiles of N along x and of M along y, and its loop over K has the variable %k. Where tiles do not
-    divide the sizes, views are clipped.
-    """
-    m, n, k = size
-    shapes = {"a": (m, k), "b": (n, k), "d": (m, n)}
-    found = {name: re.search(rf"%{name}: memref<(\d+)x(\d+)x", text) for name in shapes}
-    grid = re.search(r"grid\((\d+), (\d+)\)", text)
-    loop = re.search(r"(scf\.for %k = %\w+ to )%\w+( step)", text)
-    if grid is None or loop is None or any(match is None for match in found.values()):
-        raise ValueError("expected a product of %a, %b and %d with a grid (N, M) and a loop over %k")
-    rows, columns = (int(found["d"][i]) // int(grid[3 - i]) for i in (1, 2))  # of a tile  # pyright: ignore
-    for name, (height, width) in shapes.items():
-        text = re.sub(rf"(%{name}(?:\[[^\]]*\] :|:) memref<)\d+x\d+x", rf"\g<1>{height}x{width}x", text)
-    text = text.replace(grid[0], f"grid({-(-n // columns)}, {-(-m // rows)})")
-    text = text.replace(loop[0], f"{loop[1]}%benchmark_k{loop[2]}")
-    text = re.sub(r"(threads\(\d+\).*\{\n)", rf"\g<1>  %benchmark_k = arith.constant {k} : index\n", text, count=1)
-    for old, new in replace:
-        if old not in text:
-            raise ValueError(f"expected {old!r} in the program")
-        text = text.replace(old, new.format(m=m, n=n, k=k))
-    step = re.search(r"scf\.for %k = .* step %(\w+)", text)
-    depth = None if step is None else re.search(rf"%{step[1]} = arith\.constant (\d+)", text)
-    if depth is None:
-        raise ValueError("expected a loop over %k whose step is a constant")
-    if m % rows or n % columns or k % int(depth[1]):
-        text = re.sub(r"(tirx\.view %\w+\[[^\]]*\]) :", r"\g<1> clipped :", text)
-    return text
-
-
-def program_of(case: Case, size: Size) -> str:
-    """The text of a case for a size."""
-    return scaled((EXAMPLES / case.file).read_text(), size, case.replace)
-
-
-def built(case: Case, size: Size) -> Kernel:
-    """The kernel of a case for a size."""
-    return next(iter(tirx.build(program_of(case, size), case.target, case.options).kernels.values()))
 
 
 # What runs on the GPU
@@ -198,17 +61,17 @@ class Variant:
 
 def operands(torch: Any, case: Case, size: Size) -> tuple[Any, Any, Any]:
     """Random A and B, and an array for D."""
-    m, n, k = size
+    *batch, m, n, k = size
     generator = torch.Generator(device="cuda").manual_seed(0)
     dtype = getattr(torch, case.a)
 
     def random_matrix(rows: int) -> Any:
         if dtype == torch.int8:
-            return torch.randint(-128, 128, (rows, k), generator=generator, device="cuda", dtype=dtype)
+            return torch.randint(-128, 128, (*batch, rows, k), generator=generator, device="cuda", dtype=dtype)
         wide = torch.float64 if dtype == torch.float64 else torch.float32
-        return torch.randn(rows, k, generator=generator, device="cuda", dtype=wide).to(dtype)
+        return torch.randn(*batch, rows, k, generator=generator, device="cuda", dtype=wide).to(dtype)
 
-    return random_matrix(m), random_matrix(n), torch.zeros(m, n, device="cuda", dtype=getattr(torch, case.d))
+    return random_matrix(m), random_matrix(n), torch.zeros(*batch, m, n, device="cuda", dtype=getattr(torch, case.d))
 
 
 def peer(torch: Any, case: Case, a: Any, b: Any) -> Callable[[], Any]:
@@ -220,7 +83,7 @@ def peer(torch: Any, case: Case, a: Any, b: Any) -> Callable[[], Any]:
         return lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True)
     if case.a == "float32":
         torch.backends.cuda.matmul.allow_tf32 = True
-    return lambda: torch.matmul(a, b.T)
+    return lambda: torch.matmul(a, b.mT)
 
 
 def error_of(torch: Any, found: Any, expected: Any) -> float:
@@ -304,13 +167,12 @@ class Row:
 
 def run_size(torch: Any, cases: Sequence[Case], size: Size, rounds: int) -> tuple[list[Row], dict[str, list[float]]]:
     """Compares and measures all cases at one size. Returns the rows, and the seconds of each variant and round."""
-    m, n, k = size
-    flops = 2.0 * m * n * k
+    flops = 2.0 * math.prod(size)
     probes = all_probes()
     variants: dict[str, Variant] = {}
     errors: dict[str, float] = {}
     measured: list[Case] = []
-    for case in cases:
+    for case, _ in fitting(cases, [size]):
         a, b, d = operands(torch, case, size)
         matmul = peer(torch, case, a, b)
         try:
@@ -481,12 +343,11 @@ def _gain(row: dict[str, str]) -> float:
 
 def launch_only(torch: Any, cases: Sequence[Case], sizes: Sequence[Size]) -> None:
     """Launches each kernel twice, for a profiler."""
-    for case in cases:
-        for size in sizes:
-            kernel, arrays = built(case, size), operands(torch, case, size)
-            for _ in range(2):
-                kernel(*arrays)
-            torch.cuda.synchronize()
+    for case, size in fitting(cases, sizes):
+        kernel, arrays = built(case, size), operands(torch, case, size)
+        for _ in range(2):
+            kernel(*arrays)
+        torch.cuda.synchronize()
 
 
 def search(torch: Any, case: Case, size: Size, rounds: int) -> None:
@@ -501,8 +362,9 @@ def _size(text: str) -> Size:
     numbers = [int(part) for part in text.split("x")]
     if len(numbers) == 1:
         numbers *= 3
-    m, n, k = numbers
-    return m, n, k
+    if len(numbers) not in (3, 4):
+        raise argparse.ArgumentTypeError(f"expected N, MxNxK or BATCHxMxNxK, found {text}")
+    return tuple(numbers)
 
 
 def main() -> int:
@@ -533,9 +395,8 @@ def main() -> int:
         launch_only(torch, cases, args.sizes)
         return 0
     if args.tune:
-        for case in cases:
-            for size in args.sizes:
-                search(torch, case, size, args.rounds)
+        for case, size in fitting(cases, args.sizes):
+            search(torch, case, size, args.rounds)
         return 0
     title = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
     print(title)
@@ -554,12 +415,11 @@ def main() -> int:
     if args.plot is not None:
         plot(rows, args.plot, title)
     if args.profile:
-        for case in cases:
-            for size in args.sizes:
-                try:
-                    print(f"\n{case.name}, {'x'.join(map(str, size))}\n{profile(case, size)}", flush=True)
-                except LocatedError as error:
-                    print(f"{case.name}: {error}")
+        for case, size in fitting(cases, args.sizes):
+            try:
+                print(f"\n{case.name}, {'x'.join(map(str, size))}\n{profile(case, size)}", flush=True)
+            except LocatedError as error:
+                print(f"{case.name}: {error}")
     return 0 if all(row.is_right for row in rows) else 1
 
 

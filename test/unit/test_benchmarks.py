@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,24 +18,22 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def gpu() -> Any:
-    """The module of the benchmark, which needs no GPU before it measures."""
+    """The module of the cases."""
     sys.path.insert(0, str(BENCHMARKS))
     try:
-        # By its path: the name is that of a directory of tests, too.
-        spec = importlib.util.spec_from_file_location("benchmarks_gpu", BENCHMARKS / "gpu.py")
-        assert spec is not None and spec.loader is not None
-        module = sys.modules["benchmarks_gpu"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return importlib.import_module("gpu_cases")
     finally:
         sys.path.remove(str(BENCHMARKS))
 
 
 def test_every_case_is_a_program(gpu: Any) -> None:
     for case in gpu.CASES:
-        text = gpu.scaled((gpu.EXAMPLES / case.file).read_text(), (512, 1024, 2048), case.replace)
+        size = (3, 512, 1024, 2048) if case.batched else (512, 1024, 2048)
+        text = gpu.program_of(case, size)
         parse_located(new_context(), text, case.name).verify()
-        assert "%benchmark_k" in text and case.limit in gpu.all_probes()
+        assert "%benchmark_k" in text
+    names = [case.name for case in gpu.CASES]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize(
@@ -56,8 +54,10 @@ def test_a_case_of_another_size(gpu: Any, name: str, size: tuple[int, int, int],
 
 
 def test_texts_that_cannot_be_scaled(gpu: Any) -> None:
-    with pytest.raises(ValueError, match="expected a product of %a, %b and %d with a grid"):
+    with pytest.raises(ValueError, match="expected a product with a grid"):
         gpu.scaled("tirx.kernel @k() threads(32) { tirx.return }", (64, 64, 64), ())
     text = (gpu.EXAMPLES / gpu.CASES[0].file).read_text()
     with pytest.raises(ValueError, match="expected 'nowhere' in the program"):
         gpu.scaled(text, (64, 64, 64), [("nowhere", "")])
+    with pytest.raises(ValueError, match="expected a batch of products"):
+        gpu.scaled(text, (2, 64, 64, 64), ())

@@ -1,0 +1,174 @@
+"""What `benchmarks/gpu.py` measures: products of `examples/` in other sizes and types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tirx
+from tirx.runtime import Kernel
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+@dataclass(frozen=True)
+class Case:
+    """
+    A product D = A B^T in `examples/file`. `a` and `d` are torch dtypes, `tolerance` is the largest error, relative to
+    the largest element of D, `limit` the probe whose speed bounds the kernel's. `options` are those of the pipeline.
+    `replace` are texts of the file to replace besides shapes, grid and the bound of the loop over K; `{m}`, `{n}` and
+    `{k}` in them are the sizes.
+    """
+
+    name: str
+    file: str
+    a: str
+    d: str
+    tolerance: float
+    limit: str
+    target: str | None = None
+    options: str = ""
+    replace: tuple[tuple[str, str], ...] = ()
+    batched: bool = False
+    """It takes sizes with a batch, and no others."""
+
+
+PIPELINE = "pipeline=on"
+"""Options of the pipeline that let copies, products and stores overlap."""
+
+_TILES_OF_K = {"f16": 64, "bf16": 64, "e4m3": 128, "tf32": 32, "s8": 128}
+"""Elements of 128 bytes, which tiles of A and B have along K."""
+
+
+def _wgmma(kind: str, a: str, d: str, tolerance: float, replace: Sequence[tuple[str, str]], options: str) -> Case:
+    """An example for wgmma in another type: with results in f32 (i32) in registers, or rounded to 16 bits."""
+    k = _TILES_OF_K[kind]
+    rounds = d in ("float16", "bfloat16")
+    file, element = ("wgmma_f16_out_gemm.mlir", "!in") if rounds else ("wgmma_gemm.mlir", "f16")
+    tiles = [(f"{rows}x64x{element}", f"{rows}x{k}x{element}") for rows in (128, 256)]
+    tiles += [("step %c64", f"step %c{k}"), _constant(k)]
+    changes = (*(tiles if k != 64 else ()), *replace)
+    name = f"{kind} wgmma{', pipeline' if options else ''}"
+    return Case(name, file, a, d, tolerance, f"wgmma m64n256k{k // 4}.{kind}", options=options, replace=changes)
+
+
+def _staged(name: str, file: str, a: str, limit: str, options: str, target: str = "sm_90a") -> Case:
+    """A product by mma.sync whose operands are staged in shared memory."""
+    d, tolerance = ("float64", 1e-12) if a == "float64" else ("float32", 2e-3)
+    return Case(name + (", pipeline" if options else ""), file, a, d, tolerance, limit, target, options)
+
+
+def _constant(k: int) -> tuple[str, str]:
+    line = "  %c128 = arith.constant 128 : index\n"
+    return line, line if k == 128 else f"{line}  %c{k} = arith.constant {k} : index\n"
+
+
+_BF16 = (("!in = f16", "!in = bf16"), ("!out = f16", "!out = bf16"))
+"""What makes a product in bf16 of one in f16."""
+
+_S32 = (("xf16", "xsi8"), ("xf32", "xi32"), (": f32", ": i32"), ("constant 0.0", "constant 0"))
+"""What makes a product of signed bytes of one in f16."""
+
+CASES = (
+    Case("f64 m8n8k4", "mma_m8n8k4_f64_gemm.mlir", "float64", "float64", 1e-12, "m8n8k4.f64", "sm_90"),
+    Case("f16 registers", "mma_m8n8k4_f16_gemm.mlir", "float16", "float32", 2e-3, "m16n8k16.f16", "sm_90"),
+    *(
+        case
+        for options in ("", PIPELINE)
+        for case in (
+            _staged("f64 m8n8k4 staged", "mma_m8n8k4_f64_staged_gemm.mlir", "float64", "m8n8k4.f64", options),
+            _staged("f64 m16n8k8", "mma_m16n8k8_f64_gemm.mlir", "float64", "m16n8k8.f64", options),
+        )
+    ),
+    _staged("f16 m16n8k16", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", "", "sm_80"),
+    _staged("f16 m16n8k16", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", PIPELINE, "sm_80"),
+    _staged("f16 m16n8k16 TMA", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", PIPELINE),
+    Case(
+        "f16 wgmma batched, pipeline",
+        "wgmma_batched_gemm.mlir",
+        "float16",
+        "float16",
+        2e-3,
+        "wgmma m64n256k16.f16",
+        options=PIPELINE,
+        batched=True,
+    ),
+    *(
+        case
+        for options in ("", PIPELINE)
+        for case in (
+            _wgmma("f16", "float16", "float16", 2e-3, (), options),
+            _wgmma("bf16", "bfloat16", "bfloat16", 8e-3, _BF16, options),
+            _wgmma("e4m3", "float8_e4m3fn", "bfloat16", 8e-3, (("!in = f16", "!in = f8E4M3FN"), _BF16[1]), options),
+            _wgmma("tf32", "float32", "float32", 2e-3, (("xf16", "xtf32"),), options),
+            _wgmma("s8", "int8", "int32", 0.0, _S32, options),
+        )
+    ),
+)
+"""Every kernel that is measured. A case whose file does not exist is left out."""
+
+Size = tuple[int, ...]
+"""M, N and K of a product, behind the number of products of a batch."""
+
+SHAPES = ("4000x4104x1000", "512x8192x8192", "128x4096x16384", "1000x777x200", "64x512x512x512")
+"""M x N x K that are no large squares: edges, few rows, long sums, small ones; the last one is a batch."""
+
+
+# Kernels of any size
+
+
+def scaled(text: str, size: Size, replace: Sequence[tuple[str, str]]) -> str:
+    """
+    The program of a kernel of arguments %a (M x K), %b (N x K) and %d (M x N) for another size.
+
+    Its grid counts tiles of N along x, of M along y and products along z, and its loop over K has the variable %k.
+    Where tiles do not divide the sizes, views are clipped. Raises ValueError for a program of another form.
+    """
+    *batch, m, n, k = size
+    shapes = {
+        name: "x".join(map(str, (*batch, *ends))) for name, ends in {"a": (m, k), "b": (n, k), "d": (m, n)}.items()
+    }
+    given = re.search(r"%d: memref<((?:\d+x)*)(\d+)x(\d+)x", text)
+    grid = re.search(r"grid\((\d+), (\d+)(?:, (\d+))?\)", text)
+    loop = re.search(r"(scf\.for %k = %\w+ to )%\w+( step)", text)
+    if given is None or grid is None or loop is None or bool(batch) != bool(given[1]):
+        raise ValueError(
+            f"expected {'a batch of products' if batch else 'a product'} with a grid (N, M) and a loop over %k"
+        )
+    rows, columns = int(given[2]) // int(grid[2]), int(given[3]) // int(grid[1])  # of a tile
+    for name, shape in shapes.items():
+        text, count = re.subn(rf"(%{name}(?:\[[^\]]*\] :|:) memref<)(?:\d+x)+", rf"\g<1>{shape}x", text)
+        if not count:
+            raise ValueError(f"expected an argument %{name} with a shape")
+    extents = (-(-n // columns), -(-m // rows), *batch)
+    text = text.replace(grid[0], f"grid({', '.join(map(str, extents))})")
+    text = text.replace(loop[0], f"{loop[1]}%benchmark_k{loop[2]}")
+    text = re.sub(r"(threads\(\d+\).*\{\n)", rf"\g<1>  %benchmark_k = arith.constant {k} : index\n", text, count=1)
+    for old, new in replace:
+        if old not in text:
+            raise ValueError(f"expected {old!r} in the program")
+        text = text.replace(old, new.format(m=m, n=n, k=k))
+    step = re.search(r"scf\.for %k = .* step %(\w+)", text)
+    depth = None if step is None else re.search(rf"%{step[1]} = arith\.constant (\d+)", text)
+    if depth is None:
+        raise ValueError("expected a loop over %k whose step is a constant")
+    if m % rows or n % columns or k % int(depth[1]):
+        text = re.sub(r"(tirx\.view %\w+\[[^\]]*\]) :", r"\g<1> clipped :", text)
+    return text
+
+
+def program_of(case: Case, size: Size) -> str:
+    """The text of a case for a size."""
+    return scaled((EXAMPLES / case.file).read_text(), size, case.replace)
+
+
+def built(case: Case, size: Size) -> Kernel:
+    """The kernel of a case for a size."""
+    return next(iter(tirx.build(program_of(case, size), case.target, case.options).kernels.values()))
+
+
+def fitting(cases: Sequence[Case], sizes: Sequence[Size]) -> list[tuple[Case, Size]]:
+    """The cases with each size that they take."""
+    return [(case, size) for case in cases for size in sizes if case.batched == (len(size) == 4)]
