@@ -14,7 +14,7 @@ import numpy.typing as npt
 from unit.sim.assembled import assembled
 
 import tirx
-from tirx.runtime.program import Kernel
+from tirx.runtime.program import Kernel, Program
 
 Array = npt.NDArray[Any]
 
@@ -294,11 +294,19 @@ def kernel_of(kernel: RingKernel) -> Kernel:
     return program.kernels["product"]
 
 
-def check(kernel: RingKernel, trips: int, blocks: int = 1, seed: int = 0, extents: tuple[int, int] = (1, 1)) -> None:
+def check(
+    kernel: RingKernel,
+    trips: int,
+    blocks: int = 1,
+    seed: int = 0,
+    extents: tuple[int, int] = (1, 1),
+    ptx: str | None = None,
+) -> None:
     """
     Runs a kernel with `trips` iterations along K on `blocks` blocks, or clusters, and compares it with numpy.
 
-    `extents` are the tiles of D of a block or cluster along both dimensions.
+    `extents` are the tiles of D of a block or cluster along both dimensions. `ptx` stands for what the kernel is
+    compiled to.
     """
     rng = np.random.default_rng(seed)
     size = 2 if kernel.cluster else 1
@@ -310,5 +318,8 @@ def check(kernel: RingKernel, trips: int, blocks: int = 1, seed: int = 0, extent
     k = STEP * trips
     product = a[:, :k].astype(np.float32) @ b[:, :k].astype(np.float32).T
     expected[:, :columns] = product if kernel.output else 2 * product
-    kernel_of(kernel).simulate(a, b, d, trips, *extents, grid=(size * blocks, 1, 1), check="strict", seed=seed)
+    compiled = kernel_of(kernel)
+    if ptx is not None:
+        compiled = Program(ptx, [compiled.launch]).kernels["product"]
+    compiled.simulate(a, b, d, trips, *extents, grid=(size * blocks, 1, 1), check="strict", seed=seed)
     np.testing.assert_array_equal(d, expected)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from unit.examples import EXAMPLES
 from unit.kernels.ring_kernels import RingKernel, check
+from unit.kernels.ring_mutants import KERNELS, mutants
 
 import tirx
 
@@ -61,3 +62,10 @@ def test_examples(name: str, rows: int, columns: int, tiles: tuple[int, int]):
     kernel.simulate(a, b, d, *tiles, 3, grid=(blocks, 1, 1), check="strict")
     expected = a[:, :192].astype(np.float32) @ b[:, :192].astype(np.float32).T
     np.testing.assert_array_equal(d[:, :columns], expected)
+
+
+@pytest.mark.parametrize("mutation", ["no proxy fence", "one arrival more", "bytes missing", "no wait"])
+def test_wrong_kernels_are_found(mutation: str):
+    """More of them are in test/sweeps/ring_mutants.py."""
+    found = [mutant for mutant in mutants(KERNELS[0]) if mutant.mutation == mutation]
+    assert any(mutant.verdict(seeds=1) is not None for mutant in found)

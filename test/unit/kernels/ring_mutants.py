@@ -1,0 +1,96 @@
+"""Kernels with rings in which one line of PTX is wrong: a fence, arrival, count, phase, wait or number of bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from unit.kernels.ring_kernels import RingKernel, check, kernel_of
+
+from tirx.sim import SimError
+
+_Change = Callable[[re.Match[str]], str]
+
+
+def _count(step: int) -> _Change:
+    """The same text with its last number changed."""
+    return lambda found: f"{found[1]}{int(found[2]) + step}{found[3]}"
+
+
+def _nothing(found: re.Match[str]) -> str:
+    return ""
+
+
+MUTATIONS: Mapping[str, tuple[str, _Change]] = {
+    "no proxy fence": (r"fence\.proxy\.async[^;]*;", _nothing),
+    "no arrival": (r"mbarrier\.arrive\.shared[^;]*;", _nothing),
+    "no arrival of a block": (r"mbarrier\.arrive\.shared::cluster[^;]*;", _nothing),
+    "one arrival more": (r"(mbarrier\.init[^;]*, )(\d+)(;)", _count(1)),
+    "one arrival less": (r"(mbarrier\.init[^;]*, )([2-9]|\d\d+)(;)", _count(-1)),
+    "bytes missing": (r"(mbarrier\.arrive\.expect_tx[^;]*, )(\d+)(;)", _count(-16)),
+    "bytes too many": (r"(mbarrier\.arrive\.expect_tx[^;]*, )(\d+)(;)", _count(16)),
+    "no wait": (r"@!%p\d+ bra \$wait\d+;", _nothing),
+    "phase 0 in every round": (r"(mbarrier\.t\w+_wait\.parity[^;]*, )(%r\d+)(;)", lambda m: f"{m[1]}0{m[3]}"),
+    "phase 1 in every round": (r"(mbarrier\.t\w+_wait\.parity[^;]*, )(%r\d+)(;)", lambda m: f"{m[1]}1{m[3]}"),
+    "one product more pending": (r"(wgmma\.wait_group\.sync\.aligned )(\d+)(;)", _count(1)),
+    "one group more pending": (r"(cp\.async\.wait_group )(\d+)(;)", _count(1)),
+    "no group": (r"cp\.async\.commit_group;", _nothing),
+    "no group of stores": (r"cp\.async\.bulk\.commit_group;", _nothing),
+    "no wait for stores": (r"cp\.async\.bulk\.wait_group\.read[^;]*;", _nothing),
+    "arrival counted twice": (r"arrive\.noinc\.", lambda found: "arrive."),
+    "no barrier": (r"bar\.sync [^;]*;", _nothing),
+    "no commit": (r"tcgen05\.commit[^;]*;", _nothing),
+    "no fence of tcgen05": (r"tcgen05\.fence::\w+;", _nothing),
+}
+"""What is wrong -> the text that it concerns, and what becomes of it."""
+
+KERNELS = (
+    RingKernel(slots=3, skew=2, engine="tma"),
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", tiles=True, output=1),
+    RingKernel(slots=3, skew=2, engine="cp_async", use_first=True, tiles=True),
+    RingKernel(slots=2, skew=0, roles=True, engine="cp_async"),
+    RingKernel(slots=3, skew=1, engine="tma", family="wgmma", pending=1),
+    RingKernel(slots=2, skew=0, roles=True, engine="ld_st", family="wgmma"),
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True),
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True),
+)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A kernel whose line `line` is wrong in the way `mutation`."""
+
+    kernel: RingKernel
+    mutation: str
+    line: str
+    ptx: str
+
+    def verdict(self, seeds: int = 3) -> str | None:
+        """How it fails: what the simulator says first, or "wrong numbers". None if it does not."""
+        for seed in range(seeds):
+            try:
+                extents = (2, 1) if self.kernel.tiles else (1, 1)
+                check(self.kernel, 2 * self.kernel.slots + 1, seed=seed, extents=extents, ptx=self.ptx)
+            except SimError as error:
+                return str(error).splitlines()[0]
+            except AssertionError:
+                return "wrong numbers"
+        return None
+
+
+def mutants(kernel: RingKernel) -> Iterator[Mutant]:
+    """All mutants of a kernel."""
+    ptx = kernel_of(kernel).program.ptx
+    for mutation, (pattern, change) in MUTATIONS.items():
+        for found in re.finditer(pattern, ptx):
+            start = ptx.rindex("\n", 0, found.start()) + 1
+            line = ptx[start : ptx.index("\n", found.end())].strip()
+            yield Mutant(kernel, mutation, line, ptx[: found.start()] + change(found) + ptx[found.end() :])
+
+
+def sample(every: int) -> list[Mutant]:
+    """Some mutants of all kernels, the same in every call."""
+    everything = [mutant for kernel in KERNELS for mutant in mutants(kernel)]
+    return [everything[i] for i in np.random.default_rng(0).permutation(len(everything))[: len(everything) // every]]
