@@ -9,9 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
-from tirx.dialects.tirx import AsyncCopyOp, CopyOp, Engine, EngineAttr, LoadOp, StoreOp, kernels
+from tirx.dialects.tirx import AsyncCopyOp, CopyOp, Engine, EngineAttr, LoadOp, MemorySpace, StoreOp, kernels
 from tirx.passes.plan.bulk_copies import async_engine
 from tirx.passes.plan.copies import check_written, match_engine, match_transfer
+from tirx.passes.plan.views import clipped_view
 
 
 def _explain(copy: AsyncCopyOp) -> None:
@@ -22,6 +23,16 @@ def _explain(copy: AsyncCopyOp) -> None:
     remark(copy, choice.reason if choice.engine is Engine.CP_ASYNC else f"{choice.engine} could do this copy")
 
 
+def _explain_clipped(copy: CopyOp) -> None:
+    """Says why threads, and no tensor map, look at the bounds of a clipped view that shared memory is copied with."""
+    memories = {copy.source_type.memory, copy.destination_type.memory}
+    clipped = any(clipped_view(tile) is not None for tile in (copy.source, copy.destination))
+    if clipped and memories == {MemorySpace.GLOBAL, MemorySpace.SHARED}:
+        choice = async_engine(copy)
+        if choice.engine not in (Engine.TMA, Engine.TMA_STORE):
+            remark(copy, f"threads look at the bounds of this copy; {choice.reason}")
+
+
 @dataclass(frozen=True)
 class TirxSelectCopiesPass(ModulePass):
     """
@@ -30,8 +41,9 @@ class TirxSelectCopiesPass(ModulePass):
     shared memory get `ldmatrix` and `stmatrix` where target and layouts have them.
 
     Later passes read the engine. One that is written stays where it can do the copy, and is an error elsewhere: `tma`,
-    `cp_async` and `tma_store` between global and shared memory need a target and layouts that allow them. A remark says
-    why an asynchronous copy does not have the fastest engine of its target.
+    `cp_async` and `tma_store` between global and shared memory need a target and layouts that allow them. Views that
+    are clipped, or whose strides the launch gives, have `tma` and `tma_store` where that is legal. Remarks say why a
+    copy does not have the fastest engine of its target.
     """
 
     name = "tirx-select-copies"
@@ -40,6 +52,8 @@ class TirxSelectCopiesPass(ModulePass):
         for kernel in kernels(op):
             for move in kernel.walk():
                 if isinstance(move, CopyOp):
+                    if move.engine is None:
+                        _explain_clipped(move)
                     engine = match_engine(move)
                 elif isinstance(move, LoadOp | StoreOp):
                     engine = match_transfer(move)

@@ -25,3 +25,17 @@ tirx.kernel @slower(%x: memref<128x32xf32>) target("sm_90") threads(128) {
   tirx.async_copy %g, %s engine(tma) : !tirx.tile<128x32xf32, global, #s>, !tirx.tile<128x32xf32, shared, #s>
   tirx.return
 }
+
+// -----
+
+#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
+#g = #tirx.tile_layout<S[(128, 32) : (33, 1)]>
+
+tirx.kernel @clipped(%x: memref<100x33xf32>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] clipped : memref<100x33xf32> -> !tirx.tile<128x32xf32, global, #g>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  // expected-remark@+1 {{threads look at the bounds of this copy; no tma_store: expected strides of multiples of 16 bytes for a tensor map, found a stride of 33 f32 elements in dimension 0 of the memref}}
+  tirx.copy %s, %g : !tirx.tile<128x32xf32, shared, #s>, !tirx.tile<128x32xf32, global, #g>
+  tirx.return
+}
