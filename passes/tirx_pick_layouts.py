@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -42,7 +41,7 @@ from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
-from tirx.mma import ROW_ORDERS, FragmentError, PickedFragments, RowOrder, choose_variant, pick_fragments
+from tirx.mma import FragmentError, choose_variant, pick_fragments
 from tirx.passes.analysis.register_classes import (
     RegisterClass,
     is_register_tile,
@@ -50,6 +49,7 @@ from tirx.passes.analysis.register_classes import (
     same_layout,
 )
 from tirx.passes.plan.families import MMA_SYNC, family_of, is_of_warpgroups
+from tirx.passes.plan.fragment_choice import cheapest_fragments, fragments_as_placed
 from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.plan.product import ILLEGAL, Product
@@ -58,7 +58,6 @@ from tirx.passes.plan.staged_layouts import (
     choose_staged_layout,
     contiguous_dimension,
     fragment_loads,
-    loads_cost,
     operand_major,
 )
 from tirx.passes.plan.tcgen05_product import product_shape
@@ -102,54 +101,12 @@ def _common_image(tensors: Sequence[TileType]) -> TileLayout:
     return first.fragment()
 
 
-def _row_orders(
-    classes: Sequence[RegisterClass],
-    plain: PickedFragments,
-    pick: Callable[[tuple[RowOrder, RowOrder]], PickedFragments],
-) -> tuple[RowOrder, RowOrder]:
-    """
-    The orders of the rows of A and of B with which loads from shared memory are cheapest, the plain one where it is as
-    good as any. `pick` takes orders as `pick_fragments` does.
-    """
-    found = [ROW_ORDERS[0], ROW_ORDERS[0]]
-    for index, layout in enumerate((plain.a, plain.b)):
-        best = loads_cost(classes[index], layout)
-        for order in ROW_ORDERS[1:]:
-            if best.is_least:
-                break
-            orders = [ROW_ORDERS[0], ROW_ORDERS[0]]
-            orders[index] = order
-            try:
-                cost = loads_cost(classes[index], pick((orders[0], orders[1]))[index])
-            except (FragmentError, LayoutError):
-                continue  # rows that are neighbours in the registers
-            if cost.rank < best.rank:
-                best, found[index] = cost, order
-    return found[0], found[1]
-
-
 def _checked(mma: MmaOp | AsyncMmaOp) -> None:
     """Raises LocatedError at a product that wgmma does not do with any layouts."""
     try:
         check(Product.of(mma))
     except ILLEGAL as e:
         raise LocatedError(mma, str(e)) from e
-
-
-def _as_placed(
-    classes: Sequence[RegisterClass], pick: Callable[[tuple[RowOrder, RowOrder]], PickedFragments]
-) -> PickedFragments:
-    """The fragments whose rows are in the order of those that are placed; in the plain one where there are none."""
-    plain = pick((ROW_ORDERS[0], ROW_ORDERS[0]))
-    for a, b in product(ROW_ORDERS, ROW_ORDERS):
-        try:
-            layouts = pick((a, b))
-        except (FragmentError, LayoutError):
-            continue  # rows that are neighbours in the registers
-        pairs = zip(classes, layouts, strict=True)
-        if all(found.type.layout is None or found.type.layout.equivalent(layout) for found, layout in pairs):
-            return layouts
-    return plain
 
 
 class _Picker:
@@ -313,8 +270,7 @@ class _Picker:
         try:
             variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
             pick = partial(pick_fragments, m, n, k, *types, warps, tuple(batch), *majors, (variant,))
-            layouts = pick((ROW_ORDERS[0], ROW_ORDERS[0]))
-            layouts = _as_placed(classes, pick) if placed else pick(_row_orders(classes, layouts, pick))
+            layouts = fragments_as_placed(classes, pick) if placed else cheapest_fragments(classes, pick)
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
         mma.plan = PlanAttr(MmaSyncPlan((variant.name,)))

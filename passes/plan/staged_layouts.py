@@ -197,6 +197,14 @@ class LoadsCost:
     blocks: int = 0
     fewest_blocks: int = 0
 
+    def __add__(self, other: LoadsCost) -> LoadsCost:
+        return LoadsCost(
+            self.cost + other.cost,
+            self.least + other.least,
+            self.blocks + other.blocks,
+            self.fewest_blocks + other.fewest_blocks,
+        )
+
     @property
     def is_least(self) -> bool:
         """Returns True if nothing takes more wavefronts than its bytes do, in as few blocks as there can be."""
@@ -219,16 +227,8 @@ def loads_cost(registers: RegisterClass, layout: TileLayout) -> LoadsCost:
     for load in fragment_loads(registers, layout):
         root = base_allocation(load.part)
         if (placed := TileType.of(load.part).layout) is not None:
-            found = LoadsCost(load.cost(placed), load.least)
+            total += LoadsCost(load.cost(placed), load.least)
         elif isinstance(root.owner, AllocOp):
             choice = choose_staged_layout(root, [load])
-            found = LoadsCost(choice.cost, choice.least, choice.tile.blocks, 1)
-        else:
-            continue
-        total = LoadsCost(
-            total.cost + found.cost,
-            total.least + found.least,
-            total.blocks + found.blocks,
-            total.fewest_blocks + found.fewest_blocks,
-        )
+            total += LoadsCost(choice.cost, choice.least, choice.tile.blocks, 1)
     return total

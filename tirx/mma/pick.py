@@ -259,6 +259,7 @@ def pick_fragments(
     b_major: Major = "K",
     variants: Sequence[MmaVariant] | None = None,
     row_orders: tuple[RowOrder, RowOrder] = (ROW_ORDERS[0], ROW_ORDERS[0]),
+    vectors: bool = True,
 ) -> PickedFragments:
     """
     Register layouts for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` that `plan_mma` accepts.
@@ -270,7 +271,8 @@ def pick_fragments(
     registers follow it, up to 16 bytes, so that loads can be vectors; m16n8 has other registers in between, so that its
     operands are loaded one register at a time. `variants`: the instructions to choose from, as
     `choose_variant` does; by default all of these types in the order of the table. `row_orders`: those of the rows of A
-    and of B within eight; only the plain one where rows are neighbours in the registers.
+    and of B within eight; only the plain one where rows are neighbours in the registers. `vectors`: whether registers
+    follow the contiguous dimension beyond what the instruction asks for; `ldmatrix` does without.
 
     Raises FragmentError when the types have no instruction, or when no instruction divides M, N and K, with the
     nearest sizes that the smallest does.
@@ -290,7 +292,7 @@ def pick_fragments(
         of a fragment is such a run: fragments behind each other then continue it.
         """
         run = _register_run(fragment, dimension)
-        return run, vector if run == fragment.elements else run
+        return run, vector if vectors and run == fragment.elements else run
 
     m_low, m_vector = contiguous(variant.a, 1) if a_major == "MN" else (1, 1)
     n_low, n_vector = contiguous(variant.b, 1) if b_major == "MN" else (1, 1)

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.kernels.staged_kernels import random_kernel
 
 import tirx
 from tirx.ptx.ptxas import assemble
@@ -89,3 +90,9 @@ def test_loads_of_fragments_have_no_conflicts(
     assert (d == a.astype(np.float64) @ b.astype(np.float64).T).all()
     assert profile.conflicts == 0
     assert any(loads in name for name in profile.instructions)
+
+
+@pytest.mark.parametrize("seed", [4, 35, 85])
+def test_random_products(seed: int) -> None:
+    """A sample; `python test/sweeps/staged_products.py FIRST LAST` runs more."""
+    random_kernel(seed).check(seed)
