@@ -432,6 +432,20 @@ def emit_cp_async(
         plan = plan_thread_copies(op.source, destination.type, threads)
     except ILLEGAL as e:
         raise LocatedError(op, str(e)) from e
+    if clip is None or clip.plan.never_whole:
+        _start_copies(emit, source, destination, plan, tid, clip)
+        return
+    branches = [Block(), Block()]
+    for block, bounds in zip(branches, (None, clip), strict=True):
+        inside = Emitter(InsertPoint.at_end(block), emit.location)
+        _start_copies(inside, source, destination, plan, tid, bounds)
+        inside(scf.YieldOp())
+    emit(scf.IfOp(clip.contains_tile(emit), [], Region(branches[0]), Region(branches[1])))
+
+
+def _start_copies(
+    emit: Emitter, source: MemoryTile, destination: MemoryTile, plan: CpAsyncPlan, tid: SSAValue, clip: Clip | None
+) -> None:
     block = None if plan.owners is None else Block()
     inside = emit if block is None else Emitter(InsertPoint.at_end(block), emit.location)
     ends = _Addresses(inside, source, tid), _Addresses(inside, destination, tid)
@@ -441,8 +455,7 @@ def emit_cp_async(
         size = plan.bytes(read)
         cache = "cg" if size in CP_ASYNC_BYTES["cg"] else "ca"
         count = None if clip is None or bounds is None else _bytes_within(clip, bounds, plan, read)
-        copy = CpAsyncOp(dst, src, size, cache=cache, source_bytes=count, offset=offset, source_offset=source_offset)
-        inside(copy)
+        inside(CpAsyncOp(dst, src, size, cache=cache, source_bytes=count, offset=offset, source_offset=source_offset))
     if block is not None and plan.owners is not None:
         inside(scf.YieldOp())
         _on_owners(emit, tid, plan.owners, [], block, None)

@@ -38,7 +38,7 @@ tirx.kernel @rows(%a: memref<?x4xf32>, %d: memref<?x4xf32>) target("sm_80") thre
 
 // -----
 
-// Fewer bytes are read than are written.
+// Fewer bytes are read than are written where not all of the tile exists.
 // CHECK-LABEL: ptx.entry @cp_async
 !g = !tirx.tile<16x64xf16, global, #tirx.tile_layout<S[(16, 64) : (64, 1)]>>
 !s = !tirx.tile<16x64xf16, shared, #tirx.tile_layout<S[(16, 64) : (64, 1)]>>
@@ -47,6 +47,9 @@ tirx.kernel @cp_async(%a: memref<20x64xf16>) target("sm_80") threads(128) memory
   %c0 = arith.constant 0 : index
   %s = tirx.alloc at 0 : !s
   %ga = tirx.view %a[%i, %c0] clipped : memref<20x64xf16> -> !g
+  // CHECK: scf.if
+  // CHECK: ptx.cp.async "cg" %{{[0-9]+}}, %{{[0-9]+}} bytes 16
+  // CHECK: } else {
   // CHECK: %[[FULL:.*]] = arith.constant 16 : i32
   // CHECK: %[[EXISTS:.*]] = arith.cmpi ult
   // CHECK-NEXT: %[[COUNT:.*]] = arith.select %[[EXISTS]], %[[FULL]], %{{.*}} : i32
