@@ -38,7 +38,8 @@ def check_fences(entry: EntryOp, shared: Mapping[SSAValue, SSAValue]) -> None:
 def _unfenced(op: WgmmaMmaAsyncOp, flow: ControlFlow, shared: Mapping[SSAValue, SSAValue]) -> Operation | None:
     """Returns what touches registers of `op`, or the entry, where a path from there to `op` has no fence."""
     registers = {*op.c, *(() if op.a_is_descriptor else op.a)}
-    writers = {r.owner for r in registers if isinstance(r.owner, Operation) and not _is_alike(r, op)}
+    owners = {register.owner for register in registers}
+    writers = {owner for owner in owners if isinstance(owner, Operation) and not _is_alike(owner, op)}
     pending: list[tuple[Operation | None, Block | None]] = [(op.prev_op, op.parent)]
     seen: set[Block] = set()
     while pending:
@@ -64,6 +65,6 @@ def _unfenced(op: WgmmaMmaAsyncOp, flow: ControlFlow, shared: Mapping[SSAValue, 
     return None
 
 
-def _is_alike(value: SSAValue, op: WgmmaMmaAsyncOp) -> bool:
-    """Returns True for the accumulators of a product of the same shape."""
-    return isinstance(value.owner, WgmmaMmaAsyncOp) and value.owner.form.shape == op.form.shape
+def _is_alike(other: Operation, op: WgmmaMmaAsyncOp) -> bool:
+    """Returns True for a product of the same shape, whose accumulators need no fence."""
+    return isinstance(other, WgmmaMmaAsyncOp) and other.form.shape == op.form.shape
