@@ -155,7 +155,7 @@ NARROW_FEATURES: dict[PairFormat, str] = {
 @irdl_op_definition
 class CvtPairOp(PureInstruction):
     """
-    `ptx.cvt.pair e4m3x2 %low, %high : f32` is `cvt.rn.satfinite.e4m3x2.f32 d, high, low`.
+    `ptx.cvt.pair e4m3x2 %low, %high -> i16` is `cvt.rn.satfinite.e4m3x2.f32 d, high, low`.
 
     Two f32 rounded to nearest even; formats of 8 bits and less have no infinity to overflow to and saturate.
     """

@@ -56,7 +56,7 @@ class RedOp(PTXInstruction):
 
     Combines one register with what global memory has at `address + offset` (bytes), or two or four of f16, bf16, f32
     and pairs. i32 registers are integers, signed unless `unsigned` is given, or pairs if there is a format:
-    `ptx.red add f16x2 %a, %x : i32`. See PTX ISA, "red".
+    `ptx.red add of f16x2 %a, %x : i32`. See PTX ISA, "red".
     """
 
     name = "ptx.red"
@@ -71,7 +71,7 @@ class RedOp(PTXInstruction):
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
-        "$operation ($format^)? (`unsigned` $unsigned^)? $address (`offset` $offset^)? `,` $data attr-dict `:` "
+        "$operation (`of` $format^)? (`unsigned` $unsigned^)? $address (`offset` $offset^)? `,` $data attr-dict `:` "
         "type($data)"
     )
 
