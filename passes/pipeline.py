@@ -37,6 +37,8 @@ _LOWER_TO_PTX = (
     "tirx-prefetch-fragments",
     "tirx-check-rings",
     "tirx-lower-rings",
+    # Once more: the barriers that it has made.
+    "tirx-check-rings",
     "tirx-expand-exchanges",
     "tirx-allocate-memory",
     # Behind the places: threads may race on bytes that two tiles share.

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError, Note, nearest_location, remark
 from tirx.dialects.tirx import KernelOp, RingOp
 from tirx.passes.analysis.rings.extraction import Extraction
+from tirx.passes.analysis.rings.lowered import check_barriers, has_barriers
 from tirx.passes.analysis.rings.model import RingError
 from tirx.passes.analysis.rings.progress import check, smallest_slots
 
@@ -30,6 +31,9 @@ class TirxCheckRingsPass(ModulePass):
 
     An error names the two operations and the interleaving, or says that the check cannot decide. A remark says
     with how few slots each ring is right.
+
+    Behind `tirx-lower-rings` it reads the mbarriers back: each expects just the arrivals that all roles make for a use,
+    and the bytes of the copies that fill it.
     """
 
     name = "tirx-check-rings"
@@ -44,6 +48,9 @@ class TirxCheckRingsPass(ModulePass):
 
 
 def _check(kernel: KernelOp) -> None:
+    if has_barriers(kernel):
+        check_barriers(kernel)
+        return
     extracted = Extraction(kernel).run()
     if extracted is None:
         return

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import UnitAttr, i1, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -25,6 +25,7 @@ from tirx.dialects.tirx.attributes import MemorySpace
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target
 from tirx.layout import TileLayout
+from tirx.passes.analysis.rings.lowered import BARRIERS
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.rings import RingsPlan, Station
 
@@ -114,7 +115,9 @@ class RingStorage:
         if count := self.plan.num_barriers:
             words = (count, MBARRIER_BYTES // 4)
             type_ = TileType.get(words, i32, MemorySpace.SHARED, TileLayout.row_major(words))
-            self.mbarriers = emit(AddressOp(emit(AllocOp(type_)).result)).result
+            alloc = emit(AllocOp(type_))
+            alloc.attributes[BARRIERS] = UnitAttr()
+            self.mbarriers = emit(AddressOp(alloc.result)).result
 
     def initialise(self, emit: Emitter, first_thread: SSAValue) -> None:
         """Initialises the mbarriers by one thread, and lets all threads wait for it."""

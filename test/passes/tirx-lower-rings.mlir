@@ -9,7 +9,7 @@
 
 // CHECK-LABEL: tirx.kernel @roles
 // CHECK:      [[SLOTS:%.*]] = tirx.alloc : !tirx.tile<2x64x64xf16, shared, {{.*}}(2, 64, 64) : (4096, 64, 1)
-// CHECK-NEXT: [[WORDS:%.*]] = tirx.alloc : !tirx.tile<4x2xi32, shared
+// CHECK-NEXT: [[WORDS:%.*]] = tirx.alloc {ring_barriers} : !tirx.tile<4x2xi32, shared
 // CHECK-NEXT: [[BARS:%.*]] = tirx.address [[WORDS]]
 // CHECK:      scf.if
 // CHECK-NEXT:   ptx.mbarrier.init [[BARS]], 1

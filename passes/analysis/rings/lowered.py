@@ -1,0 +1,207 @@
+"""
+Reads the barriers of lowered rings back: arrivals and bytes of a phase against what the mbarriers expect.
+
+Nothing here knows the plan of the lowering. The mbarriers of a station lie behind each other, and the constant part of
+an address says which station it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
+from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierArriveOp, MbarrierInitOp
+from tirx.dialects.ptx.memory import MapaOp
+from tirx.dialects.tcgen05 import CommitOp
+from tirx.dialects.tirx import AddressOp, AllocOp, KernelOp, LeaderOp, TileType, TmaLoadOp, thread_owner, thread_set
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.analysis.rings.model import RingError
+from tirx.passes.emit.emitter import constant_value
+
+
+@dataclass(frozen=True)
+class _Address:
+    """An mbarrier: what its address starts from, the constant part in bytes, and the rank of a remote one."""
+
+    base: SSAValue
+    offset: int
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class _Arrival:
+    """An operation that arrives: how many threads of a block execute it, and in how many blocks of a cluster."""
+
+    op: Operation
+    at: _Address
+    threads: int
+    blocks: int
+
+
+_Arrives = MbarrierArriveOp | MbarrierArriveExpectTxOp | CpAsyncMbarrierArriveOp | CommitOp
+
+BARRIERS = "ring_barriers"
+"""The attribute of the allocation of the mbarriers of lowered rings."""
+
+
+def has_barriers(kernel: KernelOp) -> bool:
+    """True if rings of a kernel have been lowered to mbarriers."""
+    return any(isinstance(op, AllocOp) and BARRIERS in op.attributes for op in kernel.body.block.ops)
+
+
+def _of_rings(op: MbarrierInitOp | _Arrives) -> bool:
+    """True if an operation is on an mbarrier of a ring. Others are not looked at."""
+    address = op.mbarrier if isinstance(op, CommitOp) else op.barrier
+    pending = [address]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, OpResult) and isinstance(value.op, AddressOp):
+            return isinstance(alloc := value.op.tile.owner, AllocOp) and BARRIERS in alloc.attributes
+        if isinstance(value, OpResult) and isinstance(value.op, arith.AddiOp | MapaOp):
+            pending += value.op.operands
+    return False
+
+
+def check_barriers(kernel: KernelOp) -> None:
+    """
+    Raises RingError at an mbarrier that expects other arrivals than all roles make for a use, or at an announcement of
+    other bytes than the copies behind it bring.
+    """
+    inits = {_address(op.barrier): op for op in kernel.walk() if isinstance(op, MbarrierInitOp) and _of_rings(op)}
+    arrivals = [_arrival(kernel, op) for op in kernel.walk() if isinstance(op, _Arrives) and _of_rings(op)]
+    stations: dict[tuple[SSAValue, int], list[_Arrival]] = {}
+    for arrival in arrivals:
+        stations.setdefault((arrival.at.base, arrival.at.offset), []).append(arrival)
+    for (base, offset), found in stations.items():
+        count = _arrivals_of_a_use(kernel, found)
+        behind = [at for start, at in stations if start is base and at > offset]
+        for at, init in inits.items():
+            if at.base is base and offset <= at.offset < min(behind, default=at.offset + 1):
+                if (expected := init.count.value.data) != count:
+                    raise RingError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
+    for op in kernel.walk():
+        if isinstance(op, MbarrierArriveExpectTxOp) and _of_rings(op):
+            _check_bytes(kernel, op)
+
+
+def _address(value: SSAValue) -> _Address:
+    """What an address of an mbarrier is made of; the index of a slot is left out."""
+    offset, rank = 0, None
+    while isinstance(value, OpResult):
+        match value.op:
+            case MapaOp() as op:
+                rank, value = constant_value(op.rank), op.address
+            case arith.AddiOp() as op if (constant := constant_value(op.rhs)) is not None:
+                offset, value = offset + constant, op.lhs
+            case arith.AddiOp() as op:
+                value = op.lhs
+            case AddressOp():
+                break
+            case op:
+                raise RingError(f"cannot decide: which mbarrier an address is, that '{op.name}' computes", op)
+    return _Address(value, offset, rank)
+
+
+def _arrival(kernel: KernelOp, op: _Arrives) -> _Arrival:
+    threads, blocks = thread_set(op).count, 1 if kernel.cluster is None else kernel.cluster.value.data
+    for condition in _conditions(op):
+        match condition.op:
+            case LeaderOp():
+                threads = 1
+            case arith.CmpiOp() as test if _is_lane(test.lhs):
+                threads = min(threads, thread_set(op).count // WARP_SIZE)
+            case arith.CmpiOp() as test if _is_rank(test.lhs):
+                blocks = 1
+            case _:
+                pass  # what all threads of a role decide alike
+    at = _address(op.mbarrier if isinstance(op, CommitOp) else op.barrier)
+    return _Arrival(op, at, threads, blocks)
+
+
+def _conditions(op: Operation) -> Iterator[OpResult]:
+    """The conditions under which an operation runs, taken apart where all of several have to hold."""
+    inside, around = op, op.parent_op()
+    while around is not None:
+        if isinstance(around, scf.IfOp) and inside.parent is around.true_region.block:
+            yield from _parts(around.cond)
+        inside, around = around, around.parent_op()
+
+
+def _parts(value: SSAValue) -> Iterator[OpResult]:
+    if isinstance(value, OpResult) and isinstance(value.op, arith.AndIOp):
+        yield from _parts(value.op.lhs)
+        yield from _parts(value.op.rhs)
+    elif isinstance(value, OpResult):
+        yield value
+
+
+def _is_lane(value: SSAValue) -> bool:
+    return isinstance(value.owner, arith.AndIOp) and constant_value(value.owner.rhs) == WARP_SIZE - 1
+
+
+def _is_rank(value: SSAValue) -> bool:
+    return isinstance(value.owner, ReadSpecialOp) and value.owner.register.data.value == "cluster_ctarank"
+
+
+def _arrivals_of_a_use(kernel: KernelOp, arrivals: list[_Arrival]) -> int:
+    """
+    The arrivals of all roles at one mbarrier for a use. A role arrives once for each use, wherever in its code; remote
+    arrivals at one rank come from every block.
+    """
+    total = 0
+    for owner in dict.fromkeys(thread_owner(arrival.op) for arrival in arrivals):
+        counts: dict[int, Operation] = {}
+        for arrival in arrivals:
+            if thread_owner(arrival.op) is owner:
+                reached = arrival.blocks if arrival.at.rank is not None else 1
+                counts.setdefault(arrival.threads * reached, arrival.op)
+        if len(counts) > 1:
+            first, second = list(counts)[:2]
+            raise RingError(
+                f"expected the same number of arrivals wherever a role passes a slot on, found {first} and {second}",
+                counts[second],
+                [("the first of them", counts[first])],
+            )
+        total += next(iter(counts))
+    return total
+
+
+def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
+    """The copies behind an announcement, in the same round, bring its bytes."""
+    at = _address(announced.barrier)
+    blocks = 1 if kernel.cluster is None else kernel.cluster.value.data
+    place: Operation = announced
+    # What is announced in the first block only comes from both blocks of a pair.
+    sources = 1
+    if any(isinstance(part.op, arith.CmpiOp) and _is_rank(part.op.lhs) for part in _conditions(announced)):
+        around = announced.parent_op()
+        place, sources = around if around is not None else announced, blocks
+    found = 0
+    while (following := place.next_op) is not None:
+        place = following
+        found += _loaded(place, at, blocks)
+    if found * sources != (expected := announced.bytes.value.data):
+        raise RingError(
+            f"expected {found * sources} bytes of the copies behind it, found {expected} announced", announced
+        )
+
+
+def _loaded(op: Operation, at: _Address, blocks: int) -> int:
+    """The bytes that come to one mbarrier by an operation; branches bring the same."""
+    if isinstance(op, TmaLoadOp):
+        where = _address(op.barrier)
+        size = TileType.of(op.destination).num_bytes * (blocks if op.multicast is not None else 1)
+        return size if (where.base, where.offset) == (at.base, at.offset) else 0
+    totals = {_in_block(block, at, blocks) for region in op.regions for block in region.blocks}
+    if len(totals) > 1:
+        raise RingError(f"expected the same bytes in all branches, found {', '.join(map(str, sorted(totals)))}", op)
+    return totals.pop() if totals else 0
+
+
+def _in_block(block: Block, at: _Address, blocks: int) -> int:
+    return sum(_loaded(op, at, blocks) for op in block.ops)
