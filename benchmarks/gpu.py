@@ -34,7 +34,7 @@ from gpu_probes import LOOPS, OUT_BYTES, Probe, all_probes
 
 import tirx
 from tirx.diagnostics import LocatedError
-from tirx.runtime import GpuError
+from tirx.runtime import ArgumentError, GpuError
 from tirx.runtime.driver import device
 from tirx.runtime.tune import tune
 
@@ -178,7 +178,7 @@ def run_size(torch: Any, cases: Sequence[Case], size: Size, rounds: int) -> tupl
         try:
             kernel = built(case, size)
             kernel(a, b, d)
-        except (LocatedError, GpuError) as error:
+        except (LocatedError, GpuError, ArgumentError) as error:
             print(f"{case.name}: {error}")
             continue
         errors[case.name] = error_of(torch, d, matmul())

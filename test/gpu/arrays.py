@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx.runtime.arrays import STORAGE
+from tirx.runtime.frameworks import row_major
 from tirx.runtime.launch import Launch, PointerArgument
 
 Array = npt.NDArray[Any]
@@ -21,11 +22,16 @@ def dtype_of(argument: PointerArgument) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, None) or name)
 
 
-DYNAMIC: dict[str, tuple[dict[str, int], tuple[int, int, int]]] = {
-    name: ({"a": 384, "b": 512, "d": 384, "rows": 3, "columns": 2, "steps": 4}, (2, 1, 1))
-    for name in ("wgmma_ring_gemm", "wgmma_roles_gemm")
+Grid = tuple[int, int, int]
+_TILES: dict[str, int | tuple[int, ...]] = {
+    "a": (384, 256), "b": (512, 256), "d": (384, 512), "rows": 3, "columns": 2, "steps": 4,
+}  # fmt: skip
+DYNAMIC: dict[str, tuple[dict[str, int | tuple[int, ...]], Grid | None]] = {
+    "wgmma_ring_gemm": (_TILES, (2, 1, 1)),
+    "wgmma_roles_gemm": (_TILES, (2, 1, 1)),
+    "wgmma_any_size_gemm": ({"a": (200, 72), "b": (264, 72), "d": (200, 264)}, None),
 }
-"""Kernels whose sizes are not in their file -> numbers, or rows of arrays, by argument, and the grid."""
+"""Kernels whose sizes are not in their file -> numbers and shapes by argument, and the grid if it is not there."""
 
 
 def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Any]:
@@ -41,8 +47,10 @@ def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Any]:
             arrays.append(numbers[argument.name])
             continue
         assert argument.shape is not None and argument.strides is not None
-        shape = [numbers[argument.name] if n is None else n for n in argument.shape]
-        strides = [n for n in argument.strides if n is not None]
+        found = numbers.get(argument.name, tuple(n or 0 for n in argument.shape))
+        assert isinstance(found, tuple)
+        shape = found
+        strides = [m if n is None else n for m, n in zip(row_major(shape), argument.strides, strict=True)]
         dtype = dtype_of(argument)
         memory = np.zeros(1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)), dtype)
         array = np.lib.stride_tricks.as_strided(memory, shape, [stride * dtype.itemsize for stride in strides])
@@ -54,11 +62,11 @@ def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Any]:
 
 
 def product_of(launch: Launch, arrays: list[Any]) -> Array | None:
-    """A times the transpose of B for a kernel of arguments A, B and D with matching shapes; None for other kernels."""
+    """A times the transpose of B for a kernel whose arrays are A, B and D of matching shapes; None for other kernels."""
     matrices: list[Array] = [array for array in arrays if isinstance(array, np.ndarray)]
-    if len(matrices) != 3 or any(array.ndim != 2 for array in matrices):
+    if len(matrices) != 3 or any(array.ndim < 2 for array in matrices):
         return None
     a, b, d = matrices
-    if a.shape[1] != b.shape[1] or d.shape != (len(a), len(b)) or launch.arguments[2].name not in ("d", "out"):
+    if a.shape[-1] != b.shape[-1] or d.shape != (*a.shape[:-1], b.shape[-2]) or launch.passed[2].name != "d":
         return None
-    return (a.astype(np.float64) @ b.astype(np.float64).T).astype(d.dtype)
+    return (a.astype(np.float64) @ np.swapaxes(b.astype(np.float64), -1, -2)).astype(d.dtype)

@@ -31,7 +31,7 @@ def test_every_case_is_a_program(gpu: Any) -> None:
         size = (3, 512, 1024, 2048) if case.batched else (512, 1024, 2048)
         text = gpu.program_of(case, size)
         parse_located(new_context(), text, case.name).verify()
-        assert "%benchmark_k" in text
+        assert "%benchmark_k" in text or "memref<?x?x" in text
     names = [case.name for case in gpu.CASES]
     assert len(names) == len(set(names))
 
