@@ -106,7 +106,8 @@ class ViewOp(DirectOperation):
     4-bit and 6-bit elements are packed, without padding, the first one in the low bits. With strides that are known at
     the launch only the tile has no layout: bulk tensor copies (`engine tma`) move it.
 
-    With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped.
+    With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped. Tiles
+    that bulk tensor copies store begin at 0 or later in every dimension.
     """
 
     name = "tirx.view"

@@ -25,10 +25,12 @@ from tirx.dialects.tirx import (
     AsyncCopyOp,
     CopyOp,
     Engine,
+    KernelOp,
     MemorySpace,
     TensorMap,
     TileType,
     has_run_time_strides,
+    thread_owner,
     thread_set,
 )
 from tirx.hw.errors import LegalityError
@@ -232,6 +234,12 @@ def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:
     if engine is Engine.CP_ASYNC:
         plan_thread_copies(outside, TileType.of(inside), thread_set(copy).count)
         return ()
+    if isinstance(copy, CopyOp) and not isinstance(thread_owner(copy), KernelOp | None):
+        raise TmaError(
+            TmaReason.THREADS,
+            "expected a copy by all threads of the kernel, which meet before it; a role starts bulk tensor copies by "
+            "tirx.async_copy",
+        )
     planned = plan_tma(outside, TileType.of(inside), target)
     if engine is Engine.TMA_REDUCE:
         reduce = copy.reduce.data if isinstance(copy, CopyOp) and copy.reduce is not None else "add"

@@ -156,3 +156,22 @@ tirx.kernel @run_time_strides(%x: memref<?x?xf32>) target("sm_90") threads(128) 
   %r = tirx.load %g : !tirx.tile<128x32xf32, global> -> !tirx.tile<128x32xf32, register, #r>
   tirx.return
 }
+
+// -----
+
+#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
+
+tirx.kernel @in_a_role(%x: memref<128x32xf32>) target("sm_90") threads(256) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
+  tirx.roles {
+    tirx.role @load warps(4) {
+      // expected-error@+1 {{expected a copy that engine tma can do: expected a copy by all threads of the kernel, which meet before it; a role starts bulk tensor copies by tirx.async_copy}}
+      tirx.copy %g, %s engine tma : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared, #s>
+    }
+    tirx.role @rest warps(4) {
+    }
+  }
+  tirx.return
+}

@@ -91,6 +91,7 @@ class TmaReason(StrEnum):
     SWIZZLE = "swizzle"
     BOX = "box"
     ALIGNMENT = "shared alignment"
+    THREADS = "threads"
 
 
 class TmaError(LegalityError):
