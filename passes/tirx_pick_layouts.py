@@ -269,7 +269,11 @@ class _Picker:
         types = mma.a_type.dtype.name, mma.accumulator_type.dtype.name
         try:
             variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
-            pick = partial(pick_fragments, m, n, k, *types, warps, tuple(batch), *majors, (variant,))
+            pick = partial(
+                pick_fragments,
+                *(m, n, k, *types, warps, tuple(batch), *majors, (variant,)),
+                whole_rows=self.flow.has_rows(classes[2]),
+            )
             layouts = fragments_as_placed(classes, pick) if placed else cheapest_fragments(classes, pick)
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e

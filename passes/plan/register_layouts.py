@@ -77,15 +77,29 @@ class LayoutFlow:
         """The classes whose layout follows from that of another one, should it have one."""
         return {self.registers.of(found.part) for op in self.ops for found in reductions(op)}
 
+    def has_rows(self, registers: RegisterClass) -> bool:
+        """Whether rows of tiles in the layout of a class are reduced to one number, or meet one number for each row."""
+        same = self._same(registers)
+        return any(
+            self.registers.of(found.whole) in same and len(registers.type.dims) - 1 in found.dims
+            for op in self.ops
+            for found in reductions(op)
+        )
+
     def combined(self, registers: RegisterClass) -> list[tuple[int, ...]]:
         """The dimensions along which tiles in the layout of a class are reduced, for each reduction."""
+        same = self._same(registers)
+        return [op.along for op in self.ops if isinstance(op, ReduceOp) and self.registers.of(op.source) in same]
+
+    def _same(self, registers: RegisterClass) -> list[RegisterClass]:
+        """The classes that arithmetic ties to one slot by slot, that one first."""
         same = [registers]
         for one in same:
             for op in self.ops:
                 tied = [self.registers.of(value) for value in same_slots(op)]
                 if one in tied and not isinstance(op, ConvertOp):
                     same += [other for other in tied if other not in same]
-        return [op.along for op in self.ops if isinstance(op, ReduceOp) and self.registers.of(op.source) in same]
+        return same
 
     def spread(self) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
         """Yields a class without a layout, the layout that it gets and why, until there is none; the caller places."""

@@ -94,13 +94,14 @@ def _grids(parts: int) -> Iterator[_Grid]:
 
 
 def _best_split(
-    units: tuple[int, int, int], extents: tuple[int, int], warps: int, products: int
+    units: tuple[int, int, int], extents: tuple[int, int], warps: int, products: int, whole_rows: bool
 ) -> tuple[_Grid, _Grid]:
     """
     The grids of warps and of the products of one instruction over `units` = (batch, M, N) in fragments of `extents`
     (M, N) elements.
 
-    As few copies as possible, then as few elements of A and B per thread, then squares, larger along M.
+    As few copies as possible, then, for `whole_rows`, as few warps in a row, then as few elements of A and B per
+    thread, then squares, larger along M.
     """
 
     def cost(pair: tuple[_Grid, _Grid]) -> tuple[int, ...]:
@@ -108,6 +109,7 @@ def _best_split(
         batch, m, n = (u // (x * y) for u, x, y in zip(units, w[:3], p[:3], strict=True))
         return (
             w.copies * p.copies,
+            w.n if whole_rows else 0,
             batch * (m * extents[0] + n * extents[1]),
             p.batch,
             abs(p.m - p.n),
@@ -260,6 +262,7 @@ def pick_fragments(
     variants: Sequence[MmaVariant] | None = None,
     row_orders: tuple[RowOrder, RowOrder] = (ROW_ORDERS[0], ROW_ORDERS[0]),
     vectors: bool = True,
+    whole_rows: bool = False,
 ) -> PickedFragments:
     """
     Register layouts for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` that `plan_mma` accepts.
@@ -272,7 +275,8 @@ def pick_fragments(
     operands are loaded one register at a time. `variants`: the instructions to choose from, as
     `choose_variant` does; by default all of these types in the order of the table. `row_orders`: those of the rows of A
     and of B within eight; only the plain one where rows are neighbours in the registers. `vectors`: whether registers
-    follow the contiguous dimension beyond what the instruction asks for; `ldmatrix` does without.
+    follow the contiguous dimension beyond what the instruction asks for; `ldmatrix` does without. `whole_rows`: warps
+    share out M before they share out N, for sums whose rows are reduced.
 
     Raises FragmentError when the types have no instruction, or when no instruction divides M, N and K, with the
     nearest sizes that the smallest does.
@@ -283,7 +287,7 @@ def pick_fragments(
         raise FragmentError(f"expected 1 or more warps and positive batch extents, found {warps} and {tuple(batch)}")
     batches = prod(batch)
     frag_m, frag_n, frag_k = variant.shape
-    w, p = _best_split((batches, m // frag_m, n // frag_n), (frag_m, frag_n), warps, variant.products)
+    w, p = _best_split((batches, m // frag_m, n // frag_n), (frag_m, frag_n), warps, variant.products, whole_rows)
     vector = VECTOR_BITS // element_type(operand_type).bits
 
     def contiguous(fragment: Fragment, dimension: int) -> tuple[int, int]:

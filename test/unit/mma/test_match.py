@@ -499,3 +499,11 @@ def test_types_and_warps_that_do_not_exist() -> None:
         pick_fragments(8, 8, 4, "f16", "f64", 1)
     with pytest.raises(FragmentError, match="^expected 1 or more warps"):
         pick_fragments(8, 8, 4, "f64", "f64", 0)
+
+
+def test_warps_hold_whole_rows_where_they_are_asked_to() -> None:
+    """A square grid of warps reads less of A and B; sums whose rows are reduced stay in one warp."""
+    square = pick_fragments(64, 64, 64, "f16", "f32", 4).c.group((64, 64))
+    rows = pick_fragments(64, 64, 64, "f16", "f32", 4, whole_rows=True).c.group((64, 64))
+    warps = [[it.extent for it in c.shard[seps[1] :] if it.axis == "warpid"] for c, seps in (square, rows)]
+    assert warps == [[2], []]

@@ -99,3 +99,28 @@ def rms_norm(rng: np.random.Generator, numbers: Numbers) -> Launch:
 def transpose(rng: np.random.Generator, numbers: Numbers) -> Launch:
     x = random(rng, numbers, (128, 256), F32)
     return Launch([x, result((256, 128))], [Output(1, x.T.astype(np.float64))])
+
+
+def _attention(rng: np.random.Generator, numbers: Numbers, *, causal: bool) -> Launch:
+    """The errors are those of weights and results in f16; scores are spread so that no weight is subnormal."""
+    heads, rows, size = 2, 128, 64
+    q, k, v = (random(rng, numbers, (heads * rows, size), F16) for _ in range(3))
+    q = (q / 4).astype(F16)
+    expected = np.zeros(q.shape)
+    for head in range(heads):
+        part = slice(head * rows, (head + 1) * rows)
+        scores = q[part].astype(np.float64) @ k[part].astype(np.float64).T / 8
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        weights = np.tril(weights) if causal else weights
+        expected[part] = weights @ v[part].astype(np.float64) / weights.sum(1, keepdims=True)
+    expected = _as_f32(expected)
+    tolerance = np.full(expected.shape, 2.0**-9 * float(np.abs(v.astype(np.float64)).max()))
+    return Launch([q, k, v, result(q.shape, F16)], [Output(3, expected, tolerance)])
+
+
+def attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    return _attention(rng, numbers, causal=False)
+
+
+def causal_attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    return _attention(rng, numbers, causal=True)
