@@ -11,7 +11,7 @@ from tirx.hw.targets import Target
 from tirx.passes.registry import get_all_passes
 
 _SCHEDULE = ("tirx-fuse-epilogue", "tirx-tile-loop", "tirx-pipeline-loops", "tirx-specialize-warps")
-"""Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=on` asks for them."""
+"""Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=off` leaves them out."""
 
 _PASS_OPTIONS = {
     "epilogue": "tirx-fuse-epilogue",
@@ -72,17 +72,17 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     The passes that lower a module of kernels to the ptx dialect, as xDSL pass specifications, in order.
 
     `target` (for example `"sm_90a"`) overrides the target that the kernels name. `options` are words such as
-    `"pipeline=on stages=4 roles=load order=group"`: with `pipeline=on`, copies, products and epilogues of sequential
-    kernels overlap (`off` without it); the others say what the passes that do so would choose. Raises TargetError for
-    an unknown target and OptionError for unknown options.
+    `"stages=4 roles=load order=group"`, which say what the passes that let copies, products and epilogues overlap would
+    choose, or `"pipeline=off"`, which leaves these passes out. Raises TargetError for an unknown target and
+    OptionError for unknown options.
     """
     given = _parsed(options)
     override = () if target is None else (f"tirx-set-target{{target={Target.parse(target)}}}",)
-    schedule = {name: name for name in _SCHEDULE} if given.pop("pipeline", "off") == "on" else {}
+    schedule = {name: name for name in _SCHEDULE} if given.pop("pipeline", "on") == "on" else {}
     for option, value in given.items():
         name = _PASS_OPTIONS[option]
         if name not in schedule:
-            raise OptionError(f"expected pipeline=on with {option}={value}, found no pipeline=on")
+            raise OptionError(f"expected no {option}={value} with pipeline=off, found both")
         schedule[name] = f"{name}{{{option}={value}}}"
     passes = (name if name not in _SCHEDULE else schedule.get(name) for name in _LOWER_TO_PTX)
     return override + tuple(name for name in passes if name is not None)

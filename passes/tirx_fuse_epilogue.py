@@ -23,13 +23,14 @@ from tirx.dialects.tirx import (
     base_allocation,
     kernels,
 )
+from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.passes.analysis.pipelining import copies_to_shared
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine
 from tirx.passes.plan.memory import aligned_bytes
-from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS
+from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, start_values
 
 AUTO, DIRECT = "auto", "direct"
 
@@ -47,7 +48,7 @@ class TirxFuseEpiloguePass(ModulePass):
 
     Threads then write whole swizzled rows (`stmatrix`), and one thread starts a store of full lines. For kernels that
     stage tiles in a loop, on targets with bulk tensor stores, where shared memory has room beside three slots of each
-    staged tile. `epilogue` is `auto`, or `direct` to keep stores as they are; `attributes {tirx.epilogue = "direct"}`
+    staged tile, and not for products of f64. `epilogue` is `auto`, or `direct` to keep stores as they are; `attributes {tirx.epilogue = "direct"}`
     says it for one kernel. Remarks tell why a store stays as it is.
     """
 
@@ -70,7 +71,8 @@ def _fuse(kernel: KernelOp) -> None:
         return
     target = Target.parse(kernel.target.data)
     loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
-    if not loops or target.cc < ASYNC_SINCE[Engine.TMA_STORE]:
+    schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
+    if not loops or target.cc < ASYNC_SINCE[Engine.TMA_STORE] or not schedule.stages_stores:
         return
     staged = {base_allocation(copy.destination) for loop in loops for copy in copies_to_shared(loop)}
     left = target.shared_limit - BARRIER_BYTES

@@ -23,6 +23,7 @@ from tirx.dialects.tirx import (
     GlobalWaitOp,
     KernelOp,
     MemorySpace,
+    MmaOp,
     Queue,
     ReleaseOp,
     ReturnOp,
@@ -100,6 +101,9 @@ def _specialize(kernel: KernelOp, wanted: Roles) -> None:
     if any(isinstance(op, RolesOp) for op in kernel.walk()) or not any(isinstance(op, RingOp) for op in kernel.walk()):
         return
     try:
+        for op in kernel.walk():
+            if isinstance(op, MmaOp) and op.on_tensor_memory:
+                raise NotSeparable(op, f"threads wait for '{op.name}', which needs all of the block")
         loads = _load_stations(kernel)
         _check_sources(kernel, loads)
         products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[_Station]()

@@ -21,8 +21,9 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None, options: 
     """
     PTX for the kernels of a module, given as IR or as MLIR text; see `tirx.compiler.compile`.
 
-    `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options="pipeline=on"` lets copies
-    and products overlap. Raises `tirx.diagnostics.LocatedError` for input that is not legal.
+    `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options="pipeline=off"` lets
+    every copy and product end before the next begins. Raises `tirx.diagnostics.LocatedError` for input that is not
+    legal.
     """
     # Here, so that `import tirx.layout` does not wait for xDSL.
     from tirx import compiler

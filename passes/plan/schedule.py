@@ -36,6 +36,7 @@ class Schedule:
 
     `tile` is M, N and bytes of K of a block. `slots` are the most that a ring gets. `pending` products stay unfinished
     while the next one is issued. `group` is the width of a column of tiles in the order of a persistent kernel.
+    `stages_stores`: whether register tiles are worth the shared memory that they take on their way to global memory.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Schedule:
     roles: Roles
     order: TileOrder
     group: int | None = None
+    stages_stores: bool = True
 
     def __str__(self) -> str:
         m, n, k = self.tile
@@ -61,7 +63,8 @@ SCHEDULES: dict[str, Schedule] = {
         # Measured on an H200 (m8n8k4, m16n8k*, wgmma); tcgen05 as CUTLASS and DeepGEMM have it.
         Schedule("tcgen05", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD_MMA_EPILOGUE, TileOrder.GROUP, 8),
         Schedule("wgmma", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD, TileOrder.GROUP, 8),
-        Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, TileOrder.ROW),
+        # Four lanes store 64 bytes of f64 at a time, and slots are worth more than the tile of sums.
+        Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, TileOrder.ROW, stages_stores=False),
         Schedule("mma_sync", (128, 256, 128), 4, 0, Roles.LOAD, TileOrder.GROUP, 8),
         Schedule("none", (128, 128, 128), 4, 0, Roles.NONE, TileOrder.ROW),
     )

@@ -113,7 +113,7 @@ def _argument_parser(epilog: str) -> ArgumentParser:
         "--lower-to-ptx",
         action="store_true",
         help='run the whole pipeline and print PTX; --lower-to-ptx="target=sm_90a" overrides the kernels\' target, '
-        '"pipeline=on stages=4 roles=load order=group" lets copies and products overlap',
+        '"stages=4 roles=load order=group" says how copies and products overlap, "pipeline=off" that they do not',
     )
     flag("--launch", metavar="FILE", help="with PTX as output, also write how to launch each kernel, as JSON")
     flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")

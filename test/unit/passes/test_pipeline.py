@@ -16,14 +16,13 @@ def _added(options: str) -> list[str]:
     return [name for name in found if name.startswith(_SCHEDULE)]
 
 
-def test_schedule_is_off_by_default():
-    assert lower_to_ptx_pipeline() == lower_to_ptx_pipeline(options="pipeline=off")
-    assert _added("") == []
+def test_schedule_is_on_by_default():
+    assert lower_to_ptx_pipeline() == lower_to_ptx_pipeline(options="pipeline=on")
+    assert _added("") == list(_SCHEDULE)
 
 
 def test_schedule_has_options_of_its_passes():
-    assert _added("pipeline=on") == list(_SCHEDULE)
-    assert _added("pipeline=on stages=4 roles=load order=hilbert epilogue=direct") == [
+    assert _added("stages=4 roles=load order=hilbert epilogue=direct") == [
         "tirx-fuse-epilogue{epilogue=direct}",
         "tirx-tile-loop{order=hilbert}",
         "tirx-pipeline-loops{stages=4}",
@@ -34,7 +33,7 @@ def test_schedule_has_options_of_its_passes():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("stages=4", "expected pipeline=on with stages=4"),
+        ("stages=4 pipeline=off", "expected no stages=4 with pipeline=off"),
         ("pipeline=maybe", "expected pipeline=on or pipeline=off, found 'pipeline=maybe'"),
         ("pipeline=on slots=3", "found 'slots=3'"),
         ("pipeline=on pipeline=on", "at most once"),
