@@ -48,8 +48,8 @@ class TirxFuseEpiloguePass(ModulePass):
 
     Threads then write whole swizzled rows (`stmatrix`), and one thread starts a store of full lines. For kernels that
     stage tiles in a loop, on targets with bulk tensor stores, where shared memory has room beside three slots of each
-    staged tile, and not for products of f64. `epilogue` is `auto`, or `direct` to keep stores as they are; `attributes {tirx.epilogue = "direct"}`
-    says it for one kernel. Remarks tell why a store stays as it is.
+    staged tile, and not for products of f64. `epilogue` is `auto`, or `direct` to keep stores as they are;
+    `attributes {tirx.epilogue = "direct"}` says it for one kernel. Remarks tell why a store stays as it is.
     """
 
     name = "tirx-fuse-epilogue"
