@@ -17,8 +17,8 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None, options: 
     PTX for the kernels of a module, given as IR or as MLIR text.
 
     `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options` are those of the pipeline,
-    such as `"pipeline=off"` or `"stages=4"` (see `tirx.passes.lower_to_ptx_pipeline`). A module that is given
-    as IR stays as it is. Raises LocatedError, with the line of the text where there is one, for input that is not legal,
+    such as `"pipeline=off"` or `"stages=4"` (see `tirx.passes.lower_to_ptx_pipeline`). A module that is given as IR
+    stays as it is. Raises LocatedError, with the line of the text where there is one, for input that is not legal,
     TargetError for an unknown `target` and OptionError for unknown options; warnings go to the handler of
     `tirx.diagnostics`.
     """
