@@ -26,7 +26,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
-from tirx.passes.analysis.pipelining import copies_to_shared
+from tirx.passes.analysis.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine
 from tirx.passes.plan.memory import aligned_bytes
@@ -72,6 +72,8 @@ def _fuse(kernel: KernelOp) -> None:
     target = Target.parse(kernel.target.data)
     loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
     schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
+    if hardware_operation(kernel) is not None:
+        return
     if not loops or target.cc < ASYNC_SINCE[Engine.TMA_STORE] or not schedule.stages_stores:
         return
     staged = {base_allocation(copy.destination) for loop in loops for copy in copies_to_shared(loop)}
@@ -82,7 +84,8 @@ def _fuse(kernel: KernelOp) -> None:
     for store in [op for op in kernel.walk() if isinstance(op, StoreOp)]:
         if TileType.of(store.destination).memory is not MemorySpace.GLOBAL:
             continue
-        found = _staged_type(TileType.of(store.value))
+        combines = "it combines its elements with those that are there"
+        found = _staged_type(TileType.of(store.value)) if store.reduce is None else combines
         if isinstance(found, str):
             remark(store, f"stored directly: {found}")
         elif (size := aligned_bytes(found)) > left:

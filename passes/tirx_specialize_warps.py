@@ -39,7 +39,7 @@ from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import MAX_WARPS, WARP, WARPGROUP
 from tirx.hw.features import FEATURES
 from tirx.hw.targets import Target
-from tirx.passes.analysis.pipelining import written_memref
+from tirx.passes.analysis.pipelining import hardware_operation, written_memref
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter
@@ -101,6 +101,8 @@ def _specialize(kernel: KernelOp, wanted: Roles) -> None:
     if any(isinstance(op, RolesOp) for op in kernel.walk()) or not any(isinstance(op, RingOp) for op in kernel.walk()):
         return
     try:
+        if (written := hardware_operation(kernel)) is not None:
+            raise NotSeparable(written, f"'{written.name}' is in the terms of the hardware")
         for op in kernel.walk():
             if isinstance(op, MmaOp) and op.on_tensor_memory:
                 raise NotSeparable(op, f"threads wait for '{op.name}', which needs all of the block")

@@ -28,7 +28,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.targets import Target
-from tirx.passes.analysis.pipelining import copies_to_shared
+from tirx.passes.analysis.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.extraction import is_scheduling
 from tirx.passes.emit.emitter import Emitter
@@ -102,6 +102,8 @@ def _problem(kernel: KernelOp, asked: bool) -> tuple[Operation, str] | None:
         return kernel, "it does not say its grid"
     if kernel.of_pairs:
         return kernel, "its blocks form clusters"
+    if (written := hardware_operation(kernel)) is not None:
+        return written, f"'{written.name}' is in the terms of the hardware"
     for op in kernel.body.block.ops:
         if is_scheduling(op):
             return op, f"'{op.name}' gives it a schedule already"

@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, NoTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import HasParent, NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -27,6 +27,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.syntax import parse_in_parens
+from tirx.dialects.traits import is_pure
 
 WARP = 32
 """Threads of a warp."""
@@ -275,7 +276,7 @@ def _is_recomputable(value: SSAValue, known: set[SSAValue]) -> bool:
             if not isinstance(current.block.parent_op(), KernelOp):
                 return False
         elif isinstance(current, OpResult):
-            if not current.op.has_trait(Pure) or current.op.regions:
+            if not is_pure(current.op) or current.op.regions:
                 return False
             stack.extend(current.op.operands)
     known |= seen

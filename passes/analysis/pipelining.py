@@ -132,6 +132,21 @@ def writes_to(op: Operation, tile: SSAValue) -> bool:
             return not is_pure(op)
 
 
+_HARDWARE = ("ptx.", "tcgen05.", "wgmma.", "tirx.address", "tirx.barrier", "tirx.leader")
+"""How names of operations begin that say themselves which threads do what, and when."""
+
+_VALUES = ("wgmma.uninitialized",)
+"""Operations of these dialects that do nothing."""
+
+
+def hardware_operation(kernel: Operation) -> Operation | None:
+    """The first operation of a kernel that was written in the hardware's terms; its threads and waits are not known."""
+    for op in kernel.walk():
+        if op.name.startswith(_HARDWARE) and op.name not in _VALUES:
+            return op
+    return None
+
+
 def check_loop(loop: scf.ForOp) -> None:
     """Raises NotPipelined if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
     for op in loop.walk():
@@ -151,6 +166,8 @@ def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
     for op, tile in accesses(alloc.result):
         if (top := top_of(op, loop)) is None:
             raise NotPipelined(op, f"{name} keeps one buffer: '{op.name}' uses it outside of the loop")
+        if not isinstance(op, CopyOp | FillOp | LoadOp | MmaOp | StoreOp):
+            raise NotPipelined(op, f"{name} keeps one buffer: what '{op.name}' does with it is not known")
         found.append(Access(op, top, tile, writes_to(op, tile)))
     order = {op: i for i, op in enumerate(loop.body.block.ops)}
     found.sort(key=lambda access: order[access.top])

@@ -51,6 +51,8 @@ def ring_stores(kernel: KernelOp) -> None:
 def _staged(copy: Operation) -> _Staged | None:
     if not isinstance(copy, CopyOp) or copy.engine is None or copy.engine.data is not Engine.TMA_STORE:
         return None
+    if copy.reduce is not None:
+        return None
     alloc = copy.source.owner
     if not isinstance(alloc, AllocOp):
         return None

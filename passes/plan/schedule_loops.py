@@ -32,6 +32,7 @@ from tirx.passes.analysis.pipelining import (
     accesses,
     check_loop,
     copies_to_shared,
+    hardware_operation,
     staged_tile,
     tile_name,
     top_of,
@@ -125,6 +126,7 @@ def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[Loo
     and why. Raises LocatedError for a loop with slots written by hand that cannot have them.
     """
     plans: list[LoopPlan] = []
+    written = hardware_operation(kernel)
     for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
         asked = _asked(loop)
         wanted = stages if asked is None else asked
@@ -133,6 +135,8 @@ def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[Loo
                 raise LocatedError(loop, f"expected a loop that copies global tiles to shared memory for {STAGES}")
             continue
         try:
+            if written is not None:
+                raise NotPipelined(written, f"'{written.name}' is in the terms of the hardware")
             plan = plan_loop(loop)
         except NotPipelined as e:
             if asked is not None:
