@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from tirx.runtime.arrays import STORAGE
 from tirx.runtime.frameworks import row_major
@@ -34,6 +35,12 @@ DYNAMIC: dict[str, tuple[dict[str, int | tuple[int, ...]], Grid | None]] = {
 """Kernels whose sizes are not in their file -> numbers and shapes by argument, and the grid if it is not there."""
 
 
+def _known(launch: Launch, name: str, value: Any) -> Any:
+    if value is None:
+        pytest.skip(f"DYNAMIC has nothing for argument '{name}' of '{launch.entry}'")
+    return value
+
+
 def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Any]:
     """
     An array for each argument: small integers, whose sums of products are exact, and zeros for what is only written.
@@ -44,12 +51,12 @@ def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Any]:
     numbers = DYNAMIC[launch.entry][0] if launch.entry in DYNAMIC else {}
     for argument in launch.passed:
         if not isinstance(argument, PointerArgument):
-            arrays.append(numbers[argument.name])
+            default = 0.5 if argument.type.startswith("f") else None
+            arrays.append(_known(launch, argument.name, numbers.get(argument.name, default)))
             continue
         assert argument.shape is not None and argument.strides is not None
-        found = numbers.get(argument.name, tuple(n or 0 for n in argument.shape))
-        assert isinstance(found, tuple)
-        shape = found
+        fixed = None if None in argument.shape else argument.shape
+        shape: tuple[int, ...] = _known(launch, argument.name, numbers.get(argument.name, fixed))
         strides = [m if n is None else n for m, n in zip(row_major(shape), argument.strides, strict=True)]
         dtype = dtype_of(argument)
         memory = np.zeros(1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)), dtype)
@@ -62,7 +69,7 @@ def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Any]:
 
 
 def product_of(launch: Launch, arrays: list[Any]) -> Array | None:
-    """A times the transpose of B for a kernel whose arrays are A, B and D of matching shapes; None for other kernels."""
+    """A times the transpose of B for a kernel whose arrays are A, B and D of matching shapes; None for others."""
     matrices: list[Array] = [array for array in arrays if isinstance(array, np.ndarray)]
     if len(matrices) != 3 or any(array.ndim < 2 for array in matrices):
         return None
