@@ -37,6 +37,7 @@ from tirx.dialects.tirx import (
     MemorySpace,
     MmaOp,
     ReturnOp,
+    RoleOp,
     SlotOp,
     StoreOp,
     SubviewOp,
@@ -45,6 +46,7 @@ from tirx.dialects.tirx import (
     TileType,
     base_allocation,
     kernels,
+    thread_owner,
     thread_set,
     transfer,
 )
@@ -93,7 +95,6 @@ class _KernelLowering:
                     pass
         self.phase: SSAValue
         self.mbarrier: SSAValue
-        self.leader: SSAValue
         self.issuer: SSAValue
         self.group = 2 if kernel.of_pairs else 1
 
@@ -139,20 +140,20 @@ class _KernelLowering:
         is_first_warp = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
         slot = self._word(emit, plan.slot, 1)
         self.mbarrier = self._word(emit, plan.mbarrier, 2)
-        self.leader = emit(LeaderOp()).result
-        self.issuer = self.leader
-        if self.kernel.of_pairs:
-            # One thread of the pair issues for both.
-            rank = emit(ReadSpecialOp("cluster_ctarank")).result
-            in_first = emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result
-            self.issuer = emit(arith.AndIOp(self.leader, in_first)).result
+        leader = emit(LeaderOp()).result
+        self.issuer = self._issuer(emit, leader)
         allocation = [tcgen05.AllocOp(slot, plan.columns, self.group), tcgen05.RelinquishAllocPermitOp(self.group)]
         self._if(emit, is_first_warp, allocation)
-        self._if(emit, self.leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
+        self._if(emit, leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
         self._barrier(emit)
         base = emit(LdOp("shared", slot, [i32])).results[0]
-        self.phase = emit(memref.AllocaOp.get(i32, shape=[])).results[0]
-        emit(memref.StoreOp.get(emit.constant(0, i32), self.phase, []))
+        role = self._role_with_waits()
+        waits = emit
+        if role is not None and role.body.block.first_op is not None:
+            waits = Emitter.before(role.body.block.first_op)
+            self.issuer = self._issuer(waits, waits(LeaderOp()).result)
+        self.phase = waits(memref.AllocaOp.get(i32, shape=[])).results[0]
+        waits(memref.StoreOp.get(waits.constant(0, i32), self.phase, []))
         for alloc in self.tensors:
             self._slots(alloc, base)
             emit_tile = Emitter(emit.point, alloc.location)
@@ -161,6 +162,26 @@ class _KernelLowering:
             alloc.detach()
             alloc.erase()
         return base, is_first_warp
+
+    def _role_with_waits(self) -> RoleOp | None:
+        """The role with the products that all threads wait for; None for a kernel without roles or such products."""
+        waits = [op for op in self.transfers if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TCGEN05_CP)]
+        owners = list(dict.fromkeys(thread_owner(op) for op in (*self.products, *waits)))
+        if len(owners) > 1:
+            raise LocatedError(
+                self.kernel,
+                f"expected products that all threads wait for in one role, found them in {len(owners)}; tirx.async_mma "
+                "starts products that rings wait for",
+            )
+        return owners[0] if owners and isinstance(owners[0], RoleOp) else None
+
+    def _issuer(self, emit: Emitter, leader: SSAValue) -> SSAValue:
+        """The condition of the thread that issues: of a pair one issues for both."""
+        if not self.kernel.of_pairs:
+            return leader
+        rank = emit(ReadSpecialOp("cluster_ctarank")).result
+        in_first = emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result
+        return emit(arith.AndIOp(leader, in_first)).result
 
     @staticmethod
     def _slots(alloc: AllocOp, base: SSAValue) -> None:
