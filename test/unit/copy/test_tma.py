@@ -96,7 +96,7 @@ def test_random_layouts():
     """Rows in any order of atoms and swizzles: the boxes are the layout, or there is an error; never something else."""
     rng = random.Random(5)
     legal = 0
-    for _ in range(150):
+    for _ in range(80):
         dtype = rng.choice(("f16", "f32", "f64", "e4m3", "e2m1"))
         bits = element_type(dtype).storage_bits
         mode = rng.choice(("none", "32B", "64B", "128B", "128B_base32B"))
@@ -119,7 +119,7 @@ def test_random_layouts():
             legal += 1
         except TmaError as e:
             assert e.reason in (TmaReason.BOX, TmaReason.ALIGNMENT)
-    assert legal > 60
+    assert legal > 30
 
 
 ILLEGAL: list[tuple[Layout, tuple[int, ...], str, int, TmaReason, str]] = [

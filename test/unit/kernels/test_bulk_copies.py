@@ -10,8 +10,8 @@ from unit.sim.assembled import assembled
 import tirx
 from tirx.runtime.arrays import ArgumentError
 
-SEEDS = (8, 14, 23, 28, 30)
-CLIPPED_SEEDS = (1, 2, 3)
+SEEDS = (14, 23, 30)
+CLIPPED_SEEDS = (1, 3)
 """A sample of `python test/sweeps/bulk_copies.py`."""
 
 
@@ -133,10 +133,7 @@ tirx.kernel @k(%a: !ga, %b: !gb, %d: !gd) target("{target}") grid({columns}, cei
 """
 
 
-@pytest.mark.parametrize(
-    ("target", "m", "n", "k", "rows"),
-    [("sm_80", 70, 37, 50, "70"), ("sm_80", 70, 40, 48, "?"), ("sm_90a", 65, 72, 40, "?")],
-)
+@pytest.mark.parametrize(("target", "m", "n", "k", "rows"), [("sm_80", 70, 37, 50, "70"), ("sm_90a", 65, 72, 40, "?")])
 def test_products_of_odd_sizes(target: str, m: int, n: int, k: int, rows: str):
     program = tirx.build(PRODUCT.format(target=target, n=n, k=k, rows=rows, columns=-(-n // 64)))
     assembled(program.ptx)
