@@ -29,6 +29,7 @@ class PairFormat(StrEnum):
     E5M2X2 = "e5m2x2"
     E2M3X2 = "e2m3x2"
     E3M2X2 = "e3m2x2"
+    UE8M0X2 = "ue8m0x2"
 
     @property
     def register(self) -> Attribute:
@@ -148,6 +149,7 @@ NARROW_FEATURES: dict[PairFormat, str] = {
     PairFormat.E5M2X2: "f8x2.cvt",
     PairFormat.E2M3X2: "narrow.cvt",
     PairFormat.E3M2X2: "narrow.cvt",
+    PairFormat.UE8M0X2: "narrow.cvt",
 }
 """What a conversion to or from each format needs (PTX ISA, "cvt", target ISA notes)."""
 
@@ -157,7 +159,8 @@ class CvtPairOp(PureInstruction):
     """
     `ptx.cvt.pair e4m3x2 %low, %high -> i16` is `cvt.rn.satfinite.e4m3x2.f32 d, high, low`.
 
-    Two f32 rounded to nearest even; formats of 8 bits and less have no infinity to overflow to and saturate.
+    Two f32 rounded to nearest even, powers of two (ue8m0) up; formats of 8 bits and less have no infinity to overflow
+    to and saturate.
     """
 
     name = "ptx.cvt.pair"
@@ -185,12 +188,17 @@ class CvtPairOp(PureInstruction):
     def emit(self, reg: Names) -> str:
         format_ = self.format.data
         finite = "" if format_ in HALVES else ".satfinite"
-        return f"cvt.rn{finite}.{format_}.f32 {reg(self.result)}, {reg(self.high)}, {reg(self.low)}"
+        rounding = "rp" if format_ is PairFormat.UE8M0X2 else "rn"
+        return f"cvt.{rounding}{finite}.{format_}.f32 {reg(self.result)}, {reg(self.high)}, {reg(self.low)}"
 
 
 @irdl_op_definition
 class CvtFromPairOp(PureInstruction):
-    """`ptx.cvt.from_pair e4m3x2 %pair` is `cvt.rn.f16x2.e4m3x2`: exact, f16 has all numbers of the narrow formats."""
+    """
+    `ptx.cvt.from_pair e4m3x2 %pair` is `cvt.rn.f16x2.e4m3x2`.
+
+    It is exact: f16 has all numbers of the narrow formats, and bf16, which a pair of ue8m0 becomes, all powers of two.
+    """
 
     name = "ptx.cvt.from_pair"
 
@@ -211,4 +219,5 @@ class CvtFromPairOp(PureInstruction):
         return (NARROW_FEATURES[self.format.data],)
 
     def emit(self, reg: Names) -> str:
-        return f"cvt.rn.f16x2.{self.format.data} {reg(self.result)}, {reg(self.operand)}"
+        wide = "bf16x2" if self.format.data is PairFormat.UE8M0X2 else "f16x2"
+        return f"cvt.rn.{wide}.{self.format.data} {reg(self.result)}, {reg(self.operand)}"

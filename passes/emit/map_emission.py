@@ -69,9 +69,12 @@ _AS_FMA: dict[PairOperation, int] = {
 """Arithmetic on bf16 that sm_80 has as fma only, with the constant (1, -1 or -0, as bits) that makes it one."""
 
 
+_NARROW = {"f8E4M3FN": PairFormat.E4M3X2, "f8E5M2": PairFormat.E5M2X2, "f8E8M0FNU": PairFormat.UE8M0X2}
+
+
 def narrow_format(type_: Attribute) -> PairFormat | None:
     """The format of two elements of a type that no register of its own holds; None for other types."""
-    return {"f8E4M3FN": PairFormat.E4M3X2, "f8E5M2": PairFormat.E5M2X2}.get(str(type_))
+    return _NARROW.get(str(type_))
 
 
 @dataclass
@@ -283,13 +286,15 @@ class MapEmission:
             return None
         emit = Emitter(self.emit.point, op.location)
         halves = _Two(packed=emit(CvtFromPairOp(format_, self._packed(operand, source))).result)
-        if target == f16:
+        middle = bf16 if format_ is PairFormat.UE8M0X2 else f16
+        if target == middle:
             return halves
-        wide = [emit(arith.ExtFOp(value, f32)).result for value in (self._low(halves, f16), self._high(halves, f16))]
+        scalars = [self._low(halves, middle), self._high(halves, middle)]
+        wide = [emit(arith.ExtFOp(value, f32)).result for value in scalars]
         if target == f32:
             return _Two(*wide)
-        if target == bf16:
-            return _Two(*(emit(arith.TruncFOp(value, bf16)).result for value in wide))
+        if target in (f16, bf16):
+            return _Two(*(emit(arith.TruncFOp(value, target)).result for value in wide))
         return _Two(*(emit(arith.ExtFOp(value, target)).result for value in wide))
 
     def _low(self, two: _Two, type_: Attribute) -> SSAValue:

@@ -124,3 +124,15 @@ def attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
 
 def causal_attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return _attention(rng, numbers, causal=True)
+
+
+def quantize(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """Quotients by powers of two are exact, so that there is one rounding, to e4m3."""
+    x = random(rng, numbers, (8, 32, 32), F32)
+    largest = np.abs(x.astype(np.float64)).max(2, keepdims=True)
+    exponent = np.ceil(np.log2(np.maximum(largest, 2.0**-100) / 448))
+    exponent = np.where(largest == 0, -127, exponent)
+    expected = (x / 2.0**exponent).astype(E4M3).astype(np.float64)
+    factors = np.zeros((8, 32, 1), ml_dtypes.float8_e8m0fnu)
+    outputs = [Output(1, expected), Output(2, 2.0**exponent)]
+    return Launch([x, result(x.shape, E4M3), factors], outputs)

@@ -168,6 +168,7 @@ _TABLE = (
     Example("tcgen05_gemm_gelu", "gemm_gelu", arithmetic.gelu, tile=(128, 64)),
     Example("attention", "attention", arithmetic.attention, tile=(64, 64)),
     Example("attention", "causal_attention", arithmetic.causal_attention, one=(2, 2), some=(2, 2)),
+    Example("quantize_mxfp8", "quantize", arithmetic.quantize, one=(2, 1), some=(2, 1)),
     Example("split_k_gemm", "split_k", arithmetic.split_k, one=(4, 1), some=(4, 1)),
     Example("softmax", "softmax", arithmetic.softmax, tile=(4, 1024)),
     Example("norms", "layer_norm", arithmetic.layer_norm, tile=(8, 512)),
