@@ -36,6 +36,7 @@ from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.extraction import Extraction
 from tirx.passes.analysis.rings.model import Kernel, Ring, RingError
 from tirx.passes.analysis.rings.parties import (
+    SELF,
     WARP,
     Members,
     Owner,
@@ -306,6 +307,8 @@ class RingsPlan:
 
     def _passings(self, ring: RingOp) -> Mapping[str, Mapping[Owner, Passing]]:
         """For every station: the roles that work there, and how each passes slots on."""
+        if any((ring, SELF) in places for places in self.places.values()):
+            raise LocatedError(ring, f"expected stations by their names, found at({SELF}): not lowered yet")
         queues: dict[str, dict[Owner, Queue | None]] = {name: {} for name in ring.station_names}
         for owner in self.owners:
             for name in ring.station_names:

@@ -39,6 +39,20 @@ tirx.kernel @layout() target("sm_90a") threads(32) {
 
 // -----
 
+tirx.kernel @baton() target("sm_90a") threads(256) {
+  // expected-error@+1 {{expected stations by their names, found at(self): not lowered yet}}
+  %turn = tirx.ring slots(1) stations(wg0, wg1) : !tirx.ring<>
+  tirx.roles {
+    tirx.role @math warps(8) unit(warpgroup) {
+      tirx.acquire %turn at(self)
+      tirx.release %turn at(self)
+    }
+  }
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @order(%t: memref<?xi32>, %n: index) target("sm_90a") threads(32) {
   // expected-error@+1 {{expected an order of tiles that is lowered (row, group, hilbert), found table}}
   tirx.tiles @tile %i, %j = order(table %t : memref<?xi32>) of (%n, %n) {
