@@ -30,6 +30,9 @@ _TILES: dict[str, int | tuple[int, ...]] = {
 DYNAMIC: dict[str, tuple[dict[str, int | tuple[int, ...]], Grid | None]] = {
     "wgmma_ring_gemm": (_TILES, (2, 1, 1)),
     "wgmma_roles_gemm": (_TILES, (2, 1, 1)),
+    "layer_norm": ({"x": (16, 512), "y": (16, 512)}, None),
+    "rms_norm": ({"x": (16, 512), "y": (16, 512)}, None),
+    "softmax": ({"x": (8, 1024), "y": (8, 1024)}, None),
     "wgmma_any_size_gemm": ({"a": (200, 72), "b": (264, 72), "d": (200, 264)}, None),
 }
 """Kernels whose sizes are not in their file -> numbers and shapes by argument, and the grid if it is not there."""
@@ -69,7 +72,9 @@ def random_arguments(launch: Launch, rng: np.random.Generator) -> list[Any]:
 
 
 def product_of(launch: Launch, arrays: list[Any]) -> Array | None:
-    """A times the transpose of B for a kernel whose arrays are A, B and D of matching shapes; None for others."""
+    """A times the transpose of B for a kernel `...gemm` of A, B and D, that only writes D; None for others."""
+    if not launch.entry.endswith("gemm") or len(arrays) < 3:
+        return None
     matrices: list[Array] = [array for array in arrays if isinstance(array, np.ndarray)]
     if len(matrices) != 3 or any(array.ndim < 2 for array in matrices):
         return None

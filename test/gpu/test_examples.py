@@ -31,8 +31,12 @@ def test_example(path: Path, gpu: Device) -> None:
         if expected is not None:
             np.testing.assert_array_equal(arrays[2], expected)
         kernel.simulate(*simulated, grid=grid)
+        is_exact = ".approx" not in kernel.program.ptx
         for on_gpu, in_simulator in zip(arrays, simulated, strict=True):
-            assert np.asarray(on_gpu).tobytes() == np.asarray(in_simulator).tobytes()
+            if is_exact:
+                assert np.asarray(on_gpu).tobytes() == np.asarray(in_simulator).tobytes()
+            else:  # the last bits of approximations are not documented
+                np.testing.assert_allclose(np.float64(on_gpu), np.float64(in_simulator), rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", ["mma_m8n8k4_f64_gemm", "mma_m8n8k4_f16_gemm"])
