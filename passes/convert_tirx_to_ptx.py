@@ -25,15 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError
-from tirx.dialects.ptx.core import (
-    PARAM_LIMIT,
-    RESERVED_NAMES,
-    EntryOp,
-    ReadSpecialOp,
-    RetOp,
-    SharedAllocOp,
-    check_identifier,
-)
+from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.tirx import (

@@ -20,6 +20,7 @@ from tirx.dialects.ptx.mbarrier import *
 from tirx.dialects.ptx.memory import *
 from tirx.dialects.ptx.mma import *
 from tirx.dialects.ptx.packed import *
+from tirx.dialects.ptx.parameters import *
 from tirx.dialects.ptx.reductions import *
 from tirx.dialects.ptx.sync import *
 from tirx.dialects.ptx.tcgen05 import *

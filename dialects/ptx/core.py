@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
@@ -22,7 +20,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Block, Data, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -36,7 +34,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.irdl.operations import IRDLOperation
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, HasFolder, IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
@@ -53,157 +51,14 @@ from tirx.dialects.ptx.base import (
     memory_type,
     width,
 )
+from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT, PARAM_LIMIT, EntryParam, EntryParamAttr, check_identifier
 from tirx.hw.targets import Target, TargetError
-
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+")
-"""PTX ISA, "Identifiers", less those that start with `%`, which here are registers."""
-
-RESERVED_NAMES = frozenset({"WARP_SZ"})
-"""Identifiers that PTX has taken; instruction names are not among them."""
-
-PARAM_TYPES: dict[str, int] = {"u32": 4, "s32": 4, "u64": 8, "s64": 8, "f32": 4, "f64": 8, "b8": 1}
-"""Types of entry parameters and their size in bytes; `b8` is only for arrays such as tensor maps."""
-
-PARAM_LIMIT = 32764
-"""Bytes of parameters that an entry may have (PTX ISA, "Kernel Function Parameters")."""
-
-SMALL_PARAM_LIMIT = 4352
-"""Bytes of parameters beyond which an entry needs `LARGE_PARAM_VERSION` (same section)."""
-
-LARGE_PARAM_VERSION = (8, 1)
-"""The first PTX version with more than `SMALL_PARAM_LIMIT` bytes of parameters, on sm_70 and later (same section)."""
 
 THREAD_LIMIT = 1024
 """Threads that a block may have (CUDA programming guide, "Technical Specifications per Compute Capability")."""
 
-TENSOR_MAP_BYTES = 128
-"""Bytes of a tensor map (PTX ISA, "Tensor-map")."""
-
-TENSOR_MAP_ALIGNMENT = 64
-"""Bytes that a tensor map is aligned to (same section)."""
-
-ALIGNMENT_LIMIT = 1 << 30
-"""Bytes: the largest alignment that ptxas takes."""
-
 CLUSTER_LIMIT = 16
 """CTAs that a cluster may have on some chip; 8 work on every one (CUDA programming guide, "Thread Block Clusters")."""
-
-
-def check_identifier(what: str, name: str) -> None:
-    """Raises VerifyException unless `name` can be printed as a PTX identifier as it stands."""
-    if name in RESERVED_NAMES:
-        raise VerifyException(f"expected {what} to be a name that PTX does not reserve, found '{name}'")
-    if _IDENTIFIER.fullmatch(name) is None:
-        raise VerifyException(f"expected {what} to be a PTX identifier ({_IDENTIFIER.pattern}), found '{name}'")
-
-
-@dataclass(frozen=True)
-class EntryParam:
-    """One `.param` of an entry: `pointer` marks a global address, `align` (bytes) what it is aligned to,
-    `count` the length of a `b8` array. `source` is what a launch passes: the type of a kernel argument, or an attribute
-    that says how to make it from other arguments; None if that is not known."""
-
-    name: str
-    type: str
-    pointer: bool = False
-    align: int | None = None
-    count: int | None = None
-    source: Attribute | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes in the parameter space, without padding."""
-        return PARAM_TYPES[self.type] * (self.count or 1)
-
-    def declaration(self) -> str:
-        """The PTX text, without comma (PTX ISA, "Kernel Parameter Attribute: .ptr")."""
-        align = "" if self.align is None else f" .align {self.align}"
-        if self.count is not None:
-            return f".param{align} .{self.type} {self.name}[{self.count}]"
-        pointer = f" .ptr .global{align}" if self.pointer else ""
-        return f".param .{self.type}{pointer} {self.name}"
-
-    def check(self) -> None:
-        """Raises VerifyException for a parameter that PTX does not have."""
-        check_identifier("parameter name", self.name)
-        if self.type not in PARAM_TYPES:
-            raise VerifyException(
-                f"expected type of parameter '{self.name}' to be one of {', '.join(PARAM_TYPES)}, found {self.type}"
-            )
-        if self.pointer and self.type != "u64":
-            raise VerifyException(f"expected pointer parameter '{self.name}' to be u64, found {self.type}")
-        if (self.type == "b8") != (self.count is not None):
-            raise VerifyException(f"expected a length for b8 parameters and for no others, parameter '{self.name}'")
-        if self.count is not None and self.count < 1:
-            raise VerifyException(f"expected length of parameter '{self.name}' to be positive, found {self.count}")
-        if self.align is not None and (self.align < 1 or self.align & self.align - 1):
-            raise VerifyException(
-                f"expected alignment of parameter '{self.name}' to be a power of two, found {self.align}"
-            )
-        if self.align is not None and not self.pointer and self.count is None:
-            raise VerifyException(f"expected an alignment only on pointers and arrays, parameter '{self.name}'")
-
-
-@irdl_attr_definition
-class EntryParamAttr(Data[EntryParam]):
-    """
-    `a : u64 ptr align 16`, `n : u32`, `map : b8[128] align 64`; with what a launch passes behind `from`:
-    `a : u64 ptr align 16 from memref<64x64xf16>`, `m : u64 from #ptx.formula<size(0, 1)>`.
-    """
-
-    name = "ptx.param"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> EntryParam:
-        with parser.in_angle_brackets():
-            return cls.parse_unbracketed(parser)
-
-    @classmethod
-    def parse_unbracketed(cls, parser: AttrParser) -> EntryParam:
-        """Parses the text between the angle brackets."""
-        start = parser.pos
-        name = parser.parse_identifier(" for parameter name")
-        parser.parse_punctuation(":")
-        type_ = parser.parse_identifier(" for parameter type")
-        count = None
-        if parser.parse_optional_punctuation("[") is not None:
-            count = parser.parse_integer(allow_boolean=False, allow_negative=False)
-            parser.parse_punctuation("]")
-        pointer = parser.parse_optional_keyword("ptr") is not None
-        align = None
-        if parser.parse_optional_keyword("align") is not None:
-            align = parser.parse_integer(allow_boolean=False, allow_negative=False)
-        source = None
-        if parser.parse_optional_keyword("from") is not None:
-            source = parser.parse_attribute()
-        param = EntryParam(name, type_, pointer, align, count, source)
-        try:
-            param.check()
-        except VerifyException as error:
-            parser.raise_error(str(error), start, parser.pos)
-        return param
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            self.print_unbracketed(printer)
-
-    def print_unbracketed(self, printer: Printer) -> None:
-        """Prints the text between the angle brackets."""
-        param = self.data
-        printer.print_string(f"{param.name} : {param.type}")
-        if param.count is not None:
-            printer.print_string(f"[{param.count}]")
-        if param.pointer:
-            printer.print_string(" ptr")
-        if param.align is not None:
-            printer.print_string(f" align {param.align}")
-        if param.source is not None:
-            printer.print_string(" from ")
-            printer.print_attribute(param.source)
-
-    def verify(self) -> None:
-        self.data.check()
-
 
 REGISTER_LIMIT = 255
 """Registers of 32 bits that a thread can have (CUDA C++ Programming Guide, "Compute Capabilities")."""

@@ -36,8 +36,9 @@ from tirx.dialects.ptx.base import (
     typed,
     width,
 )
-from tirx.dialects.ptx.core import PARAM_TYPES, EntryOp, EntryParam
+from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
+from tirx.dialects.ptx.parameters import PARAM_TYPES, EntryParam
 
 
 def _enclosing_entry(op: Operation) -> EntryOp | None:

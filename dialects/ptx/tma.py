@@ -25,7 +25,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import Value, int32, irdl_op_definition, string, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
-from tirx.dialects.ptx.core import TENSOR_MAP_BYTES
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,
@@ -36,6 +35,7 @@ from tirx.dialects.ptx.effects import (
     MemoryAccess,
     WaitGroup,
 )
+from tirx.dialects.ptx.parameters import TENSOR_MAP_BYTES
 from tirx.tcgen05.tmem import CTA_GROUPS
 
 MAX_RANK = 5

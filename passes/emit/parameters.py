@@ -21,8 +21,8 @@ from xdsl.utils.hints import isa
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call, Formula, FormulaAttr
-from tirx.dialects.ptx.core import EntryParam
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
+from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.tirx import KernelOp
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.views import POINTER_ALIGNMENT

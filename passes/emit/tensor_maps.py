@@ -11,8 +11,8 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.ptx.core import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, EntryParam
 from tirx.dialects.ptx.memory import ParamAddressOp
+from tirx.dialects.ptx.parameters import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, EntryParam
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp, CpAsyncBulkTensorStoreOp, PrefetchTensormapOp
 from tirx.dialects.tirx import (
     AllocOp,

@@ -14,16 +14,8 @@ from xdsl.utils.target import Target as XdslTarget
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal, memory_type, register_class
-from tirx.dialects.ptx.core import (
-    LARGE_PARAM_VERSION,
-    SMALL_PARAM_LIMIT,
-    BraOp,
-    CondBraOp,
-    ConstantOp,
-    EntryOp,
-    RetOp,
-    SharedAllocOp,
-)
+from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.analysis.entry_checks import check_entry

@@ -11,9 +11,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Formula, FormulaAttr
 from tirx.dialects.ptx.base import PTXInstruction
-from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, EntryParam, entries
+from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
 from tirx.dialects.ptx.effects import AccessKind, Bytes
 from tirx.dialects.ptx.memory import LdParamOp, ParamAddressOp
+from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.tirx.tensor_maps import TensorMapAttr
 from tirx.layout import LayoutError
 from tirx.layout.dtypes import element_type
