@@ -11,9 +11,9 @@ PROGRAMS = sorted(EXAMPLES.glob("*.mlir"))
 
 
 @cache
-def compiled(name: str) -> tuple[str, tuple[Diagnostic, ...]]:
-    """PTX of an example and what was reported; the IR is verified after every pass."""
+def compiled(name: str, options: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
+    """PTX of an example, with options of the pipeline, and what was reported; the IR is verified after every pass."""
     reported: list[Diagnostic] = []
     with diagnostic_handler(reported.append):
-        ptx = tirx.compile((EXAMPLES / f"{name}.mlir").read_text())
+        ptx = tirx.compile((EXAMPLES / f"{name}.mlir").read_text(), options=options)
     return ptx, tuple(reported)

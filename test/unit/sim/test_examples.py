@@ -227,7 +227,7 @@ def _check(example: Example, numbers: Numbers, grid: tuple[int, int], *, seed: i
     launch = example.make(np.random.default_rng(len(example.entry)), numbers)
     blocks, cluster = (grid[0] * example.cluster, grid[1]), (example.cluster, 1, 1)
     run(
-        *(compiled(example.file)[0], example.entry, blocks, example.block, launch.arguments),
+        *(compiled(example.file, "pipeline=off")[0], example.entry, blocks, example.block, launch.arguments),
         cluster=cluster,
         seed=seed,
         check=check,
