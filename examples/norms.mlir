@@ -1,4 +1,4 @@
-// Layer norm and RMS norm of rows of 512 f16, computed in f32. Eight rows in a block: two in each warp, at the same time.
+// Layer norm and RMS norm of any number of rows of 512 f16, computed in f32. Eight rows in a block: two in each warp, at the same time.
 //
 //   tirx-opt --lower-to-ptx norms.mlir
 
@@ -11,14 +11,14 @@
 // y = (x - mean(x)) / sqrt(variance(x) + eps) * gamma + beta
 
 tirx.kernel @layer_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %beta: memref<1x512xf32>,
-    %y: memref<?x512xf16>, %eps: f32) target("sm_80") grid(2) threads(128) {
+    %y: memref<?x512xf16>, %eps: f32) target("sm_80") grid(ceildiv(size(0, 0), 8)) threads(128) {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
   %share = arith.constant 0.001953125 : f32
   %i = tirx.block_id x
   %first = arith.muli %i, %c8 : index
-  %gx = tirx.view %x[%first, %c0] : memref<?x512xf16> -> !memory
-  %gy = tirx.view %y[%first, %c0] : memref<?x512xf16> -> !memory
+  %gx = tirx.view %x[%first, %c0] clipped : memref<?x512xf16> -> !memory
+  %gy = tirx.view %y[%first, %c0] clipped : memref<?x512xf16> -> !memory
   %ggamma = tirx.view %gamma[%c0, %c0] : memref<1x512xf32> -> !tirx.tile<1x512xf32, global>
   %gbeta = tirx.view %beta[%c0, %c0] : memref<1x512xf32> -> !tirx.tile<1x512xf32, global>
 
@@ -59,14 +59,14 @@ tirx.kernel @layer_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %beta:
 // y = x / sqrt(mean(x^2) + eps) * gamma
 
 tirx.kernel @rms_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %y: memref<?x512xf16>, %eps: f32)
-    target("sm_80") grid(2) threads(128) {
+    target("sm_80") grid(ceildiv(size(0, 0), 8)) threads(128) {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
   %share = arith.constant 0.001953125 : f32
   %i = tirx.block_id x
   %first = arith.muli %i, %c8 : index
-  %gx = tirx.view %x[%first, %c0] : memref<?x512xf16> -> !memory
-  %gy = tirx.view %y[%first, %c0] : memref<?x512xf16> -> !memory
+  %gx = tirx.view %x[%first, %c0] clipped : memref<?x512xf16> -> !memory
+  %gy = tirx.view %y[%first, %c0] clipped : memref<?x512xf16> -> !memory
   %ggamma = tirx.view %gamma[%c0, %c0] : memref<1x512xf32> -> !tirx.tile<1x512xf32, global>
 
   %halves = tirx.load %gx : !memory -> !half

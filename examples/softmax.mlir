@@ -6,13 +6,13 @@
 !tile = !tirx.tile<4x1024xf32, register>
 !row = !tirx.tile<4x1xf32, register>
 
-tirx.kernel @softmax(%x: memref<?x1024xf32>, %y: memref<?x1024xf32>) target("sm_80") grid(2) threads(128) {
+tirx.kernel @softmax(%x: memref<?x1024xf32>, %y: memref<?x1024xf32>) target("sm_80") grid(ceildiv(size(0, 0), 4)) threads(128) {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
   %i = tirx.block_id x
   %first = arith.muli %i, %c4 : index
-  %gx = tirx.view %x[%first, %c0] : memref<?x1024xf32> -> !tirx.tile<4x1024xf32, global>
-  %gy = tirx.view %y[%first, %c0] : memref<?x1024xf32> -> !tirx.tile<4x1024xf32, global>
+  %gx = tirx.view %x[%first, %c0] clipped : memref<?x1024xf32> -> !tirx.tile<4x1024xf32, global>
+  %gy = tirx.view %y[%first, %c0] clipped : memref<?x1024xf32> -> !tirx.tile<4x1024xf32, global>
 
   %tile = tirx.load %gx : !tirx.tile<4x1024xf32, global> -> !tile
   %most = tirx.reduce %tile dim(1) max : !tile -> !row

@@ -73,7 +73,7 @@ def softmax(rng: np.random.Generator, numbers: Numbers) -> Launch:
     x = random(rng, numbers, (8, 1024), F32)
     powers = np.exp(x.astype(np.float64))
     expected = _as_f32(powers / powers.sum(1, keepdims=True))
-    return Launch([x, result(x.shape)], [Output(1, expected, 2.0**-17 * expected)])
+    return Launch([x, result(x.shape), len(x), len(x)], [Output(1, expected, 2.0**-17 * expected)])
 
 
 def _norm(rng: np.random.Generator, numbers: Numbers, *, centred: bool) -> Launch:
@@ -85,7 +85,9 @@ def _norm(rng: np.random.Generator, numbers: Numbers, *, centred: bool) -> Launc
     expected = wide / np.sqrt((wide**2).mean(1, keepdims=True) + eps) * weights[0]
     expected = _as_f32(expected + weights[1] if centred else expected)
     tolerance = 2.0**-10 * np.abs(expected) + 2.0**-16
-    return Launch([x, *weights, result(x.shape, F16), eps], [Output(1 + len(weights), expected, tolerance)])
+    return Launch(
+        [x, *weights, result(x.shape, F16), eps, len(x), len(x)], [Output(1 + len(weights), expected, tolerance)]
+    )
 
 
 def layer_norm(rng: np.random.Generator, numbers: Numbers) -> Launch:
