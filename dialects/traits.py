@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation
-from xdsl.traits import OpTrait, Pure
+from xdsl.traits import OpTrait, Pure, SymbolTable
+from xdsl.utils.exceptions import VerifyException
 
 
 class UsableBeforeDefinition(OpTrait):
@@ -13,6 +14,18 @@ class UsableBeforeDefinition(OpTrait):
 
     Whoever owns the block verifies the order that it gives such values (`tirx.for` does for `tirx.at`).
     """
+
+
+class InSymbolTable(OpTrait):
+    """The operation stands directly in a symbol table, of whichever dialect, or at the top level."""
+
+    def verify(self, op: Operation) -> None:
+        parent = op.parent_op()
+        if parent is not None and not parent.has_trait(SymbolTable, value_if_unregistered=True):
+            raise VerifyException(
+                f"expected '{op.name}' in a symbol table, such as builtin.module or gpu.module, "
+                f"found it in '{parent.name}'"
+            )
 
 
 _DIVISIONS = frozenset(

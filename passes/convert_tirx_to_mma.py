@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError, warn
-from tirx.dialects.tirx import KernelOp, MmaOp, MmaSyncOp, MmaSyncPlan
+from tirx.dialects.tirx import MmaOp, MmaSyncOp, MmaSyncPlan, kernels
 from tirx.hw.targets import Target
 from tirx.mma import MmaVariant
 from tirx.passes.emit.emitter import Emitter
@@ -38,7 +38,7 @@ class ConvertTirxToMmaPass(ModulePass):
     name = "convert-tirx-to-mma"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [k for k in op.walk() if isinstance(k, KernelOp)]:
+        for kernel in kernels(op):
             target = None if kernel.target is None else Target.parse(kernel.target.data)
             for mma in [m for m in kernel.walk() if isinstance(m, MmaOp) and m.result is not None]:
                 if mma.plan is None or not isinstance(mma.plan.data, MmaSyncPlan):

@@ -58,6 +58,7 @@ from tirx.dialects.tirx import (
     WarpgroupOp,
     WordsOp,
     ZeroOp,
+    kernels,
     thread_set,
 )
 from tirx.dialects.tirx.kernel import PAIR
@@ -145,6 +146,7 @@ class _KernelLowering:
         name, target, grid = kernel.sym_name.data, kernel.target.data, kernel.launch_grid
         entry = EntryOp(name, parameters, target, body, threads, cluster, dynamic, grid)
         entry.maxnreg = self.maxnreg
+        entry.attributes.update(kernel.attributes)
         Emitter.before(kernel)(entry)
         kernel.detach()
         kernel.erase()
@@ -558,6 +560,6 @@ class ConvertTirxToPtxPass(ModulePass):
     name = "convert-tirx-to-ptx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [k for k in op.walk() if isinstance(k, KernelOp)]:
+        for kernel in kernels(op):
             require_lowered(kernel)
             _KernelLowering(kernel).run()

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError, Note, nearest_location, remark
-from tirx.dialects.tirx import KernelOp, RingOp
+from tirx.dialects.tirx import KernelOp, RingOp, kernels
 from tirx.passes.analysis.rings.extraction import Extraction
 from tirx.passes.analysis.rings.lowered import check_barriers, has_barriers
 from tirx.passes.analysis.rings.model import RingError
@@ -39,12 +39,11 @@ class TirxCheckRingsPass(ModulePass):
     name = "tirx-check-rings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                try:
-                    _check(kernel)
-                except RingError as error:
-                    raise _located(error, kernel) from error
+        for kernel in kernels(op):
+            try:
+                _check(kernel)
+            except RingError as error:
+                raise _located(error, kernel) from error
 
 
 def _check(kernel: KernelOp) -> None:

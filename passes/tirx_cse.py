@@ -12,6 +12,9 @@ from xdsl.ir import Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryReadEffect, NoMemoryEffect
 
+from tirx.dialects.ptx.core import entries
+from tirx.dialects.tirx import kernels
+
 
 @dataclass(frozen=True)
 class TirxCsePass(ModulePass):
@@ -26,8 +29,9 @@ class TirxCsePass(ModulePass):
     name = "tirx-cse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _merge_equal(op.body, {})
-        _remove_unused(op.body)
+        for kernel in (*kernels(op), *entries(op)):
+            _merge_equal(kernel.body, {})
+            _remove_unused(kernel.body)
 
 
 @cache

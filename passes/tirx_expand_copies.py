@@ -33,6 +33,7 @@ from tirx.dialects.tirx import (
     TileType,
     WarpgroupOp,
     WordsOp,
+    kernels,
     thread_set,
 )
 from tirx.dialects.tirx.roles import REGISTER_FILE
@@ -407,6 +408,5 @@ class TirxExpandCopiesPass(ModulePass):
     name = "tirx-expand-copies"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                _Expander(kernel).run()
+        for kernel in kernels(op):
+            _Expander(kernel).run()

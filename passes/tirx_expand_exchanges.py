@@ -22,6 +22,7 @@ from tirx.dialects.tirx import (
     ReduceOp,
     StoreOp,
     TileType,
+    kernels,
     thread_set,
 )
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
@@ -182,6 +183,5 @@ class TirxExpandExchangesPass(ModulePass):
     name = "tirx-expand-exchanges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                _Expander(kernel).run()
+        for kernel in kernels(op):
+            _Expander(kernel).run()

@@ -134,7 +134,7 @@ class TirxFoldZeroFillPass(ModulePass):
     name = "tirx-fold-zero-fill"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for fill in [f for f in op.walk() if isinstance(f, FillOp)]:
+        for fill in [f for kernel in kernels(op) for f in kernel.walk() if isinstance(f, FillOp)]:
             if fill.tile_type.memory is not MemorySpace.TENSOR or not _is_zero(fill.value):
                 continue
             if (found := _overwriting_mma(fill)) is None:

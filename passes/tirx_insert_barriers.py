@@ -27,6 +27,7 @@ from tirx.dialects.tirx import (
     SlotOp,
     TileType,
     base_allocation,
+    kernels,
     transfer,
 )
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
@@ -263,7 +264,6 @@ class TirxInsertBarriersPass(ModulePass):
     name = "tirx-insert-barriers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                require_lowered(kernel)
-                _BarrierInsertion(kernel).block(kernel.body.block, _NOTHING, insert=True)
+        for kernel in kernels(op):
+            require_lowered(kernel)
+            _BarrierInsertion(kernel).block(kernel.body.block, _NOTHING, insert=True)

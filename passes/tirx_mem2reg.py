@@ -44,6 +44,7 @@ from tirx.dialects.tirx import (
     SubviewOp,
     TileType,
     ZeroOp,
+    kernels,
 )
 from tirx.passes.analysis.register_classes import is_register_tile, same_layout
 from tirx.passes.emit.emitter import Emitter, constant_value
@@ -386,11 +387,10 @@ class TirxMem2regPass(ModulePass):
     name = "tirx-mem2reg"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                for dim in [inner for inner in kernel.walk() if isinstance(inner, memref.DimOp)]:
-                    _promote_size(kernel, dim)
-                _Promoter(kernel).run()
+        for kernel in kernels(op):
+            for dim in [inner for inner in kernel.walk() if isinstance(inner, memref.DimOp)]:
+                _promote_size(kernel, dim)
+            _Promoter(kernel).run()
 
 
 def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:

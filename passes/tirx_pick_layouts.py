@@ -32,6 +32,7 @@ from tirx.dialects.tirx import (
     ViewOp,
     base_allocation,
     has_run_time_strides,
+    kernels,
     layout_attr,
     strided_layout,
     thread_set,
@@ -358,6 +359,5 @@ class TirxPickLayoutsPass(ModulePass):
     name = "tirx-pick-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if isinstance(kernel, KernelOp):
-                _Picker(kernel).run()
+        for kernel in kernels(op):
+            _Picker(kernel).run()

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import KernelOp
+from tirx.dialects.tirx import kernels
 from tirx.hw.targets import Target, TargetError
 
 
@@ -27,9 +27,7 @@ class TirxSetTargetPass(ModulePass):
     target: str
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.walk():
-            if not isinstance(kernel, KernelOp):
-                continue
+        for kernel in kernels(op):
             try:
                 Target.parse(self.target)
             except TargetError as e:

@@ -28,6 +28,7 @@ from tirx.dialects.tirx import (
     TileType,
     ViewOp,
     base_allocation,
+    kernels,
     transfer,
 )
 from tirx.dialects.tirx.kernel import PAIR
@@ -373,7 +374,7 @@ class TirxSplitPairsPass(ModulePass):
     name = "tirx-split-pairs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in list(op.walk()):
-            if isinstance(kernel, KernelOp) and kernel.is_whole_pair:
+        for kernel in kernels(op):
+            if kernel.is_whole_pair:
                 require_sequential(kernel)
                 _Splitter(kernel).run()

@@ -21,9 +21,13 @@ from xdsl.utils.target import Target
 from tirx.dialects import get_all_dialects
 from tirx.passes import get_all_passes
 
+OUTPUT_PASSES = {"tirx-extract-kernels": "replace compiled kernels by their PTX and launch descriptors, as attributes"}
+"""What those passes do that need more than IR: the printer of PTX and launch descriptors."""
+
 TIRX_UNIVERSE = Universe(
     all_dialects=get_all_dialects(),
-    all_passes=get_all_passes(),
+    all_passes=get_all_passes()
+    | {"tirx-extract-kernels": partial(resolve_name, "tirx.runtime.extract:TirxExtractKernelsPass")},
     all_targets={"ptx": partial(resolve_name, "tirx.ptx.printer:PtxTarget")},
 )
 

@@ -10,6 +10,7 @@ from tirx.dialects.definition import defined
 from tirx.dialects.formula import *
 from tirx.dialects.ptx.arith import *
 from tirx.dialects.ptx.base import *
+from tirx.dialects.ptx.binary import *
 from tirx.dialects.ptx.conversion import *
 from tirx.dialects.ptx.core import *
 from tirx.dialects.ptx.cp_async import *

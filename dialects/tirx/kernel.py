@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     MemRefType,
-    ModuleOp,
     StringAttr,
     SymbolNameConstraint,
     UnitAttr,
@@ -38,6 +37,7 @@ from xdsl.traits import (
     IsTerminator,
     Pure,
     SymbolOpInterface,
+    SymbolTable,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -46,6 +46,7 @@ from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.formula import Call, Formula, FormulaAttr, lookups, parse_formula
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
+from tirx.dialects.traits import InSymbolTable
 from tirx.hw.targets import Target, TargetError
 
 
@@ -155,6 +156,8 @@ class KernelOp(IRDLOperation, OnThreads):
     may say by the replica `R[2 : 1@cbx]`. `tirx-split-pairs` turns this into what one block does, which
     `cluster(2) per_cta` marks; see `tirx.cta_rank`.
 
+    Kernels stand in a symbol table: a `builtin.module`, or one inside of it such as a `gpu.module`, beside host code.
+
     `memory(...)` says how much shared and tensor memory a block takes, see `#tirx.memory_plan`.
     """
 
@@ -170,7 +173,7 @@ class KernelOp(IRDLOperation, OnThreads):
     memory = opt_prop_def(MemoryPlanAttr)
     body = region_def("single_block")
 
-    traits = traits_def(HasParent(ModuleOp), IsolatedFromAbove(), SymbolOpInterface())
+    traits = traits_def(InSymbolTable(), IsolatedFromAbove(), SymbolOpInterface())
 
     def __init__(
         self,
@@ -354,12 +357,16 @@ class KernelOp(IRDLOperation, OnThreads):
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
 
-def kernels(module: ModuleOp) -> Iterator[KernelOp]:
-    """The kernels of a module and of those inside it, without a look into kernels."""
-    for op in tuple(module.ops):
+def kernels(table: Operation) -> Iterator[KernelOp]:
+    """
+    The kernels of a symbol table, such as a module, and of the symbol tables inside it, in order.
+
+    Everything else in there is host code, which passes leave as it is.
+    """
+    for op in [op for region in table.regions for block in region.blocks for op in block.ops]:
         if isinstance(op, KernelOp):
             yield op
-        elif isinstance(op, ModuleOp):
+        elif op.regions and op.has_trait(SymbolTable, value_if_unregistered=True):
             yield from kernels(op)
 
 

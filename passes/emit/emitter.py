@@ -46,10 +46,14 @@ class Emitter:
     def __init__(self, point: InsertPoint, location: LocationAttr):
         self.point = point
         self.location = location
+        self._replaced: Operation | None = None
 
     @staticmethod
     def before(op: Operation) -> Emitter:
-        return Emitter(InsertPoint.before(op), op.location)
+        """Inserts in front of `op`. An operation of the type of `op` takes over its (discardable) attributes."""
+        emit = Emitter(InsertPoint.before(op), op.location)
+        emit._replaced = op if op.attributes else None
+        return emit
 
     @staticmethod
     def after(op: Operation) -> Emitter:
@@ -58,6 +62,8 @@ class Emitter:
     def __call__(self, op: OpT) -> OpT:
         """Inserts `op` and returns it."""
         op.location = self.location
+        if (replaced := self._replaced) is not None and replaced.name == op.name:
+            op.attributes = replaced.attributes | op.attributes
         if self.point.insert_before is None:
             self.point.block.add_op(op)
         else:

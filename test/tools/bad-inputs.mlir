@@ -221,4 +221,4 @@ func.func @host() {
   func.return
 }
 
-// CHECK: bad-inputs.mlir:220:1: error: no PTX form for 'func.func'
+// CHECK: bad-inputs.mlir:220:1: error: expected at least one ptx.entry in the module, found none

@@ -12,10 +12,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.target import Target as XdslTarget
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, Note, nearest_location
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal, memory_type, register_class
-from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp, entries
 from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT
+from tirx.dialects.tirx import kernels
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.analysis.entry_checks import check_entry
@@ -38,17 +39,28 @@ _LABEL_STEM = re.compile(r"[A-Za-z_]+")
 
 
 def print_ptx(module: ModuleOp) -> str:
-    """The PTX text of all entries of `module`, with the smallest `.version` that covers them.
+    """
+    The PTX text of all entries of `module`, with the smallest `.version` that covers them.
+
+    Host code beside them, and symbol tables around them, have no part in it.
 
     Raises LocatedError for an op without PTX form, an instruction that the target lacks, entries of different targets,
     and shared memory beyond the target's limits.
     """
-    entries = list(_entries(module))
-    target = _common_target(module, entries)
-    version = max(_required_version(entry, target) for entry in entries)
+    return _print_module(_entries(module), next(iter(module.ops), module))
+
+
+def print_entry(entry: EntryOp) -> str:
+    """The PTX text of a module of one entry. Raises LocatedError as `print_ptx` does."""
+    return _print_module([entry], entry)
+
+
+def _print_module(found: Sequence[EntryOp], where: Operation) -> str:
+    target = _common_target(where, found)
+    version = max(_required_version(entry, target) for entry in found)
     header = f".version {format_version(version)}\n.target {target}\n.address_size 64\n"
-    bodies = "".join(f"\n{_print_entry(entry, target)}" for entry in entries)
-    return header + _dynamic_declarations(entries) + bodies
+    bodies = "".join(f"\n{_print_entry(entry, target)}" for entry in found)
+    return header + _dynamic_declarations(found) + bodies
 
 
 @dataclass(frozen=True)
@@ -61,11 +73,19 @@ class PtxTarget(XdslTarget):
         output.write(print_ptx(module))
 
 
-def _entries(module: ModuleOp) -> Iterator[EntryOp]:
-    for op in module.ops:
-        if not isinstance(op, EntryOp):
-            raise _no_ptx_form(op)
-        yield op
+def _entries(module: ModuleOp) -> list[EntryOp]:
+    """The entries of the module in order. Raises LocatedError for two of one name, in whichever symbol tables."""
+    for kernel in kernels(module):
+        raise _no_ptx_form(kernel)
+    found: dict[str, EntryOp] = {}
+    for entry in entries(module):
+        if (other := found.setdefault(entry.sym_name.data, entry)) is not entry:
+            raise LocatedError(
+                entry,
+                f"expected names of entries to differ in all of the module, found @{entry.sym_name.data} again",
+                [Note("the other one", nearest_location(other))],
+            )
+    return list(found.values())
 
 
 def _no_ptx_form(op: Operation) -> LocatedError:
@@ -74,7 +94,7 @@ def _no_ptx_form(op: Operation) -> LocatedError:
     return LocatedError(op, f"no PTX form for '{op.name}'{hint}")
 
 
-def _common_target(module: ModuleOp, entries: Sequence[EntryOp]) -> Target:
+def _common_target(module: Operation, entries: Sequence[EntryOp]) -> Target:
     if not entries:
         raise LocatedError(module, "expected at least one ptx.entry in the module, found none")
     first = entries[0]

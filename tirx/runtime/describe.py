@@ -42,10 +42,11 @@ def describe(module: ModuleOp) -> tuple[Launch, ...]:
 
     Raises LocatedError for a parameter that no launch could pass.
     """
-    return tuple(_describe(entry) for entry in entries(module))
+    return tuple(describe_entry(entry) for entry in entries(module))
 
 
-def _describe(entry: EntryOp) -> Launch:
+def describe_entry(entry: EntryOp) -> Launch:
+    """The launch descriptor of one entry. Raises LocatedError for a parameter that no launch could pass."""
     accesses = _accesses(entry)
     arguments = tuple(_argument(entry, param.data, accesses[param.data.name]) for param in entry.params)
     grid = None if entry.grid is None else _three([n.data for n in entry.grid])

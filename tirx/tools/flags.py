@@ -22,7 +22,7 @@ from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_pipeline
 from tirx.text.suggestions import did_you_mean
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.tools.times import TimeFormat
-from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets
+from tirx.universe import OUTPUT_PASSES, TIRX_UNIVERSE, all_passes, all_targets
 
 _ConvertibleT = TypeVar("_ConvertibleT", bound=ArgSpecConvertible)
 _ResultT = TypeVar("_ResultT")
@@ -81,8 +81,9 @@ class _VersionAction(argparse.Action):
 
 
 def _help_epilog(xdsl_passes: Iterable[str], targets: Iterable[str]) -> str:
-    width = max(map(len, PASS_SUMMARIES))
-    rows = [f"  {name:{width}}  {summary}" for name, summary in PASS_SUMMARIES.items()]
+    summaries = PASS_SUMMARIES | OUTPUT_PASSES
+    width = max(map(len, summaries))
+    rows = [f"  {name:{width}}  {summary}" for name, summary in summaries.items()]
     others = f"and those of xDSL: {', '.join(sorted(xdsl_passes))}"
     return "\n".join(
         [

@@ -165,7 +165,7 @@ tirx.kernel @k() threads(32) {
 // -----
 
 tirx.kernel @outer() threads(32) {
-  // expected-error@+1 {{'tirx.kernel' expects parent op 'builtin.module'}}
+  // expected-error@+1 {{expected 'tirx.kernel' in a symbol table, such as builtin.module or gpu.module, found it in 'tirx.kernel'}}
   tirx.kernel @inner() threads(32) {
     tirx.return
   }

@@ -1,0 +1,57 @@
+"""Compiled kernels as attributes of the module that launches them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolNameConstraint
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation, prop_def, traits_def
+from xdsl.traits import SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.traits import InSymbolTable
+from tirx.hw.targets import Target, TargetError
+
+
+@irdl_op_definition
+class BinaryOp(IRDLOperation):
+    """
+    A kernel that has been compiled: its PTX and how to launch it, under the symbol that the kernel had.
+
+    ```mlir
+    ptx.binary @gemm target("sm_90a") launch {block = [128, 1, 1], ...} text ".version 8.6\\0A..."
+    ```
+
+    All of it is in attributes of `builtin`, so that passes of other compilers can read and lower it, as they do with
+    MLIR's `gpu.binary`. `launch` is the launch descriptor, with the keys of its JSON form: numbers are `i64`, lists
+    arrays, objects dictionaries, and `unit` stands for null.
+    """
+
+    name = "ptx.binary"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    target = prop_def(StringAttr)
+    launch = prop_def(DictionaryAttr)
+    text = prop_def(StringAttr)
+
+    assembly_format = "$sym_name `target` `(` $target `)` `launch` $launch `text` $text attr-dict"
+
+    traits = traits_def(InSymbolTable(), SymbolOpInterface())
+
+    def __init__(self, sym_name: str, target: str, launch: Mapping[str, Attribute], text: str):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(sym_name),
+                "target": StringAttr(target),
+                "launch": DictionaryAttr(launch),
+                "text": StringAttr(text),
+            }
+        )
+
+    def verify_(self) -> None:
+        try:
+            Target.parse(self.target.data)
+        except TargetError as error:
+            raise VerifyException(str(error)) from error
