@@ -5,15 +5,16 @@ from pathlib import Path
 
 import tirx
 from tirx.diagnostics import Diagnostic, diagnostic_handler
+from tirx.runtime import Program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*.mlir"))
 
 
 @cache
-def compiled(name: str, options: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
-    """PTX of an example, with options of the pipeline, and what was reported; the IR is verified after every pass."""
+def compiled(name: str) -> tuple[Program, tuple[Diagnostic, ...]]:
+    """The program of an example, and what was reported; the IR is verified after every pass."""
     reported: list[Diagnostic] = []
     with diagnostic_handler(reported.append):
-        ptx = tirx.compile((EXAMPLES / f"{name}.mlir").read_text(), options=options)
-    return ptx, tuple(reported)
+        program = tirx.build((EXAMPLES / f"{name}.mlir").read_text())
+    return program, tuple(reported)

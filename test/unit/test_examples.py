@@ -37,9 +37,9 @@ def check_assembles(ptx: str, entries: int) -> None:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_example_assembles(path: Path) -> None:
-    ptx, reported = compiled(path.stem)
+    program, reported = compiled(path.stem)
     assert [d for d in reported if d.severity != "remark"] == []
-    check_assembles(ptx, path.read_text().count("tirx.kernel @"))
+    check_assembles(program.ptx, path.read_text().count("tirx.kernel @"))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

@@ -100,7 +100,7 @@ def rms_norm(rng: np.random.Generator, numbers: Numbers) -> Launch:
 
 def transpose(rng: np.random.Generator, numbers: Numbers) -> Launch:
     x = random(rng, numbers, (128, 256), F32)
-    return Launch([x, result((256, 128))], [Output(1, x.T.astype(np.float64))])
+    return Launch([x, result((256, 128)).T], [Output(1, x.astype(np.float64))])
 
 
 def _attention(rng: np.random.Generator, numbers: Numbers, *, causal: bool) -> Launch:
@@ -117,7 +117,7 @@ def _attention(rng: np.random.Generator, numbers: Numbers, *, causal: bool) -> L
         expected[part] = weights @ v[part].astype(np.float64) / weights.sum(1, keepdims=True)
     expected = _as_f32(expected)
     tolerance = np.full(expected.shape, 2.0**-9 * float(np.abs(v.astype(np.float64)).max()))
-    return Launch([q, k, v, result(q.shape, F16)], [Output(3, expected, tolerance)])
+    return Launch([q, k, v.T, result(q.shape, F16)], [Output(3, expected, tolerance)])
 
 
 def attention(rng: np.random.Generator, numbers: Numbers) -> Launch:

@@ -1,15 +1,16 @@
 """
-Every example, lowered by tirx, computes on the simulator what numpy does.
+Every example, in the form that it is compiled to by default, computes on the simulator what numpy does.
 
 Once with small integers, bit for bit and with all checks of synchronisation, under a random interleaving of the warps;
-once with random normals, all blocks that `some` says, within the bound of `products.bound`.
+once with random normals, all blocks that `some` says, within the bound of `products.bound`. Blocks, clusters and
+tensor maps are those of the launch descriptors.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import ml_dtypes
 import numpy as np
@@ -19,9 +20,12 @@ from unit.examples import PROGRAMS, compiled
 from unit.sim import arithmetic_launches as arithmetic
 from unit.sim.launches import UNTOUCHED, Launch, Output, result
 from unit.sim.products import Array, Numbers, bound, pack_e2m1, product, random, tf32
-from unit.sim.strict import run
 
+from tirx.runtime.simulation import simulate
 from tirx.sim.core.launch import Level
+
+
+Grid = tuple[int, int] | tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -29,19 +33,17 @@ class Example:
     """
     Kernel `entry` of an example file; `make` gives its arguments.
 
-    `one` and `some` are grids: that of the checked run, and that of the run with random normals. A block computes a
-    `tile` of the last argument: x counts tiles along the columns, y along the rows; None if the grid is one block. With
-    a `cluster` of more than 1 that is what so many blocks compute together, and a grid counts clusters.
+    `one` and `some` are grids, in clusters: that of the checked run, and that of the run with random normals. A cluster
+    computes a `tile` of the last argument: x counts tiles along the columns, y along the rows and z along a dimension
+    before them. None if it computes all that the launch expects.
     """
 
     file: str
     entry: str
     make: Callable[[np.random.Generator, Numbers], Launch]
-    block: int = 128
-    one: tuple[int, int] = (1, 1)
-    some: tuple[int, int] = (1, 1)
+    one: Grid = (1, 1)
+    some: Grid = (1, 1)
     tile: tuple[int, int] | None = None
-    cluster: int = 1
 
 
 def _gemm(
@@ -53,12 +55,12 @@ def _gemm(
     d_type: npt.DTypeLike = np.float32,
     transposed: bool = False,
 ) -> Callable[[np.random.Generator, Numbers], Launch]:
-    """D (m, n) = A (m, k) times the transpose of B (n, k); `transposed`: memory has A and B as (k, m) and (k, n)."""
+    """D (m, n) = A (m, k) times the transpose of B (n, k); `transposed`: columns of A and B lie together in memory."""
 
     def make(rng: np.random.Generator, numbers: Numbers) -> Launch:
         a, b = (random(rng, numbers, shape, np.dtype(dtype)) for shape, dtype in (((m, k), a_type), ((n, k), b_type)))
         expected, magnitude = product(a, b)
-        stored = [np.ascontiguousarray(each.T if transposed else each) for each in (a, b)]
+        stored = [np.asarray(each, order="F" if transposed else "C") for each in (a, b)]
         d = np.full((m, n), UNTOUCHED, np.dtype(d_type))
         return Launch([*stored, d], [Output(2, expected, bound(magnitude, k, d.dtype))])
 
@@ -69,7 +71,7 @@ def _tf32_mn_major(rng: np.random.Generator, numbers: Numbers) -> Launch:
     m, n, k = 128, 256, 64
     a, b = (random(rng, numbers, shape, np.float32) for shape in ((m, k), (n, k)))
     expected, magnitude = product(tf32(a), tf32(b))
-    stored = [np.ascontiguousarray(each.T) for each in (a, b)]
+    stored = [np.asfortranarray(each) for each in (a, b)]
     return Launch([*stored, result((m, n))], [Output(2, expected, bound(magnitude, k, np.float32))])
 
 
@@ -116,7 +118,7 @@ def _block_scaled(rng: np.random.Generator, numbers: Numbers) -> Launch:
             factor = np.abs(rng.standard_normal(shape)).astype(ml_dtypes.float8_e4m3fn)
         scaled.append(each.astype(np.float64) * np.repeat(factor.astype(np.float64), 16, axis=1))
         blocks = factor.view(np.uint8).reshape(len(each) // 128, 4, 32, k // 64, 4)
-        factors.append(np.ascontiguousarray(blocks.transpose(0, 3, 2, 1, 4)))
+        factors.append(np.ascontiguousarray(blocks.transpose(0, 3, 2, 1, 4)).transpose(0, 3, 2, 1, 4))
     expected, magnitude = product(*scaled)
     outputs = [Output(4, expected, bound(magnitude, k, np.float32))]
     return Launch([pack_e2m1(a), pack_e2m1(b), *factors, result((m, n))], outputs)
@@ -159,6 +161,40 @@ def _registers(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return Launch([x, result((8, 16))], [Output(1, x.copy())])
 
 
+def _batched(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    n, k = 256, 128
+    a, b = (random(rng, numbers, (3, n, k), np.float16) for _ in range(2))
+    sums, magnitudes = (np.stack(each) for each in zip(*map(product, a, b), strict=True))
+    tolerance = bound(magnitudes, k, np.float32) + 2.0**-11 * np.abs(sums)
+    return Launch([a, b, result(sums.shape, np.float16)], [Output(2, sums, tolerance)])
+
+
+def _f16_out(m: int, n: int, k: int) -> Callable[[np.random.Generator, Numbers], Launch]:
+    """As `_gemm`, with sums in f32 that are rounded to f16."""
+
+    def make(rng: np.random.Generator, numbers: Numbers) -> Launch:
+        a, b = random(rng, numbers, (m, k), np.float16), random(rng, numbers, (n, k), np.float16)
+        expected, magnitude = product(a, b)
+        tolerance = bound(magnitude, k, np.float32) + 2.0**-11 * np.abs(expected)
+        return Launch([a, b, result((m, n), np.float16)], [Output(2, expected, tolerance)])
+
+    return make
+
+
+def _tiles(rows: int, columns: int, steps: int, tile: tuple[int, int], n: int) -> Callable[..., Launch]:
+    """`rows` by `columns` tiles of D, which has n columns, that blocks go through; `steps` of 64 columns of A and B."""
+
+    def make(rng: np.random.Generator, numbers: Numbers) -> Launch:
+        m, used = rows * tile[0], columns * tile[1]
+        a, b = random(rng, numbers, (m, 256), np.float16), random(rng, numbers, (used, 256), np.float16)
+        expected, tolerance = np.full((m, n), float(UNTOUCHED)), np.zeros((m, n))
+        expected[:, :used], magnitude = product(a[:, : 64 * steps], b[:, : 64 * steps])
+        tolerance[:, :used] = bound(magnitude, 64 * steps, np.float32)
+        return Launch([a, b, result((m, n)), rows, columns, steps], [Output(2, expected, tolerance)])
+
+    return make
+
+
 _F16, _BF16, _E4M3, _E5M2 = np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 
 _TABLE = (
@@ -175,16 +211,16 @@ _TABLE = (
     Example("norms", "rms_norm", arithmetic.rms_norm, tile=(8, 512)),
     Example("transpose", "transpose", arithmetic.transpose, tile=(64, 64)),
     Example("layouts", "memories", _memories),
-    Example("layouts", "registers", _registers, block=352),
+    Example("layouts", "registers", _registers),
     Example("mma_m8n8k4_f16_gemm", "hgemm", _gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
-    Example("mma_m16n8k16_f16_gemm", "mma_f16_gemm", _gemm(256, 512, 128, _F16, _F16), 256, tile=(128, 256)),
-    Example("mma_m16n8k8_f64_gemm", "mma_f64_gemm", _gemm(256, 256, 32, float, float, float), 256, tile=(128, 128)),
+    Example("mma_m16n8k16_f16_gemm", "mma_f16_gemm", _gemm(256, 512, 128, _F16, _F16), tile=(128, 256)),
+    Example("mma_m16n8k8_f64_gemm", "mma_f64_gemm", _gemm(256, 256, 32, float, float, float), tile=(128, 128)),
     Example(
-        "mma_m8n8k4_f64_staged_gemm", "staged_dgemm", _gemm(256, 256, 32, float, float, float), 256, tile=(128, 128)
+        "mma_m8n8k4_f64_staged_gemm", "staged_dgemm", _gemm(256, 256, 32, float, float, float), tile=(128, 128)
     ),
     Example("mma_m8n8k4_f64_gemm", "dgemm", _gemm(256, 192, 128, float, float, float), some=(2, 2), tile=(64, 64)),
     Example(
-        "tcgen05_2cta_gemm", "pair_gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 1), tile=(256, 256), cluster=2
+        "tcgen05_2cta_gemm", "pair_gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 1), tile=(256, 256)
     ),
     Example(
         "tcgen05_2cta_nvfp4_block_scaled_gemm",
@@ -192,7 +228,6 @@ _TABLE = (
         _block_scaled,
         some=(2, 1),
         tile=(256, 256),
-        cluster=2,
     ),
     Example("tcgen05_a_in_tensor_memory", "two_products", _two_products),
     Example("tcgen05_conv_zero_columns", "conv", _convolution, some=(2, 1), tile=(64, 128)),
@@ -214,7 +249,13 @@ _TABLE = (
     Example("tcgen05_sparse_gemm", "sparse_gemm", _sparse, some=(2, 2), tile=(128, 128)),
     Example("tcgen05_tf32_mn_major_gemm", "tf32_mn_major", _tf32_mn_major, some=(2, 1), tile=(128, 128)),
     Example("tcgen05_ws_zero_columns", "ws_zero_columns", _zero_columns),
-    Example("wgmma_gemm", "wgmma_gemm", _gemm(256, 512, 256, _F16, _F16), 256, some=(2, 1), tile=(128, 256)),
+    Example("tcgen05_2cta_ring_gemm", "tcgen05_2cta_ring_gemm", _tiles(1, 2, 3, (256, 128), 256)),
+    Example("wgmma_ring_gemm", "wgmma_ring_gemm", _tiles(2, 1, 3, (128, 256), 512)),
+    Example("wgmma_roles_gemm", "wgmma_roles_gemm", _tiles(2, 1, 3, (128, 256), 512)),
+    Example("wgmma_any_size_gemm", "wgmma_any_size_gemm", _f16_out(130, 40, 72)),
+    Example("wgmma_batched_gemm", "wgmma_batched_gemm", _batched, some=(1, 2, 2), tile=(128, 256)),
+    Example("wgmma_f16_out_gemm", "wgmma_f16_out_gemm", _f16_out(256, 512, 256), some=(2, 1), tile=(128, 256)),
+    Example("wgmma_gemm", "wgmma_gemm", _gemm(256, 512, 256, _F16, _F16), some=(2, 1), tile=(128, 256)),
 )
 
 
@@ -223,20 +264,20 @@ def test_every_example_is_in_the_table():
     assert kernels == {(example.file, example.entry) for example in _TABLE}
 
 
-def _check(example: Example, numbers: Numbers, grid: tuple[int, int], *, seed: int | None, check: Level | bool) -> None:
-    launch = example.make(np.random.default_rng(len(example.entry)), numbers)
-    blocks, cluster = (grid[0] * example.cluster, grid[1]), (example.cluster, 1, 1)
-    run(
-        *(compiled(example.file, "pipeline=off")[0], example.entry, blocks, example.block, launch.arguments),
-        cluster=cluster,
-        seed=seed,
-        check=check,
-    )
-    for output in launch.outputs:
-        found = np.asarray(launch.arguments[output.index]).astype(np.float64)
+def _check(example: Example, numbers: Numbers, grid: Grid, *, seed: int | None, check: Level | bool) -> None:
+    values = example.make(np.random.default_rng(len(example.entry)), numbers)
+    kernel = compiled(example.file)[0].kernels[example.entry]
+    x, y, z = (*grid, 1)[:3]
+    blocks = (x * kernel.launch.cluster[0], y, z)
+    launch = replace(kernel.launch, grid=None)  # a part of the grid is enough
+    simulate(kernel.program.ptx, launch, values.arguments, grid=blocks, seed=seed, check=check)
+    for output in values.outputs:
+        found = np.asarray(values.arguments[output.index]).astype(np.float64)
         written = np.zeros(found.shape, np.bool_)
-        rows, columns = (None, None) if example.tile is None else (example.tile[0] * grid[1], example.tile[1] * grid[0])
-        written[:rows, ..., :columns] = True
+        if example.tile is None:
+            written[...] = True
+        else:
+            written[(slice(z), slice(example.tile[0] * y), slice(example.tile[1] * x))[-found.ndim :]] = True
         off = np.abs(found - output.expected) - output.tolerance
         assert not (off > 0)[written].any(), f"at {np.argwhere((off > 0) & written)[:5].tolist()}"
         assert (found[~written] == UNTOUCHED).all(), "written by no block of the grid"
