@@ -24,7 +24,6 @@ from unit.sim.products import Array, Numbers, bound, pack_e2m1, product, random,
 from tirx.runtime.simulation import simulate
 from tirx.sim.core.launch import Level
 
-
 Grid = tuple[int, int] | tuple[int, int, int]
 
 
@@ -215,13 +214,9 @@ _TABLE = (
     Example("mma_m8n8k4_f16_gemm", "hgemm", _gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
     Example("mma_m16n8k16_f16_gemm", "mma_f16_gemm", _gemm(256, 512, 128, _F16, _F16), tile=(128, 256)),
     Example("mma_m16n8k8_f64_gemm", "mma_f64_gemm", _gemm(256, 256, 32, float, float, float), tile=(128, 128)),
-    Example(
-        "mma_m8n8k4_f64_staged_gemm", "staged_dgemm", _gemm(256, 256, 32, float, float, float), tile=(128, 128)
-    ),
+    Example("mma_m8n8k4_f64_staged_gemm", "staged_dgemm", _gemm(256, 256, 32, float, float, float), tile=(128, 128)),
     Example("mma_m8n8k4_f64_gemm", "dgemm", _gemm(256, 192, 128, float, float, float), some=(2, 2), tile=(64, 64)),
-    Example(
-        "tcgen05_2cta_gemm", "pair_gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 1), tile=(256, 256)
-    ),
+    Example("tcgen05_2cta_gemm", "pair_gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 1), tile=(256, 256)),
     Example(
         "tcgen05_2cta_nvfp4_block_scaled_gemm",
         "pair_nvfp4_gemm",
