@@ -22,6 +22,7 @@ _PASS_OPTIONS = {
 """Options of the pipeline -> the pass of which they are options."""
 
 _LOWER_TO_PTX = (
+    "tirx-resolve-accumulators",
     "tirx-mem2reg",
     "tirx-split-pairs",
     "tirx-load-operands",

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 
 PASS_SUMMARIES = {
     "tirx-set-target": "set the GPU that every kernel is compiled for",
+    "tirx-resolve-accumulators": "put accumulators into tensor memory or registers, as the target multiplies",
     "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",
     "tirx-split-pairs": "turn what a pair of blocks does into what each of them does",
     "tirx-load-operands": "load operands of mma.sync that are in shared memory",

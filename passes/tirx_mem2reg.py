@@ -136,6 +136,9 @@ class _Promoter:
     """Promotes the variables of one kernel: loops carry them, branches merge them."""
 
     def __init__(self, kernel: KernelOp):
+        for op in kernel.walk():
+            if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.ACCUMULATOR:
+                raise LocatedError(op, "expected accumulators with a memory; tirx-resolve-accumulators chooses it")
         self.kernel = kernel
         self.declarations = [op for op in kernel.walk() if _declares_variable(op)]
         self.variables = {op.results[0] for op in self.declarations}

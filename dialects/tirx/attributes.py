@@ -149,11 +149,19 @@ class MemorySpace(StrEnum):
     SHARED = "shared"
     TENSOR = "tensor"
     REGISTER = "register"
+    ACCUMULATOR = "accumulator"
+    """Registers or tensor memory, as the target wants it for the products; `tirx-resolve-accumulators` decides."""
 
     @property
     def place(self) -> str:
         """The memory space in a sentence: `tensor memory`, `registers`."""
-        return "registers" if self is MemorySpace.REGISTER else f"{self} memory"
+        match self:
+            case MemorySpace.REGISTER:
+                return "registers"
+            case MemorySpace.ACCUMULATOR:
+                return "an accumulator"
+            case _:
+                return f"{self} memory"
 
 
 @irdl_attr_definition
@@ -199,6 +207,8 @@ def _layout_problem(
             f"expected a layout of {prod(shape)} elements for a {'x'.join(map(str, shape))} tile, "
             f"found one of {layout.size()}: {layout}"
         )
+    if memory is MemorySpace.ACCUMULATOR:
+        return f"expected no layout on an accumulator, whose memory depends on the target, found {layout}"
     if isinstance(layout, ComposeLayout) and memory is not MemorySpace.SHARED:
         return f"expected a tile layout in {memory.place}, found a swizzle, which only shared memory has"
     for name in layout.axes:
@@ -276,6 +286,10 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     @property
     def num_bytes(self) -> int:
         return -(-self.num_elements * self.dtype.storage_bits // 8)
+
+    def in_memory(self, memory: MemorySpace) -> TileType:
+        """The same tile in another memory, without a layout."""
+        return TileType.get(self.dims, self.element_type, memory)
 
     def with_layout(self, layout: TileLayout | ComposeLayout) -> TileType:
         """The same tile, placed."""

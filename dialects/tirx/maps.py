@@ -51,6 +51,11 @@ def _require_register(type_: TileType) -> None:
         raise VerifyException(f"expected a register tile, found {type_}")
 
 
+def _require_readable(type_: TileType) -> None:
+    if type_.memory is not MemorySpace.ACCUMULATOR:
+        _require_register(type_)
+
+
 def require_broadcast(source: TileType, result: TileType) -> None:
     """Raises VerifyException unless every extent of `source` is that of `result`, or 1."""
     fits = len(source.dims) == len(result.dims) and all(
@@ -94,7 +99,8 @@ class MapOp(IRDLOperation):
 
     Operands have the rank of the results, and their extents or 1: such an operand has one element for all places
     along the dimension. The body has operations of `arith` and `math` and `tirx.index`, and may use scalars from
-    outside. Results are values, or, with `outs(%d : T)` instead of a result type, allocations in registers.
+    outside. Results are values, or, with `outs(%d : T)` instead of a result type, allocations in registers. Operands
+    and allocations may be accumulators, too.
     """
 
     name = "tirx.map"
@@ -129,8 +135,10 @@ class MapOp(IRDLOperation):
                 "expected result types or outs(...), one of the two, found " + ("both" if self.res else "neither")
             )
         first, *others = self.out_types
-        for type_ in (first, *others, *map(TileType.of, self.ins)):
-            _require_register(type_)
+        for value in self.res:
+            _require_register(TileType.of(value))
+        for tile in (*self.ins, *self.outs):
+            _require_readable(TileType.of(tile))
         for type_ in others:
             if type_.dims != first.dims:
                 raise VerifyException(
@@ -284,7 +292,7 @@ class ReduceOp(DirectOperation):
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
-        _require_register(source)
+        _require_readable(source)
         _require_register(result)
         rank, along = len(source.dims), self.along
         if not along or len(set(along)) != len(along) or not all(0 <= d < rank for d in along):
@@ -338,7 +346,7 @@ class _OneToOneOp(DirectOperation):
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
-        _require_register(source)
+        _require_readable(source)
         _require_register(result)
         if source.element_type != result.element_type:
             raise VerifyException(f"expected {source.element_type} elements, found {result.element_type}")

@@ -63,7 +63,8 @@ class AllocOp(DirectOperation):
                 "expected a shared, tensor or register tile, found a global one: kernels get global memory "
                 "as memref arguments"
             )
-        if self.start is not None and (type_.memory is MemorySpace.REGISTER or self.start < 0):
+        placed = type_.memory in (MemorySpace.SHARED, MemorySpace.TENSOR)
+        if self.start is not None and (not placed or self.start < 0):
             raise VerifyException(
                 f"expected a place of 0 or more in shared or tensor memory, found {self.start} in {type_.memory.place}"
             )

@@ -41,6 +41,17 @@ FLAGS = ("pair", "negate_a", "negate_b", "saturate")
 """Clauses without arguments that follow the others, in order."""
 
 
+_OPERAND_MEMORIES = {
+    MemorySpace.TENSOR: ((MemorySpace.SHARED, MemorySpace.TENSOR), (MemorySpace.SHARED,)),
+    MemorySpace.REGISTER: ((MemorySpace.REGISTER, MemorySpace.SHARED), (MemorySpace.REGISTER, MemorySpace.SHARED)),
+    MemorySpace.ACCUMULATOR: (
+        (MemorySpace.REGISTER, MemorySpace.SHARED, MemorySpace.TENSOR),
+        (MemorySpace.REGISTER, MemorySpace.SHARED),
+    ),
+}
+"""The memory of the accumulator -> the memories that A and B may be in."""
+
+
 class ProductOp(DirectOperation):
     """
     A product of two tiles, `%a, %b, %acc clauses : !tirx.tile<MxK...>, !tirx.tile<NxK...>, !tirx.tile<MxN...>`.
@@ -73,7 +84,8 @@ class ProductOp(DirectOperation):
 
     Types are those of the operands in the order in which they are written.
 
-    An accumulator in tensor memory, or in a `tirx.alloc` of registers, is updated in place. A register value
+    An accumulator in the memory `accumulator` is in tensor memory or registers, as `tirx-resolve-accumulators` decides.
+    One in tensor memory, or in a `tirx.alloc` of registers, is updated in place. A register value
     never changes: then the product has a result, the new accumulator. `tirx-mem2reg` turns allocations into values.
     """
 
@@ -241,11 +253,15 @@ class ProductOp(DirectOperation):
     def verify_clauses(self) -> None:
         """Raises VerifyException for a clause that accumulators in this memory never have."""
         acc = self.accumulator_type.memory
-        if self.metadata is not None and (memory := TileType.of(self.metadata).memory) is not acc:
+        if (
+            self.metadata is not None
+            and acc is not MemorySpace.ACCUMULATOR
+            and (memory := TileType.of(self.metadata).memory) is not acc
+        ):
             raise VerifyException(
                 f"expected the metadata in {acc.place}, as the accumulator, found it in {memory.place}"
             )
-        if self.on_tensor_memory:
+        if self.on_tensor_memory or acc is MemorySpace.ACCUMULATOR:
             return
         for name, clause in (
             ("scales", self.scale_a),
@@ -395,26 +411,25 @@ class MmaOp(ProductOp):
 
     def _verify_memories(self) -> None:
         acc = self.accumulator_type
-        if acc.memory not in (MemorySpace.TENSOR, MemorySpace.REGISTER):
+        if acc.memory not in _OPERAND_MEMORIES:
             raise VerifyException(
                 f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
             )
-        in_registers = (MemorySpace.REGISTER, MemorySpace.SHARED)
-        on_tensor = self.on_tensor_memory
-        for name, type_, wanted in (
-            ("A", self.a_type, (MemorySpace.SHARED, MemorySpace.TENSOR) if on_tensor else in_registers),
-            ("B", self.b_type, (MemorySpace.SHARED,) if on_tensor else in_registers),
-        ):
+        of_a, of_b = _OPERAND_MEMORIES[acc.memory]
+        for name, type_, wanted in (("A", self.a_type, of_a), ("B", self.b_type, of_b)):
             if type_.memory not in wanted:
+                where = "" if acc.memory is MemorySpace.ACCUMULATOR else f" for an accumulator in {acc.memory.place}"
                 raise VerifyException(
-                    f"expected {name} in {' or '.join(memory.place for memory in wanted)} for an accumulator in "
-                    f"{acc.memory.place}, found it in {type_.memory.place}"
+                    f"expected {name} in {' or '.join(memory.place for memory in wanted)}{where}, found it in "
+                    f"{type_.memory.place}"
                 )
         for name, value in (("SFA", self.scale_a), ("SFB", self.scale_b)):
             if value is not None and (memory := TileType.of(value).memory) is not MemorySpace.TENSOR:
                 raise VerifyException(f"expected {name} in {MemorySpace.TENSOR.place}, found it in {memory.place}")
 
     def _verify_instruction(self, found: str) -> None:
+        if self.accumulator_type.memory is MemorySpace.ACCUMULATOR:
+            return
         if self.on_tensor_memory:
             if found != K96_INSTRUCTION:
                 raise VerifyException(

@@ -227,3 +227,11 @@ tirx.kernel @rank(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
   %n = memref.dim %a, %c2 : memref<?x8xf32>
   tirx.return
 }
+
+// -----
+
+tirx.kernel @k() threads(128) {
+  // expected-error@+1 {{expected accumulators with a memory; tirx-resolve-accumulators chooses it}}
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, accumulator>
+  tirx.return
+}

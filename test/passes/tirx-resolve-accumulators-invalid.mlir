@@ -1,0 +1,71 @@
+// RUN: tirx-opt %s --tirx-resolve-accumulators --split-input-file --verify-diagnostics --remarks
+
+!s = !tirx.tile<128x64xf16, shared>
+!acc = !tirx.tile<128x128xf32, accumulator>
+
+tirx.kernel @says_where() target("sm_90a") threads(128) {
+  %a = tirx.alloc : !s
+  // expected-remark@+1 {{accumulator in registers, for wgmma, not in tensor memory: 'tcgen05' does not exist on sm_90a}}
+  %acc = tirx.alloc : !acc
+  tirx.mma %a, %a, %acc : !s, !s, !acc
+  tirx.return
+}
+
+tirx.kernel @says_where_on_blackwell() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !s
+  // expected-remark@+1 {{accumulator in tensor memory, for tcgen05.mma of kind f16}}
+  %acc = tirx.alloc : !acc
+  tirx.mma %a, %a, %acc : !s, !s, !acc
+  // expected-remark@+1 {{accumulator in registers, for mma.sync, not in tensor memory: expected no instruction of mma.sync, found "m16n8k16"}}
+  %sums = tirx.alloc : !acc
+  tirx.mma %a, %a, %sums instruction("m16n8k16") : !s, !s, !acc
+  // expected-remark@+1 {{accumulator in registers, not in tensor memory: no product adds to it}}
+  %other = tirx.alloc : !acc
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<128x64xf16, shared>
+!acc = !tirx.tile<128x128xf32, accumulator>
+
+tirx.kernel @clause() target("sm_90a") threads(128) {
+  %a = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  // expected-error@+1 {{expected an accumulator in tensor memory for weight_stationary, found one in registers (not in tensor memory: 'tcgen05' does not exist on sm_90a}}
+  tirx.mma %a, %a, %acc weight_stationary : !s, !s, !acc
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @memory() threads(128) {
+  // expected-error@+1 {{expected no layout on an accumulator, whose memory depends on the target, found S[(64, 64) : (64, 1)]}}
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, accumulator, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<128x64xf16, shared>
+!acc = !tirx.tile<128x128xf32, accumulator>
+
+tirx.kernel @operands() threads(128) {
+  %a = tirx.alloc : !s
+  %b = tirx.alloc : !tirx.tile<128x64xf16, tensor>
+  %acc = tirx.alloc : !acc
+  // expected-error@+1 {{expected B in registers or shared memory, found it in tensor memory}}
+  tirx.mma %a, %b, %acc : !s, !tirx.tile<128x64xf16, tensor>, !acc
+  tirx.return
+}
+
+// -----
+
+!values = !tirx.tile<64x64xf32, register>
+
+tirx.kernel @results() threads(128) {
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, accumulator>
+  // expected-error@+1 {{expected a register tile, found !tirx.tile<64x64xf32, accumulator>}}
+  %b = tirx.convert %acc : !tirx.tile<64x64xf32, accumulator> -> !tirx.tile<64x64xf32, accumulator>
+  tirx.return
+}
