@@ -247,6 +247,7 @@ _TABLE = (
     Example("tcgen05_2cta_ring_gemm", "tcgen05_2cta_ring_gemm", _tiles(1, 2, 3, (256, 128), 256)),
     Example("wgmma_ring_gemm", "wgmma_ring_gemm", _tiles(2, 1, 3, (128, 256), 512)),
     Example("wgmma_roles_gemm", "wgmma_roles_gemm", _tiles(2, 1, 3, (128, 256), 512)),
+    Example("gemm_any_target", "gemm_any_target", arithmetic.bias_relu),
     Example("wgmma_any_size_gemm", "wgmma_any_size_gemm", _f16_out(130, 40, 72)),
     Example("wgmma_batched_gemm", "wgmma_batched_gemm", _batched, some=(1, 2, 2), tile=(128, 256)),
     Example("wgmma_f16_out_gemm", "wgmma_f16_out_gemm", _f16_out(256, 512, 256), some=(2, 1), tile=(128, 256)),
