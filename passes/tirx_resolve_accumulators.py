@@ -1,4 +1,4 @@
-"""`tirx-resolve-accumulators`: accumulators are in tensor memory where the target multiplies there, else in registers."""
+"""`tirx-resolve-accumulators`: accumulators become tiles in tensor memory or in registers, as the target multiplies."""
 
 from __future__ import annotations
 
