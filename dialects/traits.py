@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation
-from xdsl.traits import OpTrait, Pure, SymbolTable
+from xdsl.traits import IsTerminator, OpTrait, Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 
@@ -42,6 +42,11 @@ _DIVISIONS = frozenset(
 """Undefined for a divisor of zero in MLIR; in PTX the result is unspecified, and nothing traps (PTX ISA, "div")."""
 
 
+def is_terminator(op: Operation) -> bool:
+    """True if an operation ends a block. Of unregistered ones nothing is known."""
+    return op.has_trait(IsTerminator, value_if_unregistered=False)
+
+
 def is_pure(op: Operation) -> bool:
-    """True if an operation only computes its results from its operands."""
-    return type(op) in _DIVISIONS or op.has_trait(Pure)
+    """True if an operation only computes its results from its operands. Of unregistered ones nothing is known."""
+    return type(op) in _DIVISIONS or op.has_trait(Pure, value_if_unregistered=False)

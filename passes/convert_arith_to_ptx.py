@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import ptx
 from tirx.dialects.ptx.base import register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
@@ -63,7 +63,9 @@ def convert_entry(entry: EntryOp) -> None:
     ops = list(entry.body.walk())
     for op in ops:
         if op.name.partition(".")[0] not in _KNOWN_DIALECTS and not isinstance(op, UnrealizedConversionCastOp):
-            raise LocatedError(op, f"no PTX form for '{op.name}'; kernels may use tirx, arith, scf.for and scf.if")
+            raise LocatedError(
+                op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
+            )
     widen_bytes(entry)
     _replace_index_types(entry)
     for op in list(entry.body.walk()):

@@ -24,7 +24,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.copy.matrix import MatrixPlan
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, RetOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
 from tirx.dialects.ptx.reductions import Red
@@ -51,6 +51,8 @@ from tirx.dialects.tirx import (
     SlotOp,
     StoreOp,
     SubviewOp,
+    ThreadLowering,
+    TileOpInterface,
     TileType,
     TmaLoadOp,
     TmaStoreOp,
@@ -58,6 +60,7 @@ from tirx.dialects.tirx import (
     WarpgroupOp,
     WordsOp,
     ZeroOp,
+    is_foreign,
     kernels,
     thread_set,
 )
@@ -71,6 +74,7 @@ from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.emit.arithmetic import ARITHMETIC, ArithmeticOp, emit_arithmetic
 from tirx.passes.emit.clipping import Clip
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.foreign import lower_scalars
 from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.parameters import Parameters
@@ -111,6 +115,7 @@ class _KernelLowering:
                 kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
             )
         self.target = Target.parse(kernel.target.data)
+        lower_scalars(kernel, self.target)
         if kernel.is_whole_pair:
             raise LocatedError(kernel, "expected what one block of a pair does; run tirx-split-pairs first")
         try:
@@ -136,7 +141,8 @@ class _KernelLowering:
         for argument in reversed(block.args):
             if (use := argument.first_use) is not None:
                 raise LocatedError(
-                    use.operation, f"expected only 'tirx.view' on a memref argument, found '{use.operation.name}'"
+                    use.operation,
+                    f"expected only 'tirx.view' on a memref argument, found '{operation_name(use.operation)}'",
                 )
             block.erase_arg(argument)
         body = kernel.detach_region(kernel.body)
@@ -175,6 +181,15 @@ class _KernelLowering:
                         old.replace_all_uses_with(new)
                 self.lowered.append(op)
                 continue
+            if isinstance(op, TileOpInterface):
+                made = op.lower(_Threads(self, op))
+                for old, registers in zip(op.results, made, strict=True):
+                    if type(old.type) is TileType:
+                        self.keep(old, registers)
+                    else:
+                        old.replace_all_uses_with(registers[0])
+                self.lowered.append(op)
+                continue
             if op.name.startswith("tirx."):
                 raise LocatedError(op, f"expected '{op.name}' to be lowered by an earlier pass")
             if not isinstance(op, scf.YieldOp):  # whose operands are expanded with the loop or branch
@@ -187,7 +202,9 @@ class _KernelLowering:
     def _require_no_tiles(op: Operation) -> None:
         for value in (*op.operands, *op.results):
             if type(value.type) is TileType:
-                raise LocatedError(op, f"expected no tiles after lowering, found {value.type} on '{op.name}'")
+                name = operation_name(op)
+                hint = "; lower it before convert-tirx-to-ptx, or give it a TileOpInterface" if is_foreign(op) else ""
+                raise LocatedError(op, f"expected no tiles after lowering, found {value.type} on '{name}'{hint}")
 
     def _erase_lowered(self) -> None:
         """Erases what has been lowered, users first."""
@@ -264,6 +281,24 @@ class _KernelLowering:
         if plan is None:
             raise LocatedError(emit.location, "expected layouts that matrix instructions move; run tirx-select-copies")
         return MatrixAccess(emit, self.memory(memory, emit), plan, self.thread)
+
+
+class _Threads(ThreadLowering):
+    """What an operation of another dialect is lowered with."""
+
+    def __init__(self, lowering: _KernelLowering, op: Operation):
+        self._lowering = lowering
+        self._emit = Emitter.before(op)
+        self.thread, self.threads, self.target = lowering.thread, lowering.threads.count, lowering.target
+
+    def insert(self, op: OpT) -> OpT:
+        return self._emit(op)
+
+    def registers(self, tile: SSAValue) -> Sequence[SSAValue]:
+        return tuple(self._lowering.registers[tile])
+
+    def address(self, tile: SSAValue) -> SSAValue:
+        return self._lowering.memory(tile, self._emit).base
 
 
 OpT = TypeVar("OpT", bound=Operation)

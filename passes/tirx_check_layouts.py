@@ -25,6 +25,7 @@ from tirx.dialects.tirx import (
     MmaOp,
     ReduceOp,
     StoreOp,
+    TileOpInterface,
     TileType,
     ViewOp,
     WordsOp,
@@ -91,6 +92,8 @@ class _Checker:
                         self._register(op, TileType.of(value))
             if (rule := rules.get(type(op))) is not None:
                 rule(self, op)
+            elif isinstance(op, TileOpInterface):
+                self._foreign(op)
         if self.kernel.is_whole_pair:
             return  # the rest is checked once `tirx-split-pairs` has distributed the tiles
         allocs = [op for op in self.ops if isinstance(op, AllocOp)]
@@ -100,6 +103,18 @@ class _Checker:
         for op in allocs:
             self._contents(op)
         allocate(self.kernel, self.target)
+
+    def _foreign(self, op: TileOpInterface) -> None:
+        """Checks what an operation of another dialect asks of the layouts of its tiles."""
+        assert isinstance(op, Operation)
+        try:
+            op.check_layouts()
+        except ILLEGAL as e:
+            raise LocatedError(op, f"'{op.name}': {e}") from e
+        for tile, wanted in op.wanted_layouts(self.target).items():
+            found = TileType.of(tile).layout
+            if found is not None and not found.equivalent(wanted):
+                raise LocatedError(op, f"expected a tile of layout {wanted} for '{op.name}', found {found}")
 
     @staticmethod
     def _constant(op: arith.ConstantOp) -> None:

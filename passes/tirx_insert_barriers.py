@@ -27,6 +27,8 @@ from tirx.dialects.tirx import (
     SlotOp,
     TileType,
     base_allocation,
+    foreign_effects,
+    is_foreign,
     kernels,
     transfer,
 )
@@ -129,8 +131,14 @@ class _BarrierInsertion:
 
     def __init__(self, kernel: KernelOp):
         self._runs = _runs_of_bytes(kernel)
-        # In a block of one warpgroup, one warp reaches each lane of tensor memory; in larger ones several do.
-        self._warps_share_lanes = kernel.num_threads > WARPGROUP_THREADS
+        # In a block of one warpgroup, one warp reaches each lane of tensor memory; in larger ones several do. Which
+        # threads of an operation of another dialect do is not known.
+        self._warps_share_lanes = kernel.num_threads > WARPGROUP_THREADS or any(
+            isinstance(type_ := operand.type, TileType) and type_.memory is MemorySpace.TENSOR
+            for op in kernel.walk()
+            if is_foreign(op)
+            for operand in op.operands
+        )
         self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
         self._accesses: dict[Operation, _Accesses | None] = {}
 
@@ -148,12 +156,14 @@ class _BarrierInsertion:
                 pending = _Accesses(unfenced=pending.unfenced | self._inside(op).unfenced)
                 continue
             if op.regions:
+                around = self._tile_accesses(op)
+                pending = self._meet(op, around, pending, insert).then(around)
                 start, end = self._regions(op, pending)
                 if insert:
                     for region in op.regions:
                         for inner in region.blocks:
                             self.block(inner, start, insert=True)
-                pending = end
+                pending = end.then(around)
                 continue
             if isinstance(op, SlotOp):
                 # Another use of the ring: its barriers and fences order it behind the accesses to the one before.
@@ -185,7 +195,10 @@ class _BarrierInsertion:
         """The places of those of `tiles` that lie in memory that threads share."""
         found: set[_Place] = set()
         for tile in tiles:
-            match TileType.of(tile).memory:
+            if not isinstance(type_ := tile.type, TileType):
+                found.add(tile)
+                continue
+            match type_.memory:
                 case MemorySpace.SHARED | MemorySpace.GLOBAL:
                     root = base_allocation(tile)
                     found |= self._runs.get(root, {root})
@@ -207,13 +220,20 @@ class _BarrierInsertion:
             case MmaOp() | AsyncMmaOp():
                 reads = self._places(op.a, op.b)
                 return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
+            case _ if is_foreign(op):
+                effects = foreign_effects(op)
+                return self._moves(effects.reads, effects.writes)
             case _:
                 ends = transfer(op)
                 return _NOTHING if ends is None else self._moves(ends[:1], ends[1:])
 
     def _moves(self, sources: Sequence[SSAValue], destinations: Sequence[SSAValue]) -> _Accesses:
         """The accesses of threads that read some tiles and write others."""
-        shared = (tile for tile in destinations if TileType.of(tile).memory is MemorySpace.SHARED)
+        shared = (
+            tile
+            for tile in destinations
+            if isinstance(type_ := tile.type, TileType) and type_.memory is MemorySpace.SHARED
+        )
         return _Accesses(self._places(*sources), self._places(*destinations), unfenced=self._places(*shared))
 
     def _of(self, op: Operation) -> _Accesses | None:
@@ -258,7 +278,9 @@ class TirxInsertBarriersPass(ModulePass):
     A product of wgmma reads shared memory through the async proxy: behind threads that have written what it reads
     stands `fence.proxy.async` in front of the barrier, which every product on tensor memory brings with it.
 
-    Memrefs are taken not to overlap (see `tirx.kernel`). Tensor memory counts where several warps reach one lane.
+    Operations of other dialects read and write the tiles and memrefs that they are given, unless they say what they do
+    (`TileOpInterface`). Memrefs are taken not to overlap (see `tirx.kernel`). Tensor memory counts where several warps
+    reach one lane.
     """
 
     name = "tirx-insert-barriers"

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx import (
     AllocOp,
@@ -44,6 +44,8 @@ from tirx.dialects.tirx import (
     SubviewOp,
     TileType,
     ZeroOp,
+    foreign_effects,
+    is_foreign,
     kernels,
 )
 from tirx.passes.analysis.register_classes import is_register_tile, same_layout
@@ -83,6 +85,8 @@ def _written(op: Operation) -> Sequence[SSAValue]:
 
 def _check_tiles(op: Operation) -> None:
     """Raises LocatedError if control flow other than loops and branches passes on tiles, or any but register tiles."""
+    if is_foreign(op):
+        _check_foreign(op)
     if not op.name.startswith(("scf.", "arith.")) or isinstance(op, scf.YieldOp | scf.ConditionOp):
         return
     tiles = [type_ for value in (*op.operands, *op.results) if isinstance(type_ := value.type, TileType)]
@@ -93,6 +97,25 @@ def _check_tiles(op: Operation) -> None:
     for type_ in tiles:
         if type_.memory is not MemorySpace.REGISTER:
             raise LocatedError(op, f"expected {op.name} on register tiles, which are values, found {type_}")
+
+
+def _check_foreign(op: Operation) -> None:
+    """Raises LocatedError if an operation of another dialect may write register tiles, or makes tiles in memory."""
+    name = operation_name(op)
+    for value in foreign_effects(op).writes:
+        if is_register_tile(value):
+            raise LocatedError(
+                op,
+                f"expected '{name}' not to write {value.type}: register tiles are values; let it return a new one "
+                "and be Pure, give it a TileOpInterface, or lower it before tirx-mem2reg",
+            )
+    for result in op.results:
+        if isinstance(type_ := result.type, TileType) and type_.memory is not MemorySpace.REGISTER:
+            raise LocatedError(
+                op,
+                f"expected tiles in memory of tirx.alloc, tirx.view and views of these, found {type_} of '{name}'; "
+                "give it the tile as an operand",
+            )
 
 
 @dataclass

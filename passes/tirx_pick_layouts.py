@@ -19,6 +19,7 @@ from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import (
     AllocOp,
     AsyncMmaOp,
+    ConvertOp,
     CopyOp,
     KernelOp,
     MemorySpace,
@@ -28,6 +29,7 @@ from tirx.dialects.tirx import (
     PlanAttr,
     ReshapeOp,
     SubviewOp,
+    TileOpInterface,
     TileType,
     ViewOp,
     base_allocation,
@@ -39,6 +41,7 @@ from tirx.dialects.tirx import (
     views_in_use,
 )
 from tirx.dialects.tirx.syntax import shape_text
+from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
@@ -49,6 +52,7 @@ from tirx.passes.analysis.register_classes import (
     register_classes,
     same_layout,
 )
+from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.families import MMA_SYNC, family_of, is_of_warpgroups
 from tirx.passes.plan.fragment_choice import cheapest_fragments, fragments_as_placed
 from tirx.passes.plan.mma_product import fastest_variants
@@ -144,6 +148,9 @@ class _Picker:
         warp_level = [mma for mma in mmas if isinstance(mma, MmaOp) and family_of(Product.of(mma)) is MMA_SYNC]
         for mma in warp_level:
             self._mma_sync(mma)
+        for op in ops:
+            if isinstance(op, TileOpInterface):
+                self._wanted(op)
         operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
         for op in ops:
             if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
@@ -181,6 +188,23 @@ class _Picker:
             )
         _place(tile, layout)
         remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
+
+    def _wanted(self, op: TileOpInterface) -> None:
+        """Gives the tiles of an operation of another dialect the layouts that it asks for."""
+        assert isinstance(op, Operation)
+        name = self.kernel.target
+        target = None if name is None else Target.parse(name.data)
+        for tile, layout in op.wanted_layouts(target).items():
+            reason = f"what '{op.name}' asks for"
+            if not is_register_tile(tile):
+                if TileType.of(tile).layout is None:
+                    self._picked(tile, layout, reason)
+            elif (registers := self.registers.of(tile)).type.layout is None:
+                self._pick_registers(registers, layout, reason)
+            elif not any(tile is result for result in op.results) and not same_layout(registers.type.layout, layout):
+                converted = Emitter.before(op)(ConvertOp(tile, TileType.of(tile).with_layout(layout))).result
+                op.operands = [converted if operand is tile else operand for operand in op.operands]
+                self.registers.add(converted)
 
     def _scales(self, mma: MmaOp) -> None:
         """Places scale factors in tensor memory as products read them, in shared memory as `tcgen05.cp` does."""

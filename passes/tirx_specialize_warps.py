@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import IsTerminator
 
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.definition import i32_attr
@@ -40,7 +39,7 @@ from tirx.dialects.tirx.roles import MAX_WARPS, WARP, WARPGROUP
 from tirx.hw.features import FEATURES
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import hardware_operation, written_memref
-from tirx.passes.analysis.purity import is_pure
+from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.role_bodies import NotSeparable, copied_part, remove_part
@@ -176,7 +175,7 @@ def _product_stations(kernel: KernelOp) -> _Stations:
     if not issued:
         raise NotSeparable(kernel, "no product of tcgen05 is asynchronous")
     for op in kernel.walk():
-        if _is_product(op) or isinstance(op, ReleaseOp) or is_pure(op) or op.has_trait(IsTerminator):
+        if _is_product(op) or isinstance(op, ReleaseOp) or is_pure(op) or is_terminator(op):
             continue
         for operand in op.operands:
             slot = slot_tile(operand)

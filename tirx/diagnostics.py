@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, UnregisteredOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -78,6 +78,11 @@ class Diagnostic:
         where = self.position
         prefix = "" if where is None else f"{where[0]}:{where[1]}:{where[2]}: "
         return f"{prefix}{self.severity}: {self.message}"
+
+
+def operation_name(op: Operation) -> str:
+    """The name of an operation as it is written: also of one of a dialect that is not registered."""
+    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
 
 def nearest_location(op: Operation) -> LocationAttr:

@@ -26,8 +26,10 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.diagnostics import operation_name
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.interface import ScalarOpInterface
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, print_attributes, shape_text, types_text
 
 YIELD = "tirx.yield"
@@ -160,8 +162,12 @@ class MapOp(IRDLOperation):
         if (found := [value.type for value in last.operands]) != expected:
             raise VerifyException(f"expected '{YIELD}' with {types_text(expected)}, found {types_text(found)}")
         for op in block.ops:
-            if op is not last and (op.regions or not op.name.startswith(("arith.", "math.", "tirx.index"))):
-                raise VerifyException(f"expected arith, math and tirx.index in the body of a map, found '{op.name}'")
+            known = op.name.startswith(("arith.", "math.", "tirx.index")) or isinstance(op, ScalarOpInterface)
+            if op is not last and (op.regions or not known):
+                raise VerifyException(
+                    "expected arith, math, tirx.index and operations with ScalarOpInterface in the body of a map, "
+                    f"found '{operation_name(op)}'"
+                )
 
     @classmethod
     def parse(cls, parser: Parser) -> MapOp:

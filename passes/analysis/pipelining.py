@@ -30,6 +30,8 @@ from tirx.dialects.tirx import (
     TileType,
     WordsOp,
     base_allocation,
+    foreign_effects,
+    is_foreign,
 )
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.extraction import is_scheduling
@@ -129,7 +131,7 @@ def writes_to(op: Operation, tile: SSAValue) -> bool:
         case MmaOp():
             return op.result is None and op.accumulator is tile
         case _:
-            return not is_pure(op)
+            return tile in foreign_effects(op).writes
 
 
 _HARDWARE = ("ptx.", "tcgen05.", "wgmma.", "tirx.address", "tirx.barrier", "tirx.leader")
@@ -283,13 +285,15 @@ def check_source(loop: scf.ForOp, fill: CopyOp) -> None:
 
 def written_memref(op: Operation, source: SSAValue) -> str | None:
     """The name of `source`, an argument in global memory, if an operation may write it; arguments do not overlap."""
-    if op.regions or is_pure(op):
+    if (op.regions and not is_foreign(op)) or is_pure(op):
         return None
     for operand in op.operands:
         if isinstance(operand.type, TileType):
             if operand.type.memory is not MemorySpace.GLOBAL or not writes_to(op, operand):
                 continue
         elif not isinstance(operand.type, MemRefType) or op.name == "memref.load":
+            continue
+        elif is_foreign(op) and operand not in foreign_effects(op).writes:
             continue
         if base_allocation(operand) is source:
             return f"%{source.name_hint}" if source.name_hint else "the memory"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tirx.dialects.traits import is_pure
+from tirx.dialects.traits import is_pure, is_terminator
 
-__all__ = ["is_pure"]
+__all__ = ["is_pure", "is_terminator"]

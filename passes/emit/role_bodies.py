@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
-from xdsl.traits import IsTerminator
 
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
-from tirx.passes.analysis.purity import is_pure
+from tirx.passes.analysis.purity import is_pure, is_terminator
 
 _Known = dict[SSAValue, SSAValue]
 _Keep = Callable[[Operation], bool]
@@ -177,7 +176,7 @@ def remove_part(block: Block, gone: _Keep) -> None:
                 remove_part(inner, gone)
         if isinstance(op, ForOp):
             _merge_parts(op)
-        if op.has_trait(IsTerminator) or any(result.uses for result in op.results):
+        if is_terminator(op) or any(result.uses for result in op.results):
             continue
         if is_pure(op) or (isinstance(op, ForOp | TilesOp | scf.ForOp | scf.IfOp) and _is_empty(op)):
             _erase(op)
@@ -187,7 +186,7 @@ def remove_part(block: Block, gone: _Keep) -> None:
 
 
 def _is_empty(op: Operation) -> bool:
-    return all(inner.has_trait(IsTerminator) for region in op.regions for block in region.blocks for inner in block.ops)
+    return all(is_terminator(inner) for region in op.regions for block in region.blocks for inner in block.ops)
 
 
 def _erase(op: Operation) -> None:

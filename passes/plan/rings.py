@@ -12,7 +12,6 @@ from enum import Enum
 from functools import cached_property
 
 from xdsl.ir import Operation
-from xdsl.traits import IsTerminator
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
@@ -32,7 +31,7 @@ from tirx.dialects.tirx import (
     TilesOp,
     TileType,
 )
-from tirx.passes.analysis.purity import is_pure
+from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.extraction import Extraction
 from tirx.passes.analysis.rings.model import Kernel, Ring, RingError
 from tirx.passes.analysis.rings.parties import (
@@ -229,7 +228,7 @@ class RingsPlan:
             isinstance(op, AcquireOp | ReleaseOp | AwaitOp | ForOp | TilesOp | AtOp | RoleOp)
             or is_issued_by_one_thread(op)
             or is_pure(op)
-            or op.has_trait(IsTerminator)
+            or is_terminator(op)
             or bool(op.regions)
             for op in owner.walk()
         )

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.target import Target as XdslTarget
 
-from tirx.diagnostics import LocatedError, Note, nearest_location
+from tirx.diagnostics import LocatedError, Note, nearest_location, operation_name
 from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal, memory_type, register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp, entries
 from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT
@@ -89,9 +89,10 @@ def _entries(module: ModuleOp) -> list[EntryOp]:
 
 
 def _no_ptx_form(op: Operation) -> LocatedError:
-    converter = _CONVERTED_BY.get(op.name.split(".")[0])
+    name = operation_name(op)
+    converter = _CONVERTED_BY.get(name.split(".")[0])
     hint = "" if converter is None else f"; run {converter} first"
-    return LocatedError(op, f"no PTX form for '{op.name}'{hint}")
+    return LocatedError(op, f"no PTX form for '{name}'{hint}")
 
 
 def _common_target(module: Operation, entries: Sequence[EntryOp]) -> Target:

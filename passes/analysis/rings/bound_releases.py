@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation
-from xdsl.traits import IsTerminator
 
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -24,6 +23,7 @@ from tirx.dialects.tirx import (
     RingOp,
     TilesOp,
 )
+from tirx.passes.analysis.purity import is_terminator
 from tirx.passes.analysis.rings.model import RingError, Rotation
 from tirx.passes.analysis.rings.slots import executions_since, pending_product
 
@@ -235,7 +235,7 @@ def _reversed(op: Operation) -> Iterator[Operation]:
 
 def _reversed_round(block: Block) -> Iterator[Operation]:
     for op in reversed(list(block.ops)):
-        if not op.has_trait(IsTerminator):
+        if not is_terminator(op):
             yield from _reversed(op)
 
 

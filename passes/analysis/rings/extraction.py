@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator, MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -32,7 +32,7 @@ from tirx.dialects.tirx import (
     TilesOp,
     TileType,
 )
-from tirx.passes.analysis.purity import is_pure
+from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.model import (
     Access,
     Acquire,
@@ -100,7 +100,7 @@ class TileAccess:
 
 def tile_accesses(op: Operation) -> Iterator[TileAccess]:
     """What an operation itself does with tiles of slots, reads first."""
-    if isinstance(op, AcquireOp | ReleaseOp | AtOp) or is_pure(op) or op.has_trait(IsTerminator):
+    if isinstance(op, AcquireOp | ReleaseOp | AtOp) or is_pure(op) or is_terminator(op):
         return
     slots = [(value, slot) for value in op.operands if (slot := slot_tile(value)) is not None]
     for mode in (Mode.READ, Mode.WRITE):
@@ -121,7 +121,7 @@ def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
         case LoadOp():
             return (Mode.READ,)
         case _:
-            if op.has_trait(MemoryReadEffect) and not op.has_trait(MemoryWriteEffect):
+            if op.has_trait(MemoryReadEffect, value_if_unregistered=False) and not op.has_trait(MemoryWriteEffect):
                 return (Mode.READ,)
             return (Mode.READ, Mode.WRITE)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from xdsl.ir import Operation
-from xdsl.traits import IsTerminator
 
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -27,7 +26,7 @@ from tirx.dialects.tirx import (
     TilesOp,
     Unit,
 )
-from tirx.passes.analysis.purity import is_pure
+from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.model import RingError
 from tirx.passes.analysis.rings.slots import slot_tile
 
@@ -106,7 +105,7 @@ def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
                 touched.setdefault((ring, ring.station_names[0]), []).append(True)
             case TilesOp() if op.source is not None and op.station is not None:
                 touched.setdefault((RingOp.of(op.source), op.station.data), []).append(False)
-            case _ if op.has_trait(IsTerminator) or is_pure(op):
+            case _ if is_terminator(op) or is_pure(op):
                 pass
             case _:
                 for operand in op.operands:

@@ -1,0 +1,153 @@
+"""Interfaces of operations of other dialects inside kernels: what they do to tiles, and how they are lowered."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.dialects.builtin import MemRefType, UnregisteredOp
+from xdsl.ir import Operation, SSAValue
+
+from tirx.diagnostics import LocatedError, operation_name
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.traits import is_pure, is_terminator
+from tirx.hw.targets import Target
+from tirx.layout import ComposeLayout, TileLayout
+
+OpT = TypeVar("OpT", bound=Operation)
+
+_OWN = frozenset({"tirx", "tcgen05", "wgmma", "ptx", "arith", "math", "scf", "memref", "builtin", "cf"})
+"""Dialects whose operations passes know."""
+
+
+class ThreadLowering(ABC):
+    """
+    Where an operation on tiles becomes what each thread does: the place, and the registers of its operands.
+
+    `thread` (i32) is the index of a thread among the `threads` that run the operation, `target` the GPU.
+    """
+
+    thread: SSAValue
+    threads: int
+    target: Target
+
+    @abstractmethod
+    def insert(self, op: OpT) -> OpT:
+        """Inserts `op` in front of the operation that is lowered, at its location, and returns it."""
+
+    @abstractmethod
+    def registers(self, tile: SSAValue) -> Sequence[SSAValue]:
+        """The registers of one thread that hold a register tile, in the order of the layout's memory axis."""
+
+    @abstractmethod
+    def address(self, tile: SSAValue) -> SSAValue:
+        """The address of the first element of a tile in shared (i32) or global (i64) memory."""
+
+
+class TileOpInterface:
+    """
+    What passes ask an operation of another dialect about the tiles that it uses; a base class beside IRDLOperation.
+
+    Without it, an operation is taken to read and write every tile and memref that it is given, and whoever wrote it
+    lowers it before `convert-tirx-to-ptx`. Register tiles are values, which nothing writes: an operation returns new
+    ones. An operation that is `Pure` reads its operands only.
+
+    ```python
+    @irdl_op_definition
+    class ReluOp(IRDLOperation, TileOpInterface):
+        name = "toy.relu"
+        source = operand_def(TileType)
+        result = result_def(TileType)
+        traits = traits_def(Pure())
+
+        def same_layout(self):
+            return [(self.source, self.result)]
+
+        def lower(self, threads):
+            zero = threads.insert(arith.ConstantOp(FloatAttr(0.0, f32))).result
+            relu = [threads.insert(arith.MaximumfOp(x, zero)).result for x in threads.registers(self.source)]
+            return [relu]
+    ```
+    """
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        """The tiles and memrefs that the operation reads; all operands unless it says otherwise."""
+        assert isinstance(self, Operation)
+        return _memory_of(self)
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        """The tiles and memrefs in memory that the operation writes; unless it is pure, all operands."""
+        assert isinstance(self, Operation)
+        return () if is_pure(self) else [value for value in _memory_of(self) if not _in_registers(value)]
+
+    def same_layout(self) -> Sequence[Sequence[SSAValue]]:
+        """Groups of register tiles, operands and results, that must have one layout."""
+        return ()
+
+    def wanted_layouts(self, target: Target | None) -> Mapping[SSAValue, TileLayout | ComposeLayout]:
+        """The layouts that operands and results must have. Operands in registers are converted where they differ."""
+        return {}
+
+    def check_layouts(self) -> None:
+        """Raises LegalityError or LayoutError if the layouts of the tiles are not what the operation needs."""
+
+    def lower(self, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
+        """
+        Emits what each thread does, in `arith`, `math`, `scf` and `ptx`; returns the registers of each result.
+
+        `convert-tirx-to-ptx` calls it for operations that are still there.
+        """
+        assert isinstance(self, Operation)
+        raise LocatedError(
+            self,
+            f"expected '{operation_name(self)}' to be lowered before convert-tirx-to-ptx, or by its method 'lower'",
+        )
+
+
+class ScalarOpInterface:
+    """
+    An operation of another dialect on scalars, as they are in kernels and in the bodies of `tirx.map`.
+
+    It has one result and no regions, and is `Pure`. `convert-tirx-to-ptx` replaces it by what `lower_scalar` returns.
+    """
+
+    def lower_scalar(self, target: Target) -> tuple[Sequence[Operation], SSAValue]:
+        """The operations of `arith`, `math` and `ptx` in its place, in order, and the value that is the result."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class TileEffects:
+    """The tiles and memrefs that an operation reads and writes."""
+
+    reads: tuple[SSAValue, ...]
+    writes: tuple[SSAValue, ...]
+
+
+def is_foreign(op: Operation) -> bool:
+    """Returns True for operations of dialects that passes know nothing of."""
+    if isinstance(op, UnregisteredOp):
+        return True
+    return op.name.partition(".")[0] not in _OWN
+
+
+def foreign_effects(op: Operation) -> TileEffects:
+    """
+    What an operation of another dialect does to the tiles and memrefs that it is given.
+
+    `TileOpInterface` says it; otherwise a pure operation reads them all, and any other reads and writes them all.
+    """
+    if isinstance(op, TileOpInterface):
+        return TileEffects(tuple(op.tile_reads()), tuple(op.tile_writes()))
+    given = tuple(_memory_of(op))
+    return TileEffects(given, () if is_pure(op) or is_terminator(op) else given)
+
+
+def _memory_of(op: Operation) -> list[SSAValue]:
+    return [value for value in op.operands if isinstance(value.type, TileType | MemRefType)]
+
+
+def _in_registers(value: SSAValue) -> bool:
+    return isinstance(type_ := value.type, TileType) and type_.memory is MemorySpace.REGISTER

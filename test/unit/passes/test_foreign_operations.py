@@ -1,0 +1,198 @@
+"""Operations of other dialects inside kernels: interfaces, what is assumed without one, and messages about them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from toy_dialect import TOY
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import BarrierOp, RingOp, kernels
+from tirx.passes import lower_to_ptx_passes
+from tirx.ptx.printer import print_ptx
+from tirx.runtime.describe import describe
+from tirx.runtime.program import Program
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
+
+
+def _context() -> Context:
+    context = new_context(allow_unregistered=True)
+    context.load_dialect(TOY)
+    return context
+
+
+def _build(text: str) -> Program:
+    context = _context()
+    module = parse_located(context, text, "toy.mlir")
+    run_passes(context, module, lower_to_ptx_passes().passes)
+    return Program(print_ptx(module), describe(module))
+
+
+_R, _S, _G = (f"!tirx.tile<64x32xf32, {scope}>" for scope in ("register", "shared", "global"))
+
+
+def _kernel(body: str, target: str = "sm_80", threads: int = 64) -> str:
+    return f"""
+tirx.kernel @k(%a: memref<64x32xf32>, %d: memref<64x32xf32>) target("{target}") grid(1) threads({threads}) {{
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0, %c0] : memref<64x32xf32> -> {_G}
+  %gd = tirx.view %d[%c0, %c0] : memref<64x32xf32> -> {_G}
+{body}
+  tirx.return
+}}
+"""
+
+
+def _run(body: str, threads: int = 64) -> tuple[np.ndarray, np.ndarray]:
+    a = np.arange(-1024, 1024, dtype=np.float32).reshape(64, 32)
+    d = np.zeros_like(a)
+    _build(_kernel(body, threads=threads)).kernels["k"].simulate(a, d, check="strict")
+    return a, d
+
+
+def test_a_value_of_registers() -> None:
+    a, d = _run(f"""
+  %x = tirx.alloc : {_R}
+  tirx.copy %ga, %x : {_G}, {_R}
+  %y = toy.relu %x : {_R} -> {_R}
+  tirx.copy %y, %gd : {_R}, {_G}""")
+    assert np.array_equal(d, np.maximum(a, 0))
+
+
+def test_layouts_that_an_operation_asks_for() -> None:
+    a, d = _run(f"""
+  %x = tirx.alloc : {_R}
+  tirx.copy %ga, %x : {_G}, {_R}
+  %z = toy.relu %x : {_R} -> {_R}
+  %y = toy.rows %z : {_R} -> {_R}
+  tirx.copy %y, %gd : {_R}, {_G}""")
+    assert np.array_equal(d, np.maximum(a, 0) + np.arange(64, dtype=np.float32)[:, None])
+
+
+def test_a_layout_that_is_not_the_one_asked_for_is_changed() -> None:
+    other = "!tirx.tile<64x32xf32, register, #tirx.tile_layout<S[(8, 8, 8, 4) : (4, 8@tx, 1@tx, 1)]>>"
+    body = f"""
+  %x = tirx.alloc : {other}
+  tirx.copy %ga, %x : {_G}, {other}
+  %y = toy.rows %x : {other} -> {_R}
+  tirx.copy %y, %gd : {_R}, {_G}"""
+    a, d = _run(body)
+    assert np.array_equal(d, a + np.arange(64, dtype=np.float32)[:, None])
+
+
+def test_an_operation_in_shared_memory_is_synchronised() -> None:
+    a, d = _run(f"""
+  %x = tirx.alloc : {_S}
+  tirx.copy %ga, %x : {_G}, {_S}
+  toy.negate %x : {_S}
+  tirx.copy %x, %gd : {_S}, {_G}""")
+    assert np.array_equal(d, -a)
+
+
+def test_a_scalar_in_a_map() -> None:
+    a, d = _run(f"""
+  %x = tirx.alloc : {_R}
+  tirx.copy %ga, %x : {_G}, {_R}
+  %y = tirx.map ins(%x : {_R}) {{
+  ^bb0(%e: f32):
+    %t = toy.twice %e : f32
+    %u = toy.twice %t : f32
+    tirx.yield %u : f32
+  }} -> {_R}
+  tirx.copy %y, %gd : {_R}, {_G}""")
+    assert np.array_equal(d, 4 * a)
+
+
+def _after(name: str, text: str) -> ModuleOp:
+    context = _context()
+    module = parse_located(context, text, "toy.mlir")
+    names = [p.name for p in lower_to_ptx_passes().passes]
+    run_passes(context, module, lower_to_ptx_passes().passes[: names.index(name) + 1])
+    return module
+
+
+def _barriers(module: ModuleOp) -> int:
+    return sum(isinstance(op, BarrierOp) for kernel in kernels(module) for op in kernel.walk())
+
+
+@pytest.mark.parametrize(
+    ("operation", "barriers"),
+    [
+        (f'"their.op"(%x) : ({_S}) -> ()', 2),
+        (f'"their.op"(%x) ({{ "their.inner"() : () -> () }}) : ({_S}) -> ()', 2),
+        (f'"their.op"() ({{ "their.inner"(%x) : ({_S}) -> () }}) : () -> ()', 2),
+        ('"their.op"() : () -> ()', 1),
+        (f"tirx.copy %x, %gd : {_S}, {_G}", 2),
+        (f'tirx.copy %x, %gd : {_S}, {_G}\n  "their.op"(%d) : (memref<64x32xf32>) -> ()', 3),
+    ],
+)
+def test_unknown_operations_read_and_write_all_that_they_are_given(operation: str, barriers: int) -> None:
+    """One barrier stands between the two copies in any case."""
+    module = _after(
+        "tirx-insert-barriers",
+        _kernel(f"""
+  %x = tirx.alloc : {_S}
+  tirx.copy %ga, %x : {_G}, {_S}
+  {operation}
+  tirx.copy %x, %gd : {_S}, {_G}"""),
+    )
+    assert _barriers(module) == barriers
+
+
+def test_a_loop_with_an_unknown_operation_stays_sequential() -> None:
+    def rings(inside: str) -> int:
+        text = f"""
+tirx.kernel @k(%a: memref<64x256xf32>, %d: memref<64x32xf32>) target("sm_80") grid(1) threads(64) {{
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c256 = arith.constant 256 : index
+  %gd = tirx.view %d[%c0, %c0] : memref<64x32xf32> -> {_G}
+  %s = tirx.alloc : {_S}
+  scf.for %i = %c0 to %c256 step %c32 {{
+    %ga = tirx.view %a[%c0, %i] : memref<64x256xf32> -> {_G}
+    tirx.copy %ga, %s : {_G}, {_S}
+    {inside}
+    tirx.copy %s, %gd : {_S}, {_G}
+  }}
+  tirx.return
+}}"""
+        module = _after("tirx-pipeline-loops", text)
+        return sum(isinstance(op, RingOp) for kernel in kernels(module) for op in kernel.walk())
+
+    assert rings("") == 1
+    assert rings(f'"their.op"(%s) : ({_S}) -> ()') == 0
+    assert rings('"their.op"(%a) : (memref<64x256xf32>) -> ()') == 0
+    assert rings('"their.op"() ({ "their.inner"(%a) : (memref<64x256xf32>) -> () }) : () -> ()') == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            f'"their.op"(%x) : ({_R}) -> ()',
+            "expected 'their.op' not to write .*: register tiles are values; let it return a new one",
+        ),
+        (
+            f'%y = "their.op"() : () -> {_S}',
+            "expected tiles in memory of tirx.alloc, .* of 'their.op'; give it the tile as an operand",
+        ),
+        (f'"their.op"(%ga) : ({_G}) -> ()', "expected no tiles after lowering, .* on 'their.op'; lower it before"),
+        ('"their.op"(%a) : (memref<64x32xf32>) -> ()', "expected only 'tirx.view' on a memref argument, .*'their.op'"),
+        ('%y = "their.op"(%c0) : (index) -> index', "no PTX form for 'their.op'"),
+        ('%y = "their.op"(%c0) : (index) -> !their.type', "no PTX form for 'their.op'"),
+    ],
+)
+def test_errors_name_the_operation_that_was_written(line: str, message: str) -> None:
+    text = _kernel(f"""
+  %x = tirx.alloc : {_R}
+  tirx.copy %ga, %x : {_G}, {_R}
+  {line}
+  tirx.copy %x, %gd : {_R}, {_G}""")
+    with pytest.raises(LocatedError, match=message) as caught:
+        _build(text)
+    at = caught.value.diagnostic.position
+    assert at is not None and at[1] == 1 + text[: text.index(line)].count("\n")
