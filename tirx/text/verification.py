@@ -17,6 +17,7 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import Diagnostic, LocatedError, Note
+from tirx.passes import PASS_SUMMARIES
 from tirx.text.dominance import Dominance
 
 
@@ -132,10 +133,16 @@ def run_passes(
     start = perf_counter()
     verify_located(module)
     times = [StepTime("input", 0.0, perf_counter() - start)]
+    # Here, as it imports the dialects of kernels, which other passes may not need.
+    from tirx.passes.stages import Stages
+
+    stages = Stages([each.name for each in remaining])
     while remaining:
         module_pass = remaining.popleft()
         start = perf_counter()
+        stages.before(module_pass.name, module)
         module_pass.apply(ctx, module)
+        stages.after(module_pass.name, PASS_SUMMARIES)
         end = perf_counter()
         unverified.append(module_pass.name)
         if verify_each or not remaining:

@@ -67,7 +67,7 @@ tirx.kernel @k(%x: !tirx.tile<8x8xf32, register>) threads(32) {
 // -----
 
 tirx.kernel @k(%x: !tirx.tile<8x8xf32, register>) threads(32) {
-  // expected-error@+1 {{expected arith, math and tirx.index in the body of a map, found 'tirx.barrier'}}
+  // expected-error@+1 {{expected arith, math, tirx.index and operations with ScalarOpInterface in the body of a map, found 'tirx.barrier'}}
   %0 = tirx.map ins(%x : !tirx.tile<8x8xf32, register>) {
   ^bb0(%a: f32):
     tirx.barrier

@@ -1,0 +1,93 @@
+"""What passes need and leave: the pipeline has it in order, facts hold where they are said to, and gaps have a name."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import kernels
+from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes
+from tirx.passes.stages import FACTS, LEAVES, NEEDS
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
+
+_EXAMPLES = Path(__file__).parents[3] / "examples"
+
+_KERNELS = {
+    "values": "mma_m16n8k16_f16_gemm",
+    "blocks": "tcgen05_2cta_gemm",
+    "warpgroups": "wgmma_gemm",
+    "threads": "wgmma_ring_gemm",
+    "warps": "mma_m16n8k16_f16_gemm",
+}
+"""Fact -> the example that breaks it first; the other facts take a plain product of tcgen05."""
+
+
+@cache
+def _text(fact: str) -> str:
+    return (_EXAMPLES / f"{_KERNELS.get(fact, 'tcgen05_gemm')}.mlir").read_text()
+
+
+def _run(text: str, passes: list[ModulePass]) -> ModuleOp:
+    context = new_context()
+    module = parse_located(context, text)
+    run_passes(context, module, passes, verify_each=False)
+    return module
+
+
+def _pipeline() -> list[ModulePass]:
+    return list(lower_to_ptx_passes(None, "pipeline=off").passes)
+
+
+def test_the_table_is_about_passes_and_facts() -> None:
+    assert NEEDS.keys() | LEAVES.keys() <= PASS_SUMMARIES.keys()
+    assert {fact for facts in NEEDS.values() for fact in facts} == FACTS.keys()
+
+
+def test_the_pipeline_leaves_what_it_needs_in_time() -> None:
+    known: set[str] = set()
+    for each in _pipeline():
+        assert known.issuperset(NEEDS.get(each.name, ())), each.name
+        known.update(LEAVES.get(each.name, ()))
+
+
+@pytest.mark.parametrize("name", sorted(set(_KERNELS.values()) | {"tcgen05_gemm"}))
+def test_facts_hold_behind_the_pass_that_leaves_them(name: str) -> None:
+    context = new_context()
+    module = parse_located(context, (_EXAMPLES / f"{name}.mlir").read_text())
+    for each in _pipeline():
+        each.apply(context, module)
+        for fact in LEAVES.get(each.name, ()):
+            broken = [op for kernel in kernels(module) for op in kernel.walk() if FACTS[fact].breaks(op)]
+            assert not broken, f"{fact} behind {each.name}: {broken[0]}"
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_a_pass_that_is_missing_is_named(fact: str) -> None:
+    missing = FACTS[fact].left_by
+    passes = [each for each in _pipeline() if each.name != missing]
+    with pytest.raises(LocatedError, match=f"run {missing} first") as caught:
+        _run(_text(fact), passes)
+    assert caught.value.diagnostic.position is not None
+
+
+def test_a_pass_of_somebody_else_may_undo_things() -> None:
+    class Undo(ModulePass):
+        name = "undo"
+
+        def apply(self, ctx: object, op: ModuleOp) -> None:
+            for kernel in kernels(op):
+                for inner in kernel.walk():
+                    if "plan" in inner.properties:
+                        del inner.properties["plan"]
+
+    passes = _pipeline()
+    at = next(i for i, each in enumerate(passes) if each.name == "tirx-lower-rings")
+    with pytest.raises(LocatedError, match="run tirx-select-instructions first"):
+        _run(_text("tensor"), [*passes[:at], Undo(), *passes[at:]])
