@@ -163,9 +163,9 @@ class Stages:
     """
     The facts that are known to hold while the passes `names` run over a module.
 
-    A pass that runs alone, or with a few others, takes what it finds and complains itself: kernels may be written on any
-    level. A run of most of the passes of the table is a lowering from tiles to PTX, of which none may be missing. What a
-    pass of the table needs and an earlier one has left is not looked up again; what others need is read off the
+    A pass that runs alone, or with a few others, takes what it finds and complains itself: kernels may be written on
+    any level. A run of most of the passes of the table is a lowering from tiles to PTX, of which none may be missing.
+    What a pass of the table needs and an earlier one has left is not looked up again; what others need is read off the
     IR. A pass that is not of tirx may do anything.
     """
 
