@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -19,10 +19,12 @@ from tirx.dialects.tirx import (
     AsyncCopyOp,
     AsyncMmaOp,
     Engine,
+    ForOp,
     GlobalWaitOp,
     KernelOp,
     MemorySpace,
     MmaOp,
+    PendingType,
     Queue,
     ReleaseOp,
     ReturnOp,
@@ -43,7 +45,7 @@ from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.role_bodies import NotSeparable, copied_part, remove_part
-from tirx.passes.plan.schedule import Roles, role_registers, start_values
+from tirx.passes.plan.schedule import WORKING_REGISTERS, Roles, entry_bound, role_registers, start_values
 from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.tcgen05.tmem import COLUMNS
 
@@ -74,21 +76,25 @@ class TirxSpecializeWarpsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            wanted = _wanted(kernel, self.roles)
+            word = _word(kernel, self.roles)
+            wanted = _wanted(kernel, word)
             if wanted is not Roles.NONE:
-                _specialize(kernel, wanted)
+                _specialize(kernel, wanted, asked=word != AUTO)
             kernel.attributes.pop(ROLES, None)
 
 
-def _wanted(kernel: KernelOp, option: str) -> Roles:
-    """The roles that a kernel should get. Raises LocatedError for a word that names none."""
+def _word(kernel: KernelOp, option: str) -> str:
     match kernel.attributes.get(ROLES):
         case None:
-            word = option
+            return option
         case StringAttr(data=data):
-            word = data
+            return data
         case found:
-            word = str(found)
+            return str(found)
+
+
+def _wanted(kernel: KernelOp, word: str) -> Roles:
+    """The roles that a kernel should get. Raises LocatedError for a word that names none."""
     if word == AUTO:
         return start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).roles
     if word not in tuple(Roles):
@@ -96,7 +102,7 @@ def _wanted(kernel: KernelOp, option: str) -> Roles:
     return Roles(word)
 
 
-def _specialize(kernel: KernelOp, wanted: Roles) -> None:
+def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
     if any(isinstance(op, RolesOp) for op in kernel.walk()) or not any(isinstance(op, RingOp) for op in kernel.walk()):
         return
     try:
@@ -108,7 +114,7 @@ def _specialize(kernel: KernelOp, wanted: Roles) -> None:
         loads = _load_stations(kernel)
         _check_sources(kernel, loads)
         products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[_Station]()
-        _split(kernel, loads, products)
+        _split(kernel, loads, products, asked)
     except NotSeparable as e:
         remark(e.where, f"@{kernel.sym_name.data} keeps one role: {e.reason}")
 
@@ -207,8 +213,12 @@ def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Calla
     return belongs
 
 
-def _split(kernel: KernelOp, loads: _Stations, products: _Stations) -> None:
-    """Moves what the kernel does into roles. Raises NotSeparable before anything is changed."""
+def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool) -> None:
+    """
+    Moves what the kernel does into roles. Raises NotSeparable before anything is changed.
+
+    Unless roles were `asked` for, a kernel stays whole if more warps leave its threads too few registers.
+    """
     loading = _belongs(loads, lambda op: _fills(op, loads))
     multiplying = _belongs(products, lambda op: bool(products) and _is_product(op))
     body = kernel.body.block
@@ -224,6 +234,15 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations) -> None:
     added = load_warps + (1 if products else 0)
     if warps + added > MAX_WARPS:
         raise NotSeparable(kernel, f"{warps} and {added} warps are more than the {MAX_WARPS} of a block")
+    sums = _carried_registers(kernel)
+    if registers is None and sums + WORKING_REGISTERS > (bound := entry_bound(warps + added)):
+        reason = (
+            f"{warps + added} warps have {bound} registers a thread, of which sums take {sums}, and no instruction of "
+            "the target moves registers between warps"
+        )
+        if not asked:
+            raise NotSeparable(kernel, reason)
+        remark(kernel, f"registers of @{kernel.sym_name.data} may be spilled: {reason}")
     load = copied_part(parts, loading)
     mma = copied_part(parts, multiplying) if products else None
     location = parts[0].location
@@ -249,6 +268,17 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations) -> None:
     if products:
         _double_accumulators(kernel)
     remark(kernel, f"roles of @{kernel.sym_name.data}: {', '.join(map(_share, roles))}")
+
+
+def _carried_registers(kernel: KernelOp) -> int:
+    """The most 32-bit registers of a thread that tiles take from one iteration of a loop to the next."""
+    loops = [op for op in kernel.walk() if isinstance(op, ForOp)]
+    return max((sum(map(_register_bytes, op.finals)) // (4 * kernel.num_threads) for op in loops), default=0)
+
+
+def _register_bytes(value: SSAValue) -> int:
+    """Bytes of a register tile, which may be pending, in all threads together; 0 for a scalar."""
+    return PendingType.tile_of(value).num_bytes if isinstance(value.type, TileType | PendingType) else 0
 
 
 def _share(role: RoleOp) -> str:

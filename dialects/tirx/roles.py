@@ -42,7 +42,7 @@ REGISTER_BOUNDS = (24, 256, 8)
 """Least, most and step of the registers of a thread that a role may ask for (PTX ISA, `setmaxnreg`)."""
 
 REGISTER_FILE = 65536
-"""Registers of an SM."""
+"""Registers of an SM (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")."""
 
 
 class Unit(StrEnum):

@@ -13,8 +13,9 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import REGISTER_LIMIT
 from tirx.dialects.ptx.sync import BarrierClusterArriveOp, BarrierClusterWaitOp, BarSyncOp, RegisterChange, SetMaxNRegOp
 from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
-from tirx.dialects.tirx.roles import REGISTER_BOUNDS, REGISTER_FILE
+from tirx.dialects.tirx.roles import REGISTER_BOUNDS, WARP
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.schedule import entry_bound
 
 
 def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> tuple[()]:
@@ -67,15 +68,17 @@ def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:
 
 def entry_registers(op: RolesOp) -> IntAttr | None:
     """
-    Registers of each thread at the entry: those of an SM, shared out in steps of 8. None where no role asks for some.
+    Registers of each thread at the entry, in steps of 8. None where no role asks for some and nothing bounds them.
 
-    `ptxas` ignores `setmaxnreg` in an entry without `.maxnreg`, whose registers it chooses itself.
+    `ptxas` ignores `setmaxnreg` in an entry without `.maxnreg`, whose registers it chooses itself. Without either it
+    compiles a block of 9 warps as if a thread had no more than 32 registers once it needs more than there are.
     """
-    if all(role.registers is None for role in op.roles):
+    threads = sum(role.thread_set.count for role in op.roles)
+    bound = entry_bound(threads // WARP)
+    if all(role.registers is None for role in op.roles) and bound == REGISTER_LIMIT:
         return None
     step = REGISTER_BOUNDS[2]
-    threads = sum(role.thread_set.count for role in op.roles)
-    return IntAttr(min(REGISTER_LIMIT, REGISTER_FILE // threads) // step * step)
+    return IntAttr(bound // step * step)
 
 
 def _check_sum(op: RolesOp, entry: int) -> None:

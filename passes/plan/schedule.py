@@ -9,6 +9,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.tirx import MemorySpace, TileOrder
 from tirx.dialects.tirx.product import ProductOp
+from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.hw.targets import Target
 
 MOST_SLOTS = 6
@@ -99,9 +100,6 @@ def multiprocessors(target: Target) -> int:
     return _MULTIPROCESSORS.get(target.cc, _OTHER_MULTIPROCESSORS)
 
 
-REGISTER_FILE = 65536
-"""Registers of an SM (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")."""
-
 _LOAD_REGISTERS = {2: 40, 3: 32}
 """Warpgroups that multiply -> registers of a thread of the warpgroup that loads."""
 
@@ -110,6 +108,21 @@ _FEW_REGISTERS = 24
 
 _MOST_REGISTERS = 240
 """Registers of a thread that multiplies: beyond these ptxas needs some of its own."""
+
+
+WORKING_REGISTERS = 64
+"""Registers of a thread beside its sums: two steps of fragments and addresses. ptxas takes 60 to 66 for them in f16
+products of 64x64 a warp."""
+
+
+def entry_bound(warps: int) -> int:
+    """
+    The most registers that every thread of a block of `warps` warps can have at the entry, 255 or a multiple of 8.
+
+    Warps are dealt in turn to the four partitions of an SM, each of which has a quarter of the registers: a block of 9
+    warps has as few registers a thread as one of 12 (CUDA occupancy calculator; ptxas has the same bound).
+    """
+    return min(255, REGISTER_FILE // (4 * -(-warps // 4) * 32) // 8 * 8)
 
 
 def role_registers(warpgroups: int) -> tuple[int, int] | None:

@@ -102,3 +102,59 @@ tirx.kernel @full(%a: memref<64x4096xf16>, %n: index) target("sm_90") threads(10
 tirx.kernel @unknown() target("sm_90") threads(128) attributes {tirx.roles = "store"} {
   tirx.return
 }
+
+// -----
+
+// 9 warps are dealt to four partitions of an SM, so that each thread has as many registers as in a block of 12 warps.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+!acc = !tirx.tile<128x256xf32, register>
+// expected-remark@+2 {{registers of @sums may be spilled: 9 warps have 168 registers a thread, of which sums take 128, and no instruction of the target moves registers between warps}}
+// expected-remark@+1 {{roles of @sums: @math with 8 warps, @load with 1 warp}}
+tirx.kernel @sums(%a: memref<64x4096xf16>, %n: index) target("sm_90") threads(256) {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %zeros = tirx.zero : !acc
+  %sum = tirx.for @k %k = 0 to %n iter(%x = %zeros) {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    "test.op"(%fa) : (!f) -> ()
+    tirx.yield %x
+  }
+  "test.op"(%sum) : (!acc) -> ()
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<128x64xf16, shared>
+!g = !tirx.tile<128x64xf16, global>
+!f = !tirx.tile<128x64xf16, register>
+!acc = !tirx.tile<128x128xf32, register>
+// expected-remark@+1 {{@stays keeps one role: 5 warps have 255 registers a thread, of which sums take 256, and no}}
+tirx.kernel @stays(%a: memref<128x4096xf16>, %n: index) target("sm_90") threads(128)
+    attributes {tirx.roles = "auto"} {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %zeros = tirx.zero : !acc
+  %sums:2 = tirx.for @k %k = 0 to %n iter(%x = %zeros, %y = %zeros) {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    %p = tirx.mma %fa, %fa, %x : !f, !f, !acc -> !acc
+    tirx.yield %p, %y
+  }
+  "test.op"(%sums#0) : (!acc) -> ()
+  tirx.return
+}
