@@ -45,7 +45,7 @@ from tirx.passes.emit.ring_code import Counter, RingStorage, Variable, arrive, b
 from tirx.passes.emit.role_code import RoleCode, yielded
 from tirx.passes.emit.skewed_loop import SkewedLoop
 from tirx.passes.emit.tile_order import persistent_tiles
-from tirx.passes.plan.rings import Passing, RingsPlan, Side, Station, To
+from tirx.passes.plan.rings import UNCOUNTED, Passing, RingsPlan, Side, Station, To
 
 
 class Schedule(RoleCode):
@@ -81,7 +81,7 @@ class Schedule(RoleCode):
             parity = int(station.index == 0) if waits else None
             self.acquired[place] = Counter.declare(emit, plan.slots, parity)
             side = station.side(self.owner)
-            if side.passing in (Passing.BYTES, Passing.BARRIER):
+            if side.passing is Passing.BYTES or side.passing in UNCOUNTED:
                 continue
             if side.passing is Passing.GROUPS or not self._released_where_acquired(place):
                 self.passed[place] = Counter.declare(emit, plan.slots, None)
@@ -194,7 +194,9 @@ class Schedule(RoleCode):
         counter, before = self.acquired[place], self.plan.rings[ring].before(station)
         slot = counter.slot.get(emit)
         self.slot_of[op] = slot
-        if before.first is None:
+        if side.passing is Passing.ORDER:
+            pass
+        elif before.first is None:
             self.copies.wait_for_fill(op, emit)
             if not self.copies.meetings.is_covered(op):
                 self.barrier(emit)
@@ -236,7 +238,7 @@ class Schedule(RoleCode):
         place = ring, op.station.data
         station, side = self._side(place)
         match side.passing:
-            case Passing.BYTES:
+            case Passing.BYTES | Passing.ORDER:
                 pass
             case Passing.THREADS:
                 mbarrier = self._passing_mbarrier(op, place, station, emit)

@@ -64,6 +64,12 @@ class Passing(Enum):
     """One thread lets the tensor core arrive when its work so far is complete."""
     BARRIER = "barrier"
     """Nobody arrives: all threads of the role meet at the acquire that follows."""
+    ORDER = "in order"
+    """Nobody arrives or waits: one thread issues all work on the ring, which the tensor core does in order."""
+
+
+UNCOUNTED = (Passing.BARRIER, Passing.ORDER)
+"""Ways to pass a slot on without an mbarrier."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ class Side:
                 return self.warps * WARP
             case Passing.THREADS | Passing.GROUPS:
                 return 1 if self.members is Members.ELECTED else self.warps
-            case Passing.BARRIER:
+            case Passing.BARRIER | Passing.ORDER:
                 return 0
 
 
@@ -256,7 +262,7 @@ class RingsPlan:
             tiles.append(Tile(views))
         passings = self._passings(ring)
         names = ring.station_names
-        used = [any(passing is not Passing.BARRIER for passing in passings[name].values()) for name in names]
+        used = [any(passing not in UNCOUNTED for passing in passings[name].values()) for name in names]
         stations: list[Station] = []
         model = self._model_of(ring)
         for index, name in enumerate(names):
@@ -313,8 +319,8 @@ class RingsPlan:
             for name in ring.station_names:
                 if (ring, name) in self.places[owner]:
                     queues[name][owner] = self._queue(ring, name, owner)
-        if self._meets_at_barriers(ring, queues):
-            return {name: dict.fromkeys(found, Passing.BARRIER) for name, found in queues.items()}
+        if (alone := self._within_role(ring, queues)) is not None:
+            return {name: dict.fromkeys(found, alone) for name, found in queues.items()}
         return {
             name: {owner: self._passing(owner, queue) for owner, queue in found.items()}
             for name, found in queues.items()
@@ -336,21 +342,24 @@ class RingsPlan:
             )
         return next(iter(found))
 
-    def _meets_at_barriers(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> bool:
+    def _within_role(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> Passing | None:
         """
-        True if barriers of one role serve the ring: all its stations are those of that role, and either cp.async of
-        all its threads fills the slots, or bulk stores empty them, or all work on them is that of tcgen05 by one
-        thread, which is done in order.
+        How a ring is passed on whose stations are all those of one role, without mbarriers; None if it needs them.
+
+        Bulk stores that empty the slots, and cp.async of all threads that fills them, are waited for by groups, and the
+        threads meet at barriers. Where all work is that of tcgen05 by one thread, its order is enough.
         """
         roles = {owner for found in queues.values() for owner in found}
         if len(roles) != 1:
-            return False
+            return None
         (owner,) = roles
         after = {queue for found in queues.values() for queue in found.values()}
-        if Queue.STORE in after or after == {Queue.TCGEN05}:
-            return True
+        if after == {Queue.TCGEN05}:
+            return Passing.ORDER
         members = {self.places[owner][(ring, name)] for name in queues}
-        return Queue.CP_ASYNC in after and members == {Members.ALL}
+        if Queue.STORE in after or (Queue.CP_ASYNC in after and members == {Members.ALL}):
+            return Passing.BARRIER
+        return None
 
     def _passing(self, owner: Owner, queue: Queue | None) -> Passing:
         match queue:

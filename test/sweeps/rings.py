@@ -1,51 +1,117 @@
 """
-Every kernel with rings (`RingKernel`), for every number of iterations around the slots and several schedules.
+Every kernel with rings: written by hand (`RingKernel`) and made by the compiler from sequential programs (`Pipelined`).
 
-    python test/sweeps/rings.py [--every N] [--first N] [--seeds N]
+    python test/sweeps/rings.py [--share S] [--first N] [--seeds N] [FAMILY ...]
+
+Kernels are all legal combinations of family, slots 1 to 6, roles, tiles for each block (a grid, or 1, 2 and 3 tiles in
+each order), sizes that end inside of tiles, and for those by hand engines, skew, pending products, rings of stores and
+clusters. Each is assembled (no spills, no warnings, registers within the block's bound) and simulated strictly with 0, 1,
+2 and, around the n slots, n - 1, n, n + 1 and 2 n + 1 iterations, each in `--seeds` schedules, and has to equal numpy bit
+for bit. `--share 0.02` takes a random part of the kernels; `--first` says which. A table at the end has the counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import sys
+import time
 import traceback
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from unit.kernels.ring_kernels import RingKernel, all_kernels, check
 
-MOST_TRIPS = 8
-"""Iterations that matrices of 128 columns have."""
+from unit.kernels import pipelined_kernels, ring_kernels
+from unit.kernels.pipelined_kernels import FAMILIES, MOST_STEPS, Pipelined
+from unit.kernels.ring_kernels import RingKernel, all_kernels
+
+from tirx.diagnostics import LocatedError
+
+COLUMNS = ("of", "kernels", "runs", "refused", "wrong")
 
 
-def trip_counts(kernel: RingKernel) -> list[int]:
-    """0 (where there is such a kernel), 1, 2 and what is around one and two times the slots."""
-    n = kernel.slots
-    return sorted(
-        {count for count in (0, 1, 2, n - 1, n, n + 1, 2 * n + 1) if kernel.least_trips <= count <= MOST_TRIPS}
-    )
+@dataclass(frozen=True)
+class Case:
+    """A kernel of one of the two kinds: the row of the table, and the blocks that share its tiles."""
+
+    family: str
+    kernel: RingKernel | Pipelined
+    slots: int
+    blocks: int = 1
+
+    def trips(self) -> list[int]:
+        """Numbers of iterations around that of the slots, as far as the matrices go."""
+        n = self.slots
+        least, most = (self.kernel.least_trips, 8) if isinstance(self.kernel, RingKernel) else (0, MOST_STEPS - 1)
+        return sorted(count for count in {0, 1, 2, n - 1, n, n + 1, 2 * n + 1} if least <= count <= most)
+
+    def run(self, trips: int, seed: int) -> None:
+        """One run. Raises LocatedError, SimError or AssertionError."""
+        match self.kernel:
+            case RingKernel() as kernel:
+                extents = (3, 2) if kernel.tiles else (1, 1)
+                ring_kernels.check(kernel, trips, self.blocks, seed, extents)
+            case kernel:
+                low = MOST_STEPS - trips if kernel.odd else seed % 2
+                pipelined_kernels.check(kernel, low, low + trips, self.blocks, seed)
+
+
+def cases() -> Iterator[Case]:
+    """All of them."""
+    for kernel in all_kernels():
+        yield Case(f"by hand: {kernel.family}, {kernel.engine}", kernel, kernel.slots, 2 if kernel.tiles else 1)
+    for name, family in FAMILIES.items():
+        roles = ["none"]
+        if family.engine == "tma":
+            roles += ["load", "load-mma-epilogue"] if family.accumulator == "tensor" else ["load"]
+        orders = [("none", 1)] if family.pair else [("none", 1), ("row", 1), ("group", 2), ("row", 3), ("hilbert", 3)]
+        for slots in range(1, 7):
+            for role in roles:
+                for order, tiles in orders:
+                    for odd in (False, True)[: 1 + family.odd]:
+                        grid = (1, 1) if order == "none" else (2, tiles)
+                        options = f"stages={slots} roles={role} order={order}"
+                        yield Case(name, Pipelined(name, options, grid, odd), slots, 2)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
-    parser.add_argument("--every", type=int, default=1, help="take every N-th kernel")
-    parser.add_argument("--first", type=int, default=0, help="skip so many kernels")
-    parser.add_argument("--seeds", type=int, default=2, help="schedules of each run")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--share", type=float, default=1.0, help="part of the kernels, from 0 to 1")
+    parser.add_argument("--first", type=int, default=0, help="which part: the seed of the choice")
+    parser.add_argument("--seeds", type=int, default=1, help="schedules of each run")
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help="parts of names of families; all without any")
     options = parser.parse_args()
-    failed = runs = 0
-    kernels = list(all_kernels())[options.first :: options.every]
-    for kernel in kernels:
+    rng = random.Random(options.first)
+    counts: dict[str, Counter[str]] = {}
+    start = time.process_time()
+    for case in cases():
+        if options.families and not any(part in case.family for part in options.families):
+            continue
+        row = counts.setdefault(case.family, Counter())
+        row["of"] += 1
+        if rng.random() >= options.share:
+            continue
+        row["kernels"] += 1
         try:
-            for trips in trip_counts(kernel):
+            for trips in case.trips():
                 for seed in range(options.seeds):
-                    shape = ((3, 2), 2) if kernel.tiles else ((1, 1), 1)
-                    check(kernel, trips, seed=seed, extents=shape[0], blocks=shape[1])
-                    runs += 1
+                    case.run(trips, seed + trips)
+                    row["runs"] += 1
+        except LocatedError as error:
+            row["refused"] += 1
+            print(f"{case.kernel}: refused: {error.message}", file=sys.stderr, flush=True)
         except Exception:  # the sweep goes on, and says which kernel it was
-            failed += 1
-            print(f"{kernel}\n{traceback.format_exc()}", file=sys.stderr)
-    print(f"{len(kernels)} kernels, {runs} runs, {failed} kernels failed")
-    return 1 if failed else 0
+            row["wrong"] += 1
+            print(f"{case.kernel}\n{traceback.format_exc()}", file=sys.stderr, flush=True)
+    print(f"{'':32}" + "".join(f"{name:>9}" for name in COLUMNS))
+    total = sum(counts.values(), Counter[str]())
+    for name, row in (*counts.items(), ("all", total)):
+        print(f"{name:32}" + "".join(f"{row[column]:>9}" for column in COLUMNS))
+    print(f"{time.process_time() - start:.0f} s of CPU time")
+    return 1 if total["wrong"] else 0
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from unit.sim.assembled import assembled
+from unit.sim.assembled import assembled_well
 
 import tirx
 from tirx.runtime.program import Kernel, Program
@@ -288,9 +288,9 @@ def all_kernels() -> Iterator[RingKernel]:
 
 @lru_cache(maxsize=64)
 def kernel_of(kernel: RingKernel) -> Kernel:
-    """The compiled kernel, whose PTX ptxas has assembled."""
+    """The compiled kernel, whose PTX ptxas has assembled well."""
     program = tirx.build(kernel.text)
-    assembled(program.ptx)
+    assembled_well(program.ptx)
     return program.kernels["product"]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from math import prod
 
 from tirx.ptx.ptxas import assemble, find_ptxas
 
@@ -10,8 +12,30 @@ from tirx.ptx.ptxas import assemble, find_ptxas
 @lru_cache(maxsize=256)
 def assembled(text: str) -> str:
     """`text`, after ptxas has accepted it for its own target (if there is a ptxas)."""
-    target = next(line.split()[1].rstrip(",") for line in text.splitlines() if line.startswith(".target"))
     if find_ptxas() is not None:
-        result = assemble(text, target, warnings_as_errors=False)
+        result = assemble(text, _target(text), warnings_as_errors=False)
         assert result.ok, result.stderr
     return text
+
+
+@lru_cache(maxsize=256)
+def assembled_well(text: str) -> str:
+    """
+    `text`, after ptxas has accepted it without spills, without a warning (products of wgmma that it serialises,
+    `setmaxnreg` that it ignores), and with as many registers as the block can have.
+    """
+    if find_ptxas() is not None:
+        result = assemble(text, _target(text), warnings_as_errors=True, verbose=True)
+        assert result.ok, result.stderr
+        spills = [line.strip() for line in result.stderr.splitlines() if re.search(r"[1-9]\d* bytes spill", line)]
+        assert not spills, f"ptxas spills: {spills}"
+        threads = max(prod(map(int, found.split(","))) for found in re.findall(r"\.reqntid ([\d, ]+)", text))
+        used = max(map(int, re.findall(r"Used (\d+) registers", result.stderr)))
+        # Each of the four partitions of an SM has 16,384 registers, dealt to its warps in steps of 8 a thread.
+        warps_of_partition = -(-threads // 128)
+        assert used <= 16384 // (32 * warps_of_partition), f"{used} registers in each of {threads} threads"
+    return text
+
+
+def _target(text: str) -> str:
+    return next(line.split()[1].rstrip(",") for line in text.splitlines() if line.startswith(".target"))
