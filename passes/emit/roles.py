@@ -10,10 +10,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.ptx.core import REGISTER_LIMIT
 from tirx.dialects.ptx.sync import BarrierClusterArriveOp, BarrierClusterWaitOp, BarSyncOp, RegisterChange, SetMaxNRegOp
 from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
-from tirx.dialects.tirx.roles import REGISTER_BOUNDS, WARP
+from tirx.dialects.tirx.roles import REGISTER_BOUNDS
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.schedule import entry_bound
 
@@ -41,8 +40,7 @@ def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tupl
     block. A role with `registers(n)` starts with `setmaxnreg`: what some roles give back is what others get, so that
     the sum is that of the entry (PTX ISA, "setmaxnreg"). Raises LocatedError where it is not.
     """
-    declared = entry_registers(op)
-    entry = 0 if declared is None else declared.data
+    entry = entry_registers(op).data
     _check_sum(op, entry)
     branches: list[tuple[SSAValue, RoleOp]] = []
     for role in op.roles:
@@ -66,17 +64,16 @@ def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:
     return emit(arith.CmpiOp(distance, emit.constant(count, i32), "ult")).result
 
 
-def entry_registers(op: RolesOp) -> IntAttr | None:
+def entry_registers(op: RolesOp) -> IntAttr:
     """
-    Registers of each thread at the entry, in steps of 8. None where no role asks for some and nothing bounds them.
+    The most registers that each thread can have at the entry; where roles ask for some, a multiple of 8.
 
-    `ptxas` ignores `setmaxnreg` in an entry without `.maxnreg`, whose registers it chooses itself. Without either it
-    compiles a block of 9 warps as if a thread had no more than 32 registers once it needs more than there are.
+    `ptxas` ignores `setmaxnreg` in an entry without `.maxnreg`, whose registers it chooses itself. Then it also spills
+    to let more blocks run on an SM, of which rings leave room for one.
     """
-    threads = sum(role.thread_set.count for role in op.roles)
-    bound = entry_bound(threads // WARP)
-    if all(role.registers is None for role in op.roles) and bound == REGISTER_LIMIT:
-        return None
+    bound = entry_bound(sum(role.num_warps for role in op.roles))
+    if all(role.registers is None for role in op.roles):
+        return IntAttr(bound)
     step = REGISTER_BOUNDS[2]
     return IntAttr(bound // step * step)
 

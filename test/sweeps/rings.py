@@ -5,9 +5,9 @@ Every kernel with rings: written by hand (`RingKernel`) and made by the compiler
 
 Kernels are all legal combinations of family, slots 1 to 6, roles, tiles for each block (a grid, or 1, 2 and 3 tiles in
 each order), sizes that end inside of tiles, and for those by hand engines, skew, pending products, rings of stores and
-clusters. Each is assembled (no spills, no warnings, registers within the block's bound) and simulated strictly with 0, 1,
-2 and, around the n slots, n - 1, n, n + 1 and 2 n + 1 iterations, each in `--seeds` schedules, and has to equal numpy bit
-for bit. `--share 0.02` takes a random part of the kernels; `--first` says which. A table at the end has the counts.
+clusters. Each is assembled (no spills, no warnings, registers within the block's bound) and simulated strictly with 0,
+1, 2 and, around the n slots, n - 1, n, n + 1 and 2 n + 1 iterations, in `--seeds` schedules each. It has to equal numpy
+bit for bit. `--share 0.02` takes a random part of the kernels; `--first` says which. A table at the end has the counts.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -143,6 +144,7 @@ class Pipelined:
         extra = _EXTRAS[it.extra](it, self)
         zero = "0" if it.sum == "i32" else "0.0"
         clipped = "clipped " if self.odd else ""
+        cluster = "cluster(2)" if it.pair else ""
         grid = f"{-(-columns // n)}, {-(-rows // m)}"
         a_type, b_type = f"memref<{rows}x{depth // stored}x{it.element}>", f"memref<{columns}x{depth}x{it.element}>"
         return f"""
@@ -156,7 +158,7 @@ class Pipelined:
 !gd = !tirx.tile<{m}x{n}x{it.sum}, global>
 {extra.types}
 tirx.kernel @product(%a: {a_type}, %b: {b_type}, {extra.arguments}%d: memref<{rows}x{columns}x{it.sum}>,
-    %low: index, %high: index) target("{it.target}") grid({grid}) {"cluster(2) " if it.pair else ""}threads({it.threads}) {{
+    %low: index, %high: index) target("{it.target}") grid({grid}) {cluster} threads({it.threads}) {{
   %c0 = arith.constant 0 : index
   %step = arith.constant {k} : index
   %cm = arith.constant {m} : index
@@ -208,7 +210,10 @@ def _scaled(it: Family, kernel: Pipelined) -> _Extra:
     """Factors lie in blocks of 128 rows and 4 factors, as tcgen05.cp reads them."""
     m, _, k = it.shape
     factors = k // _SCALED
-    blocks = [f"memref<{g}x4x32x{MOST_STEPS}x{factors}xf8E8M0FNU, strided<[{512 * MOST_STEPS}, 4, 16, 512, 1]>>" for g in kernel.grid]
+    blocks = [
+        f"memref<{g}x4x32x{MOST_STEPS}x{factors}xf8E8M0FNU, strided<[{512 * MOST_STEPS}, 4, 16, 512, 1]>>"
+        for g in kernel.grid
+    ]
     types = tiles = copies = ""
     for name, at in (("p", "%i"), ("q", "%j")):
         type_ = blocks[name == "q"]
@@ -244,7 +249,7 @@ def _sparse(it: Family, kernel: Pipelined) -> _Extra:
 _ZERO, _USE = 3, 4
 """Runs of columns that count as zero and that do not."""
 
-_EXTRAS = {
+_EXTRAS: Mapping[str, Callable[[Family, Pipelined], _Extra]] = {
     "": lambda it, kernel: _Extra(),
     "scaled": _scaled,
     "sparse": _sparse,
@@ -277,7 +282,7 @@ def check(pipelined: Pipelined, low: int, high: int, blocks: int = 1, seed: int 
     arguments: list[Array] = [a, b]
     match it.extra:
         case "scaled":
-            for i, matrix in enumerate(whole):
+            for matrix in whole:
                 factors = 2.0 ** rng.integers(-1, 3, (len(matrix), depth // _SCALED))
                 matrix *= np.repeat(factors, _SCALED, axis=1)
                 arguments.append(_in_blocks(factors))
@@ -300,7 +305,7 @@ def check(pipelined: Pipelined, low: int, high: int, blocks: int = 1, seed: int 
 
 
 def _in_blocks(factors: Array) -> Array:
-    """Factors (rows, K) as the kernel takes them: blocks of 4 x 32 rows and 4 factors, those of a row 16 bytes apart."""
+    """Factors (rows, K) in the blocks that the kernel takes: 4 x 32 rows of 4 factors, each row in 16 bytes."""
     rows, columns = factors.shape
     groups = -(-rows // 128)
     padded = np.ones((groups * 128, columns))

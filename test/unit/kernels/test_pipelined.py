@@ -1,7 +1,7 @@
 """
 Sequential tile programs, pipelined with and without roles, compute the numbers of numpy for every number of iterations.
 
-A sample; `python test/sweeps/pipelines.py` runs all combinations.
+A sample; `python test/sweeps/rings.py` runs all combinations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from unit.kernels.pipelined_kernels import Pipelined, check
     [
         # No iteration, one, and one more than there are slots; the loop may begin anywhere.
         (Pipelined("m16n8k16, tma", "pipeline=on"), ((0, 0), (1, 6))),
-        (Pipelined("m16n8k16, cp.async", "pipeline=on stages=2"), ((3, 1), (0, 3))),
+        (Pipelined("m16n8k16", "pipeline=on stages=2"), ((3, 1), (0, 3))),
         (Pipelined("m16n8k8 f64, tma", "pipeline=on roles=none stages=3"), ((0, 4),)),
     ],
 )
