@@ -24,7 +24,7 @@ _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "diagnostics", "dialects")
 _PASSES = (*_DIALECTS, "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
-_TOP = (*_TEXT, "compiler", "sim", "runtime", "viz")
+_TOP = (*_TEXT, "compiler", "sim", "explain", "runtime", "viz")
 ROOMS: dict[str, tuple[str, ...]] = {
     "layout": (),
     "hw": _LAYOUT,
@@ -41,6 +41,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "text": _TEXT,
     "compiler": _TEXT,
     "sim": (),
+    "explain": (*_FAMILIES, "wgmma", "tcgen05", "sim"),
     "runtime": _TOP,
     "viz": _TOP,
     "tools": _TOP,

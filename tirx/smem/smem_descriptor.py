@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.hw.integers import Integers
@@ -24,10 +26,26 @@ ABSOLUTE_LBO_SWIZZLE: SwizzleName = "128B"
 ABSOLUTE_LBO_BYTES = 48
 """The absolute LBO mode reads this many bytes of K, with this swizzle only (seed 9.7.16.3.1.1.2)."""
 
-_CONSTANT = 0b001  # bits 46-48
+CONSTANT = 0b001
+"""What bits 46-48 of every descriptor are."""
+
+FIELDS: Mapping[str, Bits] = {
+    "start": (0, 14),
+    "lbo": (16, 14),
+    "sbo": (32, 14),
+    "constant": (46, 3),
+    "base_offset": (49, 3),
+    "lbo_absolute": (52, 1),
+    "swizzle": (61, 3),
+}
+"""The fields of a descriptor. Start, LBO and SBO count 16 bytes."""
+
+RESERVED: tuple[Bits, ...] = ((14, 2), (30, 2), (53, 8))
+"""Bits that are always zero on sm_100, sm_103 and sm_110."""
+
 _MODE_OF_CODE: dict[int, SwizzleName] = {mode.code: name for name, mode in SWIZZLE_MODES.items()}
-_CHOICES = 0b111 << 61 | 1 << 52  # swizzle and LBO mode decide what the other fields mean
-_RESERVED = ((14, 2), (30, 2), (53, 8))  # (first bit, width), always zero on sm_100, sm_103 and sm_110
+# Swizzle and LBO mode decide what the other fields mean.
+_CHOICES = deposit(0, FIELDS["swizzle"], 0b111) | deposit(0, FIELDS["lbo_absolute"], 1)
 
 
 @dataclass(frozen=True)
@@ -160,17 +178,19 @@ class SmemDescriptor:
 
     def encode(self) -> int:
         """The descriptor as a 64-bit integer."""
-        lbo = UNUSED_LBO if self.lbo is None else self.lbo
-        sbo = 0 if self.sbo is None else self.sbo
-        return (
-            self.start >> 4
-            | lbo >> 4 << 16
-            | sbo >> 4 << 32
-            | _CONSTANT << 46
-            | self.base_offset << 49
-            | int(self.lbo_absolute) << 52
-            | SWIZZLE_MODES[self.swizzle].code << 61
-        )
+        codes = {
+            "start": self.start >> 4,
+            "lbo": (UNUSED_LBO if self.lbo is None else self.lbo) >> 4,
+            "sbo": (0 if self.sbo is None else self.sbo) >> 4,
+            "constant": CONSTANT,
+            "base_offset": self.base_offset,
+            "lbo_absolute": int(self.lbo_absolute),
+            "swizzle": SWIZZLE_MODES[self.swizzle].code,
+        }
+        word = 0
+        for name, code in codes.items():
+            word = deposit(word, FIELDS[name], code)
+        return word
 
     @staticmethod
     @bounded_cache
@@ -182,20 +202,23 @@ class SmemDescriptor:
         """
         if not 0 <= value < 1 << 64:
             raise LegalityError(f"expected a 64-bit shared-memory descriptor, found {value:#x}")
-        if (found := value >> 46 & 0b111) != _CONSTANT:
-            raise LegalityError(f"bits 46-48: expected 0b001, found {found:#05b}")
-        for first, width in _RESERVED:
-            if found := value >> first & ((1 << width) - 1):
-                raise LegalityError(f"bits {first}-{first + width - 1}: expected 0, found {found:#x}")
-        if (code := value >> 61) not in _MODE_OF_CODE:
-            raise LegalityError(f"bits 61-63: expected a swizzle mode {sorted(_MODE_OF_CODE)}, found {code}")
+        codes = {name: extract(value, bits) for name, bits in FIELDS.items()}
+        if (found := codes["constant"]) != CONSTANT:
+            raise LegalityError(f"{bits_text(FIELDS['constant'])}: expected {CONSTANT:#05b}, found {found:#05b}")
+        for bits in RESERVED:
+            if found := extract(value, bits):
+                raise LegalityError(f"{bits_text(bits)}: expected 0, found {found:#x}")
+        if (code := codes["swizzle"]) not in _MODE_OF_CODE:
+            raise LegalityError(
+                f"{bits_text(FIELDS['swizzle'])}: expected a swizzle mode {sorted(_MODE_OF_CODE)}, found {code}"
+            )
         return SmemDescriptor(
-            start=(value & 0x3FFF) << 4,
-            lbo=(value >> 16 & 0x3FFF) << 4,
-            sbo=(value >> 32 & 0x3FFF) << 4,
+            start=codes["start"] << 4,
+            lbo=codes["lbo"] << 4,
+            sbo=codes["sbo"] << 4,
             swizzle=_MODE_OF_CODE[code],
-            base_offset=value >> 49 & 0b111,
-            lbo_absolute=bool(value >> 52 & 1),
+            base_offset=codes["base_offset"],
+            lbo_absolute=bool(codes["lbo_absolute"]),
         )
 
 
@@ -219,4 +242,5 @@ def meaningless(value: SmemDescriptor | Integers | int | None) -> str | None:
 
 
 def _words(value: Integers | int) -> list[int]:
-    return [value] if isinstance(value, int) else list(value.choices(_CHOICES, fill=_CONSTANT << 46))
+    fill = deposit(0, FIELDS["constant"], CONSTANT)
+    return [value] if isinstance(value, int) else list(value.choices(_CHOICES, fill=fill))

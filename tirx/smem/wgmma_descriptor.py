@@ -6,12 +6,15 @@ It names the same canonical layouts as that of tcgen05 and has start, LBO, SBO a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.hw.integers import Integers
 from tirx.hw.rules import reason, result
+from tirx.smem.smem_descriptor import FIELDS as _TCGEN05_FIELDS
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, WGMMA_OPERANDS, Major, OperandFamily, SwizzleName, legal_modes
 
@@ -19,9 +22,17 @@ _CODES: dict[SwizzleName, int] = {
     name: mode.wgmma_code for name, mode in SWIZZLE_MODES.items() if mode.wgmma_code is not None
 }
 _MODE_OF_CODE: dict[int, SwizzleName] = {code: name for name, code in _CODES.items()}
-_SHARED_FIELDS = 0x3FFF | 0x3FFF << 16 | 0x3FFF << 32 | 0b111 << 49  # start, LBO, SBO, base offset
-_RESERVED = ((14, 2), (30, 2), (46, 3), (52, 10))  # (first bit, width), always zero
-_CHOICES = 0b11 << 62  # the swizzle decides what the other fields mean
+
+FIELDS: Mapping[str, Bits] = {
+    **{name: _TCGEN05_FIELDS[name] for name in ("start", "lbo", "sbo", "base_offset")},
+    "swizzle": (62, 2),
+}
+"""The fields of a descriptor. Start, LBO and SBO count 16 bytes."""
+
+RESERVED: tuple[Bits, ...] = ((14, 2), (30, 2), (46, 3), (52, 10))
+"""Bits that are always zero."""
+
+_CHOICES = deposit(0, FIELDS["swizzle"], 0b11)  # the swizzle decides what the other fields mean
 
 
 @dataclass(frozen=True)
@@ -86,7 +97,11 @@ class WgmmaDescriptor:
 
     def encode(self) -> int:
         """The descriptor as a 64-bit integer."""
-        return self.walk.encode() & _SHARED_FIELDS | _CODES[self.swizzle] << 62
+        walked = self.walk.encode()
+        word = deposit(0, FIELDS["swizzle"], _CODES[self.swizzle])
+        for name in ("start", "lbo", "sbo", "base_offset"):
+            word = deposit(word, FIELDS[name], extract(walked, FIELDS[name]))
+        return word
 
     @staticmethod
     def decode(value: int) -> WgmmaDescriptor:
@@ -97,11 +112,12 @@ class WgmmaDescriptor:
         """
         if not 0 <= value < 1 << 64:
             raise LegalityError(f"expected a 64-bit matrix descriptor, found {value:#x}")
-        for first, width in _RESERVED:
-            if found := value >> first & ((1 << width) - 1):
-                raise LegalityError(f"bits {first}-{first + width - 1}: expected 0, found {found:#x}")
-        start, lbo, sbo = ((value >> first & 0x3FFF) << 4 for first in (0, 16, 32))
-        return WgmmaDescriptor(start, lbo, sbo, _MODE_OF_CODE[value >> 62], value >> 49 & 0b111)
+        for bits in RESERVED:
+            if found := extract(value, bits):
+                raise LegalityError(f"{bits_text(bits)}: expected 0, found {found:#x}")
+        codes = {name: extract(value, bits) for name, bits in FIELDS.items()}
+        start, lbo, sbo = (codes[name] << 4 for name in ("start", "lbo", "sbo"))
+        return WgmmaDescriptor(start, lbo, sbo, _MODE_OF_CODE[codes["swizzle"]], codes["base_offset"])
 
 
 def decode_descriptor(word: int, family: OperandFamily) -> SmemDescriptor:

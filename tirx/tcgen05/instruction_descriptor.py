@@ -1,7 +1,7 @@
 """The 32-bit instruction descriptor of tcgen05.mma (PTX ISA "Instruction descriptor"), for all kinds.
 
 The bits have three forms: one of the kinds without scale factors, one of kind::mxf8f6f4, one of the two 4-bit kinds.
-A form is a table of fields; `_legal_values` says which values of a field a kind has. What depends on several fields, on
+A form is a table of fields; `legal_values` says which values of a field a kind has. What depends on several fields, on
 the CTA group or on `.ws` is in `InstructionDescriptor.verify`; what depends on other operands, in `tirx.tcgen05.check`.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from tirx.hw.bits import Bits, bits_text, extract
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.hw.targets import Target
@@ -22,12 +23,9 @@ from tirx.tcgen05.shapes import SHAPES, check_shape, check_transposed_b
 MAX_SHIFTS = (0, 8, 16, 32)
 """Values of `max_shift` in columns, by their code in bits 30-31."""
 
-Bits = tuple[int, int]
-"""(first bit, width)."""
-
 
 @dataclass(frozen=True)
-class _Form:
+class Form:
     """The positions of the fields. `reserved` bits are 0; a field outside of the form has its default."""
 
     fields: Mapping[str, Bits]
@@ -51,15 +49,15 @@ _SCALE: Mapping[str, Bits] = {"sf_b_id": (4, 2), "scale": (23, 1), "sf_a_id": (2
 
 _SELECTOR: Mapping[str, Bits] = {"sparsity_selector": (0, 2)}
 
-_UNSCALED_FORM = _Form(
+_UNSCALED_FORM = Form(
     {**_COMMON, **_M, **_SELECTOR, "saturate": (3, 1), "d": (4, 2), "max_shift": (30, 2)},
     reserved=((6, 1), (23, 1), (29, 1)),
 )
-_MXF8F6F4_FORM = _Form(
+_MXF8F6F4_FORM = Form(
     {**_COMMON, **_M, **_SCALE},
     reserved=((0, 2), (3, 1), (6, 1), (24, 3), (31, 1)),
 )
-_MXF4_FORM = _Form(
+_MXF4_FORM = Form(
     {**_COMMON, **_M, **_SCALE, "b": (10, 2), "k96": (31, 1)},
     reserved=((0, 2), (3, 1), (6, 1), (12, 1), (24, 3)),
 )
@@ -67,17 +65,19 @@ _MXF4_FORM = _Form(
 _TITLES = {"a": "A type", "b": "B type", "d": "D type", "m": "M", "n": "N", "scale": "scale type"}
 
 
-def _title(field: str) -> str:
+def field_title(field: str) -> str:
+    """The name of a field in messages."""
     return _TITLES.get(field, field)
 
 
-def _form(kind: str) -> _Form:
+def find_form(kind: str) -> Form:
+    """The form of the descriptors of a kind. Raises LegalityError for an unknown kind."""
     row = find_kind(kind)
     return (_MXF4_FORM if row.has_k96 else _MXF8F6F4_FORM) if row.block_scaled else _UNSCALED_FORM
 
 
 @cache
-def _legal_values(kind: str, k96: bool = False) -> Mapping[str, tuple[object, ...]]:
+def legal_values(kind: str, k96: bool = False) -> Mapping[str, tuple[object, ...]]:
     """Field -> the values that this kind has for it, with this K, whatever the other fields are."""
     row = find_kind(kind)
     shapes = [shape for shape in SHAPES if row.name in shape.kinds]
@@ -174,7 +174,7 @@ class InstructionDescriptor:
         """The part of `verify` that is not about M and N."""
         row = find_kind(self.kind)
         where = f"kind::{row.name}"
-        legal = _legal_values(row.name, self.k96)
+        legal = legal_values(row.name, self.k96)
         for field in ("a", "b", "d"):
             self._expect(field, legal[field])
         for d, operands in row.d_operands:
@@ -199,7 +199,7 @@ class InstructionDescriptor:
     def _expect(self, field: str, legal: Sequence[object]) -> None:
         if (value := getattr(self, field)) not in legal:
             raise LegalityError(
-                f"kind::{self.kind}: expected {_title(field)} {' or '.join(map(str, legal))}, found {value}"
+                f"kind::{self.kind}: expected {field_title(field)} {' or '.join(map(str, legal))}, found {value}"
             )
 
     def verify_shape(
@@ -242,14 +242,14 @@ class InstructionDescriptor:
 
         Raises LegalityError only for a value that has no code or does not fit its field.
         """
-        codes = _codes(self.kind)
+        codes = field_codes(self.kind)
         word = 0
-        for field, (first, _) in {**_form(self.kind).fields, **_SELECTOR}.items():
+        for field, (first, _) in {**find_form(self.kind).fields, **_SELECTOR}.items():
             value = getattr(self, field)
             code = next((code for code, meaning in codes[field].items() if meaning == value), None)
             if code is None:
                 raise LegalityError(
-                    f"kind::{self.kind}: expected {_title(field)} {_some(map(str, codes[field].values()))}, "
+                    f"kind::{self.kind}: expected {field_title(field)} {_some(map(str, codes[field].values()))}, "
                     f"found {value}"
                 )
             word |= code << first
@@ -266,33 +266,24 @@ class InstructionDescriptor:
         row = find_kind(kind)
         if not 0 <= value < 1 << 32:
             raise LegalityError(f"expected a 32-bit instruction descriptor, found {value:#x}")
-        form = _form(kind)
-        legal = _legal_values(row.name, "k96" in form.fields and _extract(value, form.fields["k96"]) == 1)
+        form = find_form(kind)
+        legal = legal_values(row.name, "k96" in form.fields and extract(value, form.fields["k96"]) == 1)
         for bits in form.reserved:
-            if code := _extract(value, bits):
-                raise LegalityError(f"kind::{row.name}: expected 0 in the reserved {_range(bits)}, found {code:#b}")
-        codes = _codes(row.name)
+            if code := extract(value, bits):
+                raise LegalityError(f"kind::{row.name}: expected 0 in the reserved {bits_text(bits)}, found {code:#b}")
+        codes = field_codes(row.name)
         found: dict[str, object] = {"d": row.accumulators[0][0]}
         for field, bits in sorted(form.fields.items(), key=lambda item: item[1]):
-            code = _extract(value, bits)
+            code = extract(value, bits)
             meaning = codes[field]
             if meaning.get(code) not in legal[field]:
                 expected = _some(f"{c} ({m})" for c, m in meaning.items() if m in legal[field])
                 raise LegalityError(
-                    f"kind::{row.name}: {_title(field)} ({_range(bits)}): expected a code of {expected}, found {code}"
+                    f"kind::{row.name}: {field_title(field)} ({bits_text(bits)}): expected a code of {expected}, "
+                    f"found {code}"
                 )
             found[field] = meaning[code]
         return InstructionDescriptor(kind=row.name, **found)  # pyright: ignore[reportArgumentType]
-
-
-def _extract(value: int, bits: Bits) -> int:
-    first, width = bits
-    return value >> first & ((1 << width) - 1)
-
-
-def _range(bits: Bits) -> str:
-    first, width = bits
-    return f"bit {first}" if width == 1 else f"bits {first}-{first + width - 1}"
 
 
 def _some(values: Iterable[str]) -> str:
@@ -302,7 +293,7 @@ def _some(values: Iterable[str]) -> str:
 
 
 @cache
-def _codes(kind: str) -> Mapping[str, Mapping[int, object]]:
+def field_codes(kind: str) -> Mapping[str, Mapping[int, object]]:
     """Field -> code -> value, for every code with a value, whether the kind has it or not."""
     row = find_kind(kind)
     flag: Mapping[int, object] = {0: False, 1: True}

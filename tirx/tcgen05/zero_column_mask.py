@@ -11,7 +11,7 @@ starts a sub-mask with the zeroed run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.errors import LegalityError
 
 SUB_MASKS: dict[int, int] = {128: 1, 64: 2, 32: 4}
@@ -31,8 +32,18 @@ MAX_COLUMN_SHIFT: dict[int, int] = {128: 32, 64: 32, 32: 16}
 MAX_SPAN = 256
 """Longest run that a span field can express; also the largest N."""
 
-_RESERVED = ((36, 3), (62, 2))  # (first bit, width)
-_SHIFT = (56, 6)
+FIELDS: Mapping[str, Bits] = {
+    **{f"start_count[{i}]": (8 * i, 8) for i in range(4)},
+    **{f"first_span[{i}]": (32 + i, 1) for i in range(4)},
+    "generate": (39, 1),
+    "skip_span": (40, 8),
+    "use_span": (48, 8),
+    "shift": (56, 6),
+}
+"""The fields of a mask descriptor."""
+
+RESERVED: tuple[Bits, ...] = ((36, 3), (62, 2))
+"""Bits that are always zero."""
 
 Four = tuple[int, int, int, int]
 
@@ -94,9 +105,17 @@ class ZeroColumnMask:
 
     def encode(self) -> int:
         """The descriptor as a 64-bit integer."""
-        value = int(self.generate) << 39 | self.skip_span << 40 | self.use_span << 48 | self.shift << 56
-        for i in range(4):
-            value |= self.start_count[i] << 8 * i | self.first_span[i] << 32 + i
+        codes = {
+            **{f"start_count[{i}]": count for i, count in enumerate(self.start_count)},
+            **{f"first_span[{i}]": first for i, first in enumerate(self.first_span)},
+            "generate": int(self.generate),
+            "skip_span": self.skip_span,
+            "use_span": self.use_span,
+            "shift": self.shift,
+        }
+        value = 0
+        for name, code in codes.items():
+            value = deposit(value, FIELDS[name], code)
         return value
 
     @staticmethod
@@ -104,24 +123,24 @@ class ZeroColumnMask:
         """The descriptor that a 64-bit integer means. Raises LegalityError when a reserved bit is set."""
         if not 0 <= value < 1 << 64:
             raise LegalityError(f"expected a 64-bit zero-column mask descriptor, found {value:#x}")
-        for first, width in _RESERVED:
-            if found := value >> first & ((1 << width) - 1):
-                raise LegalityError(f"reserved bits {first}-{first + width - 1}: expected 0, found {found:#b}")
-        first, width = _SHIFT
-        if (shift := value >> first & ((1 << width) - 1)) > max(MAX_COLUMN_SHIFT.values()):
+        for bits in RESERVED:
+            if found := extract(value, bits):
+                raise LegalityError(f"reserved {bits_text(bits)}: expected 0, found {found:#b}")
+        codes = {name: extract(value, bits) for name, bits in FIELDS.items()}
+        if (shift := codes["shift"]) > max(MAX_COLUMN_SHIFT.values()):
             raise LegalityError(
-                f"bits {first}-{first + width - 1}, column shift: expected 0 to {max(MAX_COLUMN_SHIFT.values())}, "
+                f"{bits_text(FIELDS['shift'])}, column shift: expected 0 to {max(MAX_COLUMN_SHIFT.values())}, "
                 f"found {shift}"
             )
-        count = [value >> 8 * i & 0xFF for i in range(4)]
-        first_span = [value >> 32 + i & 1 for i in range(4)]
+        count = [codes[f"start_count[{i}]"] for i in range(4)]
+        first_span = [codes[f"first_span[{i}]"] for i in range(4)]
         return ZeroColumnMask(
             start_count=(count[0], count[1], count[2], count[3]),
             first_span=(first_span[0], first_span[1], first_span[2], first_span[3]),
-            skip_span=value >> 40 & 0xFF,
-            use_span=value >> 48 & 0xFF,
+            skip_span=codes["skip_span"],
+            use_span=codes["use_span"],
             shift=shift,
-            generate=bool(value >> 39 & 1),
+            generate=bool(codes["generate"]),
         )
 
     def verify(self, m: int, n: int) -> None:

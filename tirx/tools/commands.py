@@ -21,3 +21,11 @@ def tirx_sim() -> int:
     from tirx.tools.tirx_sim import main
 
     return main(sys.argv[1:])
+
+
+def tirx_explain() -> int:
+    """The command `tirx-explain`."""
+    prepare_process()
+    from tirx.tools.tirx_explain import main
+
+    return main(sys.argv[1:])

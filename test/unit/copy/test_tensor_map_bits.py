@@ -1,0 +1,65 @@
+"""The bytes of tensor maps: what is encoded is decoded, and limits are those of the driver."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tirx.copy.tensor_map_bits import ELEMENTS, FIELDS, SWIZZLES, TensorMapBits
+from tirx.hw.errors import LegalityError
+
+
+@st.composite
+def _maps(draw: st.DrawFn) -> TensorMapBits:
+    rank = draw(st.integers(1, 5))
+    of_rank = {"min_size": rank, "max_size": rank}
+    return TensorMapBits(
+        draw(st.integers(0, (1 << 59) - 1)) * 16,
+        draw(st.sampled_from(["f16", "f32", "tf32", "bf16", "u8", "tf32.ftz"])),
+        tuple(draw(st.lists(st.integers(1, 1 << 32), **of_rank))),
+        tuple(draw(st.lists(st.integers(0, (1 << 36) - 1), min_size=rank - 1, max_size=rank - 1).map(
+            lambda each: [x * 16 for x in each]))),
+        (16, *draw(st.lists(st.integers(1, 256), min_size=rank - 1, max_size=rank - 1))),
+        tuple(draw(st.lists(st.integers(1, 8), **of_rank))),
+        draw(st.sampled_from(["none", "64B", "128B", "128B_atom_32B"])),
+        "none",
+        draw(st.sampled_from(["zero", "nan"])),
+    )  # fmt: skip
+
+
+@given(_maps())
+@settings(max_examples=60)
+def test_round_trip(tensor_map: TensorMapBits) -> None:
+    assert TensorMapBits.decode(tensor_map.encode()) == tensor_map
+
+
+def test_fields_do_not_overlap() -> None:
+    bits = [bit for first, width in FIELDS.values() for bit in range(first, first + width)]
+    assert len(bits) == len(set(bits)) and max(bits) < 1024
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"strides": (8,)}, "global stride 0: expected 0 to"),
+        ({"box": (64, 300)}, "box dimension 1: expected 1 to 256"),
+        ({"box": (128, 8)}, "of at most 128, the row of swizzle 128B, found 256"),
+        ({"element": "f8"}, "element type: expected one of u8"),
+        ({"swizzle": "16B"}, "swizzle: expected one of none"),
+        ({"strides": ()}, "expected 1 to 5 dimensions"),
+        ({"address": 8}, "global address 0: expected 0 to"),
+    ],
+)
+def test_limits(changes: dict[str, object], message: str) -> None:
+    fields: dict[str, object] = {
+        "address": 0, "element": "f16", "dims": (64, 64), "strides": (128,), "box": (64, 8), "swizzle": "128B",
+    }  # fmt: skip
+    with pytest.raises(LegalityError, match=message):
+        TensorMapBits(**(fields | changes)).encode()  # pyright: ignore[reportArgumentType]
+
+
+def test_names_have_codes() -> None:
+    assert len(ELEMENTS) <= 16 and len(set(SWIZZLES.values())) == len(SWIZZLES)
+    with pytest.raises(LegalityError, match="rank: expected 1 to 5"):
+        TensorMapBits.decode(bytes([*[0] * 8, 0x70, *[0] * 119]))

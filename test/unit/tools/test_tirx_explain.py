@@ -1,0 +1,72 @@
+"""`tirx-explain`: words and fields on the command line, files, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tirx.tools.tirx_explain import main
+
+_PTX = Path(__file__).parents[1] / "sim" / "triton" / "matmul_sm100.ptx"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ("smem 0x4000404000010000 --major K", "bits 61-63    swizzle                     2       128B"),
+        ("smem sbo=1024 swizzle=128B", "matrix descriptor of tcgen05.mma: 0x4000404000010000"),
+        ("wgmma sbo=1024 swizzle=128B", "matrix descriptor of wgmma.mma_async: 0x4000004000010000"),
+        ("idesc 0x08400010 --target sm_100a", "meaning: D (f32, 128 x 256) += A (f16, 128 x 16, K-major)"),
+        ("idesc m=128 n=256 a=bf16 b=bf16", "instruction descriptor of kind::f16: 0x08400490"),
+        ("mask columns=0-3,12-15,24-27 --m 128 --n 32", "zero-column mask: 0x0007038100000000"),
+        ("tensormap element=f16 dims=64,64 strides=128 box=64,8 swizzle=128B", "box: 64 x 8, rows of 128 bytes"),
+        (str(_PTX), "matmul_sm100.ptx:270: @%p13 tcgen05.mma.cta_group::1.kind::f16"),
+    ],
+)
+def test_text(arguments: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments.split()) == 0
+    assert shown in capsys.readouterr().out
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mask", "0x010c00820000000b", "0", "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert first["word"] == "0x010c00820000000b" and second["legal"]
+    assert main([str(_PTX), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["target"] == "sm_100a" and all(each["legal"] for each in data["instructions"])
+
+
+def test_tensor_map_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main("tensormap element=u8 dims=4096 box=128 --json".split()) == 0
+    word = json.loads(capsys.readouterr().out)["word"]
+    (tmp_path / "map.bin").write_bytes(bytes.fromhex(word))
+    for text in (str(tmp_path / "map.bin"), word):
+        assert main(["tensormap", text]) == 0
+        assert "tensor: 4096 elements of u8" in capsys.readouterr().out
+
+
+def test_illegal_is_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["smem", "0x4000402000010000", "--major", "K"]) == 2
+    assert "nearest: 0x4000404000010000 (sbo 0x20 to 0x40)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("smem", "smem: expected a word or fields"),
+        ("smem 12x", "expected a word as 0x4000404000010000, or field=value, found '12x'"),
+        ("smem foo=1", "smem: got an unexpected keyword argument 'foo'"),
+        ("smem start=8", "start address: expected a multiple of 16 bytes, found 8"),
+        ("mask columns=0-3", "columns: expected --m and --n of the instruction"),
+        ("smem 0 --shape 12", "--shape: expected rows and elements of K as 128x16, found '12'"),
+        ("none.ptx", "cannot read 'none.ptx'"),
+        ("none.ptx 0", "expected one PTX file, or one of smem"),
+        ("tensormap element=f16 dims=64,64 strides=100 box=64,8", "global stride 0: expected 0 to"),
+    ],
+)
+def test_usage_errors(arguments: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments.split()) == 1
+    assert f"error: {message}" in capsys.readouterr().err

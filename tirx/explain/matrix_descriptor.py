@@ -1,0 +1,274 @@
+"""Explains shared-memory matrix descriptors of tcgen05 and wgmma."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tirx.explain.nearest import nearest_word
+from tirx.explain.report import (
+    Explanation,
+    FieldValue,
+    Word,
+    changes_text,
+    known_code,
+    known_value,
+    reserved_problems,
+)
+from tirx.hw.bits import Bits, bits_text, deposit
+from tirx.hw.dtypes import DType, find_dtype
+from tirx.hw.integers import Integers
+from tirx.hw.rules import reason, result
+from tirx.smem import smem_descriptor, wgmma_descriptor
+from tirx.smem.aliasing import aliased_elements
+from tirx.smem.canonical_form import CanonicalLayout
+from tirx.smem.smem_descriptor import CONSTANT, SmemDescriptor, possible_descriptors
+from tirx.smem.swizzle_modes import (
+    MAJORS,
+    SWIZZLE_MODES,
+    TCGEN05_OPERANDS,
+    WGMMA_OPERANDS,
+    Major,
+    OperandFamily,
+    SwizzleName,
+    legal_modes,
+)
+from tirx.smem.walk import Walk
+from tirx.smem.wgmma_descriptor import WgmmaDescriptor, possible_wgmma_descriptors
+
+_K_BYTES = 32
+"""Bytes of K that a dense instruction reads of a row."""
+
+_TITLES = {
+    "start": "start address",
+    "lbo": "leading dimension offset",
+    "sbo": "stride dimension offset",
+    "constant": "constant",
+    "base_offset": "matrix base offset",
+    "lbo_absolute": "LBO mode",
+    "swizzle": "swizzle",
+}
+
+
+@dataclass(frozen=True)
+class _Format:
+    """Where a family has its fields, and the codes of the swizzle modes."""
+
+    fields: Mapping[str, Bits]
+    reserved: tuple[Bits, ...]
+    modes: Mapping[int, SwizzleName]
+
+
+_FORMATS: dict[str, _Format] = {
+    TCGEN05_OPERANDS.instruction: _Format(
+        smem_descriptor.FIELDS,
+        smem_descriptor.RESERVED,
+        {mode.code: name for name, mode in SWIZZLE_MODES.items()},
+    ),
+    WGMMA_OPERANDS.instruction: _Format(
+        wgmma_descriptor.FIELDS,
+        wgmma_descriptor.RESERVED,
+        {mode.wgmma_code: name for name, mode in SWIZZLE_MODES.items() if mode.wgmma_code is not None},
+    ),
+}
+
+
+def explain_matrix_descriptor(
+    word: Word,
+    family: OperandFamily = TCGEN05_OPERANDS,
+    *,
+    major: Major | None = None,
+    dtype: str | DType | None = None,
+    shape: tuple[int, int] | None = None,
+    container_bits: int | None = None,
+    target: str | None = None,
+) -> Explanation:
+    """Explains the 64 bits of a matrix descriptor of `family`, known as far as `word` says.
+
+    `major`, `dtype`: of the operand, which the descriptor does not say; both major-nesses are explained if it is None,
+    f16 is assumed if there is no `dtype`. `shape`: (MN, K) elements that one instruction reads, by default 64 rows of
+    32 bytes. `container_bits`: 8 for 4-bit elements padded to a byte. `target`: `sm_100a`, to check modes that only
+    some have.
+    """
+    form = _FORMATS[family.instruction]
+    element = find_dtype("f16" if dtype is None else dtype)
+    bits = element.storage_bits if container_bits is None else container_bits
+    extent = (64, _K_BYTES * 8 // bits) if shape is None else shape
+    majors = MAJORS if major is None else (major,)
+    fields = tuple(_field(name, form, word) for name in form.fields)
+    problems = reserved_problems(word, form.reserved)
+    notes: list[tuple[str, str]] = []
+    candidates = _decoded(word, family)
+    if not candidates:
+        repaired = _repaired(word, form)
+        known = repaired if isinstance(repaired, int) else repaired.ones
+        if "constant" in form.fields and known_code(word, form.fields["constant"]) != CONSTANT:
+            problems.append(f"{bits_text(form.fields['constant'])}: expected {CONSTANT:#05b} on tcgen05, found another")
+        candidates = _decoded(repaired, family)
+        if not candidates:
+            problems.append(reason(lambda: _decode(known, family)) or "no choice of its unknown bits has a meaning")
+    refused: dict[Major, list[str]] = {}
+    for each in majors:
+        found, refused[each] = _as_major(candidates, each, element, extent, bits, family, target)
+        notes += found
+    if candidates and all(refused.values()):
+        problems += [problem for each in majors for problem in refused[each]]
+    elif candidates:
+        notes += [(f"not as {each}-major", "; ".join(refused[each])) for each in majors if refused[each]]
+    nearest = None
+    value = known_value(word)
+    if problems and value is not None:
+
+        def legal(candidate: int) -> bool:
+            descriptors = _decoded(candidate, family)
+            return bool(descriptors) and any(
+                not _as_major(descriptors, each, element, extent, bits, family, target)[1] for each in majors
+            )
+
+        choices = _choices(value, form, element, extent, bits, majors, family)
+        better = nearest_word(value, form.fields, form.reserved, choices, legal, ("swizzle", "lbo_absolute"))
+        if better is not None:
+            nearest = better, changes_text(form.fields, form.reserved, value, better)
+    title = f"matrix descriptor of {family.instruction}"
+    meanings = {name: field.meaning for name, field in zip(form.fields, fields, strict=True)}
+    summary = f"start {meanings['start']}, LBO {meanings['lbo']}, SBO {meanings['sbo']}, swizzle {meanings['swizzle']}"
+    if meanings.get("lbo_absolute") != "LBO is an offset" and "lbo_absolute" in meanings:
+        summary += f", {meanings['lbo_absolute']}"
+    summary += "".join(f"; {label} {text}" for label, text in notes)
+    return Explanation(title, value, 64, fields, summary, tuple(notes), tuple(problems), nearest)
+
+
+def _repaired(word: Word, form: _Format) -> Word:
+    """The word with reserved bits that are 0 and the right constant."""
+    fixed = [*((bits, 0) for bits in form.reserved)]
+    if "constant" in form.fields:
+        fixed.append((form.fields["constant"], CONSTANT))
+    for bits, code in fixed:
+        if isinstance(word, int):
+            word = deposit(word, bits, code)
+        else:
+            mask = deposit(0, bits, -1)
+            ones = deposit(0, bits, code)
+            word = Integers(64, word.zeros & ~mask | mask & ~ones, word.ones & ~mask | ones)
+    return word
+
+
+def _decode(word: int, family: OperandFamily) -> object:
+    return (WgmmaDescriptor if family is WGMMA_OPERANDS else SmemDescriptor).decode(word)
+
+
+def _decoded(word: Word, family: OperandFamily) -> list[SmemDescriptor]:
+    """The descriptors that a word may be, as far as it matters."""
+    if family is WGMMA_OPERANDS:
+        return [each.walk for each in possible_wgmma_descriptors(word)]
+    return list(possible_descriptors(word))
+
+
+def _field(name: str, form: _Format, word: Word) -> FieldValue:
+    bits = form.fields[name]
+    code = known_code(word, bits)
+    return FieldValue(_TITLES[name], bits, code, _unknown(word, bits) if code is None else _meaning(name, code, form))
+
+
+def _unknown(word: Word, bits: Bits) -> str:
+    """What is known of the bits of a field that is not constant."""
+    assert isinstance(word, Integers)
+    zeros = word.zeros >> bits[0] & (1 << bits[1]) - 1
+    multiple = (zeros ^ zeros + 1) + 1 >> 1
+    return "computed by the kernel" + (f", a multiple of {16 * multiple} bytes" if bits[0] == 0 else "")
+
+
+def _meaning(name: str, code: int, form: _Format) -> str:
+    match name:
+        case "start":
+            return f"byte {code << 4} of shared memory"
+        case "lbo" | "sbo":
+            return f"{code << 4} bytes"
+        case "constant":
+            return "as it must be" if code == CONSTANT else f"must be {CONSTANT:#05b}"
+        case "lbo_absolute":
+            return "LBO is an address" if code else "LBO is an offset"
+        case "swizzle":
+            return form.modes.get(code, "no swizzle mode")
+        case _:
+            return f"the pattern starts {code} rows of 128 bytes off" if code else "the pattern is aligned"
+
+
+def _as_major(
+    candidates: Sequence[SmemDescriptor],
+    major: Major,
+    element: DType,
+    shape: tuple[int, int],
+    bits: int,
+    family: OperandFamily,
+    target: str | None,
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """The canonical layouts that descriptors name for one major-ness, and why none of them is legal."""
+    notes: list[tuple[str, str]] = []
+    problems: list[str] = []
+    legal = False
+    for descriptor in candidates:
+        mode = SWIZZLE_MODES[descriptor.swizzle]
+        refused = _refused(descriptor, major, element, shape, bits, family, target)
+        legal |= refused is None
+        if refused is not None:
+            problems.append(refused)
+            continue
+        walk = Walk.of(major, mode, shape, bits)
+        lbo_read = descriptor.lbo_absolute or (int(walk.outer_mn[-1]) if walk.traded else int(walk.outer_k[-1])) > 0
+        sbo_read = (int(walk.outer_k[-1]) if walk.traded else int(walk.outer_mn[-1])) > 0
+        lbo, sbo = descriptor.lbo if lbo_read else None, descriptor.sbo if sbo_read else None
+        layout = CanonicalLayout(major, descriptor.swizzle, 128 // bits, walk.repeats_mn, walk.repeats_k, lbo, sbo)
+        what = f"{shape[0]} x {shape[1]} elements of {element.name}"
+        unread = [name for name, read in (("LBO", lbo_read), ("SBO", sbo_read)) if not read]
+        ignored = f"; {' and '.join(unread)} not read" if unread else ""
+        notes.append((f"as {major}-major", f"{layout.cute()}, {what}{ignored}"))
+    return notes, [] if legal else list(dict.fromkeys(problems))
+
+
+def _refused(
+    descriptor: SmemDescriptor,
+    major: Major,
+    element: DType,
+    shape: tuple[int, int],
+    bits: int,
+    family: OperandFamily,
+    target: str | None,
+) -> str | None:
+    """Why the operand cannot be read with a descriptor, or should not be."""
+    k_bytes = shape[1] * bits // 8
+    if family is WGMMA_OPERANDS:
+        whole = WgmmaDescriptor.of(descriptor)
+        refused = reason(lambda: whole.verify(element, major, k_bytes=k_bytes))
+    else:
+        refused = reason(lambda: descriptor.verify(element, major, k_bytes=k_bytes, target=target))
+    return refused or result(lambda: aliased_elements(descriptor, major, shape, bits))
+
+
+def _choices(
+    value: int,
+    form: _Format,
+    element: DType,
+    shape: tuple[int, int],
+    bits: int,
+    majors: Sequence[Major],
+    family: OperandFamily,
+) -> dict[str, list[int]]:
+    """The codes that a repaired descriptor may have: those of the word, and those of a tile without gaps."""
+    names: set[SwizzleName] = {name for each in majors for name in legal_modes(element, each, family)}
+    codes = [code for code, name in form.modes.items() if name in names]
+    start = known_code(value, form.fields["start"]) or 0
+    starts = {start, *(start // step * step for step in (2, 4, 8, 16, 32, 64))}
+    offsets: set[int] = set()
+    for each in majors:
+        for name in names:
+            mode = SWIZZLE_MODES[name]
+            walk = Walk.of(each, mode, shape, bits)
+            block = (8 if each == "K" else mode.rows) * mode.row_bytes
+            offsets |= {block, block * (int(walk.outer_mn[-1]) + 1), block * (int(walk.outer_k[-1]) + 1)}
+    stored = [known_code(value, form.fields[name]) or 0 for name in ("lbo", "sbo")]
+    strides = sorted({*stored, *(offset // 16 for offset in offsets if offset >> 4 < 1 << 14)})
+    found = {"start": sorted(starts), "lbo": strides, "sbo": strides, "base_offset": [0], "swizzle": codes}
+    if "constant" in form.fields:
+        found |= {"constant": [CONSTANT], "lbo_absolute": [0, 1]}
+    return found

@@ -1,0 +1,310 @@
+"""Explains the tcgen05 and wgmma instructions of PTX from any compiler."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tirx.explain.instruction_descriptor import explain_instruction_descriptor
+from tirx.explain.matrix_descriptor import explain_matrix_descriptor
+from tirx.explain.report import Explanation, known_value
+from tirx.explain.values import Values
+from tirx.explain.zero_column_mask import explain_zero_column_mask
+from tirx.hw.errors import LegalityError
+from tirx.hw.integers import Integers
+from tirx.hw.rules import Finding
+from tirx.hw.targets import TARGETS, PtxVersion
+from tirx.sim.reader import Instruction, Module, parse
+from tirx.sim.reader.syntax import Address, Immediate, Operand, Vector
+from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
+from tirx.tcgen05.check import find_violations as find_mma_violations
+from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES, Alloc, Cp, LdSt, find_memory_violations
+from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.mma_info import Mma, MmaInfo, SmemOperand, TmemOperand
+from tirx.tcgen05.tmem_access import LD_SHAPES
+from tirx.wgmma import check as wgmma_check
+from tirx.wgmma.kinds import KINDS as WGMMA_KINDS
+from tirx.wgmma.kinds import Form
+
+_OF_WORDS = ("descriptor-bits", "descriptor-fields", "shape", "mask-bits", "a-descriptor", "b-descriptor")
+"""Rules whose violations the explanation of a word tells."""
+
+_REGISTERS = re.compile(r"\{[^{}]{40,}\}")
+
+
+def _shortened(registers: re.Match[str]) -> str:
+    """A long list of registers without its middle."""
+    names = registers[0][1:-1].split(", ")
+    return f"{{{names[0]}, ..., {names[-1]}}}"
+
+
+@dataclass(frozen=True)
+class PtxInstruction:
+    """One instruction. `words`: (operand, explanation) of its descriptors; `problems`: of all of it together."""
+
+    entry: str
+    line: int
+    text: str
+    words: tuple[tuple[str, Explanation], ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def legal(self) -> bool:
+        """Returns True if nothing is wrong with what is known of the instruction and its descriptors."""
+        return not self.problems and all(word.legal for _, word in self.words)
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "entry": self.entry,
+            "line": self.line,
+            "text": self.text,
+            "legal": self.legal,
+            "problems": list(self.problems),
+            "words": {name: word.json() for name, word in self.words},
+        }
+
+
+@dataclass(frozen=True)
+class PtxReport:
+    """The tensor-core instructions of a module. `target`: as its `.target` says."""
+
+    target: str
+    instructions: tuple[PtxInstruction, ...]
+
+    @property
+    def legal(self) -> bool:
+        """Returns True if nothing is wrong with any instruction."""
+        return all(instruction.legal for instruction in self.instructions)
+
+    def text(self, path: str = "", *, fields: bool = False) -> str:
+        """Lines for people; `path` stands in front of line numbers; `fields`: a line for each field of a descriptor."""
+        lines: list[str] = []
+        seen: dict[tuple[object, ...], int] = {}
+        for each in self.instructions:
+            lines.append(f"{path}:{each.line}: {_REGISTERS.sub(_shortened, each.text)}")
+            first = seen.setdefault((each.words, each.problems), each.line)
+            if (each.words or each.problems) and first != each.line and not fields:
+                lines.append(f"  as line {first}")
+                continue
+            for name, word in each.words:
+                lines.append(f"  {name}: {word.text('  ').strip() if fields else word.brief('  ')}")
+            lines += [f"  wrong: {problem}" for problem in each.problems]
+        return "\n".join(lines)
+
+    def json(self) -> dict[str, Any]:
+        return {"target": self.target, "instructions": [each.json() for each in self.instructions]}
+
+
+def explain_ptx(text: str) -> PtxReport:
+    """Explains every tcgen05 and wgmma instruction of a module.
+
+    Operands are known as far as constants, shifts and masks of the module tell. Raises SimError, with the line, for
+    text that cannot be read.
+    """
+    module = parse(text)
+    target = module.target.split(",")[0].strip()
+    found: list[PtxInstruction] = []
+    for function in module.functions.values():
+        if not function.defined or not any(each.root in ("tcgen05", "wgmma") for each in function.code):
+            continue
+        reader = _Reader(module, target, Values(function))
+        for instruction in function.code:
+            if instruction.root in ("tcgen05", "wgmma"):
+                words, problems = reader.explain(instruction)
+                found.append(
+                    PtxInstruction(function.name, instruction.line, instruction.text, tuple(words), tuple(problems))
+                )
+    return PtxReport(target, tuple(dict.fromkeys(found)))
+
+
+_Told = tuple[list[tuple[str, Explanation]], list[str]]
+
+
+class _Reader:
+    """Explains the instructions of one function."""
+
+    def __init__(self, module: Module, target: str, values: Values):
+        self._target = target if target in TARGETS else None
+        major, _, minor = module.version.partition(".")
+        self._ptx: PtxVersion | None = (int(major), int(minor)) if minor.isdecimal() else None
+        self._values = values
+
+    def explain(self, instruction: Instruction) -> _Told:
+        first, second, *_ = (*instruction.opcode.split("."), "")
+        rule = _RULES.get((first, second))
+        if rule is None:
+            return [], []
+        try:
+            return rule(self, instruction, instruction.opcode.split(".")[2:])
+        except LegalityError as error:  # of a form that does not exist
+            return [], [str(error)]
+
+    def word(self, instruction: Instruction, index: int, width: int) -> Integers:
+        """What is known of an operand; nothing where it is missing."""
+        if index >= len(instruction.operands):
+            return Integers(width)
+        return self._values.of(instruction, instruction.operands[index], width)
+
+    def tcgen05_mma(self, instruction: Instruction, modifiers: list[str]) -> _Told:
+        kind = next((part[6:] for part in modifiers if part.startswith("kind::")), "")
+        ws, sparse = "ws" in modifiers, "sp" in modifiers
+        cta_group = 2 if "cta_group::2" in modifiers else 1
+        if kind not in KINDS:
+            raise LegalityError(f"expected a kind of {', '.join(KINDS)}, found '{kind}'")
+        operands = instruction.operands
+        place = 4 if sparse else 3
+        idesc = self.word(instruction, place, 32)
+        scaled = "block_scale" in modifiers
+        last = len(operands) > place + 2 and not isinstance(operands[-2], (Address, Vector))
+        mask = self.word(instruction, len(operands) - 1, 64) if ws and last else None
+        disabled = next((operand for operand in operands[place + 1 :] if isinstance(operand, Vector)), None)
+        scale = operands[-1] if last and not ws and not scaled else None
+        collector = next((part.split("::")[1:] for part in modifiers if part.startswith("collector::")), [None, None])
+        vector = next((part for part in modifiers if part.startswith(("scale_vec::", "block16", "block32"))), None)
+        a_word, b_word = self.word(instruction, 1, 64), self.word(instruction, 2, 64)
+        in_tmem = len(operands) > 1 and isinstance(operands[1], Address)
+        mma = Mma(
+            kind,
+            cta_group,
+            ws,
+            sparse,
+            vector,
+            a=TmemOperand() if in_tmem else SmemOperand(a_word),
+            b=SmemOperand(b_word),
+            descriptor=idesc.value,
+            masked=mask is not None,
+            mask=None if mask is None else mask.value,
+            collector_buffer=collector[0],
+            collector_usage=collector[1],
+            ashift="ashift" in modifiers,
+            disable_output_lane=len(disabled.items) if disabled is not None else None,
+            scale_input_d=_constant(scale),
+            target=self._target,
+            ptx=self._ptx,
+        )
+        info = MmaInfo(mma)
+        words = [("instruction", explain_instruction_descriptor(
+            idesc, kind, cta_group=cta_group, ws=ws, target=self._target))]  # fmt: skip
+        bits = 256 // KINDS[kind].k
+        fields = info.idesc
+        types: tuple[tuple[str | None, Major | None], ...] = ((None, None), (None, None))
+        if fields is not None:
+            types = (fields.a, fields.a_major), (fields.b, fields.b_major)
+        for name, word, there, rows, (dtype, major) in (
+            ("A", a_word, not in_tmem, info.a_rows, types[0]),
+            ("B", b_word, True, info.b_rows, types[1]),
+        ):
+            if there:
+                size = info.bytes_of_k(stored_sparse=name == "A")
+                shape = None if rows is None or size is None else (rows, size * 8 // bits)
+                words.append((name, explain_matrix_descriptor(
+                    word, major=major, dtype=dtype or KINDS[kind].operands[0][0], shape=shape, container_bits=bits,
+                    target=self._target)))  # fmt: skip
+        if mask is not None:
+            words.append(("mask", explain_zero_column_mask(mask, m=info.m, n=info.n)))
+        return words, _problems(find_mma_violations(mma))
+
+    def tcgen05_copy(self, instruction: Instruction, modifiers: list[str]) -> _Told:
+        shape = next((part for part in modifiers if part in CP_SHAPES), "")
+        word = self.word(instruction, 1, 64)
+        copy = Cp(
+            shape,
+            next((part for part in modifiers if part.startswith("warpx")), None),
+            next((part for part in modifiers if part in CP_SOURCES), None),
+            cta_group=2 if "cta_group::2" in modifiers else 1,
+            target=self._target,
+            ptx=self._ptx,
+            descriptor=word,
+        )
+        words: list[tuple[str, Explanation]] = []
+        if (row := copy.row) is not None:
+            words.append(("source", explain_matrix_descriptor(
+                word, major="K", dtype="u8", shape=(row.rows, row.row_bytes), target=self._target)))  # fmt: skip
+        return words, _problems(find_memory_violations(copy))
+
+    def tcgen05_allocate(self, instruction: Instruction, modifiers: list[str]) -> _Told:
+        columns = known_value(self.word(instruction, 1, 32))
+        group = 2 if "cta_group::2" in modifiers else 1
+        return [], _problems(find_memory_violations(Alloc(columns, group, self._target, self._ptx)))
+
+    def tcgen05_access(self, instruction: Instruction, modifiers: list[str]) -> _Told:
+        shape = next((part for part in modifiers if part in map(str, LD_SHAPES)), "")
+        num = next((int(part[1:]) for part in modifiers if re.fullmatch(r"x\d+", part)), 1)
+        vector = next((each for each in instruction.operands if isinstance(each, Vector)), None)
+        access = LdSt(
+            shape,
+            num,
+            registers=1 if vector is None else len(vector.items),
+            packed=any(part.endswith("pack::16b") for part in modifiers),
+            split=_constant(instruction.operands[-1]) if instruction.opcode.startswith("tcgen05.ld") else None,
+            reduce=next((part for part in modifiers if part in ("min", "max")), None) if "red" in modifiers else None,
+            type=modifiers[-1] if "red" in modifiers else None,
+            modified="abs" in modifiers or "NaN" in modifiers,
+            target=self._target,
+            ptx=self._ptx,
+        )
+        return [], [] if shape == "16x32bx2" else _problems(find_memory_violations(access))
+
+    def wgmma(self, instruction: Instruction, modifiers: list[str]) -> _Told:
+        shape = next((re.fullmatch(r"m64n(\d+)k\d+", part) for part in modifiers if part.startswith("m64")), None)
+        types = [part for part in modifiers if part in _WGMMA_TYPES]
+        if shape is None or len(types) != 3 or (types[1], types[2]) not in WGMMA_KINDS:
+            raise LegalityError("expected a shape m64nNkK and the types of D, A and B, found another form")
+        sparse = "sp" in modifiers
+        kind = WGMMA_KINDS[types[1], types[2]]
+        in_registers = len(instruction.operands) > 1 and isinstance(instruction.operands[1], Vector)
+        rest = instruction.operands[(6 if sparse else 4) :]
+        signs = [_constant(each) for each in rest[:2]] if kind.negates else []
+        flips = [_constant(each) for each in rest[len(signs) :]]
+        transpose_b = bool(flips[-1]) if kind.transposes and flips else False
+        transpose_a = bool(flips[0]) if kind.transposes and len(flips) > 1 else False
+        form = Form(types[1], types[2], types[0], int(shape[1]), sparse, "satfinite" in modifiers, -1 in signs[:1])
+        a_word, b_word = self.word(instruction, 1, 64), self.word(instruction, 2, 64)
+        product = wgmma_check.Wgmma(
+            form,
+            wgmma_check.RegisterOperand() if in_registers else wgmma_check.SmemOperand(a_word),
+            wgmma_check.SmemOperand(b_word),
+            transpose_a=transpose_a,
+            transpose_b=transpose_b,
+            selector=_constant(instruction.operands[4]) if sparse and len(instruction.operands) > 4 else None,
+            target=self._target,
+            ptx=self._ptx,
+        )
+        words: list[tuple[str, Explanation]] = []
+        sizes = form.k_bytes
+        for name, word, there, rows, dtype, transposed, size in (
+            ("A", a_word, not in_registers, 64, form.a, transpose_a, sizes[0]),
+            ("B", b_word, True, form.n, form.b, transpose_b, sizes[1]),
+        ):
+            if there:
+                major: Major = "MN" if transposed else "K"
+                stored = wgmma_check.STORED_AS.get(dtype, dtype)
+                bits = 8 if stored != dtype else kind.bits
+                words.append((name, explain_matrix_descriptor(
+                    word, WGMMA_OPERANDS, major=major, dtype=stored, shape=(rows, size * 8 // bits))))  # fmt: skip
+        return words, _problems(wgmma_check.find_violations(product))
+
+
+_WGMMA_TYPES = {name for kind in WGMMA_KINDS.values() for name in (kind.a, *kind.results)}
+
+_RULES: dict[tuple[str, str], Callable[[_Reader, Instruction, list[str]], _Told]] = {
+    ("tcgen05", "mma"): _Reader.tcgen05_mma,
+    ("tcgen05", "cp"): _Reader.tcgen05_copy,
+    ("tcgen05", "alloc"): _Reader.tcgen05_allocate,
+    ("tcgen05", "ld"): _Reader.tcgen05_access,
+    ("tcgen05", "st"): _Reader.tcgen05_access,
+    ("wgmma", "mma_async"): _Reader.wgmma,
+}
+"""Instructions with constants to explain; the others are listed as they are."""
+
+
+def _constant(operand: Operand | None) -> int | None:
+    return int(operand.value) if isinstance(operand, Immediate) and operand.kind == "integer" else None
+
+
+def _problems(findings: tuple[Finding, ...] | list[Finding]) -> list[str]:
+    return [
+        str(finding) for finding in findings if not finding.rule.endswith("-bits") and finding.rule not in _OF_WORDS
+    ]

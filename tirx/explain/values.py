@@ -1,0 +1,326 @@
+"""What the registers of a PTX function may hold, as far as constants and masks tell.
+
+The analysis does not follow the order of instructions: a register may hold what any instruction writes to it, in any
+lane. That is exact for descriptors, which compilers put together from constants and a masked address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tirx.hw.integers import Integers
+from tirx.sim.reader.syntax import (
+    TYPE_SIZES,
+    Address,
+    Function,
+    Immediate,
+    Instruction,
+    Name,
+    Operand,
+    Scope,
+    Vector,
+)
+
+Key = tuple[int, str]
+"""A register: the identity of the scope that declares it, and its name."""
+
+_SPECIAL_LIMITS = {
+    **{f"%tid.{axis}": 1023 for axis in "xyz"},
+    **{f"%ntid.{axis}": 1024 for axis in "xyz"},
+    "%laneid": 31,
+    "%cluster_ctarank": 15,
+}
+_SHARED_BYTES = 1 << 18
+_EXACT_PASSES = 6
+"""Passes after which ranges of growing registers are given up; bits settle in at most as many as there are."""
+
+_ARITHMETIC = ("add", "sub", "mul", "mad", "neg")
+_FLOATS = {"f16", "bf16", "f16x2", "bf16x2", "f32", "f32x2", "f64"}
+
+_Rule = Callable[["Values", Instruction, int], Integers | None]
+
+
+class Values:
+    """The values of the registers of a function. Registers are analysed when somebody asks for them."""
+
+    def __init__(self, function: Function):
+        self._writers: dict[Key, list[tuple[Instruction, int]]] = {}
+        self._known: dict[Key, Integers | None] = {}
+        for instruction in function.code:
+            for index, name in enumerate(_results(instruction)):
+                if (key := _key(instruction.scope, name)) is not None:
+                    self._writers.setdefault(key, []).append((instruction, index))
+
+    def of(self, instruction: Instruction, operand: Operand, width: int) -> Integers:
+        """What an operand of an instruction may be, in `width` bits."""
+        for key in _registers(instruction.scope, operand):
+            self._analyse(key)
+        found = self.part(instruction.scope, operand, width)
+        return Integers(width) if found is None else found
+
+    def _analyse(self, key: Key) -> None:
+        """Finds the values of a register and of all that it depends on."""
+        if key in self._known:
+            return
+        slice_: dict[Key, None] = {}
+        pending = [key]
+        while pending:
+            each = pending.pop()
+            if each in slice_ or each in self._known:
+                continue
+            slice_[each] = None
+            for instruction, _ in self._writers.get(each, ()):
+                for operand in instruction.operands[1:]:
+                    pending += _registers(instruction.scope, operand)
+        for each in slice_:
+            self._known[each] = None
+        order = list(reversed(slice_))
+        round_, changed = 0, True
+        while changed:
+            changed = False
+            for each in order:
+                before, now = self._known[each], self._written(each)
+                if before is not None and now is not None:
+                    now = now.join(before)
+                    if round_ >= _EXACT_PASSES and now != before:
+                        now = Integers(now.width, now.zeros, now.ones)
+                if now != before:
+                    self._known[each], changed = now, True
+            round_ += 1
+
+    def _written(self, key: Key) -> Integers | None:
+        """What the instructions that write a register give; None before any of them has a value."""
+        joined: Integers | None = None
+        for instruction, index in self._writers.get(key, ()):
+            found = self._result(instruction, index)
+            if found is not None:
+                joined = found if joined is None or joined.width != found.width else joined.join(found)
+        return joined
+
+    def _result(self, instruction: Instruction, index: int) -> Integers | None:
+        rule = _RULES.get(instruction.root)
+        if rule is None or (instruction.root in _ARITHMETIC and _FLOATS & set(instruction.opcode.split("."))):
+            return Integers(_width(instruction))
+        return rule(self, instruction, index)
+
+    def part(self, scope: Scope, operand: Operand, width: int) -> Integers | None:
+        """The value of an operand; None if it depends on registers that have none yet."""
+        match operand:
+            case Immediate("integer", value):
+                return Integers.of(int(value), width)
+            case Name(name, 0):
+                key = _key(scope, name)
+                if key is not None:
+                    if key not in self._writers:
+                        return Integers(width)
+                    found = self._known.get(key)
+                    return None if found is None else found.extend(width, signed=False)
+                if name in _SPECIAL_LIMITS:
+                    return Integers.within(0, _SPECIAL_LIMITS[name], width)
+            case _:
+                pass
+        if isinstance(operand, Name) and (variable := scope.variable(operand.name)) is not None:
+            if variable.space == "shared":
+                return Integers.within(0, _SHARED_BYTES - 1, width, variable.alignment or 1) + Integers.of(
+                    operand.offset, width
+                )
+        return Integers(width)
+
+    def operands(self, instruction: Instruction, width: int, first: int = 1) -> list[Integers] | None:
+        """The operands from `first` on; None if one of them has no value yet."""
+        found = [self.part(instruction.scope, operand, width) for operand in instruction.operands[first:]]
+        return None if None in found else [each for each in found if each is not None]
+
+    def read(self, instruction: Instruction, index: int, width: int) -> Integers | None:
+        return self.part(instruction.scope, instruction.operands[index], width)
+
+
+def _key(scope: Scope, name: str) -> Key | None:
+    found = scope.register(name)
+    return None if found is None else (id(found[0]), name)
+
+
+def _registers(scope: Scope, operand: Operand) -> Iterable[Key]:
+    match operand:
+        case Name(name):
+            key = _key(scope, name)
+            return () if key is None else (key,)
+        case Vector(items):
+            return [key for item in items for key in _registers(scope, item)]
+        case Address(base, _, rest):
+            return [key for item in (base, *rest) for key in _registers(scope, item)]
+        case _:
+            return ()
+
+
+def _results(instruction: Instruction) -> list[str]:
+    """The names of the registers that an instruction writes: its first operand, but for stores and the like."""
+    if not instruction.operands:
+        return []
+    match instruction.operands[0]:
+        case Name(name):
+            return [name]
+        case Vector(items):
+            return [item.name if isinstance(item, Name) else "_" for item in items]
+        case _:
+            return []
+
+
+def _width(instruction: Instruction) -> int:
+    """Bits of the result: those of the first type in the opcode; `.wide` doubles them."""
+    for part in instruction.opcode.split("."):
+        if part in TYPE_SIZES:
+            return TYPE_SIZES[part] * 8 * (2 if ".wide" in instruction.opcode else 1)
+    return 64
+
+
+def _signed(instruction: Instruction) -> bool:
+    return any(part in ("s16", "s32", "s64") for part in instruction.opcode.split("."))
+
+
+def _binary(combine: Callable[[Integers, Integers], Integers]) -> _Rule:
+    def rule(values: Values, instruction: Instruction, index: int) -> Integers | None:
+        found = values.operands(instruction, _width(instruction))
+        return None if found is None else combine(found[0], found[1])
+
+    return rule
+
+
+def _mov(values: Values, instruction: Instruction, index: int) -> Integers | None:
+    """A copy, or the parts of a wider register, or a register of narrower parts."""
+    if len(instruction.operands) != 2:
+        return Integers(_width(instruction))
+    width, source = _width(instruction), instruction.operands[1]
+    target = instruction.operands[0]
+    if isinstance(source, Vector):
+        part = width // len(source.items)
+        total = Integers.of(0, width)
+        for place, item in enumerate(source.items):
+            found = values.part(instruction.scope, item, part)
+            if found is None:
+                return None
+            total = total | (found.extend(width, signed=False) << place * part)
+        return total
+    found = values.read(instruction, 1, width)
+    if found is None or not isinstance(target, Vector):
+        return found
+    part = width // len(target.items)
+    return found.shift_right(index * part, signed=False).extend(part, signed=False)
+
+
+def _cvt(values: Values, instruction: Instruction, index: int) -> Integers | None:
+    types = [part for part in instruction.opcode.split(".") if part in TYPE_SIZES]
+    if len(types) != 2 or any(name[0] not in "usb" for name in types):
+        return Integers(_width(instruction))
+    source = TYPE_SIZES[types[1]] * 8
+    found = values.read(instruction, 1, source)
+    return None if found is None else found.extend(_width(instruction), signed=types[1][0] == "s")
+
+
+def _shift(values: Values, instruction: Instruction, index: int) -> Integers | None:
+    width = _width(instruction)
+    found, amount = values.read(instruction, 1, width), values.read(instruction, 2, 32)
+    if found is None or amount is None:
+        return None
+    if amount.value is None or amount.value >= width:
+        return Integers(width)
+    if instruction.root == "shl":
+        return found << amount.value
+    return found.shift_right(amount.value, signed=_signed(instruction))
+
+
+def _mul(values: Values, instruction: Instruction, index: int) -> Integers | None:
+    width = _width(instruction)
+    if ".hi" in instruction.opcode:
+        return Integers(width)
+    narrow = width // (2 if ".wide" in instruction.opcode else 1)
+    found = [values.read(instruction, place, narrow) for place in (1, 2)]
+    if found[0] is None or found[1] is None:
+        return None
+    left, right = (each.extend(width, signed=_signed(instruction)) for each in found if each is not None)
+    total = left * right
+    if instruction.root == "mad":
+        addend = values.read(instruction, 3, width)
+        return None if addend is None else total + addend
+    return total
+
+
+def _selp(values: Values, instruction: Instruction, index: int) -> Integers | None:
+    width = _width(instruction)
+    found = [each for each in (values.read(instruction, place, width) for place in (1, 2)) if each is not None]
+    return found[0].join(found[-1]) if found else None
+
+
+def _copy(values: Values, instruction: Instruction, index: int) -> Integers | None:
+    """shfl: some lane's value of the source."""
+    return values.read(instruction, 1, _width(instruction)) if index == 0 else Integers(1)
+
+
+def _bfi(values: Values, instruction: Instruction, index: int) -> Integers | None:
+    width = _width(instruction)
+    inserted, base = values.read(instruction, 1, width), values.read(instruction, 2, width)
+    first, length = values.read(instruction, 3, 32), values.read(instruction, 4, 32)
+    if inserted is None or base is None or first is None or length is None:
+        return None
+    if first.value is None or length.value is None or first.value + length.value > width:
+        return Integers(width)
+    mask = ((1 << length.value) - 1) << first.value
+    return base & Integers.of(~mask, width) | (inserted << first.value) & Integers.of(mask, width)
+
+
+def _bfe(values: Values, instruction: Instruction, index: int) -> Integers | None:
+    width = _width(instruction)
+    found, first, length = (values.read(instruction, place, width) for place in (1, 2, 3))
+    if found is None or first is None or length is None:
+        return None
+    if first.value is None or length.value is None or _signed(instruction) or first.value + length.value > width:
+        return Integers(width)
+    return found.shift_right(first.value, signed=False) & Integers.of((1 << length.value) - 1, width)
+
+
+def _lop3(values: Values, instruction: Instruction, index: int) -> Integers | None:
+    width = 32
+    found = [values.read(instruction, place, width) for place in (1, 2, 3)]
+    table = values.read(instruction, 4, width)
+    known = [each for each in found if each is not None]
+    if len(known) != 3 or table is None or table.value is None:
+        return None if len(known) != 3 else Integers(width)
+    total = Integers.of(0, width)
+    for row in range(8):
+        if table.value >> row & 1:
+            term = Integers.of(-1, width)
+            for place, each in enumerate(known):
+                term = term & (each if row >> 2 - place & 1 else ~each)
+            total = total | term
+    return total
+
+
+def _unary(combine: Callable[[Integers], Integers]) -> _Rule:
+    def rule(values: Values, instruction: Instruction, index: int) -> Integers | None:
+        found = values.read(instruction, 1, _width(instruction))
+        return None if found is None else combine(found)
+
+    return rule
+
+
+_RULES: dict[str, _Rule] = {
+    "mov": _mov,
+    "cvt": _cvt,
+    "add": _binary(lambda a, b: a + b),
+    "sub": _binary(lambda a, b: a - b),
+    "and": _binary(lambda a, b: a & b),
+    "or": _binary(lambda a, b: a | b),
+    "xor": _binary(lambda a, b: a ^ b),
+    "not": _unary(lambda a: ~a),
+    "neg": _unary(lambda a: -a),
+    "shl": _shift,
+    "shr": _shift,
+    "mul": _mul,
+    "mad": _mul,
+    "selp": _selp,
+    "shfl": _copy,
+    "bfi": _bfi,
+    "bfe": _bfe,
+    "lop3": _lop3,
+}
+"""What instructions compute, by the first part of their opcode; others give nothing that is known."""
