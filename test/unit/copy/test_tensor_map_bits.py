@@ -13,15 +13,14 @@ from tirx.hw.errors import LegalityError
 @st.composite
 def _maps(draw: st.DrawFn) -> TensorMapBits:
     rank = draw(st.integers(1, 5))
-    of_rank = {"min_size": rank, "max_size": rank}
     return TensorMapBits(
         draw(st.integers(0, (1 << 59) - 1)) * 16,
         draw(st.sampled_from(["f16", "f32", "tf32", "bf16", "u8", "tf32.ftz"])),
-        tuple(draw(st.lists(st.integers(1, 1 << 32), **of_rank))),
+        tuple(draw(st.lists(st.integers(1, 1 << 32), min_size=rank, max_size=rank))),
         tuple(draw(st.lists(st.integers(0, (1 << 36) - 1), min_size=rank - 1, max_size=rank - 1).map(
             lambda each: [x * 16 for x in each]))),
         (16, *draw(st.lists(st.integers(1, 256), min_size=rank - 1, max_size=rank - 1))),
-        tuple(draw(st.lists(st.integers(1, 8), **of_rank))),
+        tuple(draw(st.lists(st.integers(1, 8), min_size=rank, max_size=rank))),
         draw(st.sampled_from(["none", "64B", "128B", "128B_atom_32B"])),
         "none",
         draw(st.sampled_from(["zero", "nan"])),
