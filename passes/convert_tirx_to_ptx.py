@@ -38,6 +38,7 @@ from tirx.dialects.tirx import (
     CtaRankOp,
     Engine,
     GridAxis,
+    GridDimOp,
     KernelOp,
     LaunchValueOp,
     LeaderOp,
@@ -192,7 +193,7 @@ class _KernelLowering:
                 continue
             if op.name.startswith("tirx."):
                 raise LocatedError(op, f"expected '{op.name}' to be lowered by an earlier pass")
-            if not isinstance(op, scf.YieldOp):  # whose operands are expanded with the loop or branch
+            if not isinstance(op, scf.YieldOp | scf.ConditionOp):  # whose operands are expanded with the loop or branch
                 self._require_no_tiles(op)
             for region in op.regions:
                 for inner in region.blocks:
@@ -327,7 +328,16 @@ def _return(lowering: _KernelLowering, op: ReturnOp, emit: Emitter) -> Sequence[
 
 @_lowering(BlockIdOp)
 def _block_id(lowering: _KernelLowering, op: BlockIdOp, emit: Emitter) -> Sequence[SSAValue]:
-    special = emit(ReadSpecialOp(f"ctaid.{op.axis.data}")).result
+    return _of_grid(lowering, "ctaid", op, emit)
+
+
+@_lowering(GridDimOp)
+def _grid_dim(lowering: _KernelLowering, op: GridDimOp, emit: Emitter) -> Sequence[SSAValue]:
+    return _of_grid(lowering, "nctaid", op, emit)
+
+
+def _of_grid(lowering: _KernelLowering, register: str, op: BlockIdOp | GridDimOp, emit: Emitter) -> Sequence[SSAValue]:
+    special = emit(ReadSpecialOp(f"{register}.{op.axis.data}")).result
     if lowering.kernel.of_pairs and op.axis.data is GridAxis.X:
         special = emit.div(special, PAIR)
     return [emit(arith.IndexCastOp(special, IndexType())).result]
@@ -542,20 +552,25 @@ def _cast(lowering: _KernelLowering, op: UnrealizedConversionCastOp, emit: Emitt
 def _expand_arguments(lowering: _KernelLowering, block: Block, first: int) -> None:
     """Adds one argument for each register of the arguments from `first` on, which go once nothing uses them."""
     old = block.args[first:]
-    new: list[SSAValue] = []
-    for argument in old:
-        format_ = None if (type_ := held_tile(argument.type)) is None else register_format(type_)
-        for part in [argument.type] if format_ is None else [format_.type] * format_.count:
-            new.append(block.insert_arg(part, len(block.args)))
+    new = [block.insert_arg(type_, len(block.args)) for type_ in _expanded_types(old)]
     for argument, value in zip(old, lowering.collapsed(old, new), strict=True):
         if value is not None:
             argument.replace_all_uses_with(value)
         lowering.lowered.append(argument)
 
 
-def _expand_yield(lowering: _KernelLowering, block: Block) -> None:
-    if isinstance(last := block.last_op, scf.YieldOp):
+def _expand_end(lowering: _KernelLowering, block: Block) -> None:
+    if isinstance(last := block.last_op, scf.YieldOp | scf.ConditionOp):
         last.operands = lowering.expanded(last.operands)
+
+
+def _expanded_types(values: Sequence[SSAValue]) -> list[Attribute]:
+    """The types of values with those of the registers of a tile in its place."""
+    types: list[Attribute] = []
+    for value in values:
+        format_ = None if (type_ := held_tile(value.type)) is None else register_format(type_)
+        types += [value.type] if format_ is None else [format_.type] * format_.count
+    return types
 
 
 @_lowering(scf.ForOp)
@@ -563,8 +578,20 @@ def _for(lowering: _KernelLowering, op: scf.ForOp, emit: Emitter) -> Sequence[SS
     block = op.body.block
     _expand_arguments(lowering, block, 1)
     lowering.block(block)
-    _expand_yield(lowering, block)
+    _expand_end(lowering, block)
     loop = emit(scf.ForOp(op.lb, op.ub, op.step, lowering.expanded(op.iter_args), op.detach_region(op.body)))
+    return lowering.collapsed(op.results, loop.results)
+
+
+@_lowering(scf.WhileOp)
+def _while(lowering: _KernelLowering, op: scf.WhileOp, emit: Emitter) -> Sequence[SSAValue | None]:
+    for region in op.regions:
+        _expand_arguments(lowering, region.block, 0)
+        lowering.block(region.block)
+        _expand_end(lowering, region.block)
+    regions = [op.detach_region(region) for region in (op.before_region, op.after_region)]
+    types = _expanded_types(op.results)
+    loop = emit(scf.WhileOp(lowering.expanded(op.arguments), types, regions[0], regions[1]))
     return lowering.collapsed(op.results, loop.results)
 
 
@@ -573,11 +600,8 @@ def _if(lowering: _KernelLowering, op: scf.IfOp, emit: Emitter) -> Sequence[SSAV
     for region in (op.true_region, op.false_region):
         for block in region.blocks:
             lowering.block(block)
-            _expand_yield(lowering, block)
-    types: list[Attribute] = []
-    for result in op.results:
-        format_ = None if (type_ := held_tile(result.type)) is None else register_format(type_)
-        types += [result.type] if format_ is None else [format_.type] * format_.count
+            _expand_end(lowering, block)
+    types = _expanded_types(op.results)
     true, false = op.true_region, op.false_region
     merged = emit(scf.IfOp(op.cond, types, op.detach_region(true), op.detach_region(false)))
     return lowering.collapsed(op.results, merged.results)

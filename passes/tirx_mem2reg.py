@@ -32,6 +32,8 @@ from tirx.dialects.tirx import (
     ConvertOp,
     CopyOp,
     FillOp,
+    GridAxis,
+    GridDimOp,
     KernelOp,
     LaunchValueOp,
     LoadOp,
@@ -92,8 +94,10 @@ def _check_tiles(op: Operation) -> None:
     tiles = [type_ for value in (*op.operands, *op.results) if isinstance(type_ := value.type, TileType)]
     if not tiles:
         return
-    if not isinstance(op, scf.ForOp | scf.IfOp | arith.SelectOp):
-        raise LocatedError(op, f"expected tiles to go through scf.for, scf.if and arith.select only, found {op.name}")
+    if not isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp | arith.SelectOp):
+        raise LocatedError(
+            op, f"expected tiles to go through scf.for, scf.while, scf.if and arith.select only, found {op.name}"
+        )
     for type_ in tiles:
         if type_.memory is not MemorySpace.REGISTER:
             raise LocatedError(op, f"expected {op.name} on register tiles, which are values, found {type_}")
@@ -188,8 +192,12 @@ class _Promoter:
                 if op.regions:
                     branches = [self._effects_of(inner) for inner in op.regions]
                     own = self.effects[op] = _Effects()
-                    both = isinstance(op, scf.IfOp) and bool(op.false_region.blocks)
-                    own.then(branches, one_runs=both)
+                    if isinstance(op, scf.WhileOp):
+                        own.then(branches[:1], one_runs=True)
+                        own.then(branches[1:], one_runs=False)
+                    else:
+                        both = isinstance(op, scf.IfOp) and bool(op.false_region.blocks)
+                        own.then(branches, one_runs=both)
                     found.then([own], one_runs=True)
                 for variable in written:
                     if variable in self.variables:
@@ -217,6 +225,8 @@ class _Promoter:
             match op:
                 case scf.ForOp():
                     self._for(op, values)
+                case scf.WhileOp():
+                    self._while(op, values)
                 case scf.IfOp():
                     self._if(op, values)
                 case MapOp():
@@ -224,7 +234,8 @@ class _Promoter:
                 case _ if op.regions:
                     if self._carried(op):  # roles may keep tiles of their own in registers
                         raise LocatedError(
-                            op, f"expected scf.for or scf.if around what is kept in registers, found {op.name}"
+                            op,
+                            f"expected scf.for, scf.while or scf.if around what is kept in registers, found {op.name}",
                         )
                     self._read_operands(op, values)
                     for region in op.regions:
@@ -306,25 +317,48 @@ class _Promoter:
     def _for(self, op: scf.ForOp, values: _Values) -> None:
         self._read_operands(op, values)
         carried = self._carried(op)
-        first_reads = self.effects[op].first_reads
         inside = dict(values)
         if not carried:
             self._block(op.body.block, inside)
             return
         emit = Emitter.before(op)
+        inits = self._inits(op, carried, values, emit)
+        block = op.body.block
+        for variable, init in zip(carried, inits, strict=True):
+            inside[variable] = block.insert_arg(init.type, len(block.args))
+        self._block(block, inside)
+        _extend_end(block, [inside[v] for v in carried])
+        body = op.detach_region(op.body)
+        loop = emit(scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *inits], body))
+        _finish(op, loop, carried, values)
+
+    def _inits(self, op: Operation, carried: Sequence[SSAValue], values: _Values, emit: Emitter) -> list[SSAValue]:
+        """Returns the values of carried variables at the start of a loop, zeros for those that it writes first."""
+        first_reads = self.effects[op].first_reads
         inits: list[SSAValue] = []
         for variable in carried:
             if variable in first_reads:
                 inits.append(self._current(values, variable, first_reads[variable]))
             else:
                 inits.append(values[variable] if variable in values else _zero(emit, _contents(variable)))
-        body = op.detach_region(op.body)
-        block = body.block
-        for variable, init in zip(carried, inits, strict=True):
-            inside[variable] = block.insert_arg(init.type, len(block.args))
-        self._block(block, inside)
-        _extend_yield(block, [inside[v] for v in carried])
-        loop = emit(scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *inits], body))
+        return inits
+
+    def _while(self, op: scf.WhileOp, values: _Values) -> None:
+        """Both regions get the carried variables; the first passes them on to the second and to what follows."""
+        self._read_operands(op, values)
+        carried = self._carried(op)
+        emit = Emitter.before(op)
+        inits = self._inits(op, carried, values, emit)
+        inside = dict(values)
+        for region in op.regions:
+            block = region.block
+            for variable, init in zip(carried, inits, strict=True):
+                inside[variable] = block.insert_arg(init.type, len(block.args))
+            self._block(block, inside)
+            _extend_end(block, [inside[v] for v in carried])
+        types = [*op.result_types, *(init.type for init in inits)]
+        regions = [op.detach_region(region) for region in (op.before_region, op.after_region)]
+        loop = emit(scf.WhileOp([*op.arguments, *inits], types, regions[0], regions[1]))
         _finish(op, loop, carried, values)
 
     def _if(self, op: scf.IfOp, values: _Values) -> None:
@@ -343,7 +377,7 @@ class _Promoter:
         for region, branch in zip(regions, branches, strict=True):
             if not region.blocks:
                 region.add_block(Block([scf.YieldOp()]))
-            _extend_yield(region.block, [branch.get(v) or zeros[v] for v in carried])
+            _extend_end(region.block, [branch.get(v) or zeros[v] for v in carried])
         types = [*op.result_types, *map(_contents, carried)]
         merged = emit(scf.IfOp(op.cond, types, op.detach_region(regions[0]), op.detach_region(regions[1])))
         _finish(op, merged, carried, values)
@@ -394,8 +428,9 @@ def _retyped(emit: Emitter, value: SSAValue, type_: TileType) -> SSAValue:
     return emit(ConvertOp(value, type_)).result
 
 
-def _extend_yield(block: Block, values: Sequence[SSAValue]) -> None:
-    if isinstance(last := block.last_op, scf.YieldOp):
+def _extend_end(block: Block, values: Sequence[SSAValue]) -> None:
+    """Lets a block of a loop or branch pass on more values."""
+    if isinstance(last := block.last_op, scf.YieldOp | scf.ConditionOp):
         last.operands = [*last.operands, *values]
 
 
@@ -407,7 +442,8 @@ class TirxMem2regPass(ModulePass):
 
     Copies to and from them become `tirx.load` and `tirx.store`, fills `tirx.splat`, products `tirx.mma` with a result.
     What a loop or a branch may leave unwritten is zero. Layouts are not needed: `tirx-pick-layouts` picks them later.
-    Sizes of arguments (`memref.dim`) become numbers that the launch computes, or constants.
+    Sizes of arguments (`memref.dim`) and extents of the grid (`tirx.grid_dim`) become numbers that the launch computes,
+    or constants.
     """
 
     name = "tirx-mem2reg"
@@ -416,7 +452,29 @@ class TirxMem2regPass(ModulePass):
         for kernel in kernels(op):
             for dim in [inner for inner in kernel.walk() if isinstance(inner, memref.DimOp)]:
                 _promote_size(kernel, dim)
+            for dim in [inner for inner in kernel.walk() if isinstance(inner, GridDimOp)]:
+                _promote_extent(kernel, dim)
             _Promoter(kernel).run()
+
+
+def _promote_extent(kernel: KernelOp, dim: GridDimOp) -> None:
+    """Replaces an extent of the grid by the number or the formula that the kernel gives; no grid has none."""
+    if (grid := kernel.grid_formulas) is None:
+        return
+    formula = grid[tuple(GridAxis).index(dim.axis.data)]
+    emit = Emitter.before(dim)
+    if isinstance(formula, int):
+        value = emit.constant(formula, IndexType())
+    else:
+        value = emit(LaunchValueOp(formula)).result
+    _replace(dim, value)
+
+
+def _replace(old: GridDimOp | memref.DimOp, value: SSAValue) -> None:
+    value.name_hint = old.result.name_hint
+    old.result.replace_all_uses_with(value)
+    old.detach()
+    old.erase()
 
 
 def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:
@@ -434,7 +492,4 @@ def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:
         value = emit.constant(size, IndexType())
     else:
         value = emit(LaunchValueOp(Call("size", (arguments.index(dim.source), index)))).result
-    value.name_hint = dim.result.name_hint
-    dim.result.replace_all_uses_with(value)
-    dim.detach()
-    dim.erase()
+    _replace(dim, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from xdsl.dialects.builtin import (
     I32,
@@ -426,11 +427,8 @@ class LaunchValueOp(IRDLOperation):
             printer.print_op_attributes(self.attributes)
 
 
-@irdl_op_definition
-class BlockIdOp(IRDLOperation):
-    """`%i = tirx.block_id y`: the position of this block in the grid, with `cluster(2)` that of its pair."""
-
-    name = "tirx.block_id"
+class _GridOp(IRDLOperation):
+    """A number about the grid along one axis."""
 
     axis = prop_def(GridAxisAttr)
     result = result_def(IndexType())
@@ -441,7 +439,7 @@ class BlockIdOp(IRDLOperation):
         super().__init__(properties={"axis": GridAxisAttr(axis)}, result_types=[IndexType()])
 
     @classmethod
-    def parse(cls, parser: Parser) -> BlockIdOp:
+    def parse(cls, parser: Parser) -> Self:
         op = cls(parser.parse_str_enum(GridAxis))
         op.attributes.update(parse_attributes(parser, cls))
         return op
@@ -450,6 +448,20 @@ class BlockIdOp(IRDLOperation):
         printer.print_string(f" {self.axis.data}")
         if self.attributes:
             printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class BlockIdOp(_GridOp):
+    """`%i = tirx.block_id y`: the position of this block in the grid, with `cluster(2)` that of its pair."""
+
+    name = "tirx.block_id"
+
+
+@irdl_op_definition
+class GridDimOp(_GridOp):
+    """`%n = tirx.grid_dim y`: how many blocks the grid has along an axis, with `cluster(2)` how many pairs."""
+
+    name = "tirx.grid_dim"
 
 
 @irdl_op_definition

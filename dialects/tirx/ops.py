@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, NoneA
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
+    IRDLOperation,
     ParsePropInAttrDict,
     operand_def,
     opt_prop_def,
@@ -15,6 +16,8 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import (
     MemoryReadEffect,
     MemoryWriteEffect,
@@ -25,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, unit
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
-from tirx.dialects.tirx.syntax import shape_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, print_attributes, shape_text
 from tirx.layout import Iter, TileLayout
 
 
@@ -184,6 +187,49 @@ class FillOp(DirectOperation):
             raise VerifyException(f"expected a value of type {self.tile_type.element_type}, found {self.value.type}")
 
 
+def parse_transfer(
+    parser: Parser, op: type[IRDLOperation]
+) -> tuple[list[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
+    """
+    Parses `%x, %y` with the clauses `reduce(...)` and `engine ...` in any order, attributes and the two types.
+
+    Returns operands, properties and attributes.
+    """
+    operands = [parser.parse_unresolved_operand()]
+    parser.parse_punctuation(",")
+    operands.append(parser.parse_unresolved_operand())
+
+    def parse_reduce() -> Attribute:
+        with parser.in_parens():
+            return ReductionAttr(parser.parse_str_enum(Reduction))
+
+    properties = parse_clauses(
+        parser, {"reduce": parse_reduce, "engine": lambda: EngineAttr(parser.parse_str_enum(Engine))}
+    )
+    attributes = parse_attributes(parser, op)
+    parser.parse_punctuation(":")
+    types = [parser.parse_type()]
+    parser.parse_punctuation(",")
+    types.append(parser.parse_type())
+    values = [parser.resolve_operand(value, type_) for value, type_ in zip(operands, types, strict=True)]
+    return values, properties, attributes
+
+
+def print_transfer(
+    printer: Printer, op: IRDLOperation, engine: EngineAttr | None, reduce: ReductionAttr | None
+) -> None:
+    """The counterpart of `parse_transfer`."""
+    printer.print_string(" ")
+    printer.print_list(op.operands, printer.print_ssa_value)
+    if reduce is not None:
+        printer.print_string(f" reduce({reduce.data})")
+    if engine is not None:
+        printer.print_string(f" engine {engine.data}")
+    print_attributes(printer, op.attributes)
+    printer.print_string(" : ")
+    printer.print_list([value.type for value in op.operands], printer.print_attribute)
+
+
 @irdl_op_definition
 class CopyOp(DirectOperation):
     """
@@ -204,12 +250,6 @@ class CopyOp(DirectOperation):
     engine = opt_prop_def(EngineAttr)
     reduce = opt_prop_def(ReductionAttr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$source `,` $destination (`reduce` `(` $reduce^ `)`)? (`engine` $engine^)? attr-dict `:` type($source) `,` "
-        "type($destination)"
-    )
-
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(
@@ -222,6 +262,14 @@ class CopyOp(DirectOperation):
                 "reduce": None if reduce is None else ReductionAttr(Reduction(reduce)),
             },
         )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CopyOp:
+        operands, properties, attributes = parse_transfer(parser, cls)
+        return cls.create(operands=operands, properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        print_transfer(printer, self, self.engine, self.reduce)
 
     @property
     def source_type(self) -> TileType:

@@ -24,7 +24,7 @@ from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType, ZeroColumnsAttr
 from tirx.dialects.tirx.plans import PlanAttr, Tcgen05Plan
 from tirx.dialects.tirx.ring_types import PendingType
-from tirx.dialects.tirx.syntax import parse_attributes, shape_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
 from tirx.mma import VARIANTS
 from tirx.tcgen05.kinds import K96
 
@@ -38,7 +38,7 @@ SHARED_CLAUSES = ("metadata", "negate_a", "negate_b", "saturate", "accumulate")
 """Clauses of products that read shared memory, tcgen05 and wgmma, which mma.sync does not have."""
 
 FLAGS = ("pair", "negate_a", "negate_b", "saturate")
-"""Clauses without arguments that follow the others, in order."""
+"""Clauses without arguments besides `weight_stationary`, as they are printed."""
 
 
 _OPERAND_MEMORIES = {
@@ -59,7 +59,7 @@ class ProductOp(DirectOperation):
     `acc[m, n] += sum_k a[m, k] * b[n, k]`; leading dimensions, if any, are a batch. Major-ness is a property
     of the layouts. With the accumulator in tensor memory this is `tcgen05.mma`: B is in shared memory, A in shared or
     tensor memory. With the accumulator in registers and B in shared memory it is `wgmma`, on targets that have it: A is
-    in shared memory or registers. With all three in registers it is `mma.sync`. Clauses, in this order:
+    in shared memory or registers. With all three in registers it is `mma.sync`. Clauses, in any order:
 
     - `scales(%sfa, %sfb)`: every element of A and B is multiplied by the scale factor of its block along K; `%sfa` is
       MxS, `%sfb` NxS, for blocks of K/S elements, both in tensor memory; `%sfb` may have N rounded up to 128 rows, of
@@ -82,7 +82,7 @@ class ProductOp(DirectOperation):
     With the accumulator in registers, `mma.sync` has none of them but the last two, and wgmma those from `metadata` on
     that do not mention tensor memory or pairs.
 
-    Types are those of the operands in the order in which they are written.
+    Types are those of A, B and the accumulator, then of scale factors and metadata.
 
     An accumulator in the memory `accumulator` is in tensor memory or registers, as `tirx-resolve-accumulators` decides.
     One in tensor memory, or in a `tirx.alloc` of registers, is updated in place. A register value
@@ -294,37 +294,52 @@ class ProductOp(DirectOperation):
         for _ in range(2):
             parser.parse_punctuation(",")
             operands.append(parser.parse_unresolved_operand())
-        scales = metadata = 0
-        if parser.parse_optional_keyword("scales") is not None:
+        scales: list[UnresolvedOperand] = []
+        metadata: list[UnresolvedOperand] = []
+        accumulate: list[SSAValue] = []
+        properties: dict[str, Attribute] = {}
+
+        def parse_scales() -> None:
             with parser.in_parens():
-                operands.append(parser.parse_unresolved_operand())
+                scales.append(parser.parse_unresolved_operand())
                 parser.parse_punctuation(",")
-                operands.append(parser.parse_unresolved_operand())
-            scales = 2
-        if parser.parse_optional_keyword("metadata") is not None:
+                scales.append(parser.parse_unresolved_operand())
+
+        def parse_metadata() -> None:
             with parser.in_parens():
-                operands.append(parser.parse_unresolved_operand())
-            metadata = 1
-        weight_stationary = parser.parse_optional_keyword("weight_stationary") is not None
-        zero_columns: ZeroColumnsAttr | None = None
-        if parser.parse_optional_keyword("zero_columns") is not None:
+                metadata.append(parser.parse_unresolved_operand())
+
+        def parse_accumulate() -> None:
             with parser.in_parens():
-                zero_columns = ZeroColumnsAttr(ZeroColumnsAttr.parse_body(parser))
-        pair, negate_a, negate_b, saturate = (parser.parse_optional_keyword(name) is not None for name in FLAGS)
-        accumulate: SSAValue | None = None
-        if parser.parse_optional_keyword("accumulate") is not None:
+                accumulate.append(parser.resolve_operand(parser.parse_unresolved_operand(), i1))
+
+        def parse_zero_columns() -> None:
             with parser.in_parens():
-                accumulate = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
-        instruction: str | None = None
-        if parser.parse_optional_keyword("instruction") is not None:
+                properties["zero_columns"] = ZeroColumnsAttr(ZeroColumnsAttr.parse_body(parser))
+
+        def parse_instruction() -> None:
             with parser.in_parens():
-                instruction = parser.parse_str_literal()
-        plan: PlanAttr | None = None
-        if parser.parse_optional_keyword("plan") is not None:
+                properties["instruction"] = StringAttr(parser.parse_str_literal())
+
+        def parse_plan() -> None:
             with parser.in_parens():
-                plan = PlanAttr(PlanAttr.parse_body(parser))
+                properties["plan"] = PlanAttr(PlanAttr.parse_body(parser))
+
+        flags = ("weight_stationary", *FLAGS)
+        parse_clauses(
+            parser,
+            {
+                "scales": parse_scales,
+                "metadata": parse_metadata,
+                "zero_columns": parse_zero_columns,
+                "accumulate": parse_accumulate,
+                "instruction": parse_instruction,
+                "plan": parse_plan,
+                **{name: lambda name=name: properties.update({name: UnitAttr()}) for name in flags},
+            },
+        )
         attributes = parse_attributes(parser, cls)
-        a, b, accumulator, *more = _resolved(parser, operands)
+        a, b, accumulator, *more = _resolved(parser, [*operands, *scales, *metadata])
         result: Attribute | None = None
         if parser.parse_optional_punctuation("->") is not None:
             result = parser.parse_type()
@@ -332,24 +347,12 @@ class ProductOp(DirectOperation):
             a,
             b,
             accumulator,
-            accumulate,
+            accumulate[0] if accumulate else None,
             scales=(more[0], more[1]) if scales else None,
-            metadata=more[scales] if metadata else None,
-            weight_stationary=weight_stationary,
-            zero_columns=zero_columns,
-            pair=pair,
-            negate_a=negate_a,
-            negate_b=negate_b,
-            saturate=saturate,
-            instruction=instruction,
+            metadata=more[-1] if metadata else None,
+            result_type=result,
         )
-        op.plan = plan
-        if result is not None:
-            without = op
-            op = cls.create(
-                operands=op.operands, result_types=[result], properties=op.properties, attributes=op.attributes
-            )
-            without.drop_all_references()  # else it stays a user of its operands
+        op.properties = {**properties, **op.properties}
         op.attributes.update(attributes)
         return op
 

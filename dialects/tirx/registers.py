@@ -22,13 +22,15 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
-from tirx.dialects.tirx.ops import CopyOp
+from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
 from tirx.mma import VARIANTS, Fragment
 
 
@@ -108,12 +110,6 @@ class StoreOp(DirectOperation):
     engine = opt_prop_def(EngineAttr)
     reduce = opt_prop_def(ReductionAttr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$value `,` $destination (`reduce` `(` $reduce^ `)`)? (`engine` $engine^)? attr-dict `:` type($value) `,` "
-        "type($destination)"
-    )
-
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(
@@ -125,6 +121,14 @@ class StoreOp(DirectOperation):
     ):
         properties = _engine_property(engine) | ({} if reduce is None else {"reduce": reduce})
         Operation.__init__(self, operands=[value, destination], properties=properties)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        operands, properties, attributes = parse_transfer(parser, cls)
+        return cls.create(operands=operands, properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        print_transfer(printer, self, self.engine, self.reduce)
 
     def verify_(self) -> None:
         value, destination = TileType.of(self.value), TileType.of(self.destination)

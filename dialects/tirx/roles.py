@@ -26,7 +26,7 @@ from tirx.dialects.definition import irdl_op_definition, unit
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType
-from tirx.dialects.tirx.syntax import parse_in_parens
+from tirx.dialects.tirx.syntax import parse_clauses, parse_integer
 from tirx.dialects.traits import is_pure
 
 WARP = 32
@@ -129,15 +129,23 @@ class RoleOp(IRDLOperation, OnThreads):
     def parse(cls, parser: Parser) -> RoleOp:
         name = parser.parse_symbol_name()
         start = parser.pos
-        if (warps := parse_in_parens(parser, "warps")) is None:
-            parser.raise_error("expected warps(n) behind the name of the role", start, parser.pos)
-        registers = parse_in_parens(parser, "registers")
-        unit: Unit | None = None
-        if parser.parse_optional_keyword("unit") is not None:
+        units: list[Unit] = []
+
+        def parse_count() -> int:
             with parser.in_parens():
-                unit = parser.parse_str_enum(Unit)
+                return parse_integer(parser)
+
+        def parse_unit() -> int:
+            with parser.in_parens():
+                units.append(parser.parse_str_enum(Unit))
+            return 0
+
+        counts = parse_clauses(parser, {"warps": parse_count, "registers": parse_count, "unit": parse_unit})
+        if "warps" not in counts:
+            parser.raise_error("expected warps(n) behind the name of the role", start, parser.pos)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(name.data, warps, parser.parse_region(), registers, unit)
+        unit = units[0] if units else None
+        op = cls(name.data, counts["warps"], parser.parse_region(), counts.get("registers"), unit)
         op.attributes.update({} if attributes is None else attributes.data)
         return op
 

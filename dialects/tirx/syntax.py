@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -10,6 +11,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from tirx.dialects.tirx.attributes import TileType
+
+T = TypeVar("T")
 
 
 def shape_text(type_: TileType) -> str:
@@ -52,6 +55,19 @@ def parse_in_parens(parser: Parser, keyword: str) -> int | None:
         return None
     with parser.in_parens():
         return parse_integer(parser)
+
+
+def parse_clauses(parser: Parser, clauses: Mapping[str, Callable[[], T]]) -> dict[str, T]:
+    """Keywords that follow in any order, each at most once, with what its function parses behind each."""
+    found: dict[str, T] = {}
+    while True:
+        start = parser.pos
+        name = next((name for name in clauses if parser.parse_optional_keyword(name) is not None), None)
+        if name is None:
+            return found
+        if name in found:
+            parser.raise_error(f"expected the clause '{name}' once, found it again", start, parser.pos)
+        found[name] = clauses[name]()
 
 
 def print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> None:

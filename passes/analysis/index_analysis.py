@@ -104,7 +104,11 @@ def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
         case arith.DivUIOp() as op if (divisor := constant_value(op.rhs)) is not None and divisor > 0:
             return known[op.lhs].unsigned_quotient(divisor)
         case arith.IndexCastOp() as op:
-            return known[op.input].extend(width, signed=True)
+            source = known[op.input]
+            if source.width < width:
+                # What follows of the width alone is no limit that any value is known to reach.
+                return Integers.within(source.low, source.high, width, source.divisor)
+            return source.extend(width, signed=True)
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() as op:
             return _BINARY[type(op)](known[op.lhs], known[op.rhs])
         case _:

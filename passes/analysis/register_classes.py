@@ -105,6 +105,13 @@ def _for(op: scf.ForOp) -> Iterable[_Group]:
     return zip(op.iter_args, op.body.block.args[1:], _yielded(op.body), op.results, strict=True)
 
 
+def _while(op: scf.WhileOp) -> Iterable[_Group]:
+    before, after = op.before_region.block, op.after_region.block
+    yield from zip(op.arguments, before.args, _yielded(op.after_region), strict=True)
+    if isinstance(condition := before.last_op, scf.ConditionOp):
+        yield from zip(condition.args, after.args, op.results, strict=True)
+
+
 def _if(op: scf.IfOp) -> Iterable[_Group]:
     return zip(op.results, _yielded(op.true_region), _yielded(op.false_region), strict=True) if op.results else ()
 
@@ -119,6 +126,7 @@ def _last_operands(region: Region) -> _Group:
 
 _TIES: dict[type[Operation], Callable[[Any], Iterable[_Group]]] = {
     scf.ForOp: _for,
+    scf.WhileOp: _while,
     scf.IfOp: _if,
     ForOp: _scheduled_for,
     AtOp: lambda op: zip(op.values, _last_operands(op.body), strict=True),

@@ -95,18 +95,14 @@ tirx.kernel @part(%f: f32) target("sm_80") threads(32) {
 
 !r = !tirx.tile<16x32xf32, register, #tirx.tile_layout<S[(16, 32) : (1, 1@laneid)]>>
 
-tirx.kernel @while(%f: f32, %n: i32, %m: memref<16x32xf32>) target("sm_80") threads(32) {
+tirx.kernel @region(%f: f32, %m: memref<16x32xf32>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %m[%c0, %c0] : memref<16x32xf32> -> !tirx.tile<16x32xf32, global>
   %r = tirx.alloc : !r
-  // expected-error@+1 {{expected scf.for or scf.if around what is kept in registers, found scf.while}}
-  %last = scf.while (%i = %n) : (i32) -> i32 {
-    %p = arith.cmpi slt, %i, %n : i32
-    scf.condition(%p) %i : i32
-  } do {
-  ^bb0(%i: i32):
+  // expected-error@+1 {{expected scf.for, scf.while or scf.if around what is kept in registers, found scf.execute_region}}
+  scf.execute_region {
     tirx.fill %r, %f : f32, !r
-    scf.yield %i : i32
+    scf.yield
   }
   tirx.copy %r, %g : !r, !tirx.tile<16x32xf32, global>
   tirx.return
@@ -198,15 +194,11 @@ tirx.kernel @loop_of_tensor() target("sm_100a") threads(128) {
 
 !r = !tirx.tile<8x8xf32, register>
 
-tirx.kernel @while(%f: f32) target("sm_90a") threads(32) {
+tirx.kernel @region(%f: f32) target("sm_90a") threads(32) {
   %r = tirx.splat %f : f32 -> !r
-  %p = arith.constant true
-  // expected-error@+1 {{expected tiles to go through scf.for, scf.if and arith.select only, found scf.while}}
-  %last = scf.while (%x = %r) : (!r) -> !r {
-    scf.condition(%p) %x : !r
-  } do {
-  ^bb0(%x: !r):
-    scf.yield %x : !r
+  // expected-error@+1 {{expected tiles to go through scf.for, scf.while, scf.if and arith.select only, found scf.execute_region}}
+  %last = scf.execute_region -> !r {
+    scf.yield %r : !r
   }
   tirx.return
 }

@@ -334,12 +334,12 @@
 
 // -----
 
-// expected-error@+1 {{Expected `global`, `shared`, `tensor`, or `register`.}}
+// expected-error@+1 {{Expected `global`, `shared`, `tensor`, `register`, or `accumulator`.}}
 "test.op"() {a = !tirx.tile<4x4xf16, smem>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{Expected `global`, `shared`, `tensor`, or `register`.}}
+// expected-error@+1 {{Expected `global`, `shared`, `tensor`, `register`, or `accumulator`.}}
 "test.op"() {a = #tirx<memory_space smem>} : () -> ()
 
 // -----

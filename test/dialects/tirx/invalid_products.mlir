@@ -181,8 +181,8 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 // -----
 
 func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
-  // expected-error@+1 {{Expected ':'}}
-  tirx.mma %a, %b, %c negate_b negate_a : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
+  // expected-error@+1 {{expected the clause 'negate_b' once, found it again}}
+  tirx.mma %a, %b, %c negate_b negate_b : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
   func.return
 }
 
