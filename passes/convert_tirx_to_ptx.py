@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
@@ -74,6 +74,7 @@ from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.emit.arithmetic import ARITHMETIC, ArithmeticOp, emit_arithmetic
 from tirx.passes.emit.clipping import Clip
+from tirx.passes.emit.control_flow import CONTROL_FLOW
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.foreign import lower_scalars
 from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async
@@ -549,62 +550,7 @@ def _cast(lowering: _KernelLowering, op: UnrealizedConversionCastOp, emit: Emitt
     return None
 
 
-def _expand_arguments(lowering: _KernelLowering, block: Block, first: int) -> None:
-    """Adds one argument for each register of the arguments from `first` on, which go once nothing uses them."""
-    old = block.args[first:]
-    new = [block.insert_arg(type_, len(block.args)) for type_ in _expanded_types(old)]
-    for argument, value in zip(old, lowering.collapsed(old, new), strict=True):
-        if value is not None:
-            argument.replace_all_uses_with(value)
-        lowering.lowered.append(argument)
-
-
-def _expand_end(lowering: _KernelLowering, block: Block) -> None:
-    if isinstance(last := block.last_op, scf.YieldOp | scf.ConditionOp):
-        last.operands = lowering.expanded(last.operands)
-
-
-def _expanded_types(values: Sequence[SSAValue]) -> list[Attribute]:
-    """The types of values with those of the registers of a tile in its place."""
-    types: list[Attribute] = []
-    for value in values:
-        format_ = None if (type_ := held_tile(value.type)) is None else register_format(type_)
-        types += [value.type] if format_ is None else [format_.type] * format_.count
-    return types
-
-
-@_lowering(scf.ForOp)
-def _for(lowering: _KernelLowering, op: scf.ForOp, emit: Emitter) -> Sequence[SSAValue | None]:
-    block = op.body.block
-    _expand_arguments(lowering, block, 1)
-    lowering.block(block)
-    _expand_end(lowering, block)
-    loop = emit(scf.ForOp(op.lb, op.ub, op.step, lowering.expanded(op.iter_args), op.detach_region(op.body)))
-    return lowering.collapsed(op.results, loop.results)
-
-
-@_lowering(scf.WhileOp)
-def _while(lowering: _KernelLowering, op: scf.WhileOp, emit: Emitter) -> Sequence[SSAValue | None]:
-    for region in op.regions:
-        _expand_arguments(lowering, region.block, 0)
-        lowering.block(region.block)
-        _expand_end(lowering, region.block)
-    regions = [op.detach_region(region) for region in (op.before_region, op.after_region)]
-    types = _expanded_types(op.results)
-    loop = emit(scf.WhileOp(lowering.expanded(op.arguments), types, regions[0], regions[1]))
-    return lowering.collapsed(op.results, loop.results)
-
-
-@_lowering(scf.IfOp)
-def _if(lowering: _KernelLowering, op: scf.IfOp, emit: Emitter) -> Sequence[SSAValue | None]:
-    for region in (op.true_region, op.false_region):
-        for block in region.blocks:
-            lowering.block(block)
-            _expand_end(lowering, block)
-    types = _expanded_types(op.results)
-    true, false = op.true_region, op.false_region
-    merged = emit(scf.IfOp(op.cond, types, op.detach_region(true), op.detach_region(false)))
-    return lowering.collapsed(op.results, merged.results)
+_RULES.update(CONTROL_FLOW)
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,12 @@ def _of_warps(op: Operation) -> bool:
     return isinstance(op, MmaOp) and op.plan is not None and isinstance(op.plan.data, MmaSyncPlan)
 
 
+def _accumulator(op: Operation) -> bool:
+    return isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.ACCUMULATOR
+
+
 FACTS: dict[str, Fact] = {
+    "accumulators": Fact("accumulators in registers or tensor memory", "tirx-resolve-accumulators", _accumulator),
     "values": Fact("register tiles to be values", "tirx-mem2reg", _variable),
     "blocks": Fact(
         "what one block of a pair does", "tirx-split-pairs", lambda op: isinstance(op, KernelOp) and op.is_whole_pair
@@ -122,6 +127,7 @@ FACTS: dict[str, Fact] = {
 """Name -> fact, in the order of the pipeline."""
 
 NEEDS: dict[str, tuple[str, ...]] = {
+    "tirx-mem2reg": ("accumulators",),
     "tirx-pick-layouts": ("values", "blocks"),
     "tirx-check-layouts": ("values", "blocks", "layouts"),
     "tirx-fuse-epilogue": ("values", "blocks", "layouts"),

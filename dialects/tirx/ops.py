@@ -211,7 +211,7 @@ def parse_transfer(
     types = [parser.parse_type()]
     parser.parse_punctuation(",")
     types.append(parser.parse_type())
-    values = [parser.resolve_operand(value, type_) for value, type_ in zip(operands, types, strict=True)]
+    values: list[SSAValue] = [parser.resolve_operand(x, type_) for x, type_ in zip(operands, types, strict=True)]
     return values, properties, attributes
 
 
