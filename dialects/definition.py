@@ -8,12 +8,23 @@ are first used, and of a definition only what the operation has is looked at. Th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, cached_property, lru_cache
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import I32, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import (
+    I32,
+    UNKNOWN_LOC,
+    DenseArrayBase,
+    FileLineColLoc,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    i32,
+)
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -215,11 +226,50 @@ def irdl_op_definition(cls: type[OpT]) -> type[OpT]:
     definition = _Definition(**{field.name: getattr(given, field.name) for field in fields(OpDef)})
     text, definition.assembly_format = definition.assembly_format, None
     for name, value in get_accessors_from_op_def(definition, getattr(cls, "verify_", None)).items():
-        setattr(cls, name, _direct(value))
+        setattr(cls, name, _pointing(value) if name == "verify_" else _direct(value))
     definition.assembly_format = text
     if text is not None:
         _add_format(cls, text, definition)
+    _locate(cls)
     return cls
+
+
+@lru_cache(maxsize=4)
+def _line_ends(text: str) -> list[int]:
+    return [i for i, character in enumerate(text) if character == "\n"]
+
+
+def _locate(cls: type[IRDLOperation]) -> None:
+    """Lets operations know their line when a parser reads them that gives them none, as that of the stock `xdsl-opt`."""
+    parse = cls.parse.__func__  # pyright: ignore[reportFunctionMemberAccess, reportUnknownMemberType, reportUnknownVariableType]
+
+    def located(cls: type[OpT], parser: Parser) -> OpT:
+        start = parser.pos
+        op: OpT = parse(cls, parser)
+        if not getattr(parser, "locates", False) and op.location == UNKNOWN_LOC:
+            source = parser._parser_state.lexer.input  # pyright: ignore[reportPrivateUsage]
+            name = source.content.rfind(cls.name, 0, start)
+            at = start if name < 0 else name
+            ends = _line_ends(source.content)
+            line = bisect_left(ends, at)
+            column = at - (ends[line - 1] if line else -1)
+            op.location = FileLineColLoc(StringAttr(source.name), IntAttr(line + 1), IntAttr(column))
+        return op
+
+    cls.parse = classmethod(located)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _pointing(verify: Any) -> Callable[[Operation], None]:
+    """The same verifier, whose errors know the place: xDSL's own say only which text of the module they are about."""
+
+    def verify_(self: Operation) -> None:
+        try:
+            verify(self)
+        except VerifyException as error:
+            error.location = self.location  # pyright: ignore[reportAttributeAccessIssue]
+            raise
+
+    return verify_
 
 
 def _direct(accessor: object) -> object:

@@ -23,6 +23,7 @@ def _warn_if_emulated(mma: MmaOp, variant: MmaVariant, target: Target | None) ->
             mma,
             f"mma.m8n8k4 on f16 is emulated on {target.name}: correct, but without tensor cores; "
             "it is native on sm_70 and sm_75",
+            "emulated-instruction",
         )
 
 

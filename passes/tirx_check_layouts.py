@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError, warn
+from tirx.diagnostics import Errors, LocatedError, warn
 from tirx.dialects.tirx import (
     AllocOp,
     BroadcastOp,
@@ -83,6 +83,7 @@ class _Checker:
         for op in self.ops:
             if isinstance(op, arith.ConstantOp):
                 self._constant(op)
+        errors = Errors()
         rules = _BEFORE_SPLIT if self.kernel.is_whole_pair else _RULES
         for op in self.ops:
             if rules is _RULES:
@@ -90,10 +91,12 @@ class _Checker:
                 for value in op.results:
                     if is_register_tile(value):
                         self._register(op, TileType.of(value))
-            if (rule := rules.get(type(op))) is not None:
-                rule(self, op)
-            elif isinstance(op, TileOpInterface):
-                self._foreign(op)
+            with errors.attempt():
+                if (rule := rules.get(type(op))) is not None:
+                    rule(self, op)
+                elif isinstance(op, TileOpInterface):
+                    self._foreign(op)
+        errors.raise_all()
         if self.kernel.is_whole_pair:
             return  # the rest is checked once `tirx-split-pairs` has distributed the tiles
         allocs = [op for op in self.ops if isinstance(op, AllocOp)]
@@ -241,7 +244,7 @@ class _Checker:
         if step is not None and step <= 0:
             raise LocatedError(op, f"expected a positive step, found {step}")
         if low is not None and high is not None and low >= high:
-            warn(op, f"the loop from {low} to {high} never runs")
+            warn(op, f"the loop from {low} to {high} never runs", "never-runs")
 
     def copy(self, op: CopyOp) -> None:
         memory = op.source_type.memory
@@ -260,7 +263,8 @@ class _Checker:
         if found is Overlap.YES:
             raise LocatedError(op, "expected two tiles that do not overlap, found two that share elements")
         if found is Overlap.MAYBE and memory is MemorySpace.GLOBAL:
-            warn(op, "the two views of one memref may overlap; what they share would be undefined")
+            message = "the two views of one memref may overlap; what they share would be undefined"
+            warn(op, message, "overlapping-views")
 
     def store(self, op: StoreOp) -> None:
         if holds_scales(op.destination):

@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tirx.diagnostics import Errors
 from tirx.dialects.ptx.core import entries
 from tirx.passes.analysis.synchronization_rules import check_synchronization
 
@@ -41,5 +42,8 @@ class TirxCheckSynchronizationPass(ModulePass):
     name = "tirx-check-synchronization"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        errors = Errors()
         for entry in entries(op):
-            check_synchronization(entry)
+            with errors.attempt():
+                check_synchronization(entry)
+        errors.raise_all()

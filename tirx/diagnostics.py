@@ -64,6 +64,18 @@ class Diagnostic:
     location: LocationAttr
     facts: Facts = Facts()
     notes: tuple[Note, ...] = ()
+    stage: str | None = None
+    """The step that found it: `syntax`, `verify` or a pass."""
+
+    @property
+    def rule(self) -> str:
+        """The stable name of what is broken: that of a rule of the hardware or of a warning, or else the stage."""
+        return self.facts.rule or self.stage or "tirx"
+
+    @property
+    def fix(self) -> str | None:
+        """What to do about it, where a rule says so."""
+        return self.facts.fix
 
     @property
     def position(self) -> tuple[str, int, int] | None:
@@ -77,7 +89,8 @@ class Diagnostic:
     def __str__(self) -> str:
         where = self.position
         prefix = "" if where is None else f"{where[0]}:{where[1]}:{where[2]}: "
-        return f"{prefix}{self.severity}: {self.message}"
+        flag = f" [-W{self.rule}]" if self.severity == "warning" else ""
+        return f"{prefix}{self.severity}: {self.message}{flag}"
 
 
 def operation_name(op: Operation) -> str:
@@ -95,27 +108,85 @@ def nearest_location(op: Operation) -> LocationAttr:
     return op.location
 
 
+_stage: ContextVar[str | None] = ContextVar("tirx_stage", default=None)
+
+
+@contextlib.contextmanager
+def in_stage(name: str) -> Generator[None]:
+    """Says in diagnostics made inside the `with` block which step found them."""
+    token = _stage.set(name)
+    try:
+        yield
+    finally:
+        _stage.reset(token)
+
+
 class LocatedError(DiagnosticException):
     """
     A user error found by a pass: carries the location of the offending operation.
 
     Raised `from` the error of a check, its diagnostic keeps the facts of that error: the rule, the element, the
-    nearest legal choice.
+    nearest legal choice. `others` are further errors that the same step found.
     """
+
+    others: tuple[LocatedError, ...] = ()
 
     def __init__(self, where: Operation | LocationAttr, message: str, notes: Iterable[Note] = ()):
         super().__init__(message)
         self.message = message
         self.location = nearest_location(where) if isinstance(where, Operation) else where
         self.notes = tuple(notes)
+        self.stage = _stage.get()
 
     @property
     def diagnostic(self) -> Diagnostic:
         """The error as a value, with the facts that it and its causes carry."""
-        return Diagnostic("error", self.message, self.location, Facts.of(self), self.notes)
+        return Diagnostic("error", self.message, self.location, Facts.of(self), self.notes, self.stage)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """This error and the others that the same step found, in the order in which it found them."""
+        return (self.diagnostic, *(other.diagnostic for other in self.others))
 
     def __str__(self) -> str:
         return str(self.diagnostic)
+
+
+class Errors:
+    """
+    Errors of a step that goes on behind one: `attempt` around each part, `raise_all` at the end.
+
+    ```python
+    errors = Errors()
+    for op in module.walk():
+        with errors.attempt():
+            check(op)
+    errors.raise_all()
+    ```
+    """
+
+    LIMIT = 20
+    """The last error that is looked for: what comes behind is mostly its consequence."""
+
+    def __init__(self) -> None:
+        self._found: list[LocatedError] = []
+
+    @contextlib.contextmanager
+    def attempt(self) -> Generator[None]:
+        """Keeps a LocatedError that is raised inside; raises them all once there are `LIMIT`."""
+        try:
+            yield
+        except LocatedError as error:
+            self._found += (error, *error.others)
+            if len(self._found) >= self.LIMIT:
+                self.raise_all()
+
+    def raise_all(self) -> None:
+        """Raises the first error, with the others as its `others`; returns if there is none."""
+        if self._found:
+            first, *others = self._found
+            first.others = tuple(others)
+            raise first
 
 
 def _print_warnings(diagnostic: Diagnostic) -> None:
@@ -140,11 +211,27 @@ def diagnostic_handler(handler: Callable[[Diagnostic], None]) -> Generator[None]
         _handler.reset(token)
 
 
-def warn(where: Operation, message: str) -> None:
-    """Reports something that is legal but probably not what the user wants."""
-    _handler.get()(Diagnostic("warning", message, nearest_location(where)))
+WARNINGS = {
+    "emulated-instruction": "An instruction that the target computes in software: correct, but slow.",
+    "never-runs": "A loop whose upper bound is not above its lower bound. Its body is compiled and never executed.",
+    "overlapping-views": "A copy between two views of one memref that may overlap. Tile operations read all before "
+    "they write anything, threads do not: elements that both views have would be undefined.",
+}
+"""The names of warnings, as `-Wno-NAME` takes them, and what each is about."""
+
+
+def warn(where: Operation, message: str, rule: str) -> None:
+    """Reports something that is legal but probably not what the user wants. `rule` is a name of `WARNINGS`."""
+    if rule not in WARNINGS:
+        raise ValueError(f"expected a rule of {', '.join(WARNINGS)}, found {rule}")
+    _handler.get()(Diagnostic("warning", message, nearest_location(where), Facts(rule=rule), stage=_stage.get()))
+
+
+def report(diagnostic: Diagnostic) -> None:
+    """Hands a diagnostic, of whichever severity, to the handler."""
+    _handler.get()(diagnostic)
 
 
 def remark(where: Operation, message: str) -> None:
     """Reports a decision that the compiler took for the user."""
-    _handler.get()(Diagnostic("remark", message, nearest_location(where)))
+    _handler.get()(Diagnostic("remark", message, nearest_location(where), stage=_stage.get()))

@@ -8,16 +8,22 @@ from a checkout that is not installed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from pathlib import Path
 from pkgutil import resolve_name
+from types import TracebackType
 
 from xdsl.context import Context
+from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.target import Target
 
+from tirx.diagnostics import Diagnostic, LocatedError
 from tirx.dialects import get_all_dialects
 from tirx.passes import get_all_passes
 
@@ -30,6 +36,33 @@ TIRX_UNIVERSE = Universe(
     | {"tirx-extract-kernels": partial(resolve_name, "tirx.runtime.extract:TirxExtractKernelsPass")},
     all_targets={"ptx": partial(resolve_name, "tirx.ptx.printer:PtxTarget")},
 )
+
+
+def _show_located_errors() -> None:
+    """
+    Lets the stock `xdsl-opt` show errors of users as `file:line:col: error: message`, without a traceback.
+
+    Python's hook for exceptions that nothing catches is the only one there is; other programs keep theirs.
+    """
+    previous = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        match error, getattr(error, "location", None):
+            case LocatedError(), _:
+                found = error.diagnostics
+            case VerifyException(), FileLineColLoc() as location:
+                found = [Diagnostic("error", str(error), location, stage="verify")]
+            case _:
+                previous(kind, error, traceback)
+                return
+        for diagnostic in found:
+            print(diagnostic, file=sys.stderr)
+
+    sys.excepthook = show
+
+
+if Path(sys.argv[0]).stem in ("xdsl-opt", "xdsl_opt"):
+    _show_located_errors()
 
 
 @cache

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
 
 import tirx
-from tirx.diagnostics import Diagnostic, Facts, LocatedError
+from tirx.diagnostics import Diagnostic, Errors, Facts, LocatedError, warn
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout
 from tirx.text.parsing import parse_located
+from tirx.text.rules import explain, rule_names
 from tirx.text.verification import verify_located
-from tirx.universe import new_context
+from tirx.universe import _show_located_errors, new_context  # pyright: ignore[reportPrivateUsage]
 
 WHERE = FileLineColLoc(StringAttr("f"), IntAttr(3), IntAttr(5))
 
@@ -92,3 +97,80 @@ def test_definitions_are_notes():
         verify_located(module)
     (note,) = caught.value.diagnostic.notes
     assert (note.message, str(note.location)) == ("defined here", 'loc("f":2:6)')
+
+
+def test_several_errors_at_once():
+    text = """
+tirx.kernel @views(%a: memref<64x32xf32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x32xf32> -> !tirx.tile<64x64xf32, global>
+  %h = tirx.view %a[%c0, %c0] : memref<64x32xf32> -> !tirx.tile<128x32xf32, global>
+  tirx.return
+}
+"""
+    with pytest.raises(LocatedError) as caught:
+        tirx.compile(text)
+    found = caught.value.diagnostics
+    assert [each.position and each.position[1] for each in found] == [4, 5]
+    assert {each.rule for each in found} == {"verify"}
+
+
+def test_errors_stop_where_the_rest_is_a_consequence():
+    errors = Errors()
+    with pytest.raises(LocatedError) as caught:
+        for i in range(100):
+            with errors.attempt():
+                raise LocatedError(WHERE, str(i))
+    assert [each.message for each in caught.value.diagnostics] == [str(i) for i in range(Errors.LIMIT)]
+
+
+def test_the_rule_is_that_of_the_hardware_or_the_step():
+    assert _error(INSTRUCTION).rule != "verify"
+    assert _error("tirx.kernel @k(").rule == "syntax"
+    text = "tirx.kernel @k() threads(128) { %s = tirx.alloc : !tirx.tile<64x64xf32, tensor>\n tirx.return }"
+    assert _error(text).rule == "tirx-pick-layouts"
+
+
+def test_every_rule_has_an_explanation():
+    names = list(rule_names())
+    assert len(names) == len(set(names))
+    assert all(explain(name) for name in names)
+    assert explain("no-such-rule") is None
+
+
+def test_warnings_have_names():
+    with pytest.raises(ValueError, match="expected a rule of emulated-instruction, .*, found other"):
+        warn(ModuleOp([]), "odd", "other")
+
+
+def test_the_parser_of_xdsl_gives_places_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    """As far as it has hooks: operations of tirx know their line, and uncaught errors are shown without a traceback."""
+    text = """
+func.func @host() {
+  func.return
+}
+tirx.kernel @k(%a: memref<64x32xf32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x32xf32> -> !tirx.tile<64x64xf32, global>
+  tirx.return
+}
+"""
+    module = Parser(new_context(), text, "k.mlir").parse_module()
+    places = {op.name: op.location for op in module.walk() if op.name.startswith("tirx.")}
+    assert {name: (at.line.data, at.column.data) for name, at in places.items() if isinstance(at, FileLineColLoc)} == {
+        "tirx.kernel": (5, 1),
+        "tirx.view": (7, 8),
+        "tirx.return": (8, 3),
+    }
+    monkeypatch.setattr("sys.excepthook", lambda kind, error, traceback: print("not ours", file=sys.stderr))
+    _show_located_errors()
+    for error, shown in (
+        (LocatedError(WHERE, "odd"), "f:3:5: error: odd\n"),
+        (ValueError("bug"), "not ours\n"),
+    ):
+        sys.excepthook(type(error), error, None)
+        assert capsys.readouterr().err == shown
+    with pytest.raises(VerifyException) as caught:
+        module.verify()
+    sys.excepthook(caught.type, caught.value, None)
+    assert capsys.readouterr().err.startswith("k.mlir:7:8: error: expected a tile that fits into memref<64x32xf32>")

@@ -37,7 +37,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "dialects": _DIALECTS,
     "passes": _PASSES,
     "ptx": (*_PASSES, "ptx"),
-    "universe": _PASSES,
+    "universe": (*_PASSES, "diagnostics"),
     "text": _TEXT,
     "compiler": _TEXT,
     "sim": (),

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
-from tirx.diagnostics import LocatedError, Note
+from tirx.diagnostics import LocatedError, Note, in_stage
 from tirx.text.source import file_location
 from tirx.text.suggestions import did_you_mean
 
@@ -48,6 +48,9 @@ class LocatingParser(Parser):
     value that an attribute, type or operation rejects while it is parsed is a ParseError at that place, and so is a
     value that is used but never defined. Unlike xDSL's, this parser accepts an empty input.
     """
+
+    locates = True
+    """Operations need not look for their places themselves."""
 
     def __init__(self, ctx: Context, text: str, name: str = "<unknown>"):
         self._line_starts = [0, *(end.end() for end in re.finditer("\n", text))]
@@ -167,11 +170,12 @@ def parse_located(ctx: Context, text: str, name: str = "<unknown>") -> ModuleOp:
     Raises LocatedError when the text is not well-formed. The module is not verified yet: see `verify_located`.
     """
     parser: LocatingParser | None = None
-    try:
-        parser = LocatingParser(ctx, text, name)
-        return parser.parse_module()
-    except ParseError as error:
-        raise _located(error, name) from error
-    except RecursionError as error:
-        line = 1 if parser is None else text.count("\n", 0, parser.pos) + 1
-        raise LocatedError(file_location(name, line, 1), "the input is nested too deeply to parse") from error
+    with in_stage("syntax"):
+        try:
+            parser = LocatingParser(ctx, text, name)
+            return parser.parse_module()
+        except ParseError as error:
+            raise _located(error, name) from error
+        except RecursionError as error:
+            line = 1 if parser is None else text.count("\n", 0, parser.pos) + 1
+            raise LocatedError(file_location(name, line, 1), "the input is nested too deeply to parse") from error

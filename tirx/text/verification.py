@@ -16,8 +16,9 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.diagnostics import Diagnostic, LocatedError, Note
+from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, in_stage
 from tirx.passes import PASS_SUMMARIES
+from tirx.passes.analysis.index_analysis import ancestors
 from tirx.text.dominance import Dominance
 
 
@@ -87,15 +88,39 @@ def verify_located(module: Operation) -> None:
     """
     Verifies every operation of `module`, innermost first, and that values are defined before they are used.
 
-    Raises LocatedError at the first operation that does not verify.
+    Raises LocatedError at the first operation that does not verify, with those behind it as its `others`.
     """
     dominance = Dominance()
+    try:
+        for op in module.walk(region_first=True):
+            _verify_operation(op, dominance)
+    except LocatedError:
+        _raise_all(module, dominance)
+        raise
+
+
+def _verify_operation(op: Operation, dominance: Dominance) -> None:
+    try:
+        _verify_structure(op)
+    except VerifyException as error:
+        raise LocatedError(op, str(error)) from error
+    _verify_operands(op, dominance)
+
+
+def _raise_all(module: Operation, dominance: Dominance) -> None:
+    """Verifies once more, going on behind errors; operations around one that does not verify are left out."""
+    errors = Errors()
+    wrong: set[Operation] = set()
     for op in module.walk(region_first=True):
-        try:
-            _verify_structure(op)
-        except VerifyException as error:
-            raise LocatedError(op, str(error)) from error
-        _verify_operands(op, dominance)
+        if op in wrong:
+            continue
+        with in_stage("verify"), errors.attempt():
+            try:
+                _verify_operation(op, dominance)
+            except LocatedError:
+                wrong.update(ancestors(op))
+                raise
+    errors.raise_all()
 
 
 def verify_each_by_default() -> bool:
@@ -140,8 +165,9 @@ def run_passes(
     while remaining:
         module_pass = remaining.popleft()
         start = perf_counter()
-        stages.before(module_pass.name, module)
-        module_pass.apply(ctx, module)
+        with in_stage(module_pass.name):
+            stages.before(module_pass.name, module)
+            module_pass.apply(ctx, module)
         stages.after(module_pass.name, PASS_SUMMARIES)
         end = perf_counter()
         unverified.append(module_pass.name)

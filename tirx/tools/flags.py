@@ -17,6 +17,7 @@ from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline, par
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.target import Target
 
+from tirx.diagnostics import WARNINGS
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_pipeline
 from tirx.text.suggestions import did_you_mean
@@ -46,6 +47,8 @@ class OptFlags:
     """Verifies after every pass, not only at the beginning and the end."""
     time_passes: TimeFormat | None
     remarks: bool
+    disabled_warnings: frozenset[str]
+    """Rules of warnings that are not reported."""
     launch_path: str | None
     """Where to write the launch descriptors of the kernels, as JSON."""
 
@@ -78,6 +81,27 @@ class _VersionAction(argparse.Action):
             tirx = "(not installed)"
         print(f"tirx-opt {tirx}, xDSL {version('xdsl')}, Python {sys.version.split()[0]}")
         parser.exit()
+
+
+class _ExplainAction(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, *_: object) -> NoReturn:
+        from tirx.text.rules import explain, rule_names  # imports the tables of all families
+
+        text = explain(str(values))
+        if text is None:
+            raise UsageError(f"unknown rule '{values}'{did_you_mean(str(values), rule_names())}")
+        print(text)
+        parser.exit()
+
+
+def _disabled_warnings(flags: Iterable[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for flag in flags:
+        name = flag.removeprefix("no-")
+        if name == flag or name not in WARNINGS:
+            raise UsageError(f"unknown argument '-W{flag}'{did_you_mean(flag, [f'no-{each}' for each in WARNINGS])}")
+        found.add(name)
+    return frozenset(found)
 
 
 def _help_epilog(xdsl_passes: Iterable[str], targets: Iterable[str]) -> str:
@@ -123,6 +147,8 @@ def _argument_parser(epilog: str) -> ArgumentParser:
     flag("--time-passes", action="store_const", const="text", help="print the time of every pass to standard error")
     flag("--time-passes-json", dest="time_passes", action="store_const", const="json", help="the same as JSON")
     flag("--remarks", action="store_true", help="report the choices that passes made, too")
+    flag("--explain-rule", metavar="RULE", action=_ExplainAction, help="say what the rule of a diagnostic is about")
+    flag("-W", dest="warnings", metavar="no-RULE", action="append", default=[], help="do not report a warning")
     flag("--print-between-passes", action="store_true", help="print the IR to standard error after every pass")
     flag("--print-op-generic", action="store_true", help="print operations in generic form")
     flag("--print-debuginfo", action="store_true", help="print the locations of operations")
@@ -230,5 +256,6 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         verify_each=args.verify_each,
         time_passes=args.time_passes,
         remarks=args.remarks,
+        disabled_warnings=_disabled_warnings(args.warnings),
         launch_path=args.launch,
     )

@@ -81,6 +81,8 @@ class TirxOpt:
         def report(diagnostic: Diagnostic) -> None:
             if diagnostic.severity == "remark" and not self.flags.remarks:
                 return
+            if diagnostic.severity == "warning" and diagnostic.rule in self.flags.disabled_warnings:
+                return
             reported.append(diagnostic)
             if not self.flags.verify_diagnostics:
                 self._show(chunk, diagnostic)
@@ -92,7 +94,8 @@ class TirxOpt:
             except VerifyException:
                 raise  # a pass built an invalid attribute or operation: its bug, not an error in the input
             except LocatedError as error:
-                report(error.diagnostic)
+                for diagnostic in error.diagnostics:
+                    report(diagnostic)
             except DiagnosticException as error:
                 report(Diagnostic("error", str(error), UNKNOWN_LOC))
 
