@@ -240,7 +240,7 @@ def _line_ends(text: str) -> list[int]:
 
 
 def _locate(cls: type[IRDLOperation]) -> None:
-    """Lets operations know their line when a parser reads them that gives them none, as that of the stock `xdsl-opt`."""
+    """Lets operations know their line where the parser does not say it: that of the stock `xdsl-opt`."""
     parse = cls.parse.__func__  # pyright: ignore[reportFunctionMemberAccess, reportUnknownMemberType, reportUnknownVariableType]
 
     def located(cls: type[OpT], parser: Parser) -> OpT:

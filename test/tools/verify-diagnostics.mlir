@@ -33,7 +33,7 @@ func.func @inner_region() {
   // expected-error@+1 {{use of %inner, whose definition does not dominate this use (defined at 36:14)}}
   "test.op"(%inner) : (i32) -> ()
   "test.op"() ({
-    %inner = arith.constant 1 : i32
+    %inner = arith.constant 1 : i32  // expected-error {{terminates block in single-block region}}
   }) : () -> ()
   func.return
 }

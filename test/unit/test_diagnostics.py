@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import TracebackType
 
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
@@ -143,6 +144,10 @@ def test_warnings_have_names():
         warn(ModuleOp([]), "odd", "other")
 
 
+def _not_ours(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    print("not ours", file=sys.stderr)
+
+
 def test_the_parser_of_xdsl_gives_places_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     """As far as it has hooks: operations of tirx know their line, and uncaught errors are shown without a traceback."""
     text = """
@@ -162,7 +167,7 @@ tirx.kernel @k(%a: memref<64x32xf32>) target("sm_100a") threads(128) {
         "tirx.view": (7, 8),
         "tirx.return": (8, 3),
     }
-    monkeypatch.setattr("sys.excepthook", lambda kind, error, traceback: print("not ours", file=sys.stderr))
+    monkeypatch.setattr("sys.excepthook", _not_ours)
     _show_located_errors()
     for error, shown in (
         (LocatedError(WHERE, "odd"), "f:3:5: error: odd\n"),

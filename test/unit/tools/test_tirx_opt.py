@@ -65,10 +65,10 @@ _OP = '"test.op"() : () -> ()'
 
 
 def test_warnings_are_shown_and_do_not_fail(run: _Run, capsys: pytest.CaptureFixture[str]):
-    assert run(_OP, lambda op: warn(op, "odd")) == 0
+    assert run(_OP, lambda op: warn(op, "odd", "never-runs")) == 0
     out, err = capsys.readouterr()
     assert _OP in out
-    assert err == f"f.mlir:1:1: warning: odd\n{_OP}\n^\n"
+    assert err == f"f.mlir:1:1: warning: odd [-Wnever-runs]\n{_OP}\n^\n"
 
 
 def test_remarks_are_shown_on_demand(run: _Run, capsys: pytest.CaptureFixture[str]):
@@ -80,7 +80,7 @@ def test_remarks_are_shown_on_demand(run: _Run, capsys: pytest.CaptureFixture[st
 
 def test_expected_warnings_and_remarks(run: _Run, capsys: pytest.CaptureFixture[str]):
     def both(op: Operation) -> None:
-        warn(op, "odd")
+        warn(op, "odd", "never-runs")
         remark(op, "chosen")
 
     warned, remarked = f"{_OP} // expected-warning {{{{odd}}}}", " expected-remark {{chosen}}"
