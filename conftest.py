@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ settings.register_profile("sample", deadline=None, max_examples=40)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("sample")
 
-os.environ["TIRX_VERIFY_EACH"] = "1"
 
-
-def _lit_config() -> lit.LitConfig.LitConfig:
-    return lit.LitConfig.LitConfig(
+@cache
+def _lit_tests() -> tuple[lit.LitConfig.LitConfig, dict[Path, Any]]:
+    """The lit tests by file; one discovery reads the configuration once."""
+    config = lit.LitConfig.LitConfig(
         progname="pytest",
         path=[],
         diagnostic_level="error",
@@ -38,6 +39,8 @@ def _lit_config() -> lit.LitConfig.LitConfig:
         order="smart",
         params={},
     )
+    found = lit.discovery.find_tests_for_inputs(config, [str(Path(__file__).parent / "test")])
+    return config, {Path(test.getSourcePath()): test for test in found}
 
 
 class LitFailure(Exception):
@@ -73,8 +76,8 @@ class LitFile(pytest.File):
     """A file that may hold a lit test; lit decides."""
 
     def collect(self) -> Iterator[LitItem]:
-        lit_config = _lit_config()
-        for test in lit.discovery.find_tests_for_inputs(lit_config, [str(self.path)]):
+        lit_config, tests = _lit_tests()
+        if (test := tests.get(self.path)) is not None:
             yield LitItem.from_parent(self, name="lit", test=test, lit_config=lit_config)
 
 

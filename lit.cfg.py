@@ -30,8 +30,7 @@ if (ptxas := find_ptxas()) is not None:
     config.available_features.add("ptxas")
 config.environment["PATH"] = os.pathsep.join([*tools, config.environment["PATH"]])
 config.environment["PYTHONPATH"] = str(root)
-# What runs inside of lit reads the environment of lit, processes that of the configuration.
-os.environ["TIRX_VERIFY_EACH"] = config.environment["TIRX_VERIFY_EACH"] = "1"
+config.environment["TIRX_VERIFY_EACH"] = "1"
 
 if lit_config.params.get("shell"):
     config.test_format = lit.formats.ShTest()

@@ -160,6 +160,18 @@ def _spawn(argv: Sequence[str], data: bytes, merge: bool, environment: Mapping[s
     return done.returncode, done.stdout, done.stderr or b""
 
 
+@contextlib.contextmanager
+def _environment(environment: Mapping[str, str]) -> Iterator[None]:
+    """What runs inside of this process reads its environment: that of the test, and then the old one again."""
+    old = dict(os.environ)
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(old)
+
+
 def run_stage(stage: Stage, piped: bytes, environment: Mapping[str, str]) -> Outcome:
     """Runs one command, with `piped` on its standard input unless that is redirected."""
     data = piped if stage.stdin is None else Path(stage.stdin).read_bytes()
@@ -222,7 +234,7 @@ class InProcessShTest(ShTest):
 
         os.makedirs(directory, exist_ok=True)
         transcript: list[str] = []
-        with contextlib.chdir(os.path.dirname(test.getExecPath())):
+        with contextlib.chdir(os.path.dirname(test.getExecPath())), _environment(test.config.environment):
             for where, command, stages in pipelines:
                 success, text = run_pipeline(command, stages, test.config.environment)
                 transcript.append(f"# {where}\n{text}")

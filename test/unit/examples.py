@@ -1,20 +1,35 @@
 """The examples, each compiled once for all tests of a process."""
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import tirx
+from xdsl.dialects.builtin import FileLineColLoc
+
+from tirx import compiler
 from tirx.diagnostics import Diagnostic, diagnostic_handler
+from tirx.ptx.printer import print_ptx
 from tirx.runtime import Program
+from tirx.runtime.describe import describe
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*.mlir"))
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """A program, what was reported, and the operations of its PTX that name no line of the source."""
+
+    program: Program
+    reported: tuple[Diagnostic, ...]
+    without_line: tuple[str, ...]
+
+
 @cache
-def compiled(name: str) -> tuple[Program, tuple[Diagnostic, ...]]:
-    """The program of an example, and what was reported; the IR is verified after every pass."""
+def compiled(name: str) -> Compiled:
+    """The example `name`, with the default options."""
     reported: list[Diagnostic] = []
     with diagnostic_handler(reported.append):
-        program = tirx.build((EXAMPLES / f"{name}.mlir").read_text())
-    return program, tuple(reported)
+        module = compiler.lower((EXAMPLES / f"{name}.mlir").read_text())
+    without_line = (op.name for op in module.walk() if not isinstance(op.location, FileLineColLoc))
+    return Compiled(Program(print_ptx(module), describe(module)), tuple(reported), tuple(without_line))

@@ -174,9 +174,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_modifiers_arrive(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Hundreds of operations are not verified after every pass, which would take three times as long.
-    monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
+def test_modifiers_arrive(name: str) -> None:
     target, cases = CASES[name]
     body = "\n  ".join(case.operation for case in cases)
     text = tirx.compile(TYPES + KERNEL.format(target=target, body=body))

@@ -1,26 +1,22 @@
 """
-Every example, in the form that it is compiled to by default, computes on the simulator what numpy does.
+Launches of the kernels of the examples, and what numpy makes of the same numbers.
 
-Once with small integers, bit for bit and with all checks of synchronisation, under a random interleaving of the warps;
-once with random normals, all blocks that `some` says, within the bound of `products.bound`. Blocks, clusters and
-tensor maps are those of the launch descriptors.
+`check` runs them as the launch descriptors say: blocks, clusters, shared memory and tensor maps.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-import pytest
-from unit.examples import PROGRAMS, compiled
 from unit.sim import arithmetic_launches as arithmetic
 from unit.sim.launches import UNTOUCHED, Launch, Output, result
 from unit.sim.products import Array, Numbers, bound, pack_e2m1, product, random, tf32
 
+from tirx.runtime import Kernel
 from tirx.runtime.simulation import simulate
 from tirx.sim.core.launch import Level
 
@@ -30,19 +26,19 @@ Grid = tuple[int, int] | tuple[int, int, int]
 @dataclass(frozen=True)
 class Example:
     """
-    Kernel `entry` of an example file; `make` gives its arguments.
+    How to run a kernel; `make` gives its arguments.
 
     `one` and `some` are grids, in clusters: that of the checked run, and that of the run with random normals. A cluster
     computes a `tile` of the last argument: x counts tiles along the columns, y along the rows and z along a dimension
-    before them. None if it computes all that the launch expects.
+    before them. None if it computes all that the launch expects. Warps that are not `interleaved` run in turns, which
+    is faster where they never wait.
     """
 
-    file: str
-    entry: str
     make: Callable[[np.random.Generator, Numbers], Launch]
     one: Grid = (1, 1)
     some: Grid = (1, 1)
     tile: tuple[int, int] | None = None
+    interleaved: bool = True
 
 
 def _gemm(
@@ -196,73 +192,63 @@ def _tiles(rows: int, columns: int, steps: int, tile: tuple[int, int], n: int) -
 
 _F16, _BF16, _E4M3, _E5M2 = np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 
-_TABLE = (
-    Example("mma_gemm_epilogues", "bias_relu_residual", arithmetic.bias_relu_residual, tile=(128, 64)),
-    Example("mma_gemm_epilogues", "alpha_beta", arithmetic.alpha_beta, tile=(128, 64)),
-    Example("mma_gemm_fp8_output", "fp8_output", arithmetic.fp8_output, tile=(128, 64)),
-    Example("tcgen05_gemm_gelu", "gemm_gelu", arithmetic.gelu, tile=(128, 64)),
-    Example("attention", "attention", arithmetic.attention, tile=(64, 64)),
-    Example("attention", "causal_attention", arithmetic.causal_attention, one=(2, 2), some=(2, 2)),
-    Example("quantize_mxfp8", "quantize", arithmetic.quantize, one=(2, 1), some=(2, 1)),
-    Example("split_k_gemm", "split_k", arithmetic.split_k, one=(4, 1), some=(4, 1)),
-    Example("softmax", "softmax", arithmetic.softmax, tile=(4, 1024)),
-    Example("norms", "layer_norm", arithmetic.layer_norm, tile=(8, 512)),
-    Example("norms", "rms_norm", arithmetic.rms_norm, tile=(8, 512)),
-    Example("transpose", "transpose", arithmetic.transpose, tile=(64, 64)),
-    Example("layouts", "memories", _memories),
-    Example("layouts", "registers", _registers),
-    Example("mma_m8n8k4_f16_gemm", "hgemm", _gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
-    Example("mma_m16n8k16_f16_gemm", "mma_f16_gemm", _gemm(256, 512, 128, _F16, _F16), tile=(128, 256)),
-    Example("mma_m16n8k8_f64_gemm", "mma_f64_gemm", _gemm(256, 256, 32, float, float, float), tile=(128, 128)),
-    Example("mma_m8n8k4_f64_staged_gemm", "staged_dgemm", _gemm(256, 256, 32, float, float, float), tile=(128, 128)),
-    Example("mma_m8n8k4_f64_gemm", "dgemm", _gemm(256, 192, 128, float, float, float), some=(2, 2), tile=(64, 64)),
-    Example("tcgen05_2cta_gemm", "pair_gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 1), tile=(256, 256)),
-    Example(
-        "tcgen05_2cta_nvfp4_block_scaled_gemm",
-        "pair_nvfp4_gemm",
+LAUNCHES = {
+    "bias_relu_residual": Example(arithmetic.bias_relu_residual, tile=(128, 64)),
+    "alpha_beta": Example(arithmetic.alpha_beta, tile=(128, 64)),
+    "fp8_output": Example(arithmetic.fp8_output, tile=(128, 64)),
+    "gemm_gelu": Example(arithmetic.gelu, tile=(128, 64)),
+    "attention": Example(arithmetic.attention, tile=(64, 64)),
+    "causal_attention": Example(arithmetic.causal_attention, one=(2, 2), some=(2, 2)),
+    "quantize": Example(arithmetic.quantize, one=(2, 1), some=(2, 1)),
+    "split_k": Example(arithmetic.split_k, one=(4, 1), some=(4, 1)),
+    "softmax": Example(arithmetic.softmax, tile=(4, 1024)),
+    "layer_norm": Example(arithmetic.layer_norm, tile=(8, 512)),
+    "rms_norm": Example(arithmetic.rms_norm, tile=(8, 512)),
+    "transpose": Example(arithmetic.transpose, tile=(64, 64)),
+    "memories": Example(_memories),
+    "registers": Example(_registers),
+    "hgemm": Example(_gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
+    "mma_f16_gemm": Example(_gemm(256, 512, 128, _F16, _F16), tile=(128, 256)),
+    "mma_f64_gemm": Example(_gemm(256, 256, 32, float, float, float), tile=(128, 128)),
+    "staged_dgemm": Example(_gemm(256, 256, 32, float, float, float), tile=(128, 128), interleaved=False),
+    "dgemm": Example(_gemm(256, 192, 128, float, float, float), some=(2, 2), tile=(64, 64), interleaved=False),
+    "pair_gemm": Example(_gemm(512, 1024, 256, _F16, _F16), some=(2, 1), tile=(256, 256)),
+    "pair_nvfp4_gemm": Example(
         _block_scaled,
         some=(2, 1),
         tile=(256, 256),
     ),
-    Example("tcgen05_a_in_tensor_memory", "two_products", _two_products),
-    Example("tcgen05_conv_zero_columns", "conv", _convolution, some=(2, 1), tile=(64, 128)),
-    Example("tcgen05_fp8_gemm", "fp8_gemm", _gemm(256, 512, 512, _E4M3, _E5M2), some=(2, 2), tile=(128, 128)),
-    Example("tcgen05_gemm", "gemm", _gemm(512, 1024, 256, _F16, _F16), some=(2, 2), tile=(128, 256)),
-    Example("tcgen05_gemm_explicit", "gemm_explicit", _gemm(128, 256, 256, _F16, _F16)),
-    Example(
-        "tcgen05_gemm_mn_major",
-        "gemm_mn_major",
+    "two_products": Example(_two_products),
+    "conv": Example(_convolution, some=(2, 1), tile=(64, 128)),
+    "fp8_gemm": Example(_gemm(256, 512, 512, _E4M3, _E5M2), some=(2, 2), tile=(128, 128)),
+    "gemm": Example(_gemm(512, 1024, 256, _F16, _F16), some=(2, 2), tile=(128, 256)),
+    "gemm_explicit": Example(_gemm(128, 256, 256, _F16, _F16)),
+    "gemm_mn_major": Example(
         _gemm(256, 128, 128, _BF16, _BF16, transposed=True),
         one=(1, 2),
         some=(1, 4),
         tile=(64, 128),
     ),
-    Example(
-        "tcgen05_i8_gemm", "i8_gemm", _gemm(256, 256, 512, np.int8, np.int8, np.int32), some=(2, 2), tile=(128, 128)
-    ),
-    Example("tcgen05_nvfp4_block_scaled_gemm", "nvfp4_gemm", _block_scaled, some=(2, 2), tile=(128, 256)),
-    Example("tcgen05_sparse_gemm", "sparse_gemm", _sparse, some=(2, 2), tile=(128, 128)),
-    Example("tcgen05_tf32_mn_major_gemm", "tf32_mn_major", _tf32_mn_major, some=(2, 1), tile=(128, 128)),
-    Example("tcgen05_ws_zero_columns", "ws_zero_columns", _zero_columns),
-    Example("tcgen05_2cta_ring_gemm", "tcgen05_2cta_ring_gemm", _tiles(1, 2, 3, (256, 128), 256)),
-    Example("wgmma_ring_gemm", "wgmma_ring_gemm", _tiles(2, 1, 3, (128, 256), 512)),
-    Example("wgmma_roles_gemm", "wgmma_roles_gemm", _tiles(2, 1, 3, (128, 256), 512)),
-    Example("gemm_any_target", "gemm_any_target", arithmetic.bias_relu),
-    Example("wgmma_any_size_gemm", "wgmma_any_size_gemm", _f16_out(130, 40, 72)),
-    Example("wgmma_batched_gemm", "wgmma_batched_gemm", _batched, some=(1, 2, 2), tile=(128, 256)),
-    Example("wgmma_f16_out_gemm", "wgmma_f16_out_gemm", _f16_out(256, 512, 256), some=(2, 1), tile=(128, 256)),
-    Example("wgmma_gemm", "wgmma_gemm", _gemm(256, 512, 256, _F16, _F16), some=(2, 1), tile=(128, 256)),
-)
+    "i8_gemm": Example(_gemm(256, 256, 512, np.int8, np.int8, np.int32), some=(2, 2), tile=(128, 128)),
+    "nvfp4_gemm": Example(_block_scaled, some=(2, 2), tile=(128, 256)),
+    "sparse_gemm": Example(_sparse, some=(2, 2), tile=(128, 128)),
+    "tf32_mn_major": Example(_tf32_mn_major, some=(2, 1), tile=(128, 128)),
+    "ws_zero_columns": Example(_zero_columns),
+    "tcgen05_2cta_ring_gemm": Example(_tiles(1, 2, 3, (256, 128), 256)),
+    "wgmma_ring_gemm": Example(_tiles(2, 1, 3, (128, 256), 512)),
+    "wgmma_roles_gemm": Example(_tiles(2, 1, 3, (128, 256), 512)),
+    "gemm_any_target": Example(arithmetic.bias_relu),
+    "wgmma_any_size_gemm": Example(_f16_out(130, 40, 72)),
+    "wgmma_batched_gemm": Example(_batched, some=(1, 2, 2), tile=(128, 256)),
+    "wgmma_f16_out_gemm": Example(_f16_out(256, 512, 256), some=(2, 1), tile=(128, 256)),
+    "wgmma_gemm": Example(_gemm(256, 512, 256, _F16, _F16), some=(2, 1), tile=(128, 256)),
+}
+"""By the name of the kernel."""
 
 
-def test_every_example_is_in_the_table():
-    kernels = {(path.stem, name) for path in PROGRAMS for name in re.findall(r"tirx\.kernel @(\w+)", path.read_text())}
-    assert kernels == {(example.file, example.entry) for example in _TABLE}
-
-
-def _check(example: Example, numbers: Numbers, grid: Grid, *, seed: int | None, check: Level | bool) -> None:
-    values = example.make(np.random.default_rng(len(example.entry)), numbers)
-    kernel = compiled(example.file)[0].kernels[example.entry]
+def _check(
+    kernel: Kernel, values: Launch, example: Example, grid: Grid, *, seed: int | None, check: Level | bool
+) -> None:
     x, y, z = (*grid, 1)[:3]
     blocks = (x * kernel.launch.cluster[0], y, z)
     launch = replace(kernel.launch, grid=None)  # a part of the grid is enough
@@ -279,14 +265,17 @@ def _check(example: Example, numbers: Numbers, grid: Grid, *, seed: int | None, 
         assert (found[~written] == UNTOUCHED).all(), "written by no block of the grid"
 
 
-@pytest.mark.parametrize("example", _TABLE, ids=lambda example: example.entry)
-def test_integers(example: Example):
-    launch = example.make(np.random.default_rng(0), "integers")
-    for output in launch.outputs:
+def check_integers(kernel: Kernel) -> None:
+    """Small integers give numpy's bits, with all checks of synchronisation and randomly interleaved warps."""
+    example = LAUNCHES[kernel.launch.entry]
+    values = example.make(np.random.default_rng(0), "integers")
+    for output in values.outputs:
         assert np.array_equal(output.expected, output.expected.astype(np.float32)), "all sums are exact"
-    _check(example, "integers", example.one, seed=1, check="strict")
+    _check(kernel, values, example, example.one, seed=1 if example.interleaved else None, check="strict")
 
 
-@pytest.mark.parametrize("example", _TABLE, ids=lambda example: example.entry)
-def test_normal(example: Example):
-    _check(example, "normal", example.some, seed=None, check=False)
+def check_normal(kernel: Kernel) -> None:
+    """Random normals give what numpy gives, within the bound of `products.bound`."""
+    example = LAUNCHES[kernel.launch.entry]
+    values = example.make(np.random.default_rng(1), "normal")
+    _check(kernel, values, example, example.some, seed=None, check=False)
