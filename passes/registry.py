@@ -18,7 +18,7 @@ PASS_SUMMARIES = {
     "tirx-resolve-accumulators": "put accumulators into tensor memory or registers, as the target multiplies",
     "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",
     "tirx-split-pairs": "turn what a pair of blocks does into what each of them does",
-    "tirx-load-operands": "load operands of mma.sync that are in shared memory",
+    "tirx-load-operands": "load operands of mma.sync from shared memory, stage scale factors from global memory",
     "tirx-pick-layouts": "choose a layout for every tile that has none",
     "tirx-check-layouts": "check that every layout is legal for the hardware that reads or writes it",
     "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",

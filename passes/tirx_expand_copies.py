@@ -36,20 +36,17 @@ from tirx.dialects.tirx import (
     kernels,
     thread_set,
 )
-from tirx.dialects.tirx.roles import REGISTER_FILE
+from tirx.dialects.tirx.roles import MAX_REGISTERS, REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.tensor_tiles import TensorTile
-from tirx.passes.plan.views import POINTER_ALIGNMENT, access_bytes
+from tirx.passes.plan.tensor_tiles import TensorTile, common_fragment
+from tirx.passes.plan.views import POINTER_ALIGNMENT, access_bytes, clipped_view
 from tirx.tcgen05 import LegalityError
 
 REGISTER_BYTES = 256
 """What one piece of a copy holds per thread: a quarter of the 255 registers that a thread can have."""
-
-MAX_REGISTERS = 255
-"""Registers of 32 bits that a thread can have (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
 COLUMNS_PER_PIECE = 64
 """Columns of tensor memory that one piece of a copy moves: at most so many registers of each thread."""
@@ -180,6 +177,14 @@ def _reshape(emit: Emitter, tile: SSAValue, shape: Shape) -> SSAValue:
     return tile if TileType.of(tile).dims == shape else emit(ReshapeOp(tile, shape)).result
 
 
+def _is_one_run(tile: SSAValue) -> bool:
+    """Whether rows of a tile that do not divide into vectors lie behind each other, so that all of it does."""
+    type_ = TileType.of(tile)
+    if type_.dims[-1] * type_.dtype.storage_bits % (8 * POINTER_ALIGNMENT) == 0 or clipped_view(tile) is not None:
+        return False
+    return isinstance(type_.layout, TileLayout) and type_.layout.equivalent(TileLayout.row_major(type_.dims))
+
+
 def _on_warpgroups(
     emit: Emitter,
     op: Operation,
@@ -236,10 +241,9 @@ class _Expander:
             words.detach()
             words.erase()
             return True
-        if memories == (MemorySpace.TENSOR, MemorySpace.TENSOR):
-            raise LocatedError(op, "expected at most one side of a copy in tensor memory, found both")
         if MemorySpace.TENSOR in memories:
             tensor = op.source if memories[0] is MemorySpace.TENSOR else op.destination
+            both = memories[0] is memories[1]
             whole, pieces = self._tensor_pieces(op, tensor)
             whole_source, whole_destination = _reshape(emit, op.source, whole), _reshape(emit, op.destination, whole)
 
@@ -247,13 +251,17 @@ class _Expander:
                 source = _subview(emit, whole_source, offsets, shape)
                 destination = _subview(emit, whole_destination, offsets, shape)
                 part = source if tensor is op.source else destination
-                self._through_registers(emit, source, destination, self._fragment(part), op.reduce)
+                ends = (source, destination) if both else (part,)
+                fragment = common_fragment([TileType.of(end) for end in ends])
+                self._through_registers(emit, source, destination, fragment, op.reduce)
 
             _on_warpgroups(emit, op, pieces, move)
             return True
-        for offsets, shape in self._memory_pieces(op, op.source, op.destination):
-            source = _subview(emit, op.source, offsets, shape)
-            destination = _subview(emit, op.destination, offsets, shape)
+        ends = op.source, op.destination
+        if all(map(_is_one_run, ends)):
+            ends = tuple(_reshape(emit, end, (op.source_type.num_elements,)) for end in ends)
+        for offsets, shape in self._memory_pieces(op, *ends):
+            source, destination = (_subview(emit, end, offsets, shape) for end in ends)
             layout = self._distribution(op, shape, TileType.of(source), TileType.of(destination))
             self._through_registers(emit, source, destination, layout)
         return True
@@ -305,7 +313,7 @@ class _Expander:
         limit = threads * room * 8 // bits
         pieces = _pieces(dims, limit, layouts)
         held, accesses = self._demand(op, types, pieces)
-        if held <= room:
+        if held <= room and len(dims) > 1:
             return pieces
         # The threads do not share out these pieces evenly: smaller ones, and powers of two, may need less.
         choices = [(held, accesses, pieces)]
@@ -338,7 +346,9 @@ class _Expander:
             registers = self._distribution(op, shape, ends[0], ends[1])
             held = max(held, registers.span("m"))
             for end in ends:
-                if end.layout is not None:
+                if held * bits > 32 * self.registers:
+                    accesses += counts[shape] * prod(shape)  # too much for a thread: never chosen
+                elif end.layout is not None:
                     plan = plan_accesses(registers, end.layout, shape, bits, threads)
                     accesses += counts[shape] * len(plan.accesses)
         return held * bits // 8, accesses

@@ -1,4 +1,4 @@
-"""`tirx-load-operands`: operands of mma.sync that are in shared memory are loaded into registers."""
+"""`tirx-load-operands`: operands are brought where the hardware reads them."""
 
 from __future__ import annotations
 
@@ -9,27 +9,46 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError, remark
-from tirx.dialects.tirx import LoadOp, MemorySpace, MmaOp, TileType, kernels
+from tirx.dialects.tirx import AllocOp, CopyOp, LoadOp, MemorySpace, MmaOp, TileType, kernels
 from tirx.dialects.tirx.product import SHARED_CLAUSES
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.copies import is_scale_copy
 from tirx.passes.plan.families import MMA_SYNC, family_of
-from tirx.passes.plan.product import Product
+from tirx.passes.plan.product import Product, kernel_around
 from tirx.passes.plan.wgmma_product import why_not_wgmma
+
+
+def _stage(copy: CopyOp) -> None:
+    """Takes a copy from global memory through a shared tile."""
+    start = kernel_around(copy)
+    first = None if start is None else start.body.block.first_op
+    if first is None:
+        raise LocatedError(copy, "expected a copy inside a kernel, found it in none")
+    staged = Emitter.before(first)(AllocOp(copy.source_type.in_memory(MemorySpace.SHARED))).result
+    staged.owner.location = copy.location
+    staged.name_hint = copy.source.name_hint
+    Emitter.before(copy)(CopyOp(copy.source, staged))
+    copy.operands[0] = staged
 
 
 @dataclass(frozen=True)
 class TirxLoadOperandsPass(ModulePass):
     """
-    Loads the operands of every product by mma.sync that are in shared memory, in front of the product.
+    Loads the operands of every product by mma.sync that are in shared memory, in front of the product. Scale factors
+    that are copied from global to tensor memory go through a tile of shared memory, from which tcgen05.cp copies them
+    to all partitions of lanes.
 
-    Which products these are depends on target and types: others read shared memory themselves. `tirx-pick-layouts`
-    chooses who holds what, and `tirx-prefetch-fragments` splits the loads.
+    Which products are by mma.sync depends on target and types: others read shared memory themselves.
+    `tirx-pick-layouts` chooses who holds what, and `tirx-prefetch-fragments` splits the loads.
     """
 
     name = "tirx-load-operands"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
+            for copy in [inner for inner in kernel.walk() if isinstance(inner, CopyOp)]:
+                if copy.source_type.memory is MemorySpace.GLOBAL and is_scale_copy(copy):
+                    _stage(copy)
             for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
                 product = Product.of(mma)
                 if mma.result is None or family_of(product) is not MMA_SYNC:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +15,6 @@ from xdsl.rewriter import Rewriter
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.copy.exchange import plan_reduction
 from tirx.diagnostics import LocatedError, remark
-from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import (
     AllocOp,
     AsyncMmaOp,
@@ -40,6 +39,7 @@ from tirx.dialects.tirx import (
     thread_set,
     views_in_use,
 )
+from tirx.dialects.tirx.roles import MAX_REGISTERS
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
@@ -67,8 +67,8 @@ from tirx.passes.plan.staged_layouts import (
 )
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
-from tirx.passes.plan.tensor_layouts import choose_tensor_layout, tensor_roots
-from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.passes.plan.tensor_layouts import choose_tensor_layout, plain_tensor_layout, tensor_roots
+from tirx.passes.plan.tensor_tiles import common_fragment
 from tirx.passes.plan.wgmma_product import check, register_layouts
 from tirx.tcgen05 import LegalityError
 
@@ -89,21 +89,6 @@ def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
                 _place(op.result, layout)
             case _:
                 pass
-
-
-def _common_image(tensors: Sequence[TileType]) -> TileLayout:
-    """
-    Returns a register layout to which tcgen05.ld and st move all these tiles, each with a shape of its own.
-
-    Where there is none, that of the first tile: the lowering then says what is wrong with the others.
-
-    Raises LegalityError for a tile that no shape moves.
-    """
-    first, *others = map(TensorTile.of, tensors)
-    for _, fragment in first.fragments():
-        if all(any(same_registers(fragment, found) for _, found in other.fragments()) for other in others):
-            return fragment
-    return first.fragment()
 
 
 def _checked(mma: MmaOp | AsyncMmaOp) -> None:
@@ -332,8 +317,23 @@ class _Picker:
             self._picked(alloc.result, choice.tile.layout, choice.reason)
             return
         if type_.memory is MemorySpace.TENSOR:
-            raise LocatedError(alloc, "expected a tensor tile to be an operand of a product, or to have a layout")
+            self._picked(alloc.result, self._plain_tensor_layout(alloc), "rows on lanes")
+            return
         self._picked(alloc.result, TileLayout.row_major(type_.dims), "row-major")
+
+    @staticmethod
+    def _plain_tensor_layout(alloc: AllocOp) -> TileLayout:
+        """The layout of a tensor tile that no product reads or writes: that of one that it is copied from or to."""
+        type_ = alloc.result.type
+        for op, tile in views_in_use(alloc.result):
+            if isinstance(op, CopyOp) and tile is alloc.result:
+                other = TileType.of(op.destination if op.source is tile else op.source)
+                if other.memory is MemorySpace.TENSOR and isinstance(other.layout, TileLayout):
+                    return other.layout
+        try:
+            return plain_tensor_layout(type_.dims)
+        except LegalityError as e:
+            raise LocatedError(alloc, str(e)) from e
 
     def _registers(self, registers: RegisterClass) -> None:
         type_ = registers.type
@@ -348,7 +348,7 @@ class _Picker:
         (first, source), (last, destination) = memories[0], memories[-1]
         try:
             if tensors:
-                self._pick_registers(registers, _common_image(tensors), "what tcgen05.ld and st move")
+                self._pick_registers(registers, common_fragment(tensors), "what tcgen05.ld and st move")
                 return
             bits = type_.dtype.storage_bits
             layout, why = (
@@ -365,6 +365,14 @@ class _Picker:
                     layout, why = row_layout(type_.dims, dims, fastest, bits, threads), "what is combined within warps"
         except (LayoutError, LegalityError) as e:
             raise LocatedError(registers.first_op, str(e)) from e
+        held = layout.span("m") * bits // 32
+        if held > MAX_REGISTERS and held * threads > 4 * type_.num_elements * bits // 32:
+            raise LocatedError(
+                registers.first_op,
+                f"expected a register tile that {threads} threads can share out, found a {shape_text(type_)} tile of "
+                f"which a thread has to hold {held} registers; extents with more divisors in common with the threads "
+                "help",
+            )
         self._pick_registers(registers, layout, why)
 
 

@@ -41,6 +41,9 @@ WARPGROUP = 4
 REGISTER_BOUNDS = (24, 256, 8)
 """Least, most and step of the registers of a thread that a role may ask for (PTX ISA, `setmaxnreg`)."""
 
+MAX_REGISTERS = 255
+"""Registers of 32 bits that a thread can have (CUDA C++ Programming Guide, "Compute Capabilities")."""
+
 REGISTER_FILE = 65536
 """Registers of an SM (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")."""
 

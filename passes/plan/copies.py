@@ -35,10 +35,15 @@ from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
 _scale_copies = lru_cache(maxsize=256)(scale_copies)
 
 _TENSOR_ENGINES: Mapping[tuple[bool, bool], Engine] = MappingProxyType(
-    {(False, False): Engine.LD_ST, (True, False): Engine.TCGEN05_LD, (False, True): Engine.TCGEN05_ST}
+    {
+        (False, False): Engine.LD_ST,
+        (True, False): Engine.TCGEN05_LD,
+        (False, True): Engine.TCGEN05_ST,
+        (True, True): Engine.TCGEN05_LD,
+    }
 )
 """Whether source and destination are in tensor memory -> the engine. The other end, where it is not registers, is
-reached by `ld_st` once `tirx-expand-copies` has taken the copy through registers."""
+reached by `ld_st` or `tcgen05_st` once `tirx-expand-copies` has taken the copy through registers."""
 
 
 @dataclass(frozen=True)
@@ -194,9 +199,7 @@ def beyond_threads(tile: SSAValue) -> str | None:
 
 
 def engine_between(source: MemorySpace, destination: MemorySpace) -> Engine | None:
-    """The engine between two memories, but for scale factors; None between registers. LegalityError for none."""
-    if source is MemorySpace.TENSOR and destination is MemorySpace.TENSOR:
-        raise LegalityError("expected at most one side of a copy in tensor memory, found both")
+    """The engine between two memories, but for scale factors; None between registers."""
     if source is MemorySpace.REGISTER and destination is MemorySpace.REGISTER:
         return None
     return _TENSOR_ENGINES[source is MemorySpace.TENSOR, destination is MemorySpace.TENSOR]

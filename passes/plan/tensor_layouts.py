@@ -24,7 +24,9 @@ from tirx.passes.plan.tcgen05_product import (
     tensor_operands,
 )
 from tirx.tcgen05 import LegalityError
-from tirx.tcgen05.tmem import COLUMN_BITS
+from tirx.tcgen05.tmem import COLUMN_BITS, DATA_PATHS
+
+_DATA_PATH_D, _DATA_PATH_F = DATA_PATHS["D"], DATA_PATHS["F"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,25 @@ def choose_tensor_layout(root: SSAValue, uses: Sequence[TensorUse]) -> TileLayou
             f"tile, found {shape_text(TileType.of(first.tile))} of {shape_text(TileType.of(root))}",
         )
     return next((layout for layout in candidates if all(use.fits(root, layout) for use in uses)), candidates[0])
+
+
+def plain_tensor_layout(dims: Sequence[int]) -> TileLayout:
+    """
+    The layout of a tile that no product uses: 128 or 64 rows on lanes, as accumulators have them, and neighbours of a
+    row in neighbouring columns. More rows, and leading dimensions, follow each other in columns.
+
+    Raises LegalityError for other numbers of rows.
+    """
+    rows, columns = dims[-2:] if len(dims) > 1 else (1, dims[0])
+    lanes = next((path for path in (_DATA_PATH_D, _DATA_PATH_F) if rows % path.m == 0), None)
+    if lanes is None:
+        raise LegalityError(
+            f"expected rows in multiples of {_DATA_PATH_F.m} for a tensor tile that no product uses, or a layout on "
+            f"it, found {rows}"
+        )
+    outer = (*dims[:-2], rows // lanes.m)
+    stages = (Iter(extent, prod(outer[i + 1 :]) * columns, "TCol") for i, extent in enumerate(outer))
+    return TileLayout((*stages, *lanes.rows, Iter(columns, 1, "TCol")))
 
 
 def _candidates(root: SSAValue, use: TensorUse) -> Iterator[TileLayout]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import TileType
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -113,3 +114,18 @@ class TensorTile:
         """The cells that tcgen05.st of the tile writes: whole columns, on all lanes of the shape in every warp."""
         columns = written_cells(self.layout, self.dims, shape, element_bits=self.bits, pack=self.own_columns)
         return np.repeat(columns[..., None], self.per_column, axis=-1)
+
+
+def common_fragment(tiles: Sequence[TileType]) -> TileLayout:
+    """
+    Returns a register layout to which tcgen05.ld and st move all these tiles, each with a shape of its own.
+
+    Where there is none, that of the first tile: the lowering then says what is wrong with the others.
+
+    Raises LegalityError for a tile that no shape moves.
+    """
+    first, *others = map(TensorTile.of, tiles)
+    for _, fragment in first.fragments():
+        if all(any(same_registers(fragment, found) for _, found in other.fragments()) for other in others):
+            return fragment
+    return first.fragment()

@@ -21,17 +21,6 @@ tirx.kernel @fill_without_layout() target("sm_80") threads(32) {
 
 // -----
 
-#t = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
-tirx.kernel @tensor_to_tensor() target("sm_100a") threads(128) {
-  %t = tirx.alloc : !tirx.tile<128x32xf32, tensor, #t>
-  %u = tirx.alloc : !tirx.tile<128x32xf32, tensor, #t>
-  // expected-error@+1 {{expected at most one side of a copy in tensor memory, found both}}
-  tirx.copy %t, %u : !tirx.tile<128x32xf32, tensor, #t>, !tirx.tile<128x32xf32, tensor, #t>
-  tirx.return
-}
-
-// -----
-
 #t = #tirx.tile_layout<S[(32, 128) : (1@TCol, 1@TLane)]>
 tirx.kernel @transposed() target("sm_100a") threads(128) {
   %zero = arith.constant 0.0 : f32

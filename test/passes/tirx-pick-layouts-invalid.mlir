@@ -122,8 +122,8 @@ tirx.kernel @one_tile() target("sm_80") threads(64) {
 // -----
 
 tirx.kernel @tensor_scratch() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected a tensor tile to be an operand of a product, or to have a layout}}
-  %t = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // expected-error@+1 {{expected rows in multiples of 64 for a tensor tile that no product uses, or a layout on it, found 96}}
+  %t = tirx.alloc : !tirx.tile<96x64xf32, tensor>
   tirx.return
 }
 
@@ -150,5 +150,16 @@ tirx.kernel @two_layouts(%f: f32) target("sm_80") threads(32) {
   %v = builtin.unrealized_conversion_cast %a : !a to !v
   // expected-error@+1 {{expected register tiles of one layout, found S[32 : 1@laneid] and S[(8, 4) : (1@laneid, 8@laneid)]; copy through shared memory to change who holds what}}
   %b = builtin.unrealized_conversion_cast %v : !v to !b
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @primes(%d: memref<251x251xf16>) target("sm_80") threads(96) {
+  %c0 = arith.constant 0 : index
+  %gd = tirx.view %d[%c0, %c0] : memref<251x251xf16> -> !tirx.tile<251x251xf16, global>
+  // expected-error@+1 {{expected a register tile that 96 threads can share out, found a 251x251 tile of which a thread has to hold 31500 registers}}
+  %t = tirx.load %gd : !tirx.tile<251x251xf16, global> -> !tirx.tile<251x251xf16, register>
+  tirx.store %t, %gd : !tirx.tile<251x251xf16, register>, !tirx.tile<251x251xf16, global>
   tirx.return
 }

@@ -26,18 +26,6 @@ tirx.kernel @registers() target("sm_100a") threads(128) {
 
 // -----
 
-#t = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
-
-tirx.kernel @both_in_tensor_memory() target("sm_100a") threads(128) {
-  %t = tirx.alloc : !tirx.tile<128x32xf32, tensor, #t>
-  %u = tirx.alloc : !tirx.tile<128x32xf32, tensor, #t>
-  // expected-error@+1 {{expected at most one side of a copy in tensor memory, found both}}
-  tirx.copy %t, %u : !tirx.tile<128x32xf32, tensor, #t>, !tirx.tile<128x32xf32, tensor, #t>
-  tirx.return
-}
-
-// -----
-
 !a = !tirx.tile<128x128xf8E4M3FN, shared, #tirx.tile_layout<S[(16, 8, 8, 16) : (128, 16, 2048, 1)]>>
 !d = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
 !t = !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>

@@ -1,0 +1,107 @@
+"""Copies between any two memories, and of any shape, move every element once."""
+
+from __future__ import annotations
+
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+from unit.sim.assembled import assembled
+
+import tirx
+
+
+def _by_way_of(shape: tuple[int, ...], dtype: str, tiles: list[str], target: str, threads: int) -> str:
+    """A kernel that copies a matrix through tiles of these memories, one after the other."""
+    extents = "x".join(map(str, shape))
+    names = [f"%t{i}" for i in range(len(tiles))]
+    types = [f"!tirx.tile<{extents}x{dtype}, {memory}>" for memory in ("global", *tiles, "global")]
+    allocs = "\n".join(f"{name} = tirx.alloc : {type_}" for name, type_ in zip(names, types[1:], strict=False))
+    ends = ["%ga", *names, "%gd"]
+    copies = "\n".join(f"tirx.copy {ends[i]}, {ends[i + 1]} : {types[i]}, {types[i + 1]}" for i in range(len(ends) - 1))
+    zeros = ", ".join(["%c0"] * len(shape))
+    return f"""
+      tirx.kernel @k(%a: memref<{extents}x{dtype}>, %d: memref<{extents}x{dtype}>)
+          target("{target}") grid(1) threads({threads}) {{
+        %c0 = arith.constant 0 : index
+        %ga = tirx.view %a[{zeros}] : memref<{extents}x{dtype}> -> !tirx.tile<{extents}x{dtype}, global>
+        %gd = tirx.view %d[{zeros}] : memref<{extents}x{dtype}> -> !tirx.tile<{extents}x{dtype}, global>
+        {allocs}
+        {copies}
+        tirx.return
+      }}"""
+
+
+def _check(text: str, shape: tuple[int, ...], dtype: str) -> str:
+    program = tirx.build(text)
+    assembled(program.ptx)
+    a = np.random.default_rng(0).integers(-9, 10, shape).astype({"f16": np.float16, "f32": np.float32}[dtype])
+    d = np.zeros_like(a)
+    program.kernels["k"].simulate(a, d, check="strict")
+    np.testing.assert_array_equal(d, a)
+    return program.ptx
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "tiles", "threads"),
+    [
+        ((64, 16), "f32", ["tensor", "tensor"], 128),
+        ((64, 16), "f16", ["shared", "tensor", "tensor", "register", "tensor", "shared"], 256),
+        ((2, 256, 8), "f16", ["tensor"], 128),
+    ],
+)
+def test_tensor_memory(shape: tuple[int, ...], dtype: str, tiles: list[str], threads: int):
+    """Tiles in tensor memory that no product uses have rows on lanes; they are copied to each other, too."""
+    _check(_by_way_of(shape, dtype, tiles, "sm_100a", threads), shape, dtype)
+
+
+@pytest.mark.parametrize(
+    ("shape", "threads", "accesses"),
+    [((131, 16), 128, 4), ((131, 17), 128, 7), ((37, 19), 64, 8), ((257, 64), 256, 9), ((101, 101), 96, 25)],
+)
+def test_odd_shapes(shape: tuple[int, int], threads: int, accesses: int):
+    """Copies of tiles that the threads do not divide are vectors but for a rest of less than a vector each."""
+    ptx = _check(_by_way_of(shape, "f16", ["shared"], "sm_80", threads), shape, "f16")
+    assert len(re.findall(r"ld\.global", ptx)) == accesses
+
+
+_SCALED = """
+tirx.kernel @k(%a: memref<128x256xf8E4M3FN>, %s: memref<128x8xf8E8M0FNU>, %d: memref<128x128xf32>)
+    target("sm_100a") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  %c256 = arith.constant 256 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !tirx.tile<128x128xf8E4M3FN, shared>
+  %ts = tirx.alloc : !tirx.tile<128x4xf8E8M0FNU, tensor>
+  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
+  tirx.fill %acc, %zero : f32, !tirx.tile<128x128xf32, tensor>
+  scf.for %k = %c0 to %c256 step %c128 {
+    %step = arith.divui %k, %c32 : index
+    %ga = tirx.view %a[%c0, %k] : memref<128x256xf8E4M3FN> -> !tirx.tile<128x128xf8E4M3FN, global>
+    %gs = tirx.view %s[%c0, %step] : memref<128x8xf8E8M0FNU> -> !tirx.tile<128x4xf8E8M0FNU, global>
+    tirx.copy %ga, %sa : !tirx.tile<128x128xf8E4M3FN, global>, !tirx.tile<128x128xf8E4M3FN, shared>
+    tirx.copy %gs, %ts : !tirx.tile<128x4xf8E8M0FNU, global>, !tirx.tile<128x4xf8E8M0FNU, tensor>
+    tirx.mma %sa, %sa, %acc scales(%ts, %ts) : !tirx.tile<128x128xf8E4M3FN, shared>,
+      !tirx.tile<128x128xf8E4M3FN, shared>, !tirx.tile<128x128xf32, tensor>,
+      !tirx.tile<128x4xf8E8M0FNU, tensor>, !tirx.tile<128x4xf8E8M0FNU, tensor>
+  }
+  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !tirx.tile<128x128xf32, global>
+  tirx.copy %acc, %gd : !tirx.tile<128x128xf32, tensor>, !tirx.tile<128x128xf32, global>
+  tirx.return
+}
+"""
+
+
+def test_scale_factors_from_global_memory():
+    program = tirx.build(_SCALED)
+    assembled(program.ptx)
+    rng = np.random.default_rng(0)
+    a = rng.integers(-2, 3, (128, 256)).astype(ml_dtypes.float8_e4m3fn)
+    s = (2.0 ** rng.integers(-1, 3, (128, 8))).astype(ml_dtypes.float8_e8m0fnu)
+    d = np.zeros((128, 128), np.float32)
+    program.kernels["k"].simulate(a, s, d, check="strict")
+    scaled = a.astype(np.float32) * np.repeat(s.astype(np.float32), 32, axis=1)
+    np.testing.assert_array_equal(d, scaled @ scaled.T)
