@@ -10,7 +10,13 @@ from xdsl.transforms import get_all_passes as get_xdsl_passes
 from tirx.hw.targets import Target
 from tirx.passes.registry import get_all_passes
 
-_SCHEDULE = ("tirx-fuse-epilogue", "tirx-tile-loop", "tirx-pipeline-loops", "tirx-specialize-warps")
+_SCHEDULE = (
+    "tirx-fuse-epilogue",
+    "tirx-tile-loop",
+    "tirx-pipeline-loops",
+    "tirx-specialize-warps",
+    "tirx-multicast-copies",
+)
 """Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=off` leaves them out."""
 
 _PASS_OPTIONS = {
@@ -18,6 +24,7 @@ _PASS_OPTIONS = {
     "order": "tirx-tile-loop",
     "stages": "tirx-pipeline-loops",
     "roles": "tirx-specialize-warps",
+    "cluster": "tirx-multicast-copies",
 }
 """Options of the pipeline -> the pass of which they are options."""
 
@@ -35,6 +42,7 @@ _LOWER_TO_PTX = (
     "tirx-tile-loop",
     "tirx-pipeline-loops",
     "tirx-specialize-warps",
+    "tirx-multicast-copies",
     "tirx-prefetch-fragments",
     "tirx-check-rings",
     "tirx-lower-rings",

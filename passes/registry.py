@@ -28,6 +28,7 @@ PASS_SUMMARIES = {
     "tirx-tile-loop": "let each block loop over several tiles",
     "tirx-pipeline-loops": "let loops fill rings of shared tiles ahead of what reads them",
     "tirx-specialize-warps": "give copies, products and the rest of a kernel warps of their own",
+    "tirx-multicast-copies": "let pairs of blocks load half of the operand that they share each, for both",
     "tirx-prefetch-fragments": "load the fragments of a step of a product before those of the last step are multiplied",
     "tirx-check-rings": "check that rings neither deadlock nor overwrite a slot, for every number of iterations",
     "tirx-lower-rings": "lower rings, skewed loops and tile loops to barriers, plain loops and tiles of slots",

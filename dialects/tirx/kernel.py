@@ -70,7 +70,8 @@ GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """Most blocks along x, y and z of a grid (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
 
-def _grid_attr(dims: Sequence[Formula]) -> ArrayAttr[IntegerAttr[I32] | FormulaAttr]:
+def grid_attr(dims: Sequence[Formula]) -> ArrayAttr[IntegerAttr[I32] | FormulaAttr]:
+    """The attribute of a grid with these extents along x, y and z."""
     return ArrayAttr([IntegerAttr(n, i32) if isinstance(n, int) else FormulaAttr(n) for n in dims])
 
 
@@ -193,7 +194,7 @@ class KernelOp(IRDLOperation, OnThreads):
                 "sym_name": StringAttr(sym_name),
                 "function_type": FunctionType.from_lists(arguments, ()),
                 "target": None if target is None else StringAttr(target),
-                "grid": None if grid is None else _grid_attr(grid),
+                "grid": None if grid is None else grid_attr(grid),
                 "threads": IntegerAttr(threads, i32),
                 "cluster": None if cluster is None else IntegerAttr(cluster, i32),
                 "per_cta": UnitAttr() if per_cta else None,
@@ -293,7 +294,7 @@ class KernelOp(IRDLOperation, OnThreads):
                 dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_formula(parser))
                 if (problem := _grid_problem(dims)) is not None:
                     parser.raise_error(problem, start, parser.pos)
-                grid = _grid_attr(dims)
+                grid = grid_attr(dims)
             elif threads is None and parser.parse_optional_keyword("threads") is not None:
                 with parser.in_parens():
                     start = parser.pos

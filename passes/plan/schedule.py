@@ -30,6 +30,16 @@ class Roles(StrEnum):
     LOAD_MMA_EPILOGUE = "load-mma-epilogue"
 
 
+class Cluster(StrEnum):
+    """Which blocks form pairs that load an operand together."""
+
+    NONE = "none"
+    ROWS = "rows"
+    """Blocks of two neighbouring rows of tiles: they share B."""
+    COLUMNS = "columns"
+    """Blocks of two neighbouring columns of tiles: they share A."""
+
+
 @dataclass(frozen=True)
 class Schedule:
     """
@@ -48,6 +58,7 @@ class Schedule:
     order: TileOrder
     group: int | None = None
     stages_stores: bool = True
+    cluster: Cluster = Cluster.NONE
 
     def __str__(self) -> str:
         m, n, k = self.tile

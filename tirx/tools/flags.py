@@ -64,12 +64,13 @@ class _LowerToPtx(ArgSpecConvertible):
     stages: str | int | None = None
     roles: str | None = None
     order: str | None = None
+    cluster: str | None = None
     epilogue: str | None = None
 
     @property
     def options(self) -> str:
         """The options of the pipeline as `tirx.compile` takes them."""
-        given = {name: getattr(self, name) for name in ("pipeline", "stages", "roles", "order", "epilogue")}
+        given = {name: getattr(self, name) for name in ("pipeline", "stages", "roles", "cluster", "order", "epilogue")}
         return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
 
 

@@ -1,0 +1,404 @@
+"""`tirx-multicast-copies`: two blocks that read the same operand load half of it each, for both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, UnitAttr
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.definition import i32_attr
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.tirx import (
+    AcquireOp,
+    Across,
+    AcrossAttr,
+    AsyncCopyOp,
+    BlockIdOp,
+    CopyOp,
+    CtaRankOp,
+    Engine,
+    ForOp,
+    GridAxis,
+    KernelOp,
+    LaunchValueOp,
+    MemorySpace,
+    RingOp,
+    RoleOp,
+    StoreOp,
+    SubviewOp,
+    TilesOp,
+    TileType,
+    ViewOp,
+    kernels,
+)
+from tirx.dialects.tirx.kernel import PAIR, grid_attr
+from tirx.dialects.tirx.ops import strided_layout
+from tirx.dialects.tirx.product import ProductOp
+from tirx.hw.targets import Target
+from tirx.layout import LayoutError
+from tirx.passes.analysis.index_analysis import ancestors
+from tirx.passes.analysis.pipelining import hardware_operation
+from tirx.passes.analysis.rings.parties import is_issued_by_one_thread
+from tirx.passes.analysis.rings.slots import slot_tile
+from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
+from tirx.passes.plan.product import ILLEGAL
+from tirx.passes.plan.schedule import Cluster, start_values
+from tirx.passes.plan.views import Origin, argument_number
+
+AUTO = "auto"
+
+CLUSTER = "tirx.cluster"
+"""The attribute of a kernel that says which of its blocks form pairs."""
+
+
+@dataclass(frozen=True)
+class TirxMulticastCopiesPass(ModulePass):
+    """
+    Blocks of two neighbouring tiles form a cluster, and what both read comes to both by one load.
+
+    With `rows` a pair has tiles `2 i` and `2 i + 1` of a column and shares B, with `columns` those of a row and shares
+    A. Each block loads one half of the rows of a shared tile and sends it to both (`tma_multicast`); its ring becomes
+    one of the cluster, whose slots are free once the readers of both blocks have released them. `cluster` is `none`,
+    `rows`, `columns` or `auto`, which looks it up by the family of the products; `attributes {tirx.cluster = "rows"}`
+    says it for one kernel. A role has to fill the rings. A remark tells why a kernel stays as it is.
+    """
+
+    name = "tirx-multicast-copies"
+
+    cluster: str = AUTO
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            along = _wanted(kernel, self.cluster)
+            kernel.attributes.pop(CLUSTER, None)
+            if along is Cluster.NONE:
+                continue
+            try:
+                _Pairs(kernel, along).share()
+            except _NotShared as e:
+                remark(e.where, f"@{kernel.sym_name.data} has no pairs of blocks: {e.reason}")
+
+
+class _NotShared(Exception):
+    """Why the blocks of a kernel cannot share what they load, and at which operation."""
+
+    def __init__(self, where: Operation, reason: str):
+        super().__init__(reason)
+        self.where = where
+        self.reason = reason
+
+
+def _wanted(kernel: KernelOp, option: str) -> Cluster:
+    """How blocks should form pairs. Raises LocatedError for a word that names no way."""
+    match kernel.attributes.get(CLUSTER):
+        case None:
+            word = option
+        case StringAttr(data=data):
+            word = data
+        case found:
+            word = str(found)
+    if word == AUTO:
+        return start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).cluster
+    if word not in tuple(Cluster):
+        raise LocatedError(kernel, f"expected a cluster of {AUTO}, {', '.join(Cluster)}, found {word}")
+    return Cluster(word)
+
+
+@dataclass(frozen=True)
+class _Half:
+    """A copy that both blocks of a pair need: the view that it reads, and the two halves of the slot's tile."""
+
+    copy: AsyncCopyOp
+    view: ViewOp
+    parts: tuple[TileType, TileType]
+
+    @property
+    def rows(self) -> int:
+        """Rows of a half."""
+        return self.parts[0].dims[0]
+
+
+class _Pairs:
+    """Lets the blocks of one kernel share what they load."""
+
+    def __init__(self, kernel: KernelOp, along: Cluster):
+        self.kernel = kernel
+        self.along = along
+        self.index = 0 if along is Cluster.ROWS else 1
+        """Of the coordinate along which a pair has two tiles, in `tirx.tiles`."""
+        self.axis = GridAxis.Y if along is Cluster.ROWS else GridAxis.X
+        self.loops = [op for op in kernel.walk() if isinstance(op, TilesOp)]
+        self.blocks = [op for op in kernel.walk() if isinstance(op, BlockIdOp) and op.axis.data is self.axis]
+        self.coordinates = self._coordinates()
+        self.known: dict[SSAValue, bool] = {}
+
+    def share(self) -> None:
+        """Raises _NotShared before anything is changed."""
+        kernel = self.kernel
+        self._check_kernel()
+        self._check_control()
+        halves = self._halves()
+        self._check_stores()
+        kernel.cluster = i32_attr(PAIR)
+        kernel.per_cta = UnitAttr()
+        for half in halves:
+            self._load_half(half)
+        self._number_tiles()
+        for half in halves:
+            self._ring(half.copy).across = AcrossAttr(Across.CLUSTER)
+            half.copy.detach()
+            half.copy.erase()
+        names = ", ".join(f"%{half.view.source.name_hint or 'an operand'}" for half in halves)
+        remark(
+            kernel,
+            f"blocks of @{kernel.sym_name.data} form pairs along the {self.along} of tiles: each loads half of the "
+            f"tiles of {names} for both",
+        )
+
+    # What has to hold
+
+    def _coordinates(self) -> set[SSAValue]:
+        found: set[SSAValue] = {loop.body.block.args[self.index] for loop in self.loops if loop.extents}
+        return found | {op.result for op in self.blocks}
+
+    def _depends(self, value: SSAValue) -> bool:
+        """Returns True if a value may differ between the tiles of a pair."""
+        if value in self.coordinates:
+            return True
+        if not isinstance(value, OpResult):
+            return False
+        if value not in self.known:
+            self.known[value] = any(map(self._depends, value.op.operands))
+        return self.known[value]
+
+    def _check_kernel(self) -> None:
+        kernel = self.kernel
+        if kernel.of_pairs:
+            raise _NotShared(kernel, "its blocks form clusters already")
+        if kernel.target is None or Target.parse(kernel.target.data).cc < ASYNC_SINCE[Engine.TMA_MULTICAST]:
+            raise _NotShared(kernel, f"{kernel.target and kernel.target.data} has no copies to several blocks")
+        if (written := hardware_operation(kernel)) is not None:
+            raise _NotShared(written, f"'{written.name}' is in the terms of the hardware")
+        for op in kernel.walk():
+            if isinstance(op, ProductOp) and op.on_tensor_memory:
+                raise _NotShared(op, f"'{op.name}' on tensor memory works for a pair by its own means")
+        for loop in self.loops:
+            if not loop.extents:
+                raise _NotShared(loop, f"the order of its tiles is {loop.order.data}")
+        if not self.loops and kernel.grid_formulas is None:
+            raise _NotShared(kernel, "it does not say its grid")
+        if self.loops and kernel.grid is not None and self._tiles() is None:
+            raise _NotShared(self.loops[0], "its numbers of tiles are not those of the launch")
+
+    def _check_control(self) -> None:
+        """The blocks of a pair do the same ring operations."""
+        for op in self.kernel.walk():
+            match op:
+                case ForOp():
+                    deciding = () if op.trips is None else (op.trips,)
+                case scf.ForOp():
+                    deciding = (op.lb, op.ub, op.step)
+                case scf.IfOp():
+                    deciding = (op.cond,) if any(is_issued_by_one_thread(inner) for inner in op.walk()) else ()
+                case _:
+                    continue
+            if any(map(self._depends, deciding)):
+                raise _NotShared(op, f"'{op.name}' may do something else in the other block of a pair")
+
+    def _halves(self) -> list[_Half]:
+        """The copies that are the same in both blocks."""
+        problems: list[_NotShared] = []
+        found: list[_Half] = []
+        for op in self.kernel.walk():
+            if not isinstance(op, AsyncCopyOp) or op.engine.data is not Engine.TMA or self._depends(op.source):
+                continue
+            try:
+                found.append(self._half(op))
+            except _NotShared as e:
+                problems.append(e)
+        if not found:
+            shared = "no copy by TMA that is the same in both blocks of a pair"
+            raise problems[0] if problems else _NotShared(self.kernel, f"it has {shared}")
+        for problem in problems:
+            remark(problem.where, problem.reason)
+        return found
+
+    def _half(self, copy: AsyncCopyOp) -> _Half:
+        view, slot = copy.source.owner, copy.destination
+        if not isinstance(view, ViewOp) or not isinstance(slot.owner, AcquireOp):
+            raise _NotShared(copy, "its pairs share no copy of a part of a tile")
+        if not any(isinstance(around, RoleOp) for around in ancestors(copy)):
+            raise _NotShared(copy, "no role of its own fills its rings")
+        rows, *others = TileType.of(slot).dims
+        if rows % PAIR:
+            raise _NotShared(copy, f"a tile of {rows} rows has no halves")
+        target = None if self.kernel.target is None else Target.parse(self.kernel.target.data)
+        try:
+            low, high = (
+                SubviewOp.type_of(TileType.of(slot), (n, *(0 for _ in others)), (rows // PAIR, *others))
+                for n in (0, rows // PAIR)
+            )
+            for part in (low, high):
+                plan_tma(_part_of(view, view.indices, part).result, part, target)
+        except (*ILLEGAL, LayoutError) as e:
+            raise _NotShared(copy, f"half of a tile cannot be loaded: {e}") from e
+        return _Half(copy, view, (low, high))
+
+    def _ring(self, copy: AsyncCopyOp) -> RingOp:
+        slot = slot_tile(copy.destination)
+        assert slot is not None
+        return slot.ring
+
+    def _check_stores(self) -> None:
+        """With an odd number of tiles the last pair has one too many: nothing of it may be written."""
+        tiles = self._tiles()
+        count = None if tiles is None else tiles[self.index]
+        if isinstance(count, int) and count % PAIR == 0:
+            return
+        for op in self.kernel.walk():
+            if (written := _written(op)) is None or not self._depends(written):
+                continue
+            if not self._is_beyond(written, count):
+                raise _NotShared(op, f"'{op.name}' would write a tile more than {count}")
+
+    def _is_beyond(self, tile: SSAValue, count: Formula | None) -> bool:
+        """Returns True if tile number `count` along the pairs lies outside of the memref, where stores are dropped."""
+        origin = Origin.of(tile)
+        if origin is None or (number := argument_number(origin.view.source)) is None:
+            return False
+        view = origin.view
+        leading = len(view.indices) - len(view.result.type.dims)
+        for d, (index, size) in enumerate(zip(view.indices, view.source_type.get_shape(), strict=True)):
+            if d < leading or not isinstance(index.owner, arith.MuliOp):
+                continue
+            first, step = index.owner.operands
+            if constant_value(step) is None:
+                first, step = step, first
+            width = constant_value(step)
+            if first not in self.coordinates or width is None or width <= 0:
+                continue
+            if isinstance(count, int) and size >= 0:
+                return count * width >= size
+            return count == Call("ceildiv", (Call("size", (number, d)), width))
+        return False
+
+    def _tiles(self) -> tuple[Formula, Formula] | None:
+        """The numbers of tiles along rows and columns; None where they are only known in the kernel."""
+        if not self.loops:
+            grid = self.kernel.grid_formulas
+            return None if grid is None else (grid[1], grid[0])
+        found = [_formula(extent) for extent in self.loops[0].extents]
+        return None if None in found else (found[0], found[1])  # pyright: ignore[reportReturnType]
+
+    # The change
+
+    def _load_half(self, half: _Half) -> None:
+        """Puts a copy of one half to both blocks in the place of a copy."""
+        emit = Emitter.before(half.copy)
+        rank = emit(CtaRankOp()).result
+        above = emit.value(arith.MuliOp(rank, emit.constant(half.rows, IndexType())))
+        indices = list(half.view.indices)
+        row = len(indices) - len(half.parts[0].dims)
+        indices[row] = emit.value(arith.AddiOp(indices[row], above))
+        source = emit(_part_of(half.view, indices, half.parts[0])).result
+        first = emit(arith.CmpiOp(rank, emit.constant(0, IndexType()), "eq")).result
+        regions: list[Region] = []
+        for n, part in enumerate(half.parts):
+            block = Block()
+            inside = Emitter(InsertPoint.at_end(block), half.copy.location)
+            start = (n * half.rows, *(0 for _ in part.dims[1:]))
+            tile = inside(SubviewOp(half.copy.destination, start, part)).result
+            inside(AsyncCopyOp(source, tile, Engine.TMA_MULTICAST))
+            inside(scf.YieldOp())
+            regions.append(Region(block))
+        emit(scf.IfOp(first, [], *regions))
+
+    def _number_tiles(self) -> None:
+        """Loops, or the grid, count pairs; a block has the tile of its rank."""
+        kernel = self.kernel
+        tiles = self._tiles()
+        pairs: dict[SSAValue, SSAValue] = {}
+        for loop in self.loops:
+            extent = loop.extents[self.index]
+            if extent not in pairs:
+                pairs[extent] = _halved(extent, loop, kernel)
+            loop.operands[loop.operands.index(extent)] = pairs[extent]
+            if loop.group is not None and self.along is Cluster.ROWS:
+                loop.group = i32_attr(max(1, loop.group.value.data // PAIR))
+            self._number(
+                loop.body.block.args[self.index], Emitter(InsertPoint.at_start(loop.body.block), loop.location)
+            )
+        for op in self.blocks:
+            self._number(op.result, Emitter.after(op))
+        if kernel.grid_formulas is None:
+            return
+        assert tiles is not None
+        counts = [_ceildiv(n) if d == self.index else n for d, n in enumerate(tiles)]
+        if self.loops:
+            clusters = Call("ceildiv", (Call("sm_count"), PAIR))
+            kernel.grid = grid_attr([Call("min", (_product(*counts), clusters))])
+        else:
+            kernel.grid = grid_attr([counts[1], counts[0], kernel.grid_formulas[2]])
+
+    @staticmethod
+    def _number(pair: SSAValue, emit: Emitter) -> None:
+        """The tile of this block takes the place of the number of the pair."""
+        uses = tuple(pair.uses)
+        two = emit.constant(PAIR, IndexType())
+        first = emit.value(arith.MuliOp(pair, two))
+        tile = emit.value(arith.AddiOp(first, emit(CtaRankOp()).result))
+        tile.name_hint = pair.name_hint
+        for use in uses:
+            use.operation.operands[use.index] = tile
+
+
+def _part_of(view: ViewOp, indices: Sequence[SSAValue], part: TileType) -> ViewOp:
+    """The view of as many elements as `part` has, from other indices on."""
+    whole = view.result.type
+    layout = strided_layout(view.source_type, part.dims)
+    type_ = TileType.get(part.dims, whole.element_type, whole.memory, None if isinstance(layout, str) else layout)
+    return ViewOp(view.source, indices, type_, clipped=view.clipped is not None)
+
+
+def _written(op: Operation) -> SSAValue | None:
+    """The tile of global memory that an operation writes."""
+    match op:
+        case StoreOp() | CopyOp() | AsyncCopyOp():
+            return op.destination if TileType.of(op.destination).memory is MemorySpace.GLOBAL else None
+        case _:
+            return None
+
+
+def _formula(value: SSAValue) -> Formula | None:
+    owner = value.owner
+    return owner.formula.data if isinstance(owner, LaunchValueOp) else constant_value(value)
+
+
+def _ceildiv(formula: Formula) -> Formula:
+    return -(-formula // PAIR) if isinstance(formula, int) else Call("ceildiv", (formula, PAIR))
+
+
+def _product(a: Formula, b: Formula) -> Formula:
+    return a * b if isinstance(a, int) and isinstance(b, int) else Call("mul", (a, b))
+
+
+def _halved(extent: SSAValue, loop: TilesOp, kernel: KernelOp) -> SSAValue:
+    """The number of pairs in front of the roles, where all of them can use it."""
+    top: Operation = loop
+    while (around := top.parent_op()) is not kernel and around is not None:
+        top = around
+    emit = Emitter.before(top)
+    formula = _formula(extent)
+    if isinstance(formula, int):
+        return emit.constant(-(-formula // PAIR), IndexType())
+    if formula is not None:
+        return emit(LaunchValueOp(_ceildiv(formula))).result
+    return emit.value(arith.CeilDivUIOp(extent, emit.constant(PAIR, IndexType())))
