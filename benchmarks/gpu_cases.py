@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tirx
-from tirx.runtime import Kernel
+from tirx.runtime import Kernel, Program
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Rows and columns of a tile of D, and the threads that multiply it."""
+
+    rows: int
+    columns: int
+    threads: int = 256
 
 
 @dataclass(frozen=True)
@@ -18,8 +27,7 @@ class Case:
     """
     A product D = A B^T in `examples/file`. `a` and `d` are torch dtypes, `tolerance` is the largest error, relative to
     the largest element of D, `limit` the probe whose speed bounds the kernel's. `options` are those of the pipeline.
-    `replace` are texts of the file to replace besides shapes, grid and the bound of the loop over K; `{m}`, `{n}` and
-    `{k}` in them are the sizes.
+    `replace` are texts of the file to replace besides shapes, grid and the bound of the loop over K.
     """
 
     name: str
@@ -33,6 +41,10 @@ class Case:
     replace: tuple[tuple[str, str], ...] = ()
     batched: bool = False
     """It takes sizes with a batch, and no others."""
+    tile: Tile | None = None
+    """Other tiles than those of the file."""
+    parts: int = 1
+    """Parts of K that blocks of their own sum up."""
 
 
 PIPELINE = "pipeline=on"
@@ -128,57 +140,119 @@ SHAPES = ("4000x4104x1000", "512x8192x8192", "128x4096x16384", "1000x777x200", "
 # Kernels of any size
 
 
-def scaled(text: str, size: Size, replace: Sequence[tuple[str, str]]) -> str:
+def tiled(text: str, tile: Tile) -> str:
     """
-    The program of a kernel of arguments %a (M x K), %b (N x K) and %d (M x N) for another size.
+    The program of a kernel with other tiles of D.
 
-    Its grid counts tiles of N along x, of M along y and products along z, and its loop over K has the variable %k.
-    Where tiles do not divide the sizes, views are clipped. Raises ValueError for a program of another form. A program
-    for any size stays as it is.
+    The operands are `%ga` and `%sa`, `%gb` and `%sb`, whose tiles have as many columns as the loop over K has steps;
+    the tile numbers `%i` and `%j` are multiplied by constants. Raises ValueError for a program of another form.
     """
-    if "memref<?x?x" in text:
+    rows, columns, depth = _tile_of(text)
+    shapes = {"a": (tile.rows, depth), "b": (tile.columns, depth), "d": (tile.rows, tile.columns)}
+
+    def line_of(line: str) -> str:
+        names = re.findall(r"%[gs]([abd])\b", line)
+        # A product names A, B and its accumulator in the order of their types; other lines have one shape.
+        order = iter("abd" if "tirx.mma" in line else "")
+        return re.sub(
+            rf"(tile<)({rows}x{depth}|{columns}x{depth}|{rows}x{columns})x",
+            lambda found: found[1] + "x".join(map(str, shapes[next(order, names[0] if names else "d")])) + "x",
+            line,
+        )
+
+    text = "\n".join(map(line_of, text.split("\n")))
+    for name, size in (("i", tile.rows), ("j", tile.columns)):
+        text = re.sub(rf"(arith\.muli %{name}, )%\w+ :", rf"\g<1>%tile_{name} :", text)
+        text = _with_constant(text, f"tile_{name}", size)
+    return re.sub(r"threads\(\d+\)", f"threads({tile.threads})", text)
+
+
+def _tile_of(text: str) -> tuple[int, int, int]:
+    """Rows and columns of the tiles of D, and the elements of K of a step; 0 without a loop over `%k`."""
+    step = re.search(r"scf\.for %k = .* step %(\w+)", text)
+    names = [re.search(rf"arith\.muli %{of}, %(\w+) :", text) for of in "ij"]
+    found = [0 if name is None else _constant_of(text, name[1]) for name in (*names, step)]
+    if not found[0] or not found[1]:
+        raise ValueError("expected tile numbers %i and %j that are multiplied by constants")
+    return found[0], found[1], found[2]
+
+
+def _constant_of(text: str, name: str) -> int:
+    found = re.search(rf"%{name} = arith\.constant (\d+)", text)
+    if found is None:
+        raise ValueError(f"expected a constant %{name}")
+    return int(found[1])
+
+
+def _with_constant(text: str, name: str, value: int) -> str:
+    line = f"  %{name} = arith.constant {value} : index\n"
+    return re.sub(r"(threads\(\d+\).*\{\n)", lambda found: found[1] + line, text, count=1)
+
+
+def scaled(text: str, size: Size, parts: int = 1) -> str:
+    """
+    The program of a kernel of arguments %a (M x K), %b (N x K), %d and %w (M x N), of which it may have some, for
+    another size.
+
+    Its grid counts tiles of N along x, of M along y and products, or parts of K, along z. Its loop over K has the
+    variable %k; with `parts`, `%length` are the elements of K of a part. Where tiles do not divide the sizes, views are
+    clipped. Raises ValueError for a program of another form. A program for any size stays as it is.
+    """
+    if "memref<?x?" in text:
         return text
     *batch, m, n, k = size
     shapes = {
-        name: "x".join(map(str, (*batch, *ends))) for name, ends in {"a": (m, k), "b": (n, k), "d": (m, n)}.items()
+        name: "x".join(map(str, (*batch, *ends)))
+        for name, ends in {"a": (m, k), "b": (n, k), "d": (m, n), "w": (m, n)}.items()
     }
-    given = re.search(r"%d: memref<((?:\d+x)*)(\d+)x(\d+)x", text)
-    grid = re.search(r"grid\((\d+), (\d+)(?:, (\d+))?\)", text)
-    loop = re.search(r"(scf\.for %k = %\w+ to )%\w+( step)", text)
-    if given is None or grid is None or loop is None or bool(batch) != bool(given[1]):
-        raise ValueError(
-            f"expected {'a batch of products' if batch else 'a product'} with a grid (N, M) and a loop over %k"
-        )
-    rows, columns = int(given[2]) // int(grid[2]), int(given[3]) // int(grid[1])  # of a tile
+    rows, columns, depth = _tile_of(text)
+    grid = re.search(r"grid\(\d+, \d+(, \d+)?\)", text)
+    if grid is None or bool(grid[1]) != (bool(batch) or parts > 1 or not depth):
+        raise ValueError(f"expected {'a batch of products' if batch else 'a product'} with a grid (N, M)")
     for name, shape in shapes.items():
-        text, count = re.subn(rf"(%{name}(?:\[[^\]]*\] :|:) memref<)(?:\d+x)+", rf"\g<1>{shape}x", text)
-        if not count:
-            raise ValueError(f"expected an argument %{name} with a shape")
-    extents = (-(-n // columns), -(-m // rows), *batch)
+        text = re.sub(rf"(%{name}(?:\[[^\]]*\](?: clipped)? :|:) memref<)(?:\d+x)+", rf"\g<1>{shape}x", text)
+    third = batch or ([parts] if parts > 1 else [])
+    extents = (-(-n // columns), -(-m // rows), *(third if depth else [1]))
     text = text.replace(grid[0], f"grid({', '.join(map(str, extents))})")
-    text = text.replace(loop[0], f"{loop[1]}%benchmark_k{loop[2]}")
-    text = re.sub(r"(threads\(\d+\).*\{\n)", rf"\g<1>  %benchmark_k = arith.constant {k} : index\n", text, count=1)
-    for old, new in replace:
-        if old not in text:
-            raise ValueError(f"expected {old!r} in the program")
-        text = text.replace(old, new.format(m=m, n=n, k=k))
-    step = re.search(r"scf\.for %k = .* step %(\w+)", text)
-    depth = None if step is None else re.search(rf"%{step[1]} = arith\.constant (\d+)", text)
-    if depth is None:
-        raise ValueError("expected a loop over %k whose step is a constant")
-    if m % rows or n % columns or k % int(depth[1]):
+    if depth:
+        text = _with_constant(text, "benchmark_k", k)
+        if parts > 1:
+            length = -(-k // (parts * depth)) * depth
+            text = re.sub(r"(%length = arith\.constant )\d+", rf"\g<1>{length}", text)
+            text = re.sub(r"(arith\.minui %\w+, )%\w+", r"\g<1>%benchmark_k", text)
+        else:
+            text = re.sub(r"(scf\.for %k = %\w+ to )%\w+( step)", r"\g<1>%benchmark_k\g<2>", text)
+    if m % rows or n % columns or (depth and k % depth):
         text = re.sub(r"(tirx\.view %\w+\[[^\]]*\]) :", r"\g<1> clipped :", text)
     return text
 
 
 def program_of(case: Case, size: Size) -> str:
     """The text of a case for a size."""
-    return scaled((EXAMPLES / case.file).read_text(), size, case.replace)
+    text = (EXAMPLES / case.file).read_text()
+    head, *kernels = re.split(r"(?m)^(?=tirx\.kernel)", text)
+    made: list[str] = []
+    for kernel in kernels:
+        for old, new in case.replace:
+            kernel = kernel.replace(old, new)
+        if case.tile is not None and "scf.for %k" in kernel:
+            kernel = tiled(kernel, case.tile)
+        made.append(scaled(kernel, size, case.parts))
+    for old, new in case.replace:
+        if old not in text:
+            raise ValueError(f"expected {old!r} in the program")
+        head = head.replace(old, new)
+    return head + "".join(made)
 
 
 def built(case: Case, size: Size) -> Kernel:
-    """The kernel of a case for a size."""
-    return next(iter(tirx.build(program_of(case, size), case.target, case.options).kernels.values()))
+    """The first kernel of a case for a size."""
+    return next(iter(program(case, size).kernels.values()))
+
+
+def program(case: Case, size: Size) -> Program:
+    """The compiled program of a case for a size; its kernels are launched one after the other."""
+    return tirx.build(program_of(case, size), case.target, case.options)
 
 
 def fitting(cases: Sequence[Case], sizes: Sequence[Size]) -> list[tuple[Case, Size]]:
