@@ -29,13 +29,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpu_cases import CASES, EXAMPLES, SHAPES, Case, Size, built, fitting, program_of
+from gpu_cases import CASES, Case, Size, built, fitting, program, program_of
 from gpu_probes import LOOPS, OUT_BYTES, Probe, all_probes
 
 import tirx
 from tirx.diagnostics import LocatedError
-from tirx.runtime import ArgumentError, GpuError
+from tirx.runtime import ArgumentError, GpuError, Kernel
 from tirx.runtime.driver import device
+from tirx.runtime.launch import PointerArgument
 from tirx.runtime.tune import tune
 
 PAUSE = (0.03, 0.15)
@@ -72,6 +73,34 @@ def operands(torch: Any, case: Case, size: Size) -> tuple[Any, Any, Any]:
         return torch.randn(*batch, rows, k, generator=generator, device="cuda", dtype=wide).to(dtype)
 
     return random_matrix(m), random_matrix(n), torch.zeros(*batch, m, n, device="cuda", dtype=getattr(torch, case.d))
+
+
+def launches(torch: Any, case: Case, size: Size, arrays: tuple[Any, Any, Any]) -> Callable[[], object]:
+    """
+    Launches the kernels of a case one after the other. An argument that is none of %a, %b and %d is a workspace, which
+    is zero before the first launch.
+    """
+    known = dict(zip("abd", arrays, strict=True))
+    calls: list[tuple[Kernel, list[Any]]] = []
+    for kernel in program(case, size).kernels.values():
+        for argument in kernel.launch.passed:
+            if argument.name not in known and isinstance(argument, PointerArgument):
+                dtype = getattr(torch, _WORKSPACES[argument.element])
+                known[argument.name] = torch.zeros(*argument.shape, device="cuda", dtype=dtype)
+        calls.append((kernel, [known[argument.name] for argument in kernel.launch.passed]))
+    if len(calls) == 1:
+        kernel, given = calls[0]
+        return lambda: kernel(*given)
+
+    def run() -> None:
+        for kernel, given in calls:
+            kernel(*given)
+
+    return run
+
+
+_WORKSPACES = {"f32": "float32", "f64": "float64", "s32": "int32"}
+"""Element types of workspaces -> those of torch."""
 
 
 def peer(torch: Any, case: Case, a: Any, b: Any) -> Callable[[], Any]:
@@ -172,18 +201,18 @@ def run_size(torch: Any, cases: Sequence[Case], size: Size, rounds: int) -> tupl
     variants: dict[str, Variant] = {}
     errors: dict[str, float] = {}
     measured: list[Case] = []
-    for case, _ in fitting(cases, [size]):
+    for case in cases:
         a, b, d = operands(torch, case, size)
         matmul = peer(torch, case, a, b)
         try:
-            kernel = built(case, size)
-            kernel(a, b, d)
+            run = launches(torch, case, size, (a, b, d))
+            run()
         except (LocatedError, GpuError, ArgumentError) as error:
             print(f"{case.name}: {error}")
             continue
         errors[case.name] = error_of(torch, d, matmul())
         measured.append(case)
-        variants[case.name] = Variant(case.name, flops, lambda k=kernel, arrays=(a, b, d): k(*arrays))
+        variants[case.name] = Variant(case.name, flops, run)
         variants[f"cuBLAS {case.a}"] = Variant(f"cuBLAS {case.a}", flops, matmul)
         if case.limit not in variants:
             variants[case.limit] = probe_variant(torch, probes[case.limit])
@@ -341,12 +370,12 @@ def _gain(row: dict[str, str]) -> float:
         return 0.0
 
 
-def launch_only(torch: Any, cases: Sequence[Case], sizes: Sequence[Size]) -> None:
+def launch_only(torch: Any, work: Sequence[tuple[Case, Size]]) -> None:
     """Launches each kernel twice, for a profiler."""
-    for case, size in fitting(cases, sizes):
-        kernel, arrays = built(case, size), operands(torch, case, size)
+    for case, size in work:
+        run = launches(torch, case, size, operands(torch, case, size))
         for _ in range(2):
-            kernel(*arrays)
+            run()
         torch.cuda.synchronize()
 
 
@@ -367,12 +396,24 @@ def _size(text: str) -> Size:
     return tuple(numbers)
 
 
+SQUARES: tuple[Size, ...] = ((4096,) * 3, (8192,) * 3)
+"""The sizes of the kernels that are for no size of their own."""
+
+
+def planned(cases: Sequence[Case], sizes: Sequence[Size] | None, shapes: bool) -> list[tuple[Case, Size]]:
+    """The cases with the sizes that are measured: those that are asked for, or squares and the sizes of `SHAPES`."""
+    if sizes is not None and not shapes:
+        return fitting(cases, sizes)
+    squares = [] if shapes else fitting([case for case in cases if not case.only], SQUARES)
+    return squares + [(case, size) for case in cases for size in case.only]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flag = parser.add_argument
     flag("cases", nargs="*", metavar="CASE", help="names of kernels, or parts of them (default: all)")
-    flag("--sizes", type=lambda text: [_size(each) for each in text.split(",")], default=[_size("4096"), _size("8192")])
-    flag("--shapes", action="store_true", help=f"measure other shapes: {', '.join(SHAPES)}")
+    flag("--sizes", type=lambda text: [_size(each) for each in text.split(",")], help="(default: 4096,8192 and shapes)")
+    flag("--shapes", action="store_true", help="only kernels for one shape each, which is no large square")
     flag("--rounds", type=int, default=7)
     flag("--json", metavar="FILE")
     flag("--plot", metavar="FILE.png")
@@ -381,29 +422,28 @@ def main() -> int:
     flag("--launch-only", action="store_true", help=argparse.SUPPRESS)
     flag("--list", action="store_true", help="print the names of the kernels")
     args = parser.parse_args()
-    cases = [case for case in CASES if (EXAMPLES / case.file).is_file()]
+    cases = CASES
     exact = {case.name for case in cases} >= set(args.cases)
     cases = [c for c in cases if not args.cases or any(n == c.name if exact else n in c.name for n in args.cases)]
     if args.list:
         print("\n".join(case.name for case in cases))
         return 0
-    if args.shapes:
-        args.sizes = [_size(shape) for shape in SHAPES]
+    work = planned(cases, args.sizes, args.shapes)
     import torch
 
     if args.launch_only:
-        launch_only(torch, cases, args.sizes)
+        launch_only(torch, work)
         return 0
     if args.tune:
-        for case, size in fitting(cases, args.sizes):
+        for case, size in work:
             search(torch, case, size, args.rounds)
         return 0
     title = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
     print(title)
     rows: list[Row] = []
     raw: dict[str, dict[str, list[float]]] = {}
-    for size in args.sizes:
-        found, seconds = run_size(torch, cases, size, args.rounds)
+    for size in dict.fromkeys(size for _, size in work):
+        found, seconds = run_size(torch, [case for case, its in work if its == size], size, args.rounds)
         rows += found
         raw["x".join(map(str, size))] = seconds
         print(table(found), flush=True)
@@ -415,7 +455,7 @@ def main() -> int:
     if args.plot is not None:
         plot(rows, args.plot, title)
     if args.profile:
-        for case, size in fitting(cases, args.sizes):
+        for case, size in work:
             try:
                 print(f"\n{case.name}, {'x'.join(map(str, size))}\n{profile(case, size)}", flush=True)
             except LocatedError as error:

@@ -13,6 +13,10 @@ from tirx.runtime import Kernel, Program
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
+Size = tuple[int, ...]
+"""M, N and K of a product, behind the number of products of a batch."""
+
+
 @dataclass(frozen=True)
 class Tile:
     """Rows and columns of a tile of D, and the threads that multiply it."""
@@ -39,22 +43,19 @@ class Case:
     target: str | None = None
     options: str = ""
     replace: tuple[tuple[str, str], ...] = ()
-    batched: bool = False
-    """It takes sizes with a batch, and no others."""
+    only: tuple[Size, ...] = ()
+    """The sizes that it is for; without them it takes all squares."""
     tile: Tile | None = None
     """Other tiles than those of the file."""
     parts: int = 1
     """Parts of K that blocks of their own sum up."""
 
 
-PIPELINE = "pipeline=on"
-"""Options of the pipeline that let copies, products and stores overlap."""
-
 _TILES_OF_K = {"f16": 64, "bf16": 64, "e4m3": 128, "tf32": 32, "s8": 128}
 """Elements of 128 bytes, which tiles of A and B have along K."""
 
 
-def _wgmma(kind: str, a: str, d: str, tolerance: float, replace: Sequence[tuple[str, str]], options: str) -> Case:
+def _wgmma(kind: str, a: str, d: str, tolerance: float, replace: Sequence[tuple[str, str]]) -> Case:
     """An example for wgmma in another type: with results in f32 (i32) in registers, or rounded to 16 bits."""
     k = _TILES_OF_K[kind]
     rounds = d in ("float16", "bfloat16")
@@ -62,14 +63,21 @@ def _wgmma(kind: str, a: str, d: str, tolerance: float, replace: Sequence[tuple[
     tiles = [(f"{rows}x64x{element}", f"{rows}x{k}x{element}") for rows in (128, 256)]
     tiles += [("step %c64", f"step %c{k}"), _constant(k)]
     changes = (*(tiles if k != 64 else ()), *replace)
-    name = f"{kind} wgmma{', pipeline' if options else ''}"
-    return Case(name, file, a, d, tolerance, f"wgmma m64n256k{k // 4}.{kind}", options=options, replace=changes)
+    return Case(f"{kind} wgmma", file, a, d, tolerance, f"wgmma m64n256k{k // 4}.{kind}", replace=changes)
 
 
-def _staged(name: str, file: str, a: str, limit: str, options: str, target: str = "sm_90a") -> Case:
+def _staged(name: str, file: str, a: str, limit: str, target: str = "sm_90a") -> Case:
     """A product by mma.sync whose operands are staged in shared memory."""
     d, tolerance = ("float64", 1e-12) if a == "float64" else ("float32", 2e-3)
-    return Case(name + (", pipeline" if options else ""), file, a, d, tolerance, limit, target, options)
+    return Case(name, file, a, d, tolerance, limit, target)
+
+
+def _shape(
+    name: str, size: Size, tile: Tile, options: str, file: str = "wgmma_f16_out_gemm.mlir", parts: int = 1
+) -> Case:
+    """A product in f16 for one size."""
+    limit = "wgmma m64n256k16.f16"
+    return Case(f"f16 {name}", file, "float16", "float16", 2e-3, limit, None, options, (), (size,), tile, parts)
 
 
 def _constant(k: int) -> tuple[str, str]:
@@ -83,59 +91,29 @@ _BF16 = (("!in = f16", "!in = bf16"), ("!out = f16", "!out = bf16"))
 _S32 = (("xf16", "xsi8"), ("xf32", "xi32"), (": f32", ": i32"), ("constant 0.0", "constant 0"))
 """What makes a product of signed bytes of one in f16."""
 
-CASES = (
-    Case("f64 m8n8k4", "mma_m8n8k4_f64_gemm.mlir", "float64", "float64", 1e-12, "m8n8k4.f64", "sm_90"),
-    Case("f16 registers", "mma_m8n8k4_f16_gemm.mlir", "float16", "float32", 2e-3, "m16n8k16.f16", "sm_90"),
-    *(
-        case
-        for options in ("", PIPELINE)
-        for case in (
-            _staged("f64 m8n8k4 staged", "mma_m8n8k4_f64_staged_gemm.mlir", "float64", "m8n8k4.f64", options),
-            _staged("f64 m16n8k8", "mma_m16n8k8_f64_gemm.mlir", "float64", "m16n8k8.f64", options),
-        )
-    ),
-    _staged("f16 m16n8k16", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", "", "sm_80"),
-    _staged("f16 m16n8k16", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", PIPELINE, "sm_80"),
-    _staged("f16 m16n8k16 TMA", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", PIPELINE),
-    Case(
-        "f16 wgmma any size, pipeline",
-        "wgmma_any_size_gemm.mlir",
-        "float16",
-        "float16",
-        2e-3,
-        "wgmma m64n256k16.f16",
-        options=PIPELINE,
-    ),  # fmt: skip
-    Case(
-        "f16 wgmma batched, pipeline",
-        "wgmma_batched_gemm.mlir",
-        "float16",
-        "float16",
-        2e-3,
-        "wgmma m64n256k16.f16",
-        options=PIPELINE,
-        batched=True,
-    ),
-    *(
-        case
-        for options in ("", PIPELINE)
-        for case in (
-            _wgmma("f16", "float16", "float16", 2e-3, (), options),
-            _wgmma("bf16", "bfloat16", "bfloat16", 8e-3, _BF16, options),
-            _wgmma("e4m3", "float8_e4m3fn", "bfloat16", 8e-3, (("!in = f16", "!in = f8E4M3FN"), _BF16[1]), options),
-            _wgmma("tf32", "float32", "float32", 2e-3, (("xf16", "xtf32"),), options),
-            _wgmma("s8", "int8", "int32", 0.0, _S32, options),
-        )
-    ),
+SHAPES = (
+    _shape("edges", (4000, 4104, 1000), Tile(256, 128), "order=group cluster=rows"),
+    _shape("few rows", (512, 8192, 8192), Tile(128, 128), "order=group"),
+    _shape("split K", (128, 4096, 16384), Tile(128, 128), "cluster=columns", "wgmma_split_k_gemm.mlir", 4),
+    _shape("batch", (64, 512, 512, 512), Tile(128, 128), "", "wgmma_batched_gemm.mlir"),
+    _shape("small", (1000, 777, 200), Tile(64, 128, 128), "order=none stages=3"),
 )
-"""Every kernel that is measured. A case whose file does not exist is left out."""
+"""Kernels for one size each, which is no large square: with the tile and the options that are fastest for it."""
 
-Size = tuple[int, ...]
-"""M, N and K of a product, behind the number of products of a batch."""
-
-SHAPES = ("4000x4104x1000", "512x8192x8192", "128x4096x16384", "1000x777x200", "64x512x512x512")
-"""M x N x K that are no large squares: edges, few rows, long sums, small ones; the last one is a batch."""
-
+CASES = (
+    _wgmma("f16", "float16", "float16", 2e-3, ()),
+    _wgmma("bf16", "bfloat16", "bfloat16", 8e-3, _BF16),
+    _wgmma("e4m3", "float8_e4m3fn", "bfloat16", 8e-3, (("!in = f16", "!in = f8E4M3FN"), _BF16[1])),
+    _wgmma("tf32", "float32", "float32", 2e-3, (("xf16", "xtf32"),)),
+    _wgmma("s8", "int8", "int32", 0.0, _S32),
+    Case("f16 wgmma any size", "wgmma_any_size_gemm.mlir", "float16", "float16", 2e-3, "wgmma m64n256k16.f16"),
+    _staged("f64 m8n8k4", "mma_m8n8k4_f64_staged_gemm.mlir", "float64", "m8n8k4.f64"),
+    _staged("f64 m16n8k8", "mma_m16n8k8_f64_gemm.mlir", "float64", "m16n8k8.f64"),
+    _staged("f16 m16n8k16", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16", "sm_80"),
+    _staged("f16 m16n8k16 TMA", "mma_m16n8k16_f16_gemm.mlir", "float16", "m16n8k16.f16"),
+    *SHAPES,
+)
+"""Every kernel that is measured."""
 
 # Kernels of any size
 
@@ -256,5 +234,5 @@ def program(case: Case, size: Size) -> Program:
 
 
 def fitting(cases: Sequence[Case], sizes: Sequence[Size]) -> list[tuple[Case, Size]]:
-    """The cases with each size that they take."""
-    return [(case, size) for case in cases for size in sizes if case.batched == (len(size) == 4)]
+    """The cases with each size that they take: their own, or all without a batch."""
+    return [(case, size) for case in cases for size in sizes if (size in case.only if case.only else len(size) == 3)]

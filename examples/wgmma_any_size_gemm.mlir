@@ -6,7 +6,7 @@
 //   tirx-opt --lower-to-ptx="pipeline=on" wgmma_any_size_gemm.mlir      (persistent, in a ring of slots)
 
 tirx.kernel @wgmma_any_size_gemm(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %d: memref<?x?xf16>)
-    target("sm_90a") grid(ceildiv(size(1, 0), 256), ceildiv(size(0, 0), 128)) threads(256) {
+    target("sm_90a") grid(ceildiv(size(2, 1), 256), ceildiv(size(2, 0), 128)) threads(256) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

@@ -1,14 +1,14 @@
-// D = A * B^T in f16 on Hopper, for few rows and a long K: A is 128x512, B is 256x512, both K-major. Blocks of their own
-// multiply four parts of K and add their sums to a workspace W in f32, which is zero before the first launch. A second
+// D = A * B^T in f16 on Hopper, for few rows and a long K: A is 128x256, B is 256x256, both K-major. Blocks of their own
+// multiply two parts of K and add their sums to a workspace W in f32, which is zero before the first launch. A second
 // kernel rounds W to D and leaves zeros in it for the next product.
 //
 //   tirx-opt --lower-to-ptx="stages=3" wgmma_split_k_gemm.mlir
 
-tirx.kernel @split_k_product(%a: memref<128x512xf16>, %b: memref<256x512xf16>, %w: memref<128x256xf32>)
-    target("sm_90a") grid(2, 1, 4) threads(256) {
+tirx.kernel @split_k_product(%a: memref<128x256xf16>, %b: memref<256x256xf16>, %w: memref<128x256xf32>)
+    target("sm_90a") grid(2, 1, 2) threads(256) {
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
-  %c512 = arith.constant 512 : index
+  %size = arith.constant 256 : index
   %length = arith.constant 128 : index
   %zero = arith.constant 0.0 : f32
 
@@ -19,7 +19,7 @@ tirx.kernel @split_k_product(%a: memref<128x512xf16>, %b: memref<256x512xf16>, %
   %n = arith.muli %j, %c128 : index
   %first = arith.muli %part, %length : index
   %behind = arith.addi %first, %length : index
-  %end = arith.minui %behind, %c512 : index
+  %end = arith.minui %behind, %size : index
 
   %sa = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %sb = tirx.alloc : !tirx.tile<128x64xf16, shared>
@@ -27,8 +27,8 @@ tirx.kernel @split_k_product(%a: memref<128x512xf16>, %b: memref<256x512xf16>, %
 
   tirx.fill %acc, %zero : f32, !tirx.tile<128x128xf32, register>
   scf.for %k = %first to %end step %c64 {
-    %ga = tirx.view %a[%m, %k] : memref<128x512xf16> -> !tirx.tile<128x64xf16, global>
-    %gb = tirx.view %b[%n, %k] : memref<256x512xf16> -> !tirx.tile<128x64xf16, global>
+    %ga = tirx.view %a[%m, %k] : memref<128x256xf16> -> !tirx.tile<128x64xf16, global>
+    %gb = tirx.view %b[%n, %k] : memref<256x256xf16> -> !tirx.tile<128x64xf16, global>
     tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
     tirx.copy %gb, %sb : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
     tirx.mma %sa, %sb, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, register>

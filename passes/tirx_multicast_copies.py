@@ -319,7 +319,8 @@ class _Pairs:
             inside(AsyncCopyOp(source, tile, Engine.TMA_MULTICAST))
             inside(scf.YieldOp())
             regions.append(Region(block))
-        emit(scf.IfOp(first, [], *regions))
+        low, high = regions
+        emit(scf.IfOp(first, [], low, high))
 
     def _number_tiles(self) -> None:
         """Loops, or the grid, count pairs; a block has the tile of its rank."""

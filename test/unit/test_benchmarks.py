@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def gpu() -> Any:
 
 def test_every_case_is_a_program(gpu: Any) -> None:
     for case in gpu.CASES:
-        size = (3, 512, 1024, 2048) if case.batched else (512, 1024, 2048)
+        size = case.only[0] if case.only else (512, 1024, 2048)
         text = gpu.program_of(case, size)
         parse_located(new_context(), text, case.name).verify()
         assert "%benchmark_k" in text or "memref<?x?x" in text
@@ -37,27 +38,38 @@ def test_every_case_is_a_program(gpu: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "grid"),
-    [("f64 m8n8k4", (64, 128, 16), (2, 1, 1)), ("f16 wgmma, pipeline", (120, 264, 72), (2, 1, 1))],
+    ("name", "size", "grids"),
+    [
+        ("f64 m8n8k4", (64, 128, 16), [(1, 1, 1)]),
+        ("f16 edges", (60, 136, 72), [(4, 1, 1)]),
+        ("f16 split K", (60, 72, 136), [(2, 1, 2), (1, 8, 1)]),
+    ],
 )
-def test_a_case_of_another_size(gpu: Any, name: str, size: tuple[int, int, int], grid: tuple[int, int, int]) -> None:
-    """Tiles that reach beyond the matrices are clipped."""
+def test_a_case_of_another_size(
+    gpu: Any, name: str, size: tuple[int, int, int], grids: list[tuple[int, int, int]]
+) -> None:
+    """Tiles that reach beyond the matrices are clipped, parts of K may differ, and kernels run one after the other."""
     case = next(case for case in gpu.CASES if case.name == name)
-    kernel = gpu.built(case, size)
-    assert kernel.launch.grid == grid
+    if case.tile is not None:
+        case = replace(case, tile=gpu.Tile(64, 64, 128), options="order=none cluster=columns", parts=min(case.parts, 2))
     m, n, k = size
     rng = np.random.default_rng(0)
-    a, b = (rng.integers(-2, 3, (rows, k)).astype(case.a) for rows in (m, n))
-    d = np.zeros((m, n), case.d)
-    kernel.simulate(a, b, d)
-    np.testing.assert_array_equal(d, (a.astype(np.float64) @ b.astype(np.float64).T).astype(case.d))
+    arrays = {"a": rng.integers(-2, 3, (m, k)).astype(case.a), "b": rng.integers(-2, 3, (n, k)).astype(case.a)}
+    arrays |= {"d": np.zeros((m, n), case.d), "w": np.zeros((m, n), np.float32)}
+    kernels = gpu.program(case, size).kernels.values()
+    assert [kernel.launch.grid for kernel in kernels] == grids
+    for kernel in kernels:
+        kernel.simulate(*(arrays[argument.name] for argument in kernel.launch.passed))
+    expected = arrays["a"].astype(np.float64) @ arrays["b"].astype(np.float64).T
+    np.testing.assert_array_equal(arrays["d"], expected.astype(case.d))
+    assert not arrays["w"].any()
 
 
 def test_texts_that_cannot_be_scaled(gpu: Any) -> None:
-    with pytest.raises(ValueError, match="expected a product with a grid"):
-        gpu.scaled("tirx.kernel @k() threads(32) { tirx.return }", (64, 64, 64), ())
-    text = (gpu.EXAMPLES / gpu.CASES[0].file).read_text()
+    with pytest.raises(ValueError, match="expected tile numbers %i and %j that are multiplied by constants"):
+        gpu.scaled("tirx.kernel @k() threads(32) { tirx.return }", (64, 64, 64))
+    case = next(case for case in gpu.CASES if case.name == "f64 m16n8k8")
     with pytest.raises(ValueError, match="expected 'nowhere' in the program"):
-        gpu.scaled(text, (64, 64, 64), [("nowhere", "")])
+        gpu.program_of(replace(case, replace=(("nowhere", ""),)), (64, 64, 64))
     with pytest.raises(ValueError, match="expected a batch of products"):
-        gpu.scaled(text, (2, 64, 64, 64), ())
+        gpu.program_of(case, (2, 64, 64, 64))

@@ -29,6 +29,7 @@ AUTO = "auto"
 KNOBS: dict[str, tuple[str, ...]] = {
     "roles": (AUTO, "none", "load"),
     "order": (AUTO, "none", "row", "group", "hilbert"),
+    "cluster": (AUTO, "rows", "columns"),
     "epilogue": (AUTO, "direct"),
     "stages": (AUTO, "2", "3", "4", "5", "6"),
 }

@@ -7,7 +7,7 @@ A sample; `python test/sweeps/rings.py` runs all combinations.
 from __future__ import annotations
 
 import pytest
-from unit.kernels.pipelined_kernels import Pipelined, check
+from unit.kernels.pipelined_kernels import Pipelined, check, kernel_of
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,17 @@ def test_numbers_of_iterations(pipelined: Pipelined, steps: tuple[tuple[int, int
 def test_phases_go_on_in_the_next_tile():
     """3 iterations with 2 slots and 3 tiles for one block: no tile starts in the phase of the one before."""
     check(Pipelined("m16n8k8 f64, tma", "pipeline=on stages=2 roles=load order=row", (1, 3)), 0, 3)
+
+
+@pytest.mark.parametrize(
+    "pipelined",
+    [
+        # Three rows of tiles: the second tile of the last pair lies outside of D.
+        Pipelined("wgmma", "cluster=rows stages=2 order=row", (3, 1)),
+        Pipelined("m16n8k8 f64, tma", "cluster=columns stages=3 roles=load", (1, 2)),
+    ],
+)
+def test_pairs_of_blocks_load_for_each_other(pipelined: Pipelined):
+    kernel = kernel_of(pipelined)
+    assert kernel.launch.cluster == (2, 1, 1) and ".multicast::cluster" in kernel.program.ptx
+    check(pipelined, 0, 5)

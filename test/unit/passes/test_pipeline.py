@@ -6,7 +6,13 @@ import pytest
 
 from tirx.passes import OptionError, lower_to_ptx_pipeline
 
-_SCHEDULE = ("tirx-fuse-epilogue", "tirx-tile-loop", "tirx-pipeline-loops", "tirx-specialize-warps")
+_SCHEDULE = (
+    "tirx-fuse-epilogue",
+    "tirx-tile-loop",
+    "tirx-pipeline-loops",
+    "tirx-specialize-warps",
+    "tirx-multicast-copies",
+)
 
 
 def _added(options: str) -> list[str]:
@@ -22,11 +28,12 @@ def test_schedule_is_on_by_default():
 
 
 def test_schedule_has_options_of_its_passes():
-    assert _added("stages=4 roles=load order=hilbert epilogue=direct") == [
+    assert _added("stages=4 roles=load order=hilbert cluster=rows epilogue=direct") == [
         "tirx-fuse-epilogue{epilogue=direct}",
         "tirx-tile-loop{order=hilbert}",
         "tirx-pipeline-loops{stages=4}",
         "tirx-specialize-warps{roles=load}",
+        "tirx-multicast-copies{cluster=rows}",
     ]
 
 

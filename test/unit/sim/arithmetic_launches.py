@@ -80,6 +80,20 @@ def split_k(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return Launch([a, b, d], [Output(2, sums + d, bound(magnitude + np.abs(d), k, F32))])
 
 
+def split_k_product(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """Two blocks for each tile add to the workspace, which may have numbers in it."""
+    a, b = random(rng, numbers, (128, 256), F16), random(rng, numbers, (256, 256), F16)
+    w = random(rng, numbers, (128, 256), F32)
+    sums, magnitude = product(a, b)
+    return Launch([a, b, w], [Output(2, sums + w, bound(magnitude + np.abs(w), 256, F32))])
+
+
+def split_k_round(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    """The workspace is rounded, and zero again."""
+    w = random(rng, numbers, (128, 256), F32)
+    return Launch([w, result(w.shape, F16)], [Output(0, np.zeros(w.shape)), Output(1, w.astype(F16))])
+
+
 def softmax(rng: np.random.Generator, numbers: Numbers) -> Launch:
     x = random(rng, numbers, (8, 1024), F32)
     powers = np.exp(x.astype(np.float64))

@@ -201,6 +201,8 @@ LAUNCHES = {
     "causal_attention": Example(arithmetic.causal_attention, one=(2, 2), some=(2, 2)),
     "quantize": Example(arithmetic.quantize, one=(2, 1), some=(2, 1)),
     "split_k": Example(arithmetic.split_k, one=(4, 1), some=(4, 1)),
+    "split_k_product": Example(arithmetic.split_k_product, one=(2, 1, 2), some=(2, 1, 2)),
+    "split_k_round": Example(arithmetic.split_k_round, one=(1, 16), some=(1, 16)),
     "softmax": Example(arithmetic.softmax, tile=(4, 1024)),
     "layer_norm": Example(arithmetic.layer_norm, tile=(8, 512)),
     "rms_norm": Example(arithmetic.rms_norm, tile=(8, 512)),

@@ -1,0 +1,133 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics --remarks -p "tirx-multicast-copies{cluster=rows}"
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+
+// Without roles all warps would wait for both blocks.
+
+tirx.kernel @alone(%b: memref<64x4096xf16>, %n: index) target("sm_90") grid(1, 2) threads(128) {
+  %c0 = arith.constant 0 : index
+  %i = tirx.block_id y
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @k %k = 0 to %n {
+    %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+    %filled = tirx.acquire %ring at(fill)
+    // expected-remark@+1 {{@alone has no pairs of blocks: no role of its own fills its rings}}
+    tirx.async_copy %gb, %filled engine(tma) : !g, !s
+    tirx.release %ring at(fill) after(tma)
+    %used = tirx.acquire %ring at(use)
+    "test.op"(%used, %i) : (!s, index) -> ()
+    tirx.release %ring at(use)
+  }
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global>
+
+// Both operands depend on the row.
+
+// expected-remark@+1 {{@own has no pairs of blocks: it has no copy by TMA that is the same in both blocks of a pair}}
+tirx.kernel @own(%a: memref<128x4096xf16>, %n: index) target("sm_90") grid(1, 2) threads(256) {
+  %c64 = arith.constant 64 : index
+  %i = tirx.block_id y
+  %m = arith.muli %i, %c64 : index
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        "test.op"(%used) : (!s) -> ()
+        tirx.release %ring at(use)
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %ga = tirx.view %a[%m, %k] : memref<128x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        tirx.async_copy %ga, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+
+// Three rows of tiles: the fourth one of the last pair lies in D.
+
+tirx.kernel @odd(%b: memref<64x4096xf16>, %d: memref<256x64xf16>, %n: index) target("sm_90") grid(1, 3) threads(256) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %i = tirx.block_id y
+  %m = arith.muli %i, %c64 : index
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        %f = tirx.load %used : !s -> !f
+        tirx.release %ring at(use)
+        %gd = tirx.view %d[%m, %c0] : memref<256x64xf16> -> !g
+        // expected-remark@+1 {{@odd has no pairs of blocks: 'tirx.store' would write a tile more than 3}}
+        tirx.store %f, %gd : !f, !g
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global>
+
+// The blocks of a pair would go through their rings in another number of rounds.
+
+tirx.kernel @rounds(%b: memref<64x4096xf16>) target("sm_90") grid(1, 2) threads(256) {
+  %c0 = arith.constant 0 : index
+  %i = tirx.block_id y
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      // expected-remark@+1 {{@rounds has no pairs of blocks: 'tirx.for' may do something else in the other block of a pair}}
+      tirx.for @k %k = 0 to %i {
+        %used = tirx.acquire %ring at(use)
+        "test.op"(%used) : (!s) -> ()
+        tirx.release %ring at(use)
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %i {
+        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a cluster of auto, none, rows, columns, found squares}}
+tirx.kernel @word() target("sm_90") threads(128) attributes {tirx.cluster = "squares"} {
+  tirx.return
+}

@@ -1,0 +1,120 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics --remarks -p "tirx-multicast-copies{cluster=rows}" | filecheck %s
+
+!a = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!b = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
+!ga = !tirx.tile<64x64xf16, global>
+!gb = !tirx.tile<128x64xf16, global>
+
+// Two blocks have tiles 2 i and 2 i + 1 of a column, which need the same rows of B: each loads 64 of 128 for both.
+
+// CHECK-LABEL: tirx.kernel @rows(
+// CHECK-SAME:    grid(min(6, ceildiv(sm_count(), 2))) cluster(2) per_cta threads(256) {
+// CHECK:         tirx.ring slots(4) stations(fill, use) across(cluster)
+// CHECK-NEXT:    %[[ROWS:.*]] = arith.constant 2 : index
+// CHECK:         tirx.role @math
+// CHECK-NEXT:      tirx.tiles @tile %[[PAIR:.*]], %{{.*}} = order(group 4) of (%[[ROWS]], %c3) {
+// CHECK-NEXT:        %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-NEXT:        %[[FIRST:.*]] = arith.muli %[[PAIR]], %[[TWO]] : index
+// CHECK-NEXT:        %[[RANK:.*]] = tirx.cta_rank
+// CHECK-NEXT:        %[[ROW:.*]] = arith.addi %[[FIRST]], %[[RANK]] : index
+// CHECK-NEXT:        tirx.for
+// CHECK:         tirx.role @load
+// CHECK:             %[[SA:.*]], %[[SB:.*]] = tirx.acquire %ab at(fill)
+// CHECK-NEXT:        tirx.async_copy %ga, %[[SA]] engine(tma)
+// CHECK-NEXT:        %[[RANK:.*]] = tirx.cta_rank
+// CHECK-NEXT:        %[[C64:.*]] = arith.constant 64 : index
+// CHECK-NEXT:        %[[ABOVE:.*]] = arith.muli %[[RANK]], %[[C64]] : index
+// CHECK-NEXT:        %[[N:.*]] = arith.addi %n0, %[[ABOVE]] : index
+// CHECK-NEXT:        %[[HALF:.*]] = tirx.view %b[%[[N]], %kk] : memref<?x4096xf16> -> !tirx.tile<64x64xf16, global
+// CHECK-NEXT:        %[[C0:.*]] = arith.constant 0 : index
+// CHECK-NEXT:        %[[IS_FIRST:.*]] = arith.cmpi eq, %[[RANK]], %[[C0]] : index
+// CHECK-NEXT:        scf.if %[[IS_FIRST]] {
+// CHECK-NEXT:          %[[LOW:.*]] = tirx.subview %[[SB]][0, 0]
+// CHECK-NEXT:          tirx.async_copy %[[HALF]], %[[LOW]] engine(tma_multicast)
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          %[[HIGH:.*]] = tirx.subview %[[SB]][64, 0]
+// CHECK-NEXT:          tirx.async_copy %[[HALF]], %[[HIGH]] engine(tma_multicast)
+// CHECK-NEXT:        }
+// CHECK-NEXT:        tirx.release %ab at(fill) after(tma)
+// expected-remark@+1 {{blocks of @rows form pairs along the rows of tiles: each loads half of the tiles of %b for both}}
+tirx.kernel @rows(%a: memref<256x4096xf16>, %b: memref<?x4096xf16>, %n: index) target("sm_90a") grid(min(12, sm_count()))
+    threads(256) {
+  %c4 = arith.constant 4 : index
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<a: !a, b: !b>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.tiles @tile %i, %j = order(group 8) of (%c4, %c3) {
+        tirx.for @k %k = 0 to %n {
+          %sa, %sb = tirx.acquire %ab at(use)
+          "test.op"(%sa, %sb) : (!a, !b) -> ()
+          tirx.release %ab at(use)
+        }
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.tiles @tile %i, %j = order(group 8) of (%c4, %c3) {
+        %m = arith.muli %i, %c64 : index
+        %n0 = arith.muli %j, %c128 : index
+        tirx.for @k %k = 0 to %n {
+          %kk = arith.muli %k, %c64 : index
+          %ga = tirx.view %a[%m, %kk] : memref<256x4096xf16> -> !ga
+          %gb = tirx.view %b[%n0, %kk] : memref<?x4096xf16> -> !gb
+          %sa, %sb = tirx.acquire %ab at(fill)
+          tirx.async_copy %ga, %sa engine(tma) : !ga, !a
+          tirx.async_copy %gb, %sb engine(tma) : !gb, !b
+          tirx.release %ab at(fill) after(tma)
+        }
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// A kernel may say otherwise itself; the blocks of a grid form pairs as well as the tiles of a loop.
+
+!a = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!ga = !tirx.tile<64x64xf16, global>
+
+// CHECK-LABEL: tirx.kernel @columns(
+// CHECK-SAME:    grid(2, 3, 1) cluster(2) per_cta threads(256) {
+// CHECK-NOT:     tirx.cluster
+// CHECK:         %[[PAIR:.*]] = tirx.block_id x
+// CHECK-NEXT:    %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-NEXT:    %[[FIRST:.*]] = arith.muli %[[PAIR]], %[[TWO]] : index
+// CHECK-NEXT:    %[[RANK:.*]] = tirx.cta_rank
+// CHECK-NEXT:    %[[COLUMN:.*]] = arith.addi %[[FIRST]], %[[RANK]] : index
+// CHECK:         "test.op"(%{{.*}}, %[[COLUMN]])
+// CHECK:         engine(tma_multicast)
+// expected-remark@+1 {{blocks of @columns form pairs along the columns of tiles: each loads half of the tiles of %a for both}}
+tirx.kernel @columns(%a: memref<192x4096xf16>, %n: index) target("sm_90a") grid(4, 3) threads(256)
+    attributes {tirx.cluster = "columns"} {
+  %c64 = arith.constant 64 : index
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %m = arith.muli %i, %c64 : index
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<a: !a>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %sa = tirx.acquire %ring at(use)
+        "test.op"(%sa, %j) : (!a, index) -> ()
+        tirx.release %ring at(use)
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %kk = arith.muli %k, %c64 : index
+        %ga = tirx.view %a[%m, %kk] : memref<192x4096xf16> -> !ga
+        %sa = tirx.acquire %ring at(fill)
+        tirx.async_copy %ga, %sa engine(tma) : !ga, !a
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}
