@@ -183,8 +183,11 @@ class _Pairs:
         kernel = self.kernel
         if kernel.of_pairs:
             raise _NotShared(kernel, "its blocks form clusters already")
-        if kernel.target is None or Target.parse(kernel.target.data).cc < ASYNC_SINCE[Engine.TMA_MULTICAST]:
-            raise _NotShared(kernel, f"{kernel.target and kernel.target.data} has no copies to several blocks")
+        target = None if kernel.target is None else Target.parse(kernel.target.data)
+        if target is None or target.cc < ASYNC_SINCE[Engine.TMA_MULTICAST] or not target.suffix:
+            # Elsewhere multicast may be slow (PTX ISA, "cp.async.bulk.tensor").
+            found = "no target" if target is None else target.name
+            raise _NotShared(kernel, f"copies to several blocks need sm_90a or another target of one chip, not {found}")
         if (written := hardware_operation(kernel)) is not None:
             raise _NotShared(written, f"'{written.name}' is in the terms of the hardware")
         for op in kernel.walk():

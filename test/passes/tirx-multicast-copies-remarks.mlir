@@ -6,7 +6,7 @@
 
 // Without roles all warps would wait for both blocks.
 
-tirx.kernel @alone(%b: memref<64x4096xf16>, %n: index) target("sm_90") grid(1, 2) threads(128) {
+tirx.kernel @alone(%b: memref<64x4096xf16>, %n: index) target("sm_90a") grid(1, 2) threads(128) {
   %c0 = arith.constant 0 : index
   %i = tirx.block_id y
   %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
@@ -31,7 +31,7 @@ tirx.kernel @alone(%b: memref<64x4096xf16>, %n: index) target("sm_90") grid(1, 2
 // Both operands depend on the row.
 
 // expected-remark@+1 {{@own has no pairs of blocks: it has no copy by TMA that is the same in both blocks of a pair}}
-tirx.kernel @own(%a: memref<128x4096xf16>, %n: index) target("sm_90") grid(1, 2) threads(256) {
+tirx.kernel @own(%a: memref<128x4096xf16>, %n: index) target("sm_90a") grid(1, 2) threads(256) {
   %c64 = arith.constant 64 : index
   %i = tirx.block_id y
   %m = arith.muli %i, %c64 : index
@@ -64,7 +64,7 @@ tirx.kernel @own(%a: memref<128x4096xf16>, %n: index) target("sm_90") grid(1, 2)
 
 // Three rows of tiles: the fourth one of the last pair lies in D.
 
-tirx.kernel @odd(%b: memref<64x4096xf16>, %d: memref<256x64xf16>, %n: index) target("sm_90") grid(1, 3) threads(256) {
+tirx.kernel @odd(%b: memref<64x4096xf16>, %d: memref<256x64xf16>, %n: index) target("sm_90a") grid(1, 3) threads(256) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %i = tirx.block_id y
@@ -100,7 +100,7 @@ tirx.kernel @odd(%b: memref<64x4096xf16>, %d: memref<256x64xf16>, %n: index) tar
 
 // The blocks of a pair would go through their rings in another number of rounds.
 
-tirx.kernel @rounds(%b: memref<64x4096xf16>) target("sm_90") grid(1, 2) threads(256) {
+tirx.kernel @rounds(%b: memref<64x4096xf16>) target("sm_90a") grid(1, 2) threads(256) {
   %c0 = arith.constant 0 : index
   %i = tirx.block_id y
   %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
@@ -128,6 +128,13 @@ tirx.kernel @rounds(%b: memref<64x4096xf16>) target("sm_90") grid(1, 2) threads(
 // -----
 
 // expected-error@+1 {{expected a cluster of auto, none, rows, columns, found squares}}
-tirx.kernel @word() target("sm_90") threads(128) attributes {tirx.cluster = "squares"} {
+tirx.kernel @word() target("sm_90a") threads(128) attributes {tirx.cluster = "squares"} {
+  tirx.return
+}
+
+// -----
+
+// expected-remark@+1 {{@plain has no pairs of blocks: copies to several blocks need sm_90a or another target of one chip, not sm_90}}
+tirx.kernel @plain() target("sm_90") threads(128) {
   tirx.return
 }

@@ -34,7 +34,7 @@ def test_phases_go_on_in_the_next_tile():
     [
         # Three rows of tiles: the second tile of the last pair lies outside of D.
         Pipelined("wgmma", "cluster=rows stages=2 order=row", (3, 1)),
-        Pipelined("m16n8k8 f64, tma", "cluster=columns stages=3 roles=load", (1, 2)),
+        Pipelined("wgmma", "cluster=columns stages=3 order=none", (1, 2)),
     ],
 )
 def test_pairs_of_blocks_load_for_each_other(pipelined: Pipelined):
