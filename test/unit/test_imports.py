@@ -44,6 +44,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "explain": (*_FAMILIES, "wgmma", "tcgen05", "sim"),
     "runtime": _TOP,
     "viz": _TOP,
+    "builder": (*_TEXT, "builder"),
+    "embed": _TOP,
     "tools": _TOP,
     "tirx": _TOP,
 }

@@ -9,6 +9,7 @@ from tirx.layout.dtypes import ElementType, element_type
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter
 from tirx.layout.parse import Layout, concrete, parse_layout, resolve
+from tirx.layout.spelling import LayoutSum, R, S
 from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
 from tirx.layout.tile import DynamicSlice, TileLayout
 
@@ -30,9 +31,12 @@ __all__ = [
     "Iter",
     "Layout",
     "LayoutError",
+    "LayoutSum",
     "Mesh",
     "MeshError",
     "LinearLayout",
+    "R",
+    "S",
     "SwizzleLayout",
     "SwizzleMode",
     "SymbolicTileLayout",

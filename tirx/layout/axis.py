@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from operator import index
 from typing import Literal, overload
 
 import numpy as np
@@ -55,6 +56,10 @@ class Axis:
                 f"found {self.weight} on a {self.kind} axis"
             )
 
+    def __rmatmul__(self, count: int) -> Scaled:
+        """`4 @ laneid`: a stride or an offset of 4 on the axis."""
+        return Scaled(index(count), self.name)
+
     @overload
     def of_thread(self, thread: int) -> int: ...
     @overload
@@ -88,6 +93,17 @@ class Axis:
                 f"{element_bits}"
             )
         return self.bound * self.cell_bits // element_bits
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """`count @ axis` in a layout that is spelled in Python; see `tirx.layout.spelling`."""
+
+    count: int
+    axis: str
+
+    def __str__(self) -> str:
+        return f"{self.count}@{self.axis}"
 
 
 # Grids, CTAs and clusters: CUDA programming guide, technical specifications (clusters of more than 8 CTAs are not

@@ -28,6 +28,7 @@ from tirx.layout.iters import Iter, Iters, Table, group_many_iters, reach, row_m
 from tirx.layout.notation import ParsedTile, read_tile
 from tirx.layout.replica import replica_offsets
 from tirx.layout.shape import Coordinate, Region, Shape, check_region, check_shape, flatten_coordinate
+from tirx.layout.spelling import LayoutSum
 from tirx.layout.strided import Offset, Strided, sum_offsets
 
 # Modules that few programs need are imported by the methods that use them, so that importing the algebra stays fast.
@@ -68,6 +69,16 @@ class TileLayout:
     offset:  added to every coordinate; a mapping or pairs of axis name and integer, kept sorted and without zeros.
     strided: the three as plain data, for the modules of the algebra.
 
+    Instead of the three, a text of the notation or its spelling in Python is taken (`tirx.layout.spelling`):
+
+    >>> from tirx.layout import R, S, TileLayout
+    >>> from tirx.layout.axes import laneid, warpid
+    >>> x = TileLayout(S[(8, 2, 4, 2) : (4 @ laneid, 1 @ warpid, 1 @ laneid, 1)] + R[2 : 4 @ warpid] + 5 @ warpid)
+    >>> x == TileLayout("S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid")
+    True
+    >>> x.apply((5, 6), shape=(8, 16))
+    {'laneid': 23, 'm': 0, 'warpid': 5}
+
     Raises LayoutError for an unknown axis or an extent below 1. `str` prints the notation, which `parse` reads back to
     an equal layout; the layout without shard iters (a single element) prints `S[]`.
     """
@@ -79,10 +90,18 @@ class TileLayout:
 
     def __init__(
         self,
-        shard: Iterable[Iter] = (),
+        shard: Iterable[Iter] | str | LayoutSum = (),
         replica: Iterable[Iter] = (),
         offset: Mapping[str, int] | Iterable[tuple[str, int]] = (),
     ):
+        if isinstance(shard, str | LayoutSum):
+            if replica or offset:
+                raise TypeError("expected a text or S[...] + R[...] alone, found replica or offset beside it")
+            if isinstance(shard, str):
+                self._set(TileLayout.parse(shard).strided)
+            else:
+                self._set(Strided(shard.shard or (), shard.replica, _checked_offset(shard.offset)))
+            return
         shard, replica = tuple(shard), tuple(replica)
         for it in (*shard, *replica) if replica else shard:
             if it.__class__ is not Iter:

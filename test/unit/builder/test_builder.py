@@ -1,0 +1,206 @@
+"""The builder gives the IR that text gives, with Python's lines."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import SSAValue
+
+import tirx
+from tirx.builder import (
+    BuildError,
+    KernelBuilder,
+    apply,
+    e4m3,
+    exp,
+    f16,
+    f32,
+    kernel,
+    maximum,
+    module,
+)
+from tirx.builder.tiles import Array, Scalar
+from tirx.diagnostics import LocatedError
+from tirx.dialects.formula import Call
+
+_EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def test_a_product_is_that_of_the_text() -> None:
+    @kernel(f16[256, 256], f16[512, 256], f32[256, 512], grid=(2, 2), threads=256, target="sm_90a")
+    def wgmma_gemm(k: KernelBuilder, a: Array, b: Array, d: Array) -> None:
+        i, j = k.block.y, k.block.x
+        m, n = i * 128, j * 256
+        sa, sb = k.shared(f16[128, 64]), k.shared(f16[256, 64])
+        acc = k.accumulator(f32[128, 256], 0.0)
+        with k.loop(0, 256, 64) as at:
+            sa[:] = a[m : m + 128, at : at + 64]
+            sb[:] = b[n : n + 256, at : at + 64]
+            acc += sa @ sb.T
+        d[m : m + 128, n : n + 256] = acc
+
+    assert tirx.compile(wgmma_gemm.module) == tirx.compile((_EXAMPLES / "wgmma_gemm.mlir").read_text())
+
+
+def test_operations_know_their_python_line() -> None:
+    @kernel(f32[64, 64], threads=128, target="sm_80")
+    def twice(k: KernelBuilder, a: Array) -> None:
+        x = k.load(a[:, :])
+        a[:, :] = 2.0 * x
+
+    here = inspect.currentframe()
+    assert here is not None
+    line = here.f_lineno
+    found = {
+        op.name: op.location.line.data
+        for op in twice.op.walk()
+        if isinstance(op.location, FileLineColLoc) and op.location.filename.data == __file__
+    }
+    assert found.keys() == {op.name for op in twice.op.walk()}
+    assert found["tirx.map"] == found["tirx.copy"] == found["tirx.alloc"] + 1
+    assert line - found["tirx.map"] == 4
+
+
+def test_errors_of_the_compiler_point_at_python() -> None:
+    @kernel(f32[64, 64], threads=128, target="sm_80")
+    def wrong(k: KernelBuilder, a: Array) -> None:
+        k.shared(f32[512, 512])[:] = 0.0
+
+    with pytest.raises(LocatedError, match=f"{__file__}:.*expected at most .* bytes of shared memory"):
+        tirx.compile(wrong.module)
+
+
+def test_arithmetic_reductions_and_branches() -> None:
+    @kernel(f32[None, 64], f16[None, 64], f32[1, 64], threads=64, grid=(Call("size", (0, 0)),), target="sm_80")
+    def softmax(k: KernelBuilder, a: Array, d: Array, bias: Array) -> None:
+        row = k.block.x
+        with k.when((row < a.shape[0]) & (row >= 0)):
+            x = k.load(a[row : row + 1, :]) + k.load(bias[:, :])
+            shifted = exp(x - x.max(1))
+            d[row : row + 1, :] = (shifted / shifted.sum(1)).to(f16)
+
+    rng = np.random.default_rng(0)
+    a, bias = rng.normal(size=(5, 64)).astype(np.float32), rng.normal(size=(1, 64)).astype(np.float32)
+    d = np.zeros((5, 64), np.float16)
+    tirx.build(softmax.module).kernels["softmax"].simulate(a, d, bias)
+    expected = np.exp(a + bias)
+    assert np.allclose(d, expected / expected.sum(1, keepdims=True), atol=2e-3)
+
+
+def _several(e: Scalar) -> Scalar:
+    return 1.0 - 2.0 * maximum(e, 0.5) / 4.0
+
+
+def test_parts_of_tiles_and_maps_of_several_operations() -> None:
+    @kernel(f32[64, 64], f32[2, 64, 64], threads=128, grid=(1,), target="sm_80")
+    def parts(k: KernelBuilder, a: Array, d: Array) -> None:
+        staged = k.shared(f32[64, 64])
+        staged[:] = a[...]
+        x = k.load(staged)
+        d[0, :, :] = apply(_several, x)
+        low = k.registers(f32[32, 64])
+        low[:] = staged[32:64, :]
+        d[1, 0:32, :] = low
+        d.clipped[1, 32:96, :] = -1.0 * x
+
+    rng = np.random.default_rng(1)
+    a, d = rng.normal(size=(64, 64)).astype(np.float32), np.zeros((2, 64, 64), np.float32)
+    tirx.build(parts.module).kernels["parts"].simulate(a, d)
+    assert np.allclose(d[0], 1 - np.maximum(a, 0.5) / 2)
+    assert np.array_equal(d[1, :32], a[32:])
+    assert np.array_equal(d[1, 32:], -a[:32])
+
+
+def test_two_kernels_in_a_module() -> None:
+    @kernel(f32[64], threads=32, target="sm_80")
+    def first(k: KernelBuilder, a: Array) -> None:
+        a[:] = 1.0 * k.load(a[:])
+
+    @kernel(f32[64], threads=32, target="sm_80", name="second")
+    def other(k: KernelBuilder, a: Array) -> None:
+        a[:] = 2.0 * k.load(a[:])
+
+    assert list(tirx.build(module(first, other)).kernels) == ["first", "second"]
+
+
+def _no_arguments(k: KernelBuilder) -> None:
+    pass
+
+
+def _scalar(k: KernelBuilder, a: Array, n: SSAValue) -> None:
+    pass
+
+
+def _unknown_extent(k: KernelBuilder, a: Array) -> None:
+    k.shared(f32[None, 64])
+
+
+def _loop(k: KernelBuilder, a: Array) -> None:
+    with k.loop(0, 2) as i:
+        if i:
+            pass
+
+
+def _condition(k: KernelBuilder, a: Array) -> None:
+    if k.block.x < 2:
+        pass
+
+
+def _unknown(k: KernelBuilder, a: Array) -> None:
+    a[0 : k.block.x, :]
+
+
+def _strided(k: KernelBuilder, a: Array) -> None:
+    a[0:64:2, :]
+
+
+def _product(k: KernelBuilder, a: Array) -> None:
+    k.shared(f16[64, 64]) @ k.shared(f16[64, 64])  # pyright: ignore[reportOperatorIssue, reportUnusedExpression]
+
+
+def _assigned(k: KernelBuilder, a: Array) -> None:
+    k.accumulator(f32[64, 64])[:] = k.shared(f16[64, 64]) @ k.shared(f16[64, 64]).T
+
+
+def _in_shared(k: KernelBuilder, a: Array) -> None:
+    k.shared(f32[64, 64]) + 1.0  # pyright: ignore[reportUnusedExpression]
+
+
+def _outside(k: KernelBuilder, a: Array) -> None:
+    k.shared(f32[64, 64])[0:65, :]
+
+
+def _too_many(k: KernelBuilder, a: Array) -> None:
+    a[:, :, :]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_loop, "expected a condition that is known in Python, found an index; use k.when and k.loop"),
+        (_condition, "expected a condition that is known in Python, found one of the kernel; use k.when"),
+        (_unknown, "expected slices of fixed extents within .*, found one whose extent depends on the launch"),
+        (_strided, "expected slices without a step, found 2"),
+        (_product, "expected a @ b.T, with B of N x K elements, found a @ b"),
+        (_assigned, r"expected a product to be added with \+=, found an assignment"),
+        (_in_shared, "expected tiles in registers, found a tile .* in shared memory; k.load copies one"),
+        (_outside, "expected slices within 64 elements, known in Python, found 0:65"),
+        (_too_many, "expected at most 2 slices, found 3"),
+        (_no_arguments, "expected a function of the kernel and 1 arguments, found 0"),
+    ],
+)
+def test_what_no_kernel_can_say(function: object, message: str) -> None:
+    with pytest.raises(BuildError, match=message):
+        kernel(f32[64, 64], threads=128)(function)  # pyright: ignore[reportArgumentType]
+
+
+def test_types_of_arguments() -> None:
+    with pytest.raises(BuildError, match="expected types of arguments such as"):
+        kernel("f32", threads=128)  # pyright: ignore[reportArgumentType]
+    assert str(kernel(e4m3[16, 16], f32, threads=32)(_scalar).op.function_type.inputs.data[1]) == "f32"
+    with pytest.raises(TypeError, match="expected the extents of a tile as integers"):
+        kernel(f32[None, 64], threads=128)(_unknown_extent)
