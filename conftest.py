@@ -1,4 +1,4 @@
-"""Makes every lit test a pytest item, so that `pytest` runs the whole suite."""
+"""Makes every lit test a pytest item, and takes samples of long lists of cases."""
 
 # pyright: basic, reportMissingTypeStubs=false
 # lit has no type information.
@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+import random
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -85,3 +87,23 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> LitFile | 
     if file_path.suffix != ".mlir" or "Inputs" in file_path.parts:
         return None
     return LitFile.from_parent(parent, path=file_path)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all-cases", action="store_true", help="all cases of tests that are marked `sample`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test marked `sample(n)`, n cases stay: always the same ones, which its name chooses."""
+    if config.getoption("--all-cases"):
+        return
+    groups: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if (mark := item.get_closest_marker("sample")) is not None:
+            groups[item.nodeid.partition("[")[0], mark.args[0]].append(item)
+    left_out: set[pytest.Item] = set()
+    for (name, count), cases in groups.items():
+        left_out.update(random.Random(name).sample(cases, max(0, len(cases) - count)))
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]

@@ -10,6 +10,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from unit.cases import together
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 
@@ -26,7 +27,7 @@ def test_dialects_load(name: str, factory: Callable[[], Dialect]):
     new_context().load_registered_dialect(name)
 
 
-@pytest.mark.parametrize(("name", "factory"), TIRX_UNIVERSE.all_passes.items())
+@together(("name", "factory"), TIRX_UNIVERSE.all_passes.items())
 def test_passes_load(name: str, factory: Callable[[], type[ModulePass]]):
     assert factory().name == name
     assert all_passes()[name]() is factory()

@@ -153,6 +153,7 @@ tirx.kernel @k(%n: index) threads(32) {
   %r = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!tirx.tile<8x64xf16, shared>>
   // expected-error@+1 {{expected a station of the ring (fill, use), found 'load'}}
   tirx.acquire %r at(load)
+  // expected-error@+1 {{expected a station of the ring (fill, use), found 'load'}}
   tirx.release %r at(load)
   tirx.return
 }
@@ -163,6 +164,7 @@ tirx.kernel @k(%n: index) threads(32) {
   %r = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!tirx.tile<8x64xf16, shared>>
   // expected-error@+1 {{expected at(self) only for a ring without tiles, found !tirx.ring<!tirx.tile<8x64xf16, shared>>}}
   %t = tirx.acquire %r at(self)
+  // expected-error@+1 {{expected at(self) only for a ring without tiles, found !tirx.ring<!tirx.tile<8x64xf16, shared>>}}
   tirx.release %r at(self)
   tirx.return
 }
@@ -173,6 +175,7 @@ tirx.kernel @k(%n: index) threads(32) {
   %r = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!tirx.tile<8x64xf16, shared>>
   // expected-error@+1 {{expected a 'tirx.release' at(fill) of the same ring in the kernel, found none}}
   %t = tirx.acquire %r at(fill)
+  // expected-error@+1 {{expected a 'tirx.acquire' at(use) of the same ring in the kernel, found none}}
   tirx.release %r at(use)
   tirx.return
 }

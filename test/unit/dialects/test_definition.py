@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import f32, i1, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
@@ -32,7 +33,7 @@ from tirx.universe import TIRX_UNIVERSE
 OPERATIONS = [op for factory in TIRX_UNIVERSE.all_dialects.values() for op in factory().operations]
 
 
-@pytest.mark.parametrize("op", OPERATIONS, ids=lambda op: op.name)
+@together("op", OPERATIONS)
 def test_formats_are_right(op: type[IRDLOperation]):
     definition = op.get_irdl_definition()
     if definition.assembly_format is not None:

@@ -41,6 +41,7 @@ tirx.kernel @gemm(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %d: memref<?x?xf32>)
 
 
 @pytest.mark.parametrize("options", ["pipeline=on", "pipeline=on order=group roles=none"])
+@pytest.mark.sample(1)
 def test_gemm(options: str) -> None:
     program = tirx.build(GEMM, options=options)
     assembled(program.ptx)

@@ -19,6 +19,7 @@ from unit.kernels.pipelined_kernels import Pipelined, check, kernel_of
         (Pipelined("m16n8k8 f64, tma", "pipeline=on roles=none stages=3"), ((0, 4),)),
     ],
 )
+@pytest.mark.sample(2)
 def test_numbers_of_iterations(pipelined: Pipelined, steps: tuple[tuple[int, int], ...]):
     for seed, (low, high) in enumerate(steps):
         check(pipelined, low, high, seed=seed)

@@ -22,6 +22,7 @@ import tirx
         (RingKernel(slots=2, skew=0, roles=True, engine="ld_st", family="wgmma", pending=1), (3,)),
     ],
 )
+@pytest.mark.sample(3)
 def test_numbers_of_iterations(kernel: RingKernel, trips: tuple[int, ...]):
     assert kernel.is_legal
     for seed, count in enumerate(trips):
@@ -35,6 +36,7 @@ def test_numbers_of_iterations(kernel: RingKernel, trips: tuple[int, ...]):
         RingKernel(slots=2, skew=0, roles=True, tiles=True, engine="tma", family="tcgen05", output=2),
     ],
 )
+@pytest.mark.sample(1)
 def test_counters_go_on_from_tile_to_tile(kernel: RingKernel):
     """3 iterations with 2 slots: the phase of the second tile is not that of the first."""
     check(kernel, 3, blocks=2, extents=(2, 2))

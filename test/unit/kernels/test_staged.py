@@ -69,6 +69,7 @@ def staged_kernel(dtype: str, acc: str, target: str, clause: str, a_strides: str
         ("f64", "f64", "sm_90", "m16n8k8", "ld.shared.f64", "K"),
     ],
 )
+@pytest.mark.sample(2)
 def test_loads_of_fragments_have_no_conflicts(
     dtype: str, acc: str, target: str, instruction: str, loads: str, major: str
 ) -> None:
@@ -93,6 +94,7 @@ def test_loads_of_fragments_have_no_conflicts(
 
 
 @pytest.mark.parametrize("seed", [4, 35, 85])
+@pytest.mark.sample(1)
 def test_random_products(seed: int) -> None:
     """A sample; `python test/sweeps/staged_products.py FIRST LAST` runs more."""
     random_kernel(seed).check(seed)

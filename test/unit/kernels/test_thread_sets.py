@@ -57,6 +57,7 @@ def check_product(text: str, a: Matrix, b: Matrix, d: Matrix, threads: int, bloc
 
 
 @pytest.mark.parametrize(("threads", "m"), [*((t, 128) for t in LARGE), (256, 64)])
+@pytest.mark.sample(3)
 def test_products_in_tensor_memory(threads: int, m: int):
     n = 64  # columns of a row that one thread of a warpgroup holds, all its registers in a block of 1024 threads
     a, b = small_integers((m, 32), np.float16, 0), small_integers((n, 32), np.float16, 1)
@@ -65,6 +66,7 @@ def test_products_in_tensor_memory(threads: int, m: int):
 
 
 @pytest.mark.parametrize("threads", [128, 192, 256])
+@pytest.mark.sample(1)
 def test_products_of_pairs(threads: int):
     a, b = small_integers((256, 32), np.float16, 0), small_integers((64, 32), np.float16, 1)
     text = product_kernel(threads, 256, 64, 32, "sm_100a", "f16", "f32", "tensor")
@@ -73,6 +75,7 @@ def test_products_of_pairs(threads: int):
 
 
 @pytest.mark.parametrize("threads", [32, 64, 128, 256, 512, 1024])
+@pytest.mark.sample(3)
 def test_products_in_registers(threads: int):
     a, b = small_integers((64, 8), np.float64, 0), small_integers((32, 8), np.float64, 1)
     text = product_kernel(threads, 64, 32, 8, "sm_80", "f64", "f64", "register")
@@ -80,6 +83,7 @@ def test_products_in_registers(threads: int):
 
 
 @pytest.mark.parametrize("threads", SMALL + LARGE)
+@pytest.mark.sample(4)
 def test_copies(threads: int):
     """Fill, and copies through registers and shared memory, of rows that the threads do not divide."""
     text = f"""

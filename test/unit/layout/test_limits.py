@@ -53,6 +53,7 @@ COPIED = TileLayout([Iter(4, 1)], [Iter(2**20, 1, "m"), Iter(2**20, 1, "pid")])
         lambda: SWIZZLE.matrix(10**6),
     ],
 )
+@pytest.mark.sample(8)
 def test_too_large_to_list(query: Callable[[], object]) -> None:
     with pytest.raises(LayoutError, match=r"expected (at most|coordinates|9 to 62)"):
         query()

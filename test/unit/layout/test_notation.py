@@ -1,6 +1,7 @@
 """The notation: what is read, what is printed, and where the caret goes."""
 
 import pytest
+from unit.cases import together
 
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout, parse_layout
 
@@ -53,7 +54,7 @@ def test_attribute_bodies() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message", "at"),
     [
         ("", "expected a layout", ""),

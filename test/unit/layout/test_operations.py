@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.layout import (
     ComposeLayout,
@@ -320,7 +321,7 @@ def test_to_cute_takes_a_shard_on_m_only() -> None:
             tile(text).to_cute((8,))
 
 
-@pytest.mark.parametrize(
+@together(
     ("dtype", "base"),
     [
         ("e2m1", 5),
@@ -334,7 +335,7 @@ def test_to_cute_takes_a_shard_on_m_only() -> None:
         ("f64", 1),
     ],
 )
-@pytest.mark.parametrize(("mode", "bits"), [("none", 0), ("32B", 1), ("64B", 2), ("128B", 3)])
+@together(("mode", "bits"), [("none", 0), ("32B", 1), ("64B", 2), ("128B", 3)])
 def test_swizzle_modes(dtype: str, base: int, mode: SwizzleMode, bits: int) -> None:
     swizzle = SwizzleLayout.for_dtype(dtype, mode)
     assert swizzle == SwizzleLayout(base, bits, 3)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.layout import SWIZZLE_MODES, BitMatrix, LayoutError, SwizzleLayout, element_type
 
@@ -130,8 +131,8 @@ def test_steps_of_an_operand_tile() -> None:
     assert not swizzle.commutes_with(64, first)
 
 
-@pytest.mark.parametrize("dtype", ["e2m1", "e2m3", "e3m2", "e4m3", "f16", "bf16", "tf32", "f32", "f64"])
-@pytest.mark.parametrize("mode", SWIZZLE_MODES)
+@together("dtype", ["e2m1", "e2m3", "e3m2", "e4m3", "f16", "bf16", "tf32", "f32", "f64"])
+@together("mode", SWIZZLE_MODES)
 def test_modes_of_a_type(dtype: str, mode: str) -> None:
     """In bytes every mode is the same XOR: 16-byte units, or 32-byte units in the mode named after them."""
     bits = element_type(dtype).storage_bits

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
+from unit.cases import together
 
 from tirx.layout import SWIZZLE_MODES, ComposeLayout, Iter, SwizzleLayout, TileLayout, parse_layout
 
@@ -22,7 +22,7 @@ VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data" / "la
 def of_kind(kind: str) -> Any:
     found = [v for v in VECTORS if v["kind"] == kind]
     assert found
-    return pytest.mark.parametrize("vector", found, ids=[v["id"] for v in found])
+    return together("vector", found)
 
 
 def tile(data: dict[str, Any]) -> TileLayout:
@@ -133,7 +133,7 @@ def test_unpack(vector: dict[str, Any]) -> None:
     assert wide.pack(vector["arg"]).equivalent(layout)
 
 
-@pytest.mark.parametrize("text", sorted({v["text"] for v in VECTORS if v.get("text", "").startswith("S")}))
+@together("text", sorted({v["text"] for v in VECTORS if v.get("text", "").startswith("S")}))
 def test_text_reads_and_round_trips(text: str) -> None:
     layout = parse_layout(text)
     assert parse_layout(str(layout)) == layout

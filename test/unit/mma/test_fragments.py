@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from unit.cases import together
 
 from tirx.layout import element_type
 from tirx.layout.ownership import held_elements
@@ -113,7 +114,7 @@ def formulas(v: MmaVariant) -> tuple[Formula, Formula, Formula]:
     return M16N8_A[key], M16N8_B[key], m16n8_c
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@together("name", VARIANTS)
 def test_fragments_equal_the_formulas(name: str) -> None:
     v = VARIANTS[name]
     a, b, c = formulas(v)
@@ -126,7 +127,7 @@ def test_fragments_equal_the_formulas(name: str) -> None:
         assert (q, row, column) == (lane // 4 % v.products, *c(lane, i))
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@together("name", VARIANTS)
 def test_every_element_is_held_once(name: str) -> None:
     v = VARIANTS[name]
     for fragment in (v.a, v.b, v.c):

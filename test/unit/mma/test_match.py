@@ -91,6 +91,7 @@ def test_the_fragments_themselves(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.sample(12)
 def test_tiles_of_fragments(name: str) -> None:
     """Fragments repeated by `TileLayout.tile`: 2 along M, 3 along N, 2 along K."""
     v = VARIANTS[name]

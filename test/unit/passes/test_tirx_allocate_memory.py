@@ -139,6 +139,7 @@ def test_barriers_that_do_not_see_the_places_leave_a_race():
 
 @pytest.mark.parametrize("threads", [128, 256])
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.sample(2)
 def test_operands_of_a_product_share_bytes_with_what_is_stored_after_it(seed: int, threads: int):
     text = PRODUCTS.replace("threads(128)", f"threads({threads})")
     found = places(text)
@@ -186,6 +187,7 @@ def test_arguments_keep_clear_of_the_name_of_dynamic_memory():
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.sample(1)
 def test_blocks_of_a_pair_share_bytes_only_when_neither_reads_them(seed: int):
     text = PRODUCTS.replace("128x64", "256x64").replace("grid(1)", "grid(1) cluster(2)")
     found = places(text)

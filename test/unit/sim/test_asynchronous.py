@@ -79,6 +79,7 @@ _REDUCTIONS: list[tuple[str, Callable[[int], int]]] = [
 
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize(("operation", "result"), _REDUCTIONS)
+@pytest.mark.sample(10)
 def test_reductions(operation: str, result: Callable[[int], int], seed: int | None):
     found = _remote(f"{_REDUCE}.{operation} [%r4], %r8, [%r5];", 128, seed)[:, :, 0]
     assert np.array_equal(found, [[result(32 * (1 - cta) + lane) for lane in range(32)] for cta in range(2)])

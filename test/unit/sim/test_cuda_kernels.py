@@ -39,6 +39,7 @@ def test_shared_memory_that_is_too_small(program: Program) -> None:
 
 @program("reduce")
 @pytest.mark.parametrize(("name", "dtype"), [("f32", np.float32), ("f64", np.float64), ("s64", np.int64)])
+@pytest.mark.sample(2)
 def test_sum_by_shuffles(program: Program, name: str, dtype: Any) -> None:
     x = (_rng().integers(-(2**20), 2**20, (2, 300)) * (2**30 if name == "s64" else 1)).astype(dtype)
     out = np.zeros(2, dtype)
@@ -87,6 +88,7 @@ def test_last_block_adds(program: Program, seed: int | None) -> None:
     ("name", "dtype"),
     [("u8", np.uint8), ("s16", np.int16), ("f32", np.float32), ("f64", np.float64), ("c64", np.complex64)],
 )
+@pytest.mark.sample(4)
 def test_transpose(program: Program, name: str, dtype: Any) -> None:
     x = _rng().integers(0, 256, (40, 70)).astype(dtype)
     out = np.zeros((70, 40), dtype)

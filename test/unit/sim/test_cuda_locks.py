@@ -14,6 +14,7 @@ _SEEDS = (None, 1)
 
 @program("locks")
 @pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.sample(1)
 def test_lock_by_thread(program: Program, seed: int | None) -> None:
     lock, counter, out = np.zeros(1, np.int32), np.zeros(1, np.int32), np.full((2, 36), -1, np.int32)
     run(program.ptx, "lock_by_thread", 2, 36, [lock, counter, out], seed=seed)

@@ -128,6 +128,7 @@ _SPARSE = [
 
 @pytest.mark.parametrize("variant", ["sp", "sp::ordered_metadata"])
 @pytest.mark.parametrize(("shape", "result", "a", "b", "selector"), _SPARSE)
+@pytest.mark.sample(8)
 def test_sparse(shape: str, result: str, a: str, b: str, selector: int, variant: str):
     rng = np.random.default_rng(0)
     k = int(shape[shape.index("k") + 1 :])

@@ -103,6 +103,7 @@ def test_pairs_of_f32(name: str, mode: str):
 @pytest.mark.parametrize("half", ["f16", "bf16"])
 @pytest.mark.parametrize("mode", ["rn", "rm", "rz"])
 @pytest.mark.parametrize("name", ["add", "sub", "fma"])
+@pytest.mark.sample(8)
 def test_mixed_types(name: str, mode: str, half: str):
     """The first operands are 16 bits wide; the result is rounded once."""
     words = _words(np.random.default_rng(1))

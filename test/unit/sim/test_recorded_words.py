@@ -48,6 +48,7 @@ def test_mma_sync(element: str, result: str, k: int, numbers: str):
 
 @pytest.mark.parametrize("numbers", ["bits", "normal"])
 @pytest.mark.parametrize(("element", "result", "k"), _FORMS)
+@pytest.mark.sample(8)
 def test_wgmma(element: str, result: str, k: int, numbers: str):
     a, b, c, d = _recorded("wgmma", element, result, numbers)
     image = np.zeros(2 * A_BYTES, np.uint8)

@@ -51,6 +51,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("tma", [False, True])
+@pytest.mark.sample(5)
 def test_gemm(exact: bool, seed: int | None, tma: bool) -> None:
     rng = np.random.default_rng(0)
     a, b = _random(rng, (128, 64), exact), _random(rng, (128, 64), exact)
@@ -65,6 +66,7 @@ def test_gemm(exact: bool, seed: int | None, tma: bool) -> None:
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize(("descriptor", "zero"), _MASKS)
+@pytest.mark.sample(4)
 def test_weight_stationary_with_zero_columns(exact: bool, descriptor: int, zero: str) -> None:
     rng = np.random.default_rng(1)
     a, b = _random(rng, (32, 64), exact), _random(rng, (80, 64), exact)

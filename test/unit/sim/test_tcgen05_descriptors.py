@@ -14,6 +14,7 @@ from tirx.sim import SimError
 
 @pytest.mark.parametrize("base", range(1, 8))
 @pytest.mark.parametrize("swizzle", [32, 64, 128])
+@pytest.mark.sample(7)
 def test_base_offset(swizzle: int, base: int):
     """The pattern is counted from where it starts, which is not a multiple of its size."""
     case = build(Product("f16", "f16", "f16", 64, 16, swizzle=swizzle, steps=swizzle // 32, base_offset=base))
@@ -44,6 +45,7 @@ _LONG = [replace(product, long=True, target="sm_103a") for product in _DEPTH_96]
 
 
 @pytest.mark.parametrize("product", _LONG, ids=str)
+@pytest.mark.sample(2)
 def test_long_k(product: Product):
     case = build(product)
     assert np.array_equal(case.run(), case.expected)
@@ -70,6 +72,7 @@ def test_long_k_is_dense():
 
 
 @pytest.mark.parametrize("product", [_LONG[0], _LONG[2], _LONG[4]], ids=str)
+@pytest.mark.sample(1)
 def test_absolute_leading_dimension(product: Product):
     """Eight products of 48 bytes are in three rows of 128; one that passes the end of a row goes on in the next."""
     product = replace(product, steps=8, swizzle=128)
@@ -142,6 +145,7 @@ def _sequence(text: str, *usages: str) -> str:
 
 
 @pytest.mark.parametrize(("product", "buffer"), _COLLECTING, ids=str)
+@pytest.mark.sample(3)
 def test_collectors(product: Product, buffer: str):
     """A collector buffer never changes a result; what is not in it cannot be used."""
     case = build(product)

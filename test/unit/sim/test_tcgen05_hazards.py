@@ -86,6 +86,7 @@ def _run(case: _Case, seed: int | None) -> Words:
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
+@pytest.mark.sample(12)
 def test_order(case: _Case):
     results: list[Words] = []
     for seed in _SEEDS:
@@ -146,6 +147,7 @@ _SCALED = Product("mxf8f6f4", "e4m3", "e4m3", 128, 32, scales=Scales("block32", 
     [_SCALED, replace(_SCALED, ctas=2, m=256), replace(_SCALED, a_in_tensor_memory=True)],
     ids=str,
 )
+@pytest.mark.sample(3)
 def test_metadata_and_factors_are_stored_before(product: Product, step: str):
     case = build(product, without=(step,) if step else ())
     for seed in _SEEDS:
@@ -157,6 +159,7 @@ def test_metadata_and_factors_are_stored_before(product: Product, step: str):
 
 
 @pytest.mark.parametrize(("operand", "name"), [("%x2", "metadata"), ("%x3", "SFA"), ("%x4", "SFB")])
+@pytest.mark.sample(1)
 def test_metadata_and_factors_are_not_written_in_flight(operand: str, name: str):
     """A store by another warp to what a product reads, before that is waited for."""
     case = build(_SCALED)

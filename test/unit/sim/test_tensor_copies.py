@@ -271,6 +271,7 @@ _REDUCTIONS: list[tuple[str, Any, Callable[[Array, Array], Array]]] = [
 
 
 @pytest.mark.parametrize(("name", "dtype", "reference"), _REDUCTIONS)
+@pytest.mark.sample(5)
 def test_reductions(name: str, dtype: Any, reference: Callable[[Array, Array], Array]):
     rng = np.random.default_rng(3)
     low = 0 if np.dtype(dtype).kind == "u" else -50

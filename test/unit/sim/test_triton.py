@@ -60,12 +60,14 @@ def _matmul(
 
 
 @pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.sample(1)
 def test_matmul_with_wgmma(seed: int | None) -> None:
     found, wanted = _matmul("sm90", _ptx("matmul", "sm90"), seed=seed)
     np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.sample(1)
 def test_matmul_with_tcgen05(seed: int | None) -> None:
     found, wanted = _matmul("sm100", _ptx("matmul", "sm100"), seed=seed, check="hardware")
     np.testing.assert_array_equal(found, wanted)
@@ -101,6 +103,7 @@ def _descriptor(tensor: TensorMap) -> list[Any]:
 
 @targets
 @pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.sample(2)
 def test_matmul_with_tensor_maps(target: str, seed: int | None) -> None:
     m, n, k = 256, 128, 192
     a, b, c = _matrices(m, n, k, True)

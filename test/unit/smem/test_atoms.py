@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.layout import ComposeLayout, SwizzleMode, TileLayout
 from tirx.smem.swizzle_modes import MAJORS, OPERAND_DTYPES, Major
@@ -39,7 +40,7 @@ def bit_address(mode: str, row: int, bit: int) -> int:
     return (byte ^ (byte >> shift & mask)) * 8 + rest
 
 
-@pytest.mark.parametrize(("dtype", "mode", "major", "container"), ALL)
+@together(("dtype", "mode", "major", "container"), ALL)
 def test_atoms(dtype: str, mode: SwizzleMode, major: Major, container: int):
     """8 rows (4 with 32-byte atomicity) of the row bytes of the mode, permuted within themselves."""
     rows = 4 if mode == "128B_base32B" else 8
@@ -56,8 +57,8 @@ def test_atoms(dtype: str, mode: SwizzleMode, major: Major, container: int):
     assert sorted(table.reshape(-1).tolist()) == list(range(rows * row))
 
 
-@pytest.mark.parametrize(("dtype", "mode", "major", "container"), ALL)
-@pytest.mark.parametrize(("repeat_mn", "repeat_k"), [(1, 1), (4, 1), (2, 2), (3, 2), (1, 3)])
+@together(("dtype", "mode", "major", "container"), ALL)
+@together(("repeat_mn", "repeat_k"), [(1, 1), (4, 1), (2, 2), (3, 2), (1, 3)])
 def test_tiled_atoms_are_recognised(
     dtype: str, mode: SwizzleMode, major: Major, container: int, repeat_mn: int, repeat_k: int
 ):
@@ -81,7 +82,7 @@ def test_tiled_atoms_are_recognised(
         assert over_mn == (chunk if major == "K" else k // atom[1] * chunk)
 
 
-@pytest.mark.parametrize(("dtype", "mode", "major", "container"), ALL)
+@together(("dtype", "mode", "major", "container"), ALL)
 def test_an_operand_is_its_atom_tiled_over_rows_first(dtype: str, mode: SwizzleMode, major: Major, container: int):
     atom = smem_atom(dtype, mode, major, container_bits=container)
     shape = atom_shape(dtype, mode, major, container_bits=container)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from unit.cases import together
 
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.smem.canonical_form import CanonicalLayoutError
@@ -93,7 +94,7 @@ def is_legal(vector: dict[str, Any]) -> bool:
     return vector["major"] == "K" or vector["dtype"] != "tf32"
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda v: f"{v['id']}-{v['major']}-{v['swizzle']}-{v['dtype']}")
+@together("vector", VECTORS)
 def test_vectors(vector: dict[str, Any]):
     layout, shape, dtype = layout_of(vector["smem_layout"]), (vector["mn"], vector["k"]), vector["dtype"]
     table = layout.table(shape)["m"]
@@ -125,7 +126,7 @@ def test_vectors(vector: dict[str, Any]):
         assert (word ^ int(desc, 16)) & read_by_hardware(found) == 0
 
 
-@pytest.mark.parametrize("vector", VECTORS[::7], ids=lambda v: str(v["id"]))
+@together("vector", VECTORS[::7])
 def test_decode_is_the_inverse_of_encode(vector: dict[str, Any]):
     word = int(vector["desc"], 16)
     found = SmemDescriptor.decode(word)

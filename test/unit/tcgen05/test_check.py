@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from unit.cases import together
 from unit.tcgen05.descriptor_vectors import DATA, forbidden_by_isa
 from unit.tcgen05.mma_form_cases import FORM_CASES
 from unit.tcgen05.mma_instructions import Cases, mma
@@ -34,7 +35,7 @@ BROKEN = [(name, case, message) for name, (broken, _) in CASES.items() for case,
 KEPT = [(name, case) for name, (_, kept) in CASES.items() for case in kept]
 
 
-@pytest.mark.parametrize(("name", "case", "message"), BROKEN, ids=[name for name, _, _ in BROKEN])
+@together(("name", "case", "message"), BROKEN)
 def test_broken(name: str, case: Mma, message: str):
     findings = by_name(find_violations(case))
     assert name in findings
@@ -45,13 +46,13 @@ def test_broken(name: str, case: Mma, message: str):
         check_mma(case)
 
 
-@pytest.mark.parametrize(("name", "case"), KEPT, ids=[name for name, _ in KEPT])
+@together(("name", "case"), KEPT)
 def test_kept(name: str, case: Mma):
     assert find_violations(case) == ()
     check_mma(case)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("ws-cta-group", "ws-kind")])
+@together("name", [name for name in CASES if name not in ("ws-cta-group", "ws-kind")])
 def test_most_violations_are_found_alone(name: str):
     """One mistake gives one message, for at least one of the instructions of each rule."""
     assert any(len(find_violations(case)) == 1 for case, _ in CASES[name][0])
@@ -81,7 +82,7 @@ def test_all_violations_are_listed():
         check_mma(mma(mask=ZeroColumnMask(), ashift=True))
 
 
-@pytest.mark.parametrize("vector", DATA["accepted"], ids=lambda v: f"{v['op']}-{v['idesc']}")
+@together("vector", DATA["accepted"])
 def test_whole_instructions_of_a_library(vector: dict[str, Any]):
     """With the operands that the library would pass, the checker refuses what the ISA forbids, and only that."""
     kind = vector["kind"]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from unit.cases import together
 
 from tirx.tcgen05 import LD_SHAPES, LegalityError, SmemDescriptor
 from tirx.tcgen05.check_memory import (
@@ -201,7 +202,7 @@ BROKEN = [(name, case, message) for name, (broken, _) in CASES.items() for case,
 KEPT = [(name, case) for name, (_, kept) in CASES.items() for case in kept]
 
 
-@pytest.mark.parametrize(("name", "case", "message"), BROKEN, ids=[name for name, _, _ in BROKEN])
+@together(("name", "case", "message"), BROKEN)
 def test_broken(name: str, case: Instruction, message: str):
     (finding,) = find_memory_violations(case)
     assert finding.rule == name and finding.fix and finding.section
@@ -209,7 +210,7 @@ def test_broken(name: str, case: Instruction, message: str):
         check_memory(case)
 
 
-@pytest.mark.parametrize(("name", "case"), KEPT, ids=[name for name, _ in KEPT])
+@together(("name", "case"), KEPT)
 def test_kept(name: str, case: Instruction):
     assert find_memory_violations(case) == ()
     check_memory(case)

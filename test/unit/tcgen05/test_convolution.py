@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.tcgen05 import LegalityError, convolution_mask
 
@@ -16,7 +17,7 @@ VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/zero_c
 ]
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda v: f"{v['M']}x{v['N']}-q{v['conv_q']}-{v['desc']}")
+@together("vector", VECTORS)
 def test_vectors(vector: dict[str, Any]):
     m, n = vector["M"], vector["N"]
     mask = convolution_mask(

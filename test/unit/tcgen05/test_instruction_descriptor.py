@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 from unit.tcgen05.descriptor_vectors import DATA, SCALE_OF_KIND, forbidden_by_isa, of_vector
 
 from tirx.tcgen05 import KINDS, InstructionDescriptor, LegalityError, Mma, TmemOperand, portable
@@ -39,7 +40,7 @@ def test_worked_constants(descriptor: InstructionDescriptor, word: int):
     assert InstructionDescriptor.decode(word, descriptor.kind) == descriptor
 
 
-@pytest.mark.parametrize("vector", DATA["accepted"], ids=lambda v: f"{v['op']}-{v['idesc']}")
+@together("vector", DATA["accepted"])
 def test_accepted_vectors(vector: dict[str, Any]):
     descriptor, word = of_vector(vector), int(vector["idesc"], 16)
     assert descriptor.encode_unchecked() == word
@@ -77,7 +78,7 @@ def allowed_by_isa(vector: dict[str, Any]) -> bool:
     )
 
 
-@pytest.mark.parametrize("vector", DATA["rejected"], ids=lambda v: f"{v['op']}-{v['M']}x{v['N']}")
+@together("vector", DATA["rejected"])
 def test_rejected_vectors(vector: dict[str, Any]):
     """What the library rejects is rejected here too, up to what the ISA allows. That A in tensor memory is never
     transposed is no matter of the descriptor; the checker of whole instructions says so."""
@@ -96,7 +97,7 @@ def test_rejected_vectors(vector: dict[str, Any]):
 RUNTIME = [v for v in DATA["runtime"] if v["call"] != "sm103_k96"]
 
 
-@pytest.mark.parametrize("vector", RUNTIME, ids=lambda v: v["idesc"])
+@together("vector", RUNTIME)
 def test_runtime_vectors(vector: dict[str, Any]):
     p = vector["params"]
     if "max_shift" in p:
@@ -273,7 +274,7 @@ BAD_FIELDS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "first", "width", "code", "message"), BAD_FIELDS, ids=str)
+@together(("kind", "first", "width", "code", "message"), BAD_FIELDS)
 def test_words_that_are_no_descriptor(kind: str, first: int, width: int, code: int, message: str):
     word = LEGAL[kind] & ~(((1 << width) - 1) << first) | code << first
     with pytest.raises(LegalityError, match=f"^kind::{kind}: .*{message}"):

@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from unit.cases import together
 
 from tirx.tcgen05 import (
     DTYPES,
@@ -60,7 +61,7 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize("variant", TABLE, ids=str)
+@together("variant", TABLE)
 def test_the_table(variant: tuple[str, int, bool, bool]):
     kind, cta_group, ws, sparse = variant
     ms, ns, k = TABLE[variant]
@@ -121,8 +122,8 @@ RUN_BY = {
 }
 
 
-@pytest.mark.parametrize("variant", RUN_BY, ids=str)
-@pytest.mark.parametrize("target", TARGETS)
+@together("variant", RUN_BY)
+@together("target", TARGETS)
 def test_targets(variant: tuple[str, bool, bool], target: str):
     kind, sparse, k96 = variant
     if target in RUN_BY[variant]:

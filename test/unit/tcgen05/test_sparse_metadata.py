@@ -38,6 +38,7 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "m", "cta_group", "ws"), CASES)
 @pytest.mark.parametrize("instructions", [1, 3])
+@pytest.mark.sample(20)
 def test_every_code(kind: str, m: int, cta_group: int, ws: bool, instructions: int):
     """f16 and tf32: chunk c of row r at lane (row of r % 8) + 8 * (c / 4), nibble 4 * (r / 8) + c % 4; others: row and
     chunk."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from unit.cases import together
 
 from tirx.layout import Iter, TileLayout
 from tirx.tcgen05 import (
@@ -80,8 +81,8 @@ def test_data_paths_that_do_not_exist(arguments: tuple[str, int, int], options: 
         data_path_layout(*arguments, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("letter", FIGURES)
-@pytest.mark.parametrize(("dtype", "k"), [("f16", 32), ("tf32", 8), ("e4m3", 64), ("s8", 32), ("e2m1", 64)])
+@together("letter", FIGURES)
+@together(("dtype", "k"), [("f16", 32), ("tf32", 8), ("e4m3", 64), ("s8", 32), ("e2m1", 64)])
 def test_operand_a(letter: str, dtype: str, k: int):
     """A's rows are D's rows, in every group of lanes that holds some columns of D; K is packed into columns."""
     (m, cta_group, ws, sparse), figure = FIGURES[letter]

@@ -75,6 +75,7 @@ def test_register_maps(name: str, bits: int, pack: bool):
 @pytest.mark.parametrize(
     ("name", "rows"), [(name, rows) for name in FRAGMENTS for rows in ((128,) if name == "32x32b" else (64, 128))]
 )
+@pytest.mark.sample(15)
 def test_fragments_of_a_warpgroup(name: str, rows: int, bits: int, pack: bool):
     """Every NUM of every shape, and a second instruction 16 lanes further for 128 rows: where each element goes."""
     per, max_num, _ = FRAGMENTS[name]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.tcgen05 import LegalityError, ZeroColumnMask
 from tirx.tcgen05.zero_column_mask import SUB_MASKS, sub_mask_width
@@ -56,7 +57,7 @@ def test_seed_example_4():
     assert low_bits(columns[3], 13) == "1110000111000"
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda v: f"{v['M']}x{v['N']}-{v['desc']}")
+@together("vector", VECTORS)
 def test_vectors(vector: dict[str, Any]):
     m, n, word = vector["M"], vector["N"], int(vector["desc"], 16)
     mask = ZeroColumnMask.decode(word)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.wgmma.hardware import a_place_8, a_place_16, a_place_32, d_place, metadata_place
 
 from tirx.hw.errors import LegalityError
@@ -45,9 +46,9 @@ def test_the_accumulator_as_it_is_written():
     )
 
 
-@pytest.mark.parametrize(("m", "n"), [(64, 32), (128, 16), (192, 48), (256, 64)])
-@pytest.mark.parametrize(("along_m", "along_n"), [(1, 1), (2, 1), (1, 2), (2, 2), (3, 1), (4, 1), (1, 4)])
-@pytest.mark.parametrize("first_warp", [0, 4])
+@together(("m", "n"), [(64, 32), (128, 16), (192, 48), (256, 64)])
+@together(("along_m", "along_n"), [(1, 1), (2, 1), (1, 2), (2, 2), (3, 1), (4, 1), (1, 4)])
+@together("first_warp", [0, 4])
 def test_accumulator_of_several_warpgroups(m: int, n: int, along_m: int, along_n: int, first_warp: int):
     grid = Warpgroups(along_m, along_n, first_warp)
     if m % (64 * along_m) or n % (8 * along_n):

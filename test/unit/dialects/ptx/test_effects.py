@@ -1,19 +1,21 @@
 """Every instruction of the ptx dialect states who executes it, the memory that it touches, and what it synchronises."""
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
 from tirx.dialects.ptx import PTX, ConstantOp, LdOp, PTXInstruction, PTXTerminator, PureInstruction, StOp
 from tirx.dialects.ptx.base import Names
+from tirx.dialects.ptx.binary import BinaryOp
 from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
 
-INSTRUCTIONS = [op for op in PTX.operations if not issubclass(op, EntryOp | PTXTerminator)]
+INSTRUCTIONS = [op for op in PTX.operations if not issubclass(op, EntryOp | BinaryOp | PTXTerminator)]
 
 
-@pytest.mark.parametrize("op", INSTRUCTIONS, ids=lambda op: op.name)
+@together("op", INSTRUCTIONS)
 def test_every_instruction_states_its_effects(op: type[Operation]):
     assert issubclass(op, PTXInstruction)
     assert isinstance(getattr(op, "EFFECTS", None), Effects) or op.effects is not PTXInstruction.effects

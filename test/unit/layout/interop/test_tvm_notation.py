@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout, known_axes, parse_layout, to_tvm
 
@@ -30,7 +31,7 @@ swizzles = st.integers(0, 3).flatmap(
 layouts = st.one_of(tiles, st.builds(ComposeLayout, swizzles, linear))
 
 
-@pytest.mark.parametrize("row", PRINTED, ids=lambda row: row["notation"])
+@together("row", PRINTED)
 def test_reads_what_tvm_prints(row: dict[str, str]) -> None:
     assert str(parse_layout(row["text"])) == row["notation"]
 

@@ -46,6 +46,7 @@ def test_there_are_100_cases():
 
 
 @pytest.mark.parametrize(("name", "expected", "kernel"), CASES, ids=[name for name, _, _ in CASES])
+@pytest.mark.sample(40)
 def test_verdicts_agree_with_the_simulator(name: str, expected: bool, kernel: Kernel):
     """What is accepted never fails in the simulator, and what is refused fails there as well."""
     if expected:
