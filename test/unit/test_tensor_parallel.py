@@ -1,0 +1,50 @@
+"""`examples/tensor_parallel.py`: shards by layouts over `pid`, products on each device in the simulator."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tirx.layout import Mesh, TileLayout
+from tirx.layout.interop.mesh import to_placements
+
+_EXAMPLE = Path(__file__).parents[2] / "examples" / "tensor_parallel.py"
+_SIZES = (64, 128, 64, 64)
+
+
+def _shards(array: Any, layout: TileLayout, mesh: Mesh) -> list[Any]:
+    (d,) = to_placements(layout, array.shape, mesh)
+    return [array] * mesh.size if d is None else np.split(array, mesh.size, d)
+
+
+def test_shards_on_two_devices() -> None:
+    """The program without a framework: numpy splits as the layouts say, and adds."""
+    example: dict[str, Any] = runpy.run_path(str(_EXAMPLE))
+    m, n, k, p = _SIZES
+    a, b, w = example["inputs"](*_SIZES)
+    mesh, known = Mesh((2,), ("tp",)), example["shardings"](*_SIZES, 2)
+    parts = [_shards(array, known[name][1], mesh) for name, array in (("A", a), ("B", b), ("W", w))]
+    first, second = example["product"](m, n // 2, k, True, "sm_80"), example["product"](m, p, n // 2, False, "sm_80")
+    sums: Any = np.zeros((m, p), np.float32)
+    for x, y, z in zip(*parts, strict=True):
+        hidden = example["simulated"](first, x, y, np.float16)
+        sums += example["simulated"](second, hidden, np.ascontiguousarray(z), np.float32)
+    a, b, w = (x.astype(np.float32) for x in (a, b, w))
+    assert np.array_equal(sums, (a @ b.T) @ w.T)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
+def test_with_jax() -> None:
+    """A process of its own, because the number of devices is fixed when JAX starts."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, str(_EXAMPLE)], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "2 devices equal one: True, numpy: True\n"
