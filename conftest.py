@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import pytest
 from hypothesis import settings
 
 # A sample in every run; `pytest --hypothesis-profile=thorough` looks further. Times depend on the machine.
-settings.register_profile("sample", deadline=None, max_examples=40)
+settings.register_profile("sample", deadline=None, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("sample")
 
@@ -107,3 +107,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(scope="session")
+def sampled(request: pytest.FixtureRequest) -> Callable[[Iterable[Any], int], list[Any]]:
+    """`sampled(cases, n)`: n of the cases, in their order, for a test that has many in one; all with --all-cases."""
+
+    def sample(cases: Iterable[Any], count: int) -> list[Any]:
+        listed = list(cases)
+        if request.config.getoption("--all-cases") or len(listed) <= count:
+            return listed
+        chosen = random.Random(count).sample(range(len(listed)), count)
+        return [listed[index] for index in sorted(chosen)]
+
+    return sample

@@ -1,11 +1,19 @@
-"""Many cases as one test."""
+"""Many cases as one test, and samples of them."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Sampled(Protocol):
+    """The fixture `sampled`: `count` of the cases, in their order, and all with `--all-cases`."""
+
+    def __call__(self, cases: Iterable[T], count: int) -> list[T]: ...
 
 
 def together(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

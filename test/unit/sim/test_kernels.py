@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.cases import Sampled
 from unit.sim.kernels import DATA, integers
 from unit.sim.strict import run
 
@@ -98,15 +99,19 @@ _REDUNDANT = {
 
 
 @pytest.mark.parametrize("name", ["gemm_plain", "gemm_tma"])
-def test_no_synchronisation_may_be_missing(name: str):
+def test_no_synchronisation_may_be_missing(name: str, sampled: Sampled):
     """Each line of synchronisation is left out: that is an error, or the line is known to be redundant."""
     text, entry, _, expected = _kernel(name)
     lines = text.split("\n")
+    code = [line.split("//")[0].strip() for line in lines]
+    numbers = (
+        number
+        for number, instruction in enumerate(code)
+        if _SYNCHRONISATION.search(instruction) and instruction.endswith(";") and not instruction.startswith(".")
+    )
     reported = 0
-    for number, line in enumerate(lines):
-        instruction = line.split("//")[0].strip()
-        if not _SYNCHRONISATION.search(instruction) or not instruction.endswith(";") or instruction.startswith("."):
-            continue
+    for number in sampled(numbers, 10):
+        instruction = code[number]
         arguments = _kernel(name)[2]
         try:
             run("\n".join([*lines[:number], "", *lines[number + 1 :]]), entry, 1, 128, arguments)
@@ -116,7 +121,7 @@ def test_no_synchronisation_may_be_missing(name: str):
         assert any(redundant in instruction for redundant in _REDUNDANT), (number + 1, instruction)
         assert "proxy" not in instruction or name == "gemm_tma"
         assert np.array_equal(_result(arguments), expected)
-    assert reported >= 10
+    assert reported >= 3
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
+from unit.cases import Sampled
 
 from tirx.ptx.ptxas import assemble, find_ptxas
 from tirx.sim import SimError
@@ -102,12 +103,12 @@ def _is_decoded(module: str, form: str) -> bool:
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
-def test_forms(target: str, forms: Callable[[], Iterator[str]]):
-    every = list(forms())
+def test_forms(target: str, forms: Callable[[], Iterator[str]], sampled: Sampled):
+    every = sampled(forms(), 120)
     decoded = [form for form in every if _is_decoded(_module(target, [form]), form)]
     refused = sorted(set(every) - set(decoded))
-    assert len(decoded) > 20 and len(refused) > 20
+    assert len(decoded) > 8 and len(refused) > 8
     result = assemble(_module(target, decoded), target, warnings_as_errors=False)
     assert result.ok, result.stderr
-    for form in random.Random(target).sample(refused, _REFUSED):
+    for form in random.Random(target).sample(refused, min(_REFUSED, len(refused))):
         assert not assemble(_module(target, [form]), target, warnings_as_errors=False).ok, form

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from unit.cases import Sampled
 
 from tirx.tcgen05 import InstructionDescriptor, LegalityError
 
@@ -185,14 +186,15 @@ def ms(kind: str, cta_group: int, ws: bool, sparse: bool, k96: bool) -> set[int]
 
 
 @pytest.mark.parametrize("kind", OPERANDS)
-def test_every_shape(kind: str):
+def test_every_shape(kind: str, sampled: Sampled):
     """All M and N that the fields can hold: the bits, and the verdict for each variant of the instruction."""
     types = list(OPERANDS[kind])[:1]
     majors = ("K", "MN") if types != ["e2m1"] else ("K",)
     scale = None if kind in UNSCALED else "ue8m0"
     d = "s32" if kind == "i8" else "f32"
     legal_words = 0
-    for m, n, major, sparse in itertools.product(range(0, 512, 16), range(0, 512, 8), majors, BOTH):
+    shapes = itertools.product(range(0, 512, 16), range(0, 512, 8), majors, BOTH)
+    for m, n, major, sparse in sampled(shapes, 1500):
         fields: dict[str, Any] = DEFAULTS | {
             "kind": kind,
             "a": types[0],
@@ -219,7 +221,7 @@ def test_every_shape(kind: str):
         word = descriptor.encode()
         assert word == expected_word(**fields)
         assert InstructionDescriptor.decode(word, kind) == descriptor
-    assert legal_words > 32
+    assert legal_words > 16
 
 
 def test_random_descriptors_for_random_instructions():

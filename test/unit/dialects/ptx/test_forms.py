@@ -11,6 +11,7 @@ from functools import cache
 from itertools import count, product
 
 import pytest
+from unit.cases import Sampled
 from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i16, i32, i64
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, SSAValue
@@ -400,9 +401,9 @@ class Form:
 
 
 @cache
-def _forms(family: Callable[[], Iterator[PTXInstruction]]) -> tuple[Form, ...]:
+def _forms(family: Callable[[], Iterator[PTXInstruction]], sampled: Sampled) -> tuple[Form, ...]:
     forms: list[Form] = []
-    for op in family():
+    for op in sampled(family(), 150):
         try:
             op.verify()
             message, features = None, frozenset(op.features())
@@ -419,11 +420,11 @@ def _entries(forms: Sequence[Form]) -> list[list[str]]:
 
 
 @cache
-def _samples() -> tuple[Form, ...]:
+def _samples(sampled: Sampled) -> tuple[Form, ...]:
     """Three legal forms of every instruction for each set of features: first, middle and last of its family's."""
     alike: dict[tuple[str, int, frozenset[str]], list[Form]] = {}
     for family in FAMILIES:
-        for form in _forms(family):
+        for form in _forms(family, sampled):
             if form.message is None:
                 name = ".".join(form.text.split(".")[:3])
                 alike.setdefault((name, form.group, form.features), []).append(form)
@@ -432,10 +433,12 @@ def _samples() -> tuple[Form, ...]:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.strip("_"))
-def test_the_verifier_refuses_what_ptxas_rejects(family: Callable[[], Iterator[PTXInstruction]], rejected: Rejected):
+def test_the_verifier_refuses_what_ptxas_rejects(
+    family: Callable[[], Iterator[PTXInstruction]], rejected: Rejected, sampled: Sampled
+):
     """On a target that has the instructions."""
     target = {_reductions: "sm_103a", _warpgroup: "sm_90a"}.get(family, "sm_100a")
-    forms = _forms(family)
+    forms = _forms(family, sampled)
     bad = rejected(_entries(forms), target, NEWEST)
     assert any(form.message is None for form in forms)
     for form in forms:
@@ -444,12 +447,13 @@ def test_the_verifier_refuses_what_ptxas_rejects(family: Callable[[], Iterator[P
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected):
+@pytest.mark.sample(4)
+def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected, sampled: Sampled):
     """Samples of legal forms, in the version that tirx prints for them, and in the newest if it refuses them."""
     target = Target.parse(name)
     versions: dict[PtxVersion, list[Form]] = {}
     lacking: list[Form] = []
-    for form in _samples():
+    for form in _samples(sampled):
         version = form.needs(target)
         (lacking if version is None else versions.setdefault(version, [])).append(form)
     assert versions

@@ -37,8 +37,8 @@ def visited(order: str, rows: int, columns: int, blocks: int) -> Matrix:
 
 @pytest.mark.parametrize("order", ["row", "group 3", "hilbert"])
 def test_every_tile_is_visited_once(order: str):
-    found = np.sort(visited(order, 9, 11, 99).ravel())
-    np.testing.assert_array_equal(found, np.arange(99))
+    found = np.sort(visited(order, 5, 7, 35).ravel())
+    np.testing.assert_array_equal(found, np.arange(35))
 
 
 def test_blocks_share_the_tiles():
