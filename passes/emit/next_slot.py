@@ -26,6 +26,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.spread_fill import SpreadFill
 from tirx.passes.plan.fragment_steps import StagedProduct, plan_steps
 
 
@@ -52,7 +53,7 @@ def prefetch_next_slot(loop: ForOp) -> None:
 
     The new parts are the products of all steps but the last, with the loads of the later steps and the release of the
     slot; the acquire of the next slot with the loads of its first step, a round earlier; and the last products, with
-    what stands behind them. Other loops stay as they are.
+    what stands behind them. Copies by `cp.async` start between the steps. Other loops stay as they are.
     """
     found = _find(loop)
     if found is None:
@@ -227,26 +228,35 @@ def _split(loop: ForOp, found: _Found, late: int) -> None:
             if use.operation.parent is not early:
                 use.operation.operands[use.index] = value
 
-    # All steps but the last.
-    middle = Block()
-    emit = Emitter(InsertPoint.at_end(middle), loop.location)
+    # All steps but the last: one part, or several with copies between them.
+    spread = SpreadFill.of(loop, late - 1, steps.count) if found.waits is not None and found.frees else None
+    pieces = [] if spread is None else spread.cut()
+    if pieces:
+        remark(loop, f"the copies of a slot start in {len(pieces) + 1} pieces, between the steps of the products")
+    middle: list[AtOp] = []
     fragments: tuple[SSAValue, SSAValue] = ahead.values[-2], ahead.values[-1]
     total: SSAValue = mma.accumulator
-    if steps.count > 1:
+    index = 1
+    while index < steps.count:
+        block = Block()
+        emit = Emitter(InsertPoint.at_end(block), loop.location)
         sources = _view(product.a.source, {}, emit), _view(product.b.source, {}, emit)
-        for index in range(1, steps.count):
-            following = steps.load(index, emit, sources)
+        end = index + 1 if pieces else steps.count
+        for step in range(index, end):
+            following = steps.load(step, emit, sources)
             total = steps.multiply(emit, fragments, total)
             fragments = following
-    if found.frees:
-        for release in found.releases:
-            release.detach()
-            middle.add_op(release)
-    most: AtOp | None = None
-    if middle.ops:
-        most = _part(loop, late, middle, [*fragments, total] if steps.count > 1 else [])
-        if steps.count > 1:
-            fragments, total = (most.values[0], most.values[1]), most.values[2]
+        index = end
+        if index == steps.count and found.frees:
+            _move(found.releases, block)
+        middle.append(_part(loop, late, block, [*fragments, total]))
+        fragments, total = (middle[-1].values[0], middle[-1].values[1]), middle[-1].values[2]
+        if pieces:
+            middle.append(pieces[len(middle) // 2])
+    if steps.count == 1 and found.frees:
+        block = Block()
+        _move(found.releases, block)
+        middle.append(_part(loop, late, block, []))
 
     # The last step, and what stands behind it.
     result = steps.multiply(Emitter.before(mma), fragments, total)
@@ -258,14 +268,19 @@ def _split(loop: ForOp, found: _Found, late: int) -> None:
             op.detach()
             op.erase()
     place = Emitter.before(found.waits or old)
-    for part in (most, ahead):
-        if part is not None:
-            place(part)
+    for part in (*middle, ahead):
+        place(part)
     if found.waits is not None:
         found.waits.detach()
         found.waits.erase()
     old.stage = IntegerAttr(late, i32)
     loop.skew = IntegerAttr(max(part.offset for part in loop.parts), i32)
+
+
+def _move(ops: Sequence[Operation], block: Block) -> None:
+    for op in ops:
+        op.detach()
+        block.add_op(op)
 
 
 def _view(tile: SSAValue, roots: Mapping[SSAValue, SSAValue], emit: Emitter) -> SSAValue:

@@ -118,16 +118,25 @@ tirx.kernel @role(%x: memref<64x4096xf16>, %n: index) target("sm_90") threads(25
 }
 
 // All threads fill by cp.async, behind the acquire, which waits for the fills and is a barrier. It comes a round earlier
-// than the products; with all slots but one filled ahead, the fill keeps its distance.
+// than the products; with all slots but one filled ahead, the fill keeps its distance. Half of its copies start behind the
+// acquire, half behind the first products of the next round.
 
 // CHECK-LABEL: tirx.kernel @cp_async(
 // CHECK:         skew(3) iter(%c = %zeros) {
 // CHECK-NEXT:      %fa, %fb, %d = tirx.at(3) {
 // CHECK:             tirx.release %ab at(use)
+// CHECK:           tirx.at(1) {
+// CHECK:             %[[G:.*]] = tirx.subview %g[32, 0]
+// CHECK-NEXT:        %[[A:.*]] = tirx.subview %[[SLOT:.*]][32, 0]
+// CHECK-NEXT:        tirx.async_copy %[[G]], %[[A]] engine(cp_async)
+// CHECK:             tirx.async_copy
+// CHECK-NEXT:        tirx.release %ab at(fill) after(cp_async)
 // CHECK:           %a, %b, {{.*}} = tirx.at(2) {
 // CHECK-NEXT:        {{.*}} = tirx.acquire %ab at(use)
-// CHECK:           tirx.at(0) {
-// CHECK:             tirx.release %ab at(fill) after(cp_async)
+// CHECK:           %[[SLOT]], {{.*}} = tirx.at(0) {
+// CHECK:             tirx.acquire %ab at(fill)
+// CHECK:             tirx.subview %{{.*}}[0, 0]
+// CHECK-NOT:         tirx.release
 // CHECK:           tirx.at(3) {
 // CHECK-NEXT:        {{.*}} = tirx.mma
 
