@@ -17,14 +17,18 @@ from tirx.universe import new_context
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
+def _module(name: str) -> Any:
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+
+
 @pytest.fixture(scope="module")
 def gpu() -> Any:
     """The module of the cases."""
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return importlib.import_module("gpu_cases")
-    finally:
-        sys.path.remove(str(BENCHMARKS))
+    return _module("gpu_cases")
 
 
 def test_every_case_is_a_program(gpu: Any) -> None:
@@ -73,3 +77,28 @@ def test_texts_that_cannot_be_scaled(gpu: Any) -> None:
         gpu.program_of(replace(case, replace=(("nowhere", ""),)), (64, 64, 64))
     with pytest.raises(ValueError, match="expected a batch of products"):
         gpu.program_of(case, (2, 64, 64, 64))
+
+
+def test_figures_of_the_readme() -> None:
+    module = _module("gpu_readme")
+    readme = module.README.read_text()
+
+    def row(case: str, size: tuple[int, ...], tflops: float, ratio: float) -> dict[str, Any]:
+        return {"case": case, "size": size, "tflops": tflops, "ratio": ratio, "share": 0.951}
+
+    squares = [(n, n, n) for n in (4096, 8192)]
+    rows = [row("f16 wgmma", size, 770.4, 1.016) for size in squares]
+    rows += [row("f64 m8n8k4", size, 31.71, 0.507) for size in squares]
+    rows.append(row("f16 batch", (64, 512, 512, 512), 361.0, 1.0))
+    data = {"device": "H200", "rows": rows, "launch_us": {"tirx": 6.54, "Triton": 11.02}}
+    new = module.updated(readme, data)
+    for line in (
+        "| f16 wgmma | 770 (1.02) | 770 (1.02) |",
+        "| f64 m8n8k4 | 31.7 (0.51, 95.1% of the limit) | 31.7 (0.51, 95.1% of the limit) |",
+        "| f16 batch, 64 times 512 x 512 x 512 | 361 (1.00) |",
+        "Launch of an empty kernel from torch tensors, time of the host: tirx 6.5 us, Triton 11.0 us.",
+    ):
+        assert f"\n{line}\n" in new
+    assert module.updated(new, data) == new
+    with pytest.raises(ValueError, match="found 0"):
+        module.updated("", data)
