@@ -10,7 +10,7 @@ import pytest
 from gpu.arrays import DYNAMIC, product_of, random_arguments
 
 import tirx
-from tirx.runtime import GpuError
+from tirx.runtime import GpuError, Program
 from tirx.runtime.driver import Device
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -18,7 +18,22 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
 def test_example(path: Path, gpu: Device) -> None:
-    for kernel in tirx.build(path.read_text()).kernels.values():
+    _compare(tirx.build(path.read_text()), gpu)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90a"])
+def test_one_program_for_several_targets(target: str, gpu: Device) -> None:
+    _compare(tirx.build((EXAMPLES / "gemm_any_target.mlir").read_text(), target), gpu)
+
+
+@pytest.mark.parametrize(("name", "cluster"), [("wgmma_f16_out_gemm", "rows"), ("wgmma_split_k_gemm", "columns")])
+def test_pairs_of_blocks(name: str, cluster: str, gpu: Device) -> None:
+    _compare(tirx.build((EXAMPLES / f"{name}.mlir").read_text(), options=f"cluster={cluster} stages=3"), gpu)
+
+
+def _compare(program: Program, gpu: Device) -> None:
+    """Compares all kernels of a program with the simulator, and products with numpy."""
+    for kernel in program.kernels.values():
         try:
             gpu.check_target(kernel.launch.target)
         except GpuError as error:
