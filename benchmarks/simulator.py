@@ -3,23 +3,25 @@ How fast the simulator is: a product of f16 matrices by tcgen05, by wgmma and by
 
     python benchmarks/simulator.py [--size 1024] [--baseline COMMIT]
 
-Every kernel computes size x size x size with small integers, which numpy checks. Seconds are CPU time of this process,
-without and with checks. `--baseline` runs the simulator of another commit of this repository on the same PTX, in the
-same run, and shows the ratio. The last table shows how the cost of the tcgen05 kernel grows with its blocks.
+Every kernel computes size x size x size with small integers, which numpy checks. Seconds are CPU time of a process that
+has imported the simulator, without and with checks. `--baseline` runs the simulator of another commit of this
+repository on the same PTX, in the same run, and shows the ratio. The last table shows how the cost of the tcgen05
+kernel grows with its blocks.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -56,6 +58,8 @@ tirx.kernel @gemm(%a: memref<{m}x{k}xf16>, %b: memref<{n}x{k}xf16>, %d: memref<{
   tirx.return
 }}
 """
+
+_EMPTY = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }"
 
 
 def _mma_sync(size: int) -> str:
@@ -97,69 +101,140 @@ def _mma_sync(size: int) -> str:
     return "\n".join((*lines, "ret; }"))
 
 
+# A parameter: the name of a matrix, a number, or a tensor map: the name of a matrix, box and swizzle.
+Parameter: TypeAlias = "str | int | tuple[str, Sequence[int], str]"
+
+
 @dataclass(frozen=True)
-class Launch:
-    """A kernel on A (size, size), B and D; `transposed`: B is N x K."""
+class Kernel:
+    """A kernel on A (size, size), B and D, and how it is launched. `transposed`: B is N x K."""
 
     ptx: str
     entry: str
     grid: Sequence[int]
+    block: Sequence[int]
     dynamic_shared: int
-    transposed: bool
-    sizes: bool  # M, N, K and two pointers follow the matrices
+    parameters: Sequence[Parameter]
+    transposed: bool = True
 
 
-def launches(size: int) -> dict[str, Launch]:
-    """The three kernels. `tirx` compiles the first one, Triton has the second."""
-    import tirx
+def kernels(size: int) -> dict[str, Kernel]:
+    """
+    The kernels that are measured.
 
+    Copies and products of the first three come after each other: `tirx` compiles the first one, Triton has the second.
+    The others are what `tirx` compiles by default, with bulk copies in rings and warps that have roles.
+    """
     tiles = size // 128
-    tcgen05 = tirx.compile(_TCGEN05.format(m=size, n=size, k=size, rows=tiles, columns=tiles))
+    tcgen05, wgmma = (
+        text.format(m=size, n=size, k=size, rows=tiles, columns=tiles) for text in (_TCGEN05, _of_hopper(_TCGEN05))
+    )
+    sizes: list[Parameter] = ["a", "b", "d", size, size, size, "none", "none"]
+    triton = (size // 128, size // 64, 1)
+    plain = (size // 64, size // 64, 1)
     return {
-        "tcgen05": Launch(tcgen05, "gemm", (tiles, tiles), 0, True, False),
-        "wgmma": Launch(_TRITON.read_text(), "matmul", (size // 128, size // 64), 73744, False, True),
-        "mma.sync": Launch(_mma_sync(size), "gemm", (size // 64, size // 64), 0, True, False),
+        "tcgen05": _compiled(tcgen05, "pipeline=off"),
+        "wgmma": Kernel(_TRITON.read_text(), "matmul", triton, (128, 1, 1), 73744, sizes, transposed=False),
+        "mma.sync": Kernel(_mma_sync(size), "gemm", plain, (128, 1, 1), 0, ["a", "b", "d"]),
+        "tcgen05, pipelined": _compiled(tcgen05, ""),
+        "wgmma, pipelined": _compiled(wgmma, ""),
     }
 
 
-def seconds(run: Callable[..., None], launch: Launch, size: int, check: bool) -> float:
-    """CPU seconds of a run, whose result must be that of numpy."""
+def _of_hopper(text: str) -> str:
+    return (
+        text.replace("sm_100a", "sm_90a")
+        .replace("128x128xf32, tensor", "128x128xf32, register")
+        .replace("threads(128)", "threads(256)")
+    )
+
+
+def _compiled(text: str, options: str) -> Kernel:
+    """What `tirx` compiles a kernel to, and its launch."""
+    import tirx
+    from tirx.runtime.launch import PointerArgument, TensorMapArgument
+
+    program = tirx.build(text, options=options)
+    launch = program.kernels["gemm"].launch
+    parameters: list[Parameter] = []
+    for argument in launch.arguments:
+        if isinstance(argument, TensorMapArgument):
+            parameters.append((launch.arguments[argument.argument].name, argument.box, argument.swizzle))
+        elif isinstance(argument, PointerArgument):
+            parameters.append(argument.name)
+        else:
+            raise SystemExit(f"error: expected matrices and tensor maps as arguments, found {argument}")
+    assert launch.grid is not None and launch.block is not None, "the kernel says them"
+    grid = [int(str(count)) for count in launch.grid]
+    return Kernel(program.ptx, "gemm", grid, launch.block, launch.dynamic_shared, parameters)
+
+
+def seconds(kernel: Kernel, size: int, check: bool, options: Mapping[str, Any]) -> float:
+    """CPU seconds of a run and its processes. The result must be that of numpy."""
+    from tirx.sim import TensorMap, run
+
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-3, 4, (size, size)).astype(np.float16) for _ in range(2))
     d = np.zeros((size, size), np.float32)
-    arguments: list[Any] = [a, b, d]
-    if launch.sizes:
-        arguments += [size, size, size, np.zeros(1, np.uint8), np.zeros(1, np.uint8)]
+    matrices: dict[str, Any] = {"a": a, "b": b, "d": d, "none": np.zeros(1, np.uint8)}
+
+    def value(parameter: Parameter) -> Any:
+        if isinstance(parameter, int):
+            return parameter
+        if isinstance(parameter, str):
+            return matrices[parameter]
+        name, box, swizzle = parameter
+        return TensorMap(matrices[name], box, swizzle)  # type: ignore[arg-type]
+
+    arguments = [value(each) for each in kernel.parameters]
     start = process_time()
-    run(launch.ptx, launch.entry, launch.grid, 128, arguments, dynamic_shared=launch.dynamic_shared, check=check)
+    run(
+        kernel.ptx, kernel.entry, kernel.grid, kernel.block, arguments,
+        dynamic_shared=kernel.dynamic_shared, check=check, **options,
+    )  # fmt: skip
     found = process_time() - start
-    expected = a.astype(np.float32) @ (b.T if launch.transposed else b).astype(np.float32)
+    expected = a.astype(np.float32) @ (b.T if kernel.transposed else b).astype(np.float32)
     if not np.array_equal(d, expected):
         raise SystemExit("error: the simulator and numpy differ")
     return found
 
 
 def _measure(path: str) -> None:
-    """Measures the kernels of a file with the simulator that is imported, and prints their seconds."""
+    """Measures a kernel of a file with the simulator that is imported; prints its seconds and MiB of memory."""
     from tirx.sim import run
 
-    size, kernels = json.loads(Path(path).read_text())
-    for kernel in kernels:
-        launch = Launch(**kernel)
-        print(*(seconds(run, launch, size, check) for check in (False, True)), flush=True)
+    size, kernel, options = json.loads(Path(path).read_text())
+    run(_EMPTY, "k", 1, 1, [])  # imports what runs import
+    found = [seconds(Kernel(**kernel), size, check, options) for check in (False, True)]
+    print(*found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def _measured(root: Path, size: int, kernels: list[Launch]) -> list[tuple[float, float]]:
-    """Seconds without and with checks of the simulator in a checkout, in a process of its own."""
+@dataclass(frozen=True)
+class Cost:
+    """CPU seconds without and with checks, and the most memory of the process, in MiB."""
+
+    without: float
+    checked: float
+    memory: float
+
+
+def _measured(root: Path, size: int, kernel: Kernel, **options: Any) -> Cost | str:
+    """What a run costs with the simulator of a checkout, in a process of its own, or its error."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump([size, [asdict(kernel) for kernel in kernels]], file)
+        json.dump([size, asdict(kernel), options], file)
         file.flush()
         command = [sys.executable, __file__, "--measure", file.name]
         found = subprocess.run(command, env={"PYTHONPATH": str(root)}, capture_output=True, text=True)
     if found.returncode:
-        raise SystemExit(found.stderr)
-    rows = [[float(word) for word in line.split()] for line in found.stdout.splitlines()]
-    return [(without, checked) for without, checked in rows]
+        return found.stderr
+    return Cost(*map(float, found.stdout.split()))
+
+
+def _of_this_checkout(size: int, kernel: Kernel) -> Cost:
+    found = _measured(ROOT, size, kernel)
+    if isinstance(found, str):
+        raise SystemExit(found)
+    return found
 
 
 def main() -> None:
@@ -167,35 +242,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=1024, help="a multiple of 128 (default: 1024)")
     parser.add_argument("--baseline", metavar="COMMIT", help="a commit to compare with")
+    parser.add_argument("--only", metavar="NAME", action="append", help="only this kernel")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     flags = parser.parse_args()
     if flags.measure:
         _measure(flags.measure)
         return
-    kernels = launches(flags.size)
-    new = _measured(ROOT, flags.size, list(kernels.values()))
-    old = None
-    if flags.baseline:
-        with tempfile.TemporaryDirectory() as directory:
+    chosen = {name: each for name, each in kernels(flags.size).items() if not flags.only or name in flags.only}
+    with tempfile.TemporaryDirectory() as directory:
+        if flags.baseline:
             archive = subprocess.run(["git", "archive", flags.baseline], cwd=ROOT, capture_output=True, check=True)
             subprocess.run(["tar", "-x", "-C", directory], input=archive.stdout, check=True)
-            old = _measured(Path(directory), flags.size, list(kernels.values()))
-    print(
-        f"| {flags.size}^3, f16 | without checks | with checks | checks cost |"
-        + (" before | times as fast |" if old else "")
-    )
-    print("|---|---:|---:|---:|" + ("---:|---:|" if old else ""))
-    for index, name in enumerate(kernels):
-        without, checked = new[index]
-        cells = [f"{without:.2f} s", f"{checked:.2f} s", f"{checked / without:.1f} x"]
-        if old:
-            cells += [f"{old[index][0]:.2f} s", f"{old[index][0] / without:.1f}"]
-        print(f"| {name} | {' | '.join(cells)} |")
+        print(
+            f"| {flags.size}^3, f16 | without checks | with checks | checks cost | memory |"
+            + (" before | times as fast |" if flags.baseline else "")
+        )
+        print("|---|---:|---:|---:|---:|" + ("---:|---:|" if flags.baseline else ""))
+        for name, kernel in chosen.items():
+            new = _of_this_checkout(flags.size, kernel)
+            cells = [f"{new.without:.2f} s", f"{new.checked:.2f} s", f"{new.checked / new.without:.1f} x"]
+            cells.append(f"{new.memory:.0f} MiB")
+            if flags.baseline:
+                old = _measured(Path(directory), flags.size, kernel)
+                failed = isinstance(old, str)
+                cells += ["refused", "-"] if failed else [f"{old.without:.2f} s", f"{old.without / new.without:.1f}"]
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
     print("\n| tcgen05, size | blocks | seconds | for each block and step of K |\n|---:|---:|---:|---:|")
     for size in (128, 256, 512):
-        ((without, _),) = _measured(ROOT, size, [launches(size)["tcgen05"]])
+        without = _of_this_checkout(size, kernels(size)["tcgen05"]).without
         steps = (size // 128) ** 2 * (size // 64)
-        print(f"| {size} | {(size // 128) ** 2} | {without:.3f} | {1e3 * without / steps:.2f} ms |")
+        print(f"| {size} | {(size // 128) ** 2} | {without:.3f} | {1e3 * without / steps:.2f} ms |", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -203,7 +204,7 @@ class Cta:
         """Raises SimError unless `width` bytes at each of `offsets` belong to a variable."""
         launch = self.launch
         first, end = launch.shared_start, launch.program.shared_end
-        if offsets.min() < first or offsets.max() + width > end:
+        if np.minimum.reduce(offsets) < first or np.maximum.reduce(offsets) + width > end:
             bad = int(offsets[(offsets < first) | (offsets + width > end)][0])
         elif launch.shared_gaps and not launch.shared_valid[offsets].all():
             bad = int(offsets[~launch.shared_valid[offsets]][0])
@@ -247,6 +248,16 @@ class Cta:
         self.tensor.check_exit()
 
 
+class Deferred(Protocol):
+    """Work of a thread group that waits until somebody needs its results: 32-bit registers in `rows` of their bank."""
+
+    rows: frozenset[int]
+
+    def finish(self, group: ThreadGroup) -> None:
+        """Does the work."""
+        ...
+
+
 class ThreadGroup:
     """
     Converged threads in whole warps: lanes [first, last) of a CTA. The lanes in `mask` execute at `pc`.
@@ -259,7 +270,7 @@ class ThreadGroup:
 
     __slots__ = (
         "cta", "first", "last", "banks", "states", "fenced", "lanes", "pc", "mask", "frames", "wait", "timed_out",
-        "_mask", "_active",
+        "deferred", "defers", "_mask", "_active",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
@@ -275,8 +286,16 @@ class ThreadGroup:
         self.frames = frames
         self.wait: Wait | None = None
         self.timed_out = False
+        self.deferred: Deferred | None = None
+        self.defers = False  # may an instruction leave its work for later?
         self._mask: Mask | None = None  # that of the last `active`
         self._active: Array = np.zeros(0, np.int64)
+
+    def finish_deferred(self) -> None:
+        """Does the work that waits, if there is any."""
+        waiting, self.deferred = self.deferred, None
+        if waiting is not None:
+            waiting.finish(self)
 
     def poll(self, addresses: Array) -> Outcome | None:
         """

@@ -15,6 +15,7 @@ from tirx.sim.program.code import Branch, Call, Control, Exit, IndirectCall, Op,
 
 # Calls and branches inside of each other.
 _MAX_DEPTH = 4096
+_WARPGROUP = 4 * WARP  # lanes
 
 
 def run_group(
@@ -44,6 +45,7 @@ def run_group(
     executed = 0
     op = code[group.pc]
     mask = group.mask
+    group.defers = observer is None
     try:
         while executed < limit:
             frames = group.frames
@@ -56,6 +58,8 @@ def run_group(
             tick()
             if observer is not None:
                 observer(group, op)
+            if group.deferred is not None and (op.rows is None or not op.rows.isdisjoint(group.deferred.rows)):
+                group.finish_deferred()
             if op.guard is not None:
                 holds = op.guard(group, mask)
                 mask = mask & (~holds if op.negated else holds)
@@ -64,7 +68,8 @@ def run_group(
                 launch.report_notes(op.line, op.text, group.describe(mask))
             if outcome is None:
                 continue
-            if undone is not None and outcome in (Outcome.RETRY, Outcome.SPLIT):
+            group.finish_deferred()
+            if undone is not None and outcome in (Outcome.RETRY, Outcome.SPLIT, Outcome.SPLIT_WARPGROUPS):
                 undone(group, op)
             return executed
     except UndefinedError as error:
@@ -77,6 +82,7 @@ def run_group(
         raise error.at(op.line, op.text, group.describe(mask)) from None
     finally:
         launch.executed += executed
+    group.finish_deferred()
     return executed
 
 
@@ -95,6 +101,8 @@ def _execute(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> Outcom
     outcome = op.step(group, mask)
     if outcome is Outcome.SPLIT:
         return _split_into_warps(group)
+    if outcome is Outcome.SPLIT_WARPGROUPS:
+        return _split_into_warpgroups(group)
     if outcome is not Outcome.RETRY:
         group.pc += 1
     return outcome
@@ -157,12 +165,23 @@ def _split_into_warps(group: ThreadGroup) -> Outcome:
     return _split(group, [(first, first + WARP) for first in range(group.first, group.last, WARP)])
 
 
+def _split_into_warpgroups(group: ThreadGroup) -> Outcome:
+    runs: list[tuple[int, int]] = []
+    first = group.first
+    while first < group.last:
+        whole = first % _WARPGROUP == 0 and first + _WARPGROUP <= group.last
+        runs.append((first, first + (_WARPGROUP if whole else WARP)))
+        first = runs[-1][1]
+    return _split(group, runs)
+
+
 def _split(group: ThreadGroup, runs: list[tuple[int, int]]) -> Outcome:
     """
     Replaces a thread group of several warps by one for each of the runs of lanes (first, last).
 
     They execute its present instruction again, each for itself.
     """
+    group.finish_deferred()
     cta = group.cta
     cta.groups.remove(group)
     for first, last in runs:

@@ -119,6 +119,7 @@ class RegisterFile:
 
     def __init__(self, counts: dict[int, int], lanes: int):
         self._banks = {width: np.zeros((counts.get(width, 0), lanes), bits_type(width).dtype) for width in WIDTHS}
+        self._views: dict[tuple[int, int], tuple[Array, ...]] = {}
 
     def columns(self, first: int, last: int) -> tuple[Array, ...]:
         """Returns all registers of lanes [first, last), a bank for each width."""
@@ -126,4 +127,8 @@ class RegisterFile:
 
     def views(self, first: int, last: int) -> tuple[Array, ...]:
         """Returns views of the registers of lanes [first, last), by type (`PtxType.bank`)."""
-        return tuple(self._banks[bits][:, first:last].view(dtype) for _, _, bits, dtype in _VIEWS)
+        found = self._views.get((first, last))
+        if found is None:
+            found = tuple(self._banks[bits][:, first:last].view(dtype) for _, _, bits, dtype in _VIEWS)
+            self._views[first, last] = found
+        return found

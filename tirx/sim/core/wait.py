@@ -15,6 +15,7 @@ class Outcome(enum.Enum):
     WAIT = "done, but go on only once `ThreadGroup.wait` is ready"
     YIELD = "done, and let others run first"
     SPLIT = "not done: execute this instruction again, every warp for itself"
+    SPLIT_WARPGROUPS = "the same, but whole warpgroups stay together"
 
 
 @dataclass(slots=True)

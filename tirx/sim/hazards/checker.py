@@ -195,6 +195,14 @@ class Checker(Monitor):
                 raise HazardError(message)
             self._note("fence.mbarrier_init", message)
 
+    def mbarrier_uses(self, rank: int, offset: int, threads: Array) -> None:
+        maker, instant = self._mbarriers[rank, offset]
+        known = self._clocks.known
+        self._lifetimes.use(rank, threads, "an mbarrier operation")
+        if ((known[Row.GENERIC, threads, maker] < instant) & (threads != maker)).any():
+            for thread in threads.tolist():
+                self.mbarrier_use(rank, offset, thread)
+
     # Async proxy
 
     def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:

@@ -112,6 +112,9 @@ class Monitor:
     def mbarrier_use(self, rank: int, offset: int, thread: int, asynchronous: bool = False) -> None:
         """An operation on it, by a thread or (asynchronous) by the async proxy on its behalf."""
 
+    def mbarrier_uses(self, rank: int, offset: int, threads: Array) -> None:
+        """An operation on it by several threads."""
+
     # Async proxy: bulk copies, tcgen05.mma and tcgen05.cp
 
     def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:

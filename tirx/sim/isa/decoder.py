@@ -67,11 +67,6 @@ class Accumulator:
         """The value, as uint32."""
         return _asynchronous_value(self.register, group, mask)
 
-    def write(self, group: ThreadGroup, mask: Mask, values: Array) -> None:
-        np.copyto(group.banks[B32.bank][self.register.row], values, where=mask)
-        if self.register.state >= 0:
-            group.states[self.register.state][mask] = _ACCUMULATING
-
 
 class Decoder:
     """

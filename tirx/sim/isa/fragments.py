@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,57 @@ Operand = Literal["a", "b", "c"]
 
 _LANE = np.arange(WARP)[None, :]
 _GROUP, _THREAD = _LANE >> 2, _LANE & 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packing:
+    """
+    Elements of `bits` bits (8, 16 or 32) in the registers of a warp, and their places in `shape`: matrices, rows and
+    columns.
+
+    `places` are the elements of a warp in the order of the matrices, each an index (register, lane, part of the
+    register) of the warp's registers, flattened; `back` is the inverse.
+    """
+
+    bits: int
+    shape: tuple[int, int, int]
+    places: Array
+    back: Array
+    _spread: dict[tuple[int, bool], Array] = field(default_factory=dict[tuple[int, bool], Array])
+
+    @property
+    def registers(self) -> int:
+        """The registers of a lane."""
+        return len(self.places) * self.bits // 32 // WARP
+
+    def unpack(self, words: Array) -> Array:
+        """Registers (..., registers, lanes) as uint32 to elements (..., warps, matrices, rows, columns), as bits."""
+        *leading, count, lanes = words.shape
+        parts = np.ascontiguousarray(words).view(f"u{self.bits // 8}").reshape(*leading, -1)
+        return parts.take(self._indices(count, lanes // WARP, False), axis=-1).reshape(*leading, -1, *self.shape)
+
+    def pack(self, elements: Array) -> Array:
+        """The inverse of `unpack`."""
+        *leading, warps, _, _, _ = elements.shape
+        count = self.registers
+        parts = np.ascontiguousarray(elements).reshape(*leading, -1)
+        found = parts.take(self._indices(count, warps, True), axis=-1)
+        return found.view(np.uint32).reshape(*leading, count, warps * WARP)
+
+    def _indices(self, registers: int, warps: int, back: bool) -> Array:
+        """`places` (or `back`) for several warps, whose lanes are side by side."""
+        found = self._spread.get((warps, back))
+        if found is None:
+            per_warp = len(self.places)
+            inside = per_warp // registers  # parts of a register of a warp
+            of_warp = np.arange(warps)
+            if back:
+                own = self.back.reshape(registers, 1, inside) + per_warp * of_warp[:, None]
+            else:
+                register, part = divmod(self.places, inside)
+                own = (register * warps + of_warp[:, None]) * inside + part
+            found = self._spread[warps, back] = np.ascontiguousarray(own).reshape(-1)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +81,17 @@ class Fragment:
     @property
     def elements(self) -> int:
         return self.rows.shape[0]
+
+    def packing(self, bits: int, rows: int, columns: int) -> Packing:
+        """How registers hold these elements, of matrices of `rows` x `columns`."""
+        per_register = 32 // bits
+        count = int(self.matrices.max()) + 1
+        element, lane = np.arange(self.elements)[:, None], np.arange(WARP)
+        source = (element // per_register * WARP + lane) * per_register + element % per_register
+        target = (self.matrices * rows + self.rows) * columns + self.columns
+        places, back = np.empty(source.size, np.intp), np.empty(source.size, np.intp)
+        places[target.ravel()], back[source.ravel()] = source.ravel(), target.ravel()
+        return Packing(bits, (count, rows, columns), places, back)
 
 
 def _fragment(rows: Array, columns: Array, matrices: Array | int = 0) -> Fragment:

@@ -161,13 +161,13 @@ def _wait(decoder: Decoder, operation: str) -> Step:
         if parity and (phase[mask] > 1).any():
             raise SimError(f"expected parity 0 or 1, found {int(phase[mask].max())}")
         barriers: dict[int, Mbarrier] = {}
-        lanes = np.flatnonzero(mask).tolist()
-        for address in set(where[mask].tolist()):
+        lanes, _ = group.active(mask)
+        own = where[lanes]
+        for address in (int(own[0]),) if (own == own[0]).all() else set(own.tolist()):
             cta, offset = locate(group, address)
             barriers[address] = cta.mbarrier(offset)
-            for lane in lanes:
-                if int(where[lane]) == address:
-                    group.cta.monitor.mbarrier_use(cta.rank, offset, _thread(group, lane))
+            threads = group.lanes[lanes[own == np.uint64(address)]] + group.cta.first_thread
+            group.cta.monitor.mbarrier_uses(cta.rank, offset, threads)
 
         def completed() -> Array:
             result = np.zeros(len(mask), np.bool_)

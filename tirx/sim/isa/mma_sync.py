@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -10,14 +12,16 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, F64, WARP, Array, Mask
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.fragments import Operand, from_matrices, matrix_fragment, quad_fragment, to_matrices
-from tirx.sim.isa.mma_forms import read_form
-from tirx.sim.isa.mma_scales import read_scales
+from tirx.sim.isa.deferred import defer
+from tirx.sim.isa.fragments import Operand, Packing, from_matrices, matrix_fragment, quad_fragment, to_matrices
+from tirx.sim.isa.mma_forms import Form, read_form
+from tirx.sim.isa.mma_scales import Scale, read_scales
 from tirx.sim.isa.registry import instruction
-from tirx.sim.isa.sparse import read_selector
+from tirx.sim.isa.sparse import Metadata, read_selector
+from tirx.sim.isa.words import word_destinations, word_sources
 from tirx.sim.numerics.formats import TABLES, decode_elements
 from tirx.sim.numerics.products import product
-from tirx.sim.numerics.rounding import canonical, fused_f64, odd_sum, round_to
+from tirx.sim.numerics.rounding import bits_of, canonical, fused_f64, odd_sum, round_to
 from tirx.sim.numerics.tensor_cores import Multiply, Rule, find_rule, multiplier, multiply_scaled, multiply_values
 from tirx.sim.program.code import Destination, Source, Step
 
@@ -30,7 +34,7 @@ _BITS = {
     **dict.fromkeys(("s4", "u4", "e2m1x2"), 4),
     "b1": 1,
 }
-_OPERANDS: tuple[Operand, ...] = ("a", "b", "c", "c")
+_OPERANDS: tuple[Operand, ...] = ("a", "b", "c")
 _ROUNDINGS = ("rn", "rz", "rm", "rp")
 
 
@@ -49,51 +53,143 @@ def _mma(decoder: Decoder) -> Step:
         raise decoder.error("expected .satfinite with integers only")
     decoder.finish(4 + 2 * form.sparse + 4 * bool(form.factors))
     types = form.operand_types
-    if form.is_quads:
-        layouts = (form.layouts[0], form.layouts[1], form.types[3], form.types[0])
-        a, b, c, d = (quad_fragment(operand, layout) for operand, layout in zip(_OPERANDS, layouts, strict=True))
-    else:
-        bits = _BITS[types[1]]
-        depths = (form.k // 2 if form.sparse else form.k, form.k, form.k)
-        a, b, c = (
-            matrix_fragment(operand, form.m, depth, bits) for operand, depth in zip(_OPERANDS[:3], depths, strict=True)
-        )
-        d = c
-    read_a, read_b, read_c = (
-        reader(decoder, index, fragment.elements, element)
-        for index, fragment, element in ((1, a, types[1]), (2, b, types[2]), (3, c, types[3]))
-    )
+    bits = _BITS[types[1]]
     stored = form.k // 2 if form.sparse else form.k
     metadata = read_selector(decoder, 5, types[1], form.k, form.ordered) if form.sparse else None
     words = decoder.source(4, B32) if form.sparse else None
     scale = read_scales(decoder, 4 + 2 * form.sparse, form) if form.factors else None
-    write = writer(decoder, d.elements, form.types[0])
-    count = 4 if form.is_quads else 1
     chained = form.is_quads or form.types[1] == "f64"
     multiply = _CHAINED[form.types[1]] if chained else multiply_and_add(decoder, form.types, binary)
     rule = mma_rule(decoder, form.types)
+    if bits in (8, 16, 32):
+        return _packed(decoder, form, stored, saturate, _Sum(multiply, rule, form, metadata, words, scale))
+    a, b, c = (
+        matrix_fragment(operand, form.m, depth, bits)
+        for operand, depth in zip(_OPERANDS[:3], (stored, form.k, form.k), strict=True)
+    )
+    read_a, read_b, read_c = (
+        reader(decoder, index, fragment.elements, element)
+        for index, fragment, element in ((1, a, types[1]), (2, b, types[2]), (3, c, types[3]))
+    )
+    write = writer(decoder, c.elements, form.types[0])
+    total = _Sum(multiply, rule, form, metadata, words, scale)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         group.cta.require_converged(group, mask, "mma.sync")
-        left = to_matrices(a, read_a(group, mask), count, form.m, stored)
-        right = to_matrices(b, read_b(group, mask), count, 8, form.k)
-        old = to_matrices(c, read_c(group, mask), count, form.m, 8)
-        kept: Mask | None = None
-        if metadata is not None and words is not None:
-            codes = words(group, mask).reshape(-1, WARP)
-            kept = metadata.expand(np.ones_like(left[:, 0]), codes)[:, None] != 0
-            left = metadata.expand(left[:, 0], codes)[:, None]
-        group.cta.launch.observed.multiplied(left, right)
-        if scale is not None:
-            factors = scale(group, mask)
-            total = multiply_scaled(rule, (left, right), factors, old, form.operand_types, form.factor_type, kept)
-        elif rule is not None and kept is not None:
-            total = multiply_values(rule, left, right, old, (types[1], types[2]), form.types[0], kept)
-        else:
-            total = multiply(left, right, old)
-        write(group, mask, from_matrices(d, total), saturate)
+        left = to_matrices(a, read_a(group, mask), 1, form.m, stored)
+        right = to_matrices(b, read_b(group, mask), 1, 8, form.k)
+        old = to_matrices(c, read_c(group, mask), 1, form.m, 8)
+        write(group, mask, from_matrices(c, total.of(group, mask, left, right, old)), saturate)
 
     return step
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """The arithmetic of an instruction. `words` are those of the metadata of a sparse A."""
+
+    multiply: Multiply
+    rule: Rule | None
+    form: Form
+    metadata: Metadata | None
+    words: Source | None
+    scale: Scale | None
+
+    @property
+    def is_plain(self) -> bool:
+        """Returns True if the sum needs nothing but A, B and C."""
+        return self.metadata is None and self.scale is None
+
+    def of(self, group: ThreadGroup, mask: Mask, a: Array, b: Array, c: Array) -> Array:
+        """A (warps, products, M, K) times the transpose of B, plus C."""
+        form, kept = self.form, None
+        if self.metadata is not None and self.words is not None:
+            codes = self.words(group, mask).reshape(-1, WARP)
+            kept = self.metadata.expand(np.ones_like(a[:, 0]), codes)[:, None] != 0
+            a = self.metadata.expand(a[:, 0], codes)[:, None]
+        group.cta.launch.observed.multiplied(a, b)
+        if self.scale is not None:
+            factors = self.scale(group, mask)
+            return multiply_scaled(self.rule, (a, b), factors, c, form.operand_types, form.factor_type, kept)
+        if self.rule is not None and kept is not None:
+            return multiply_values(self.rule, a, b, c, (form.types[1], form.types[2]), form.types[0], kept)
+        return self.multiply(a, b, c)
+
+
+def _packed(decoder: Decoder, form: Form, stored: int, saturate: bool, total: _Sum) -> Step:
+    """Products of elements of 8, 16 or 32 bits, all registers of an operand at once."""
+    types = form.operand_types
+    packings = _packings(form.is_quads, form.layouts, types, form.m, stored, form.k)
+    reads = [
+        word_sources(decoder, decoder.vector(index + 1, packing.registers))
+        for index, packing in enumerate(packings[:3])
+    ]
+    write = word_destinations(decoder, decoder.vector(0, packings[3].registers))
+    of_a, of_b, of_c, of_d = packings
+    key = total.rule, types, form.layouts, form.m, form.k, saturate
+    results = [decoder.register_of(item) for item in decoder.vector(0, of_d.registers)]
+    rows = frozenset(register.row for register in results if register is not None)
+
+    def multiply(group: ThreadGroup, mask: Mask, words: Sequence[Array]) -> Array:
+        a, b, c = (
+            numbers(packing.unpack(each), element)
+            for packing, each, element in zip((of_a, of_b, of_c), words, types[1:], strict=True)
+        )
+        return of_d.pack(raw_results(total.of(group, mask, a, b, c), types[0], saturate))
+
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.require_converged(group, mask, "mma.sync")
+        words = [read(group, mask) for read in reads]
+        if total.is_plain and group.defers:
+            defer(group, key, multiply, words, mask, write, rows)
+        else:
+            write(group, mask, multiply(group, mask, words))
+
+    return step
+
+
+@lru_cache(maxsize=64)
+def _packings(
+    is_quads: bool, layouts: tuple[str, str], types: tuple[str, ...], m: int, stored: int, k: int
+) -> tuple[Packing, Packing, Packing, Packing]:
+    """How registers hold A, B, C and D."""
+    if is_quads:
+        of_a, of_b = quad_fragment("a", layouts[0]), quad_fragment("b", layouts[1])
+        of_c, of_d = quad_fragment("c", types[3]), quad_fragment("c", types[0])
+    else:
+        bits = _BITS[types[1]]
+        of_a, of_b = matrix_fragment("a", m, stored, bits), matrix_fragment("b", m, k, bits)
+        of_c = of_d = matrix_fragment("c", m, k, bits)
+    return (
+        of_a.packing(_BITS[types[1]], m, stored),
+        of_b.packing(_BITS[types[2]], 8, k),
+        of_c.packing(_BITS[types[3]], m, 8),
+        of_d.packing(_BITS[types[0]], m, 8),
+    )
+
+
+def numbers(raw: Array, element: str) -> Array:
+    """Bits of elements (the last axis contiguous) to numbers: float64 for s32, otherwise float32."""
+    if element == "f32":
+        return raw.view(np.float32)
+    if element == "s32":
+        return raw.view(np.int32).astype(np.float64)
+    if element == "e2m1":  # in bits 2-5 of the byte
+        raw = raw >> 2
+    return decode_elements(raw.view(np.uint8), element)
+
+
+def raw_results(values: Array, element: str, saturate: bool) -> Array:
+    """Results, rounded once, as bits of elements; integers wrap, or are saturated."""
+    if element == "s32":
+        whole = values.astype(np.int64)
+        if saturate:
+            whole = np.clip(whole, -(2**31), 2**31 - 1)
+        return (whole & 0xFFFFFFFF).astype(np.uint32)
+    dtype = np.dtype(np.float32) if element == "f32" else np.dtype(np.float16)
+    if values.dtype != dtype:
+        values = round_to(values.astype(np.float64, copy=False), dtype)
+    return bits_of(canonical(np.ascontiguousarray(values)))
 
 
 def mma_rule(decoder: Decoder, types: tuple[str, ...]) -> Rule | None:
@@ -119,7 +215,7 @@ def multiply_and_add(decoder: Decoder, types: tuple[str, ...], binary: str | Non
 
 
 def _chained_f32(a: Array, b: Array, c: Array) -> Array:
-    total = np.zeros(c.shape)
+    a, b, total = a.astype(np.float64), b.astype(np.float64), np.zeros(c.shape)
     for k in range(a.shape[-1]):
         total = _round_f32(odd_sum(a[..., :, None, k] * b[..., None, :, k], total))
     return _round_f32(odd_sum(total, c))
@@ -204,12 +300,5 @@ def registers_of(values: Array, element: str, saturate: bool) -> Array:
     """The inverse, of results (count * elements of a register, lanes) in float64, rounded once."""
     if element == "f64":
         return values
-    if element == "s32":
-        whole = values.astype(np.int64)
-        if saturate:
-            whole = np.clip(whole, -(2**31), 2**31 - 1)
-        return (whole & 0xFFFFFFFF).astype(np.uint32)
-    if element == "f32":
-        return canonical(np.ascontiguousarray(round_to(values, np.dtype(np.float32)))).view(np.uint32)
-    halves = canonical(np.ascontiguousarray(round_to(values, np.dtype(np.float16)))).view(np.uint16).astype(np.uint32)
-    return halves[0::2] | halves[1::2] << np.uint32(16)
+    raw = raw_results(values, element, saturate)
+    return raw if element in ("f32", "s32") else raw[0::2].astype(np.uint32) | raw[1::2].astype(np.uint32) << 16

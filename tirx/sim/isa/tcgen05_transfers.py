@@ -13,11 +13,13 @@ from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.floating import extremum_of
 from tirx.sim.isa.tcgen05_common import cta_group, thread_of, value_of, warp_wide
 from tirx.sim.isa.tcgen05_targets import need_feature
+from tirx.sim.isa.words import word_destinations, word_sources
 from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Name
 from tirx.sim.tensor.copies import COPY_FORMATS, COPY_MULTICASTS, COPY_SHAPES, is_copy, tensor_copy, tensor_shift
 from tirx.sim.tensor.data_path import MAX_REGISTERS, REGISTERS, check_warp_lanes, register_cells
 
+_QUARTERS = 4  # of tensor memory, each of which one of four warps may access
 _WITH_SPLIT = "16x32bx2"
 _REDUCED_SHAPES = ("32x32b", _WITH_SPLIT)
 _REDUCED_TYPES = ("f32", "u32", "s32")
@@ -34,22 +36,35 @@ def _shape(decoder: Decoder, shapes: tuple[str, ...]) -> tuple[str, int]:
 
 def _cells(
     shape: str, repetitions: int, split: int, packed: bool
-) -> Callable[[ThreadGroup, int, str], list[tuple[Array, Array]]]:
+) -> Callable[[ThreadGroup, Mask, Array, str], list[tuple[Array, Array]]]:
     """
-    Returns a function from an address to cells (registers, 32), for packed registers those of low and of high halves.
+    Returns a function from the addresses of all lanes to cells (registers, lanes), for packed registers those of low
+    and of high halves.
     """
     lanes, columns = register_cells(shape, repetitions, split)
+    halves = (2 * columns, 2 * columns + 1) if packed else (columns,)
 
-    def cells(group: ThreadGroup, address: int, what: str) -> list[tuple[Array, Array]]:
-        lane, column = address >> 16, address & 0xFFFF
+    def start(group: ThreadGroup, warp: int, address: int) -> tuple[int, int]:
+        """Lane and column where the cells of a warp begin."""
+        lane = address >> 16
         if group.cta.launch.strict:
-            check_warp_lanes(shape, lane, group.warp)
+            check_warp_lanes(shape, lane, warp)
         # Bits 21 and 22 are those of the warp, whatever the address says (CUTLASS, DeepGEMM; TVM has lane 0 there).
-        lane = 32 * (group.warp % 4) + lane % 32
+        lane = 32 * (warp % 4) + lane % 32
         if lane % 32 not in (0, 16) or (lane % 32 and shape == "32x32b"):
-            check_warp_lanes(shape, lane, group.warp)
-        halves = (2 * columns, 2 * columns + 1) if packed else (columns,)
-        found = [(lanes + lane, half + column) for half in halves]
+            check_warp_lanes(shape, lane, warp)
+        return lane, address & 0xFFFF
+
+    def cells(group: ThreadGroup, mask: Mask, addresses: Array, what: str) -> list[tuple[Array, Array]]:
+        of_warps = zip(addresses.reshape(-1, WARP), mask.reshape(-1, WARP), strict=True)
+        starts = [
+            start(group, group.warp + index, uniform(own, threads, "the tensor memory address"))
+            for index, (own, threads) in enumerate(of_warps)
+        ]
+        first_lanes, first_columns = (np.repeat(np.array(each), WARP) for each in zip(*starts, strict=True))
+        found = [
+            (np.tile(lanes, len(starts)) + first_lanes, np.tile(half, len(starts)) + first_columns) for half in halves
+        ]
         for own_lanes, own_columns in found:
             group.cta.tensor.check_cells(own_lanes, own_columns, what)
         return found
@@ -75,27 +90,25 @@ def decode_load(decoder: Decoder, operation: str) -> Step:
     written = [*items, decoder.operand(1)] if reduced else items
     if len({item.name for item in written if isinstance(item, Name)}) != len(written):
         raise decoder.error("expected every destination register once")
-    puts = [decoder.destination(item, B32, pending=True) for item in written]
+    write = word_destinations(decoder, written, pending=True)
     addresses = decoder.address(first, bits=32)
     cells = _cells(shape, repetitions, split, packed)
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
-        if group.warps > 1:
-            return Outcome.SPLIT
         cta = group.cta
+        if group.warps > 1 and len(cta.groups) > 1:
+            return Outcome.SPLIT  # lets the other warps catch up
         cta.require_converged(group, mask, what)
-        address = uniform(addresses.values(group, mask), mask, "the tensor memory address")
+        address = addresses.values(group, mask)
         values: list[Array] = []
-        for lanes, columns in cells(group, address, what):
+        for lanes, columns in cells(group, mask, address, what):
             threads = np.broadcast_to(group.lanes + cta.first_thread, lanes.shape)
             cta.monitor.tensor_load(cta.rank, lanes, columns, threads, what)
             values.append(cta.tensor.read(lanes, columns))
         loaded = values[0]
         if packed:
             loaded = (loaded & np.uint32(0xFFFF)) | values[1] << np.uint32(16)
-        results = [*loaded, reduce(loaded)] if reduce is not None else list(loaded)
-        for put, result in zip(puts, results, strict=True):
-            put(group, mask, result)
+        write(group, mask, loaded if reduce is None else np.concatenate((loaded, reduce(loaded)[None])))
         return None
 
     return step
@@ -137,20 +150,20 @@ def decode_store(decoder: Decoder, operation: str) -> Step:
     decoder.finish(3 if has_split else 2)
     split = decoder.constant(1) if has_split else 0
     items = decoder.vector(2 if has_split else 1, repetitions * REGISTERS[shape])
-    sources = [decoder.source(item, B32) for item in items]
+    read = word_sources(decoder, items)
     addresses = decoder.address(0, bits=32)
     cells = _cells(shape, repetitions, split, packed)
     what = "tcgen05.st"
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
-        if group.warps > 1:
-            return Outcome.SPLIT
+        if group.warps > _QUARTERS:
+            return Outcome.SPLIT  # warps that write the same lanes are told apart
         cta = group.cta
         cta.require_converged(group, mask, what)
-        address = uniform(addresses.values(group, mask), mask, "the tensor memory address")
-        values = np.stack([source(group, mask) for source in sources])
+        address = addresses.values(group, mask)
+        values = read(group, mask)
         halves = (values & np.uint32(0xFFFF), values >> np.uint32(16)) if packed else (values,)
-        for (lanes, columns), half in zip(cells(group, address, what), halves, strict=True):
+        for (lanes, columns), half in zip(cells(group, mask, address, what), halves, strict=True):
             threads = np.broadcast_to(group.lanes + cta.first_thread, lanes.shape)
             cta.monitor.tensor_store(cta.rank, lanes, columns, threads, what)
             cta.tensor.write(lanes, columns, half)

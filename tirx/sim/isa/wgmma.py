@@ -19,13 +19,13 @@ from tirx.sim.core.types import B32, B64, PRED, WARP, Array, Mask, RegisterState
 from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, Fragment, uniform
-from tirx.sim.isa.fragments import from_matrices, matrix_fragment, to_matrices, wide_accumulator
-from tirx.sim.isa.mma_sync import elements_of, registers_of
+from tirx.sim.isa.fragments import Packing, matrix_fragment, wide_accumulator
+from tirx.sim.isa.mma_sync import numbers, raw_results
 from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.sparse import read_selector
+from tirx.sim.isa.words import accumulator_words, fragment_words
 from tirx.sim.numerics.formats import decode_elements
-from tirx.sim.numerics.products import product
-from tirx.sim.numerics.tensor_cores import find_rule, multiply_values
+from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply_values
 from tirx.sim.program.code import Register, Step
 from tirx.sim.reader.syntax import Vector
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
@@ -211,12 +211,12 @@ def _mma(decoder: Decoder) -> Step:
     sign = _sign(decoder, after + 1) * _sign(decoder, after + 2) if kind.negates else 1.0
     transpose_a = kind.transposes and not in_registers and _transposed(decoder, after + 3)
     transpose_b = kind.transposes and _transposed(decoder, after + (3 if in_registers else 4))
-    fragment_a = matrix_fragment("a", _ROWS, kind.depth, kind.bits)
-    fragment_d = wide_accumulator(form.n)
+    of_a, of_d = _packings(form.n, kind.depth, kind.bits, 16 if form.result == "f16" else 32)
     supplied: list[Fragment] = []
     if in_registers:
-        count = fragment_a.elements * kind.bits // 32
-        supplied = [decoder.fragment(item) for item in decoder.vector(1, count)]
+        supplied = [decoder.fragment(item) for item in decoder.vector(1, of_a.registers)]
+    read_a = fragment_words(supplied)
+    read_d, write_d = accumulator_words(accumulators)
     metadata = read_selector(decoder, 4, form.types[0], form.depth, True) if form.sparse else None
     words_of = decoder.source(3, B32) if form.sparse else None
     exact = decoder.symbols.arithmetic == "exact"
@@ -229,7 +229,7 @@ def _mma(decoder: Decoder) -> Step:
         cta = group.cta
         cta.require_converged(group, mask, "wgmma.mma_async")
         if group.warps > 1 and (group.warp % _WARPGROUP or group.warps != _WARPGROUP):
-            return Outcome.SPLIT
+            return Outcome.SPLIT_WARPGROUPS
         if cta.thread_count % (_WARPGROUP * WARP) and group.warp // _WARPGROUP == cta.thread_count // (
             _WARPGROUP * WARP
         ):
@@ -243,9 +243,9 @@ def _mma(decoder: Decoder) -> Step:
             cta.launch.observed.moved("shared", "read", len(rows) * kind.depth * kind.bits // 8)
             left = _operand(group, a_bits, rows, kind.depth, kind.bits, form.types[0], transpose_a, "wgmma A")
         else:
-            words = np.stack([each.read(group, mask) for each in supplied])
-            own = elements_of(words, form.types[0]).reshape(fragment_a.elements, -1, WARP)
-            left = to_matrices(fragment_a, own, 1, _ROWS, kind.depth).reshape(-1, kind.depth)
+            raw = of_a.unpack(read_a(group, mask))
+            left = _bits(raw) if kind.bits == 1 else numbers(raw, form.types[0])
+            left = left.reshape(-1, kind.depth)
         if metadata is not None and words_of is not None:
             codes = words_of(group, mask).reshape(-1, WARP)
             stored = left.reshape(group.warps, _ROWS, -1)
@@ -257,32 +257,37 @@ def _mma(decoder: Decoder) -> Step:
         cta.launch.observed.moved("shared", "read", bytes_of_b * group.warps // _WARPGROUP)
         right = _operand(group, b_bits, np.arange(form.n), form.depth, kind.bits, form.types[1], transpose_b, "wgmma B")
         cta.launch.observed.multiplied(left, right)
-        total = np.zeros((len(rows), form.n))
+        total = np.zeros((len(rows), form.n), np.float32)
         if uniform(scale(group, mask), mask, "scale-d"):
-            words = np.stack([each.read(group, mask) for each in accumulators])
-            old = elements_of(words, form.result).reshape(form.elements, -1, WARP)
-            total = to_matrices(fragment_d, old, 1, _ROWS, form.n).reshape(total.shape)
+            total = numbers(of_d.unpack(read_d(group, mask)), form.result).reshape(len(rows), form.n)
         if rule is None:
             # Sums start at +0: they are never -0.
-            total = product(sign * left, right) + 0.0 + total
+            total = ideal(sign * left, right, np.zeros(total.shape)) + total
         else:
-            total = multiply_values(rule, sign * left, right, total, form.types, form.result, kept)
-        total = total.reshape(group.warps, 1, _ROWS, form.n)
-        values = from_matrices(fragment_d, total).reshape(form.elements, -1)
+            left = left if sign == 1 else -left
+            total = multiply_values(rule, left, right, total, form.types, form.result, kept)
         for each in supplied:
             each.supplies(group, mask)
-        for each, word in zip(accumulators, registers_of(values, form.result, form.saturate), strict=True):
-            each.write(group, mask, word)
+        results = raw_results(total.reshape(group.warps, 1, _ROWS, form.n), form.result, form.saturate)
+        write_d(group, mask, of_d.pack(results))
         _issued(group, [each.state for each in fragments])
         return _together(group) if group.warps == 1 else None
 
     return step
 
 
+@lru_cache(maxsize=64)
+def _packings(n: int, depth: int, bits: int, result_bits: int) -> tuple[Packing, Packing]:
+    """How the registers of a warp hold A (single bits: bytes of them) and D."""
+    own, width = (bits, depth) if bits > 1 else (8, depth // 8)
+    of_a = matrix_fragment("a", _ROWS, width, own).packing(own, _ROWS, width)
+    return of_a, wide_accumulator(n).packing(result_bits, _ROWS, n)
+
+
 def _operand(
     group: ThreadGroup, bits: int, rows: Array, depth: int, width: int, element: str, transposed: bool, what: str
 ) -> Array:
-    """Rows of an operand in shared memory of `depth` elements of `width` bits, as float64 (rows, K)."""
+    """Rows of an operand in shared memory of `depth` elements of `width` bits, as float32 (rows, K)."""
     cta = group.cta
     size, element_bytes = (depth, width // 8) if transposed else (depth * width // 8, 0)
     addresses, distinct = _addresses(bits, int(rows[0]), len(rows), size, element_bytes, what)
@@ -291,8 +296,13 @@ def _operand(
         cta.monitor.warpgroup_read(cta.rank, distinct, cta.first_thread + warp * WARP, what)
     raw = cta.shared.data[addresses].reshape(len(rows), -1)
     if element == "b1":
-        return np.unpackbits(raw, axis=1, bitorder="little").astype(np.float64)
+        return _bits(raw)
     return decode_elements(raw, element)
+
+
+def _bits(raw: Array) -> Array:
+    """The bits of bytes, the lowest first."""
+    return np.unpackbits(raw, axis=-1, bitorder="little").astype(np.float32)
 
 
 @lru_cache(maxsize=1024)

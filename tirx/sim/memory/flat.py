@@ -11,7 +11,7 @@ import numpy as np
 from tirx.sim.core.traffic import Traffic
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
-from tirx.sim.memory.segment import Segment
+from tirx.sim.memory.segment import Segment, is_misaligned
 
 _GAP = 1 << 16  # bytes of nothing between buffers, so that small overruns are caught
 _ALIGNMENT = 256
@@ -43,17 +43,29 @@ class FlatMemory:
 
         Raises SimError where `width` bytes at an address are not in one buffer, or the address is not a multiple of it.
         """
-        if (addresses & np.uint64(width - 1) if width & (width - 1) == 0 else addresses % np.uint64(width)).any():
+        if is_misaligned(addresses, width):
             bad = int(addresses[addresses % np.uint64(width) != 0][0])
             raise SimError(f"misaligned {self.space} {what}: address {bad:#x} is not a multiple of {width} bytes")
-        first = bisect_right(self._starts, int(addresses.min())) - 1
-        if first == bisect_right(self._starts, int(addresses.max())) - 1:
-            yield self._within(first, slice(None), addresses, width, what)
+        only = self._only(addresses, width)
+        if only is not None:
+            yield only[0], slice(None), only[1]
             return
         index = np.searchsorted(self._bases, addresses, "right") - 1
         for each in np.unique(index).tolist():
             which = index == each
             yield self._within(each, which, addresses[which], width, what)
+
+    def _only(self, addresses: Array, width: int) -> tuple[Segment, Array] | None:
+        """The buffer that has all of `addresses`, and offsets. None if there is none, or one is misaligned."""
+        if is_misaligned(addresses, width):
+            return None
+        index = bisect_right(self._starts, int(np.minimum.reduce(addresses))) - 1
+        if index < 0:
+            return None
+        segment = self._segments[index]
+        if int(np.maximum.reduce(addresses)) + width > segment.base + segment.size:
+            return None
+        return segment, (addresses - segment.offset).view(np.int64)
 
     def _within(
         self, index: int, which: Array | slice, addresses: Array, width: int, what: str
@@ -74,12 +86,14 @@ class FlatMemory:
 
     def load(self, addresses: Array, unit: np.dtype[Any], count: int) -> Array:
         """(lanes, count) elements of `unit`"""
-        self.observed.moved("global", "read", len(addresses) * count * unit.itemsize)
+        width = unit.itemsize * count
+        self.observed.moved("global", "read", len(addresses) * width)
+        only = self._only(addresses, width)
+        if only is not None:
+            return only[0].gather(only[1], unit, count)
         result: Array | None = None
-        for segment, which, offsets in self.locate(addresses, unit.itemsize * count, "load"):
+        for segment, which, offsets in self.locate(addresses, width, "load"):
             values = segment.gather(offsets, unit, count)
-            if isinstance(which, slice):
-                return values
             if result is None:
                 result = np.empty((len(addresses), count), unit)
             result[which] = values
@@ -89,6 +103,10 @@ class FlatMemory:
     def store(self, addresses: Array, values: Array) -> None:
         """Writes (lanes, count) elements."""
         self.observed.moved("global", "written", values.nbytes)
+        only = self._only(addresses, values.dtype.itemsize * values.shape[1])
+        if only is not None and not only[0].read_only:
+            only[0].scatter(only[1], values)
+            return
         for segment, which, offsets in self.locate(addresses, values.dtype.itemsize * values.shape[1], "store"):
             if segment.read_only:
                 raise SimError(f"store to {segment.name}, which is read-only")

@@ -14,6 +14,13 @@ def _indices(offsets: Array, width: int) -> Array:
     return offsets >> width.bit_length() - 1 if width & (width - 1) == 0 else offsets // width
 
 
+def is_misaligned(addresses: Array, width: int) -> bool:
+    """Returns True if one of the addresses is not a multiple of `width`, mostly a power of two."""
+    if width & (width - 1) == 0:
+        return bool(int(np.bitwise_or.reduce(addresses)) & (width - 1))
+    return bool((addresses % addresses.dtype.type(width)).any())
+
+
 class Segment:
     """
     `size` bytes; offsets count from their start.
@@ -26,6 +33,7 @@ class Segment:
         self.data = data
         self.name = name
         self.base = base
+        self.offset = np.uint64(base)
         self.read_only = read_only
         self._rows: dict[tuple[np.dtype[Any], int], Array] = {}
 
@@ -44,7 +52,9 @@ class Segment:
 
     def gather(self, offsets: Array, unit: np.dtype[Any], count: int) -> Array:
         """(lanes, count) elements of `unit`"""
-        return self.rows(unit, count).take(_indices(offsets, unit.itemsize * count), axis=0)
+        found = self._rows.get((unit, count))
+        rows = self.rows(unit, count) if found is None else found
+        return rows.take(_indices(offsets, unit.itemsize * count), axis=0)
 
     def scatter(self, offsets: Array, values: Array) -> None:
         """Writes (lanes, count) elements."""

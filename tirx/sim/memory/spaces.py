@@ -12,7 +12,7 @@ from tirx.sim.core.traffic import Direction
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.memory.addresses import OFFSET_MASK, RANK_SHIFT, SHARED_OFFSET_MASK, SPACES, WINDOW_SHIFT
-from tirx.sim.memory.segment import Segment
+from tirx.sim.memory.segment import Segment, is_misaligned
 
 _WINDOW_SHIFT = np.uint64(WINDOW_SHIFT)
 _OFFSET_MASK = np.uint64(OFFSET_MASK)
@@ -96,8 +96,9 @@ def split_generic(addresses: Array) -> list[tuple[str, Array, Array]]:
 
 def shared_targets(group: ThreadGroup, addresses: Array) -> list[tuple[int, Array | slice, Array]]:
     """Splits shared `addresses` by the CTA that owns the memory: (rank, indices of its addresses, offsets)."""
-    first, highest = int(addresses.min()) >> RANK_SHIFT, int(addresses.max()) >> RANK_SHIFT
-    offsets = (addresses & _SHARED_OFFSET_MASK).view(np.int64)
+    lowest, highest = int(np.minimum.reduce(addresses)), int(np.maximum.reduce(addresses))
+    first, highest = lowest >> RANK_SHIFT, highest >> RANK_SHIFT
+    offsets = (addresses & _SHARED_OFFSET_MASK if highest else addresses).view(np.int64)
     ranks = addresses >> _RANK_SHIFT if first != highest else addresses
     if first == highest:
         found: list[tuple[int, Array | slice, Array]] = [(first, slice(None), offsets)]
@@ -134,7 +135,7 @@ def local_offsets(group: ThreadGroup, lanes: Array, addresses: Array, width: int
 
 def check_shared(group: ThreadGroup, rank: int, offsets: Array, width: int, what: str) -> None:
     """Raises SimError unless `width` bytes at each of `offsets` are aligned and in declared variables."""
-    if (offsets & (width - 1) if width & (width - 1) == 0 else offsets % width).any():
+    if is_misaligned(offsets, width):
         bad = int(offsets[offsets % width != 0][0])
         raise SimError(f"misaligned shared {what}: {bad:#x} is not a multiple of {width} bytes")
     group.cta.cluster.ctas[rank].check_shared(offsets, width, what)

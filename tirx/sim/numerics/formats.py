@@ -31,9 +31,9 @@ OOB_NAN: dict[np.dtype[Any], int] = {
 }
 _TF32_MASK = np.uint32(0xFFFFE000)
 
-# Value of each code.
+# Value of each code. All elements of operands are exact in f32.
 TABLES: dict[str, Array] = {
-    name: np.arange(1 << BITS.get(name, 8), dtype=np.uint8).view(dtype).astype(np.float64)
+    name: np.arange(1 << BITS.get(name, 8), dtype=np.uint8).view(dtype).astype(np.float32)
     for name, dtype in _DTYPES.items()
 }
 
@@ -47,18 +47,18 @@ def largest_finite(dtype: np.dtype[Any]) -> float:
 
 
 def decode_elements(raw: Array, element: str) -> Array:
-    """Elements of PTX type `element`, contiguous along the last axis of the bytes `raw`, as float64."""
+    """Elements of PTX type `element`, contiguous along the last axis of the bytes `raw`, as float32."""
     raw = np.ascontiguousarray(raw)
     if element == "f16":
-        return raw.view(np.float16).astype(np.float64)
+        return raw.view(np.float16).astype(np.float32)
     if element == "bf16":
-        return raw.view(ml_dtypes.bfloat16).astype(np.float64)
+        return (raw.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
     if element == "tf32":  # the low 13 bits are ignored
-        return (raw.view(np.uint32) & _TF32_MASK).view(np.float32).astype(np.float64)
+        return (raw.view(np.uint32) & _TF32_MASK).view(np.float32)
     if element == "u8":
-        return raw.astype(np.float64)
+        return raw.astype(np.float32)
     if element == "s8":
-        return raw.view(np.int8).astype(np.float64)
+        return raw.view(np.int8).astype(np.float32)
     table = TABLES[element]
     return table[raw & (len(table) - 1)]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -89,6 +90,7 @@ _TERMS = 15
 _ROWS = 64  # worked on at once, so that intermediate results stay in a cache
 
 
+@lru_cache(maxsize=256)
 def find_rule(family: Family, target: str, element: str) -> Rule | None:
     """The row of `RULES` for elements of A on a target; None where products are exact integers or f64."""
     found = re.match(r"sm_(\d+)", target)
@@ -129,7 +131,8 @@ def raw_exponents(values: Array, element: str) -> Array:
 
 
 def operand(values: Array, element: str) -> Operand:
-    """Numbers of type `element` (float64)."""
+    """Numbers of type `element`."""
+    values = values.astype(np.float64, copy=False)
     return Operand(values, raw_exponents(values, element), element)
 
 
@@ -183,9 +186,11 @@ def multiply_scaled(
     `factors` are (..., M, blocks) and (..., N, blocks), each for an equal part of K. Without a rule the sum is exact.
     The grouped kinds are those of packed elements (`e2m1x2`).
     """
+    a, b = (each.astype(np.float64) for each in operands)
+    factors = factors[0].astype(np.float64), factors[1].astype(np.float64)
+    c = c.astype(np.float64, copy=False)
     if rule is not None and types[1] == "e2m1x2":
-        return multiply_groups(*operands, factors, factor_type, c, kept)
-    a, b = operands
+        return multiply_groups(a, b, factors, factor_type, c, kept)
     wide_a, wide_b = (np.repeat(each, a.shape[-1] // each.shape[-1], axis=-1) for each in factors)
     if rule is None:
         return ideal(a * wide_a, b * wide_b, c)
@@ -365,13 +370,13 @@ def _rounded(values: Array, result: str, fraction: int) -> Array:
     return np.where(np.abs(values) >= limit, np.copysign(np.inf, values), total)
 
 
-# A (..., M, K), B (..., N, K) and C (..., M, N) to D, all float64.
+# A (..., M, K), B (..., N, K) and C (..., M, N) to D, each float32 or float64.
 Multiply: TypeAlias = Callable[[Array, Array, Array], Array]
 
 
 def ideal(a: Array, b: Array, c: Array) -> Array:
     """The exact sum, as far as float64 has it."""
-    return product(a, b) + c
+    return product(a.astype(np.float64), b.astype(np.float64)) + c
 
 
 def multiplier(rule: Rule | None, types: tuple[str, str], result: str) -> Multiply:
@@ -384,9 +389,12 @@ def multiplier(rule: Rule | None, types: tuple[str, str], result: str) -> Multip
 def multiply_values(
     rule: Rule, a: Array, b: Array, c: Array, types: tuple[str, str], result: str, kept: Mask | None = None
 ) -> Array:
-    """Multiplies the numbers of two types: `multiply`, with a shorter way for small integers."""
+    """Multiplies the numbers of two types: `multiply`, with a shorter way for small integers, whose sum is float32."""
     found = _small_integers(rule, a, b, c) if result == "f32" else None
-    return multiply(rule, operand(a, types[0]), operand(b, types[1]), c, result, kept) if found is None else found
+    if found is not None:
+        return found
+    wide = c.astype(np.float64, copy=False)
+    return multiply(rule, operand(a, types[0]), operand(b, types[1]), wide, result, kept)
 
 
 def _small_integers(rule: Rule, a: Array, b: Array, c: Array) -> Array | None:
@@ -398,4 +406,7 @@ def _small_integers(rule: Rule, a: Array, b: Array, c: Array) -> Array | None:
         return None
     if any((each != np.rint(each)).any() for each in (a, b, c)):
         return None
-    return product(a, b) + c + 0.0
+    # No sum along the way is too large for f32.
+    total = product(a, b)
+    np.add(total, c, out=total, casting="same_kind")
+    return np.add(total, np.float32(0), out=total)

@@ -90,7 +90,11 @@ Control: TypeAlias = Branch | TableBranch | Call | IndirectCall | Return | Exit
 
 @dataclass(slots=True)
 class Op:
-    """A decoded instruction: `step` or `control`. `guard` gives its predicate, `negated` is the `!` of it."""
+    """
+    A decoded instruction: `step` or `control`. `guard` gives its predicate, `negated` is the `!` of it.
+
+    `rows` are its 32-bit registers, if it does nothing but read and write registers and memory; otherwise None.
+    """
 
     step: Step | None
     control: Control | None
@@ -99,6 +103,7 @@ class Op:
     opcode: str
     line: int
     text: str
+    rows: frozenset[int] | None = None
 
 
 @dataclass(slots=True)

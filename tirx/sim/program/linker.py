@@ -21,6 +21,10 @@ from tirx.sim.reader.syntax import Function, Instruction, Module, Name
 
 _BRANCHES = ("bra", "brx")
 _ENDS = ("ret", "exit")
+# Instructions before which no deferred work has to be done but that on their registers (`Op.rows`).
+_PLAIN = frozenset(
+    "add and cvt cvta fma ld ldmatrix lop3 mad max min mma mov mul or prmt selp setp shl shr st sub xor".split()
+)
 
 
 def link(
@@ -166,7 +170,13 @@ class _Linker:
             if control is None:
                 step = self._step(decoder)
                 step = carrying(decoder, step) if carry else step
-        return Op(step, control, guard, instruction.negated, instruction.opcode, instruction.line, instruction.text)
+        rows = None
+        if step is not None and instruction.root in _PLAIN and (guard is None or instruction.root != "mma"):
+            own = self._decoders[function.name][index]
+            rows = frozenset(each.row for each in (*own.uses, *own.definitions) if each.type.bits == 32)
+        return Op(
+            step, control, guard, instruction.negated, instruction.opcode, instruction.line, instruction.text, rows
+        )
 
     def _following(self, code: list[Instruction], index: int) -> list[int]:
         instruction, exit_node = code[index], len(code) + 1

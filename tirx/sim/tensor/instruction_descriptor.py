@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NoReturn
 
 from tirx.sim.errors import SimError
@@ -87,6 +88,7 @@ class InstructionDescriptor:
         return self.depth * 2 if self.sparse else self.depth
 
 
+@lru_cache(maxsize=256)
 def decode_instruction_descriptor(
     bits: int, kind_name: str, weight_stationary: bool, sparse: bool, pair: bool, target: str = ""
 ) -> InstructionDescriptor:

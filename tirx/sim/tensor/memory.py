@@ -93,6 +93,14 @@ class TensorMemory:
         if (owners != first).any():
             raise SimError(f"{what}: columns {int(columns.min())}-{int(columns.max())} are of several allocations")
 
+    def check_block(self, lanes: slice, columns: slice, what: str) -> None:
+        """`check_cells` of all cells in `lanes` and `columns`."""
+        owners = self._owner[columns]
+        inside = 0 <= lanes.start and lanes.stop <= LANES and 0 <= columns.start and columns.stop <= COLUMNS
+        if not inside or owners[0] == 0 or owners[0] != owners[-1] or (owners != owners[0]).any():
+            found = np.ogrid[lanes, columns]
+            self.check_cells(found[0], found[1], what)
+
     def check_exit(self) -> None:
         if self.allocations:
             raise SimError(f"tensor memory is not deallocated when the CTA ends: {self.describe()}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -87,7 +89,7 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     base_lane = operands.d >> 16
     path.check_lane(base_lane)
     parts, selected = zip(*(_a(each, thread, operands, fields, path, what) for each in ctas), strict=True)
-    a = np.concatenate(parts)
+    a = _joined(parts)
     kept = None if operands.metadata is None else np.concatenate(selected)
     b, zero, shift = _b(ctas, thread, operands, fields, what)
     collected = _collected(form, operands, fields, a, b, zero, shift)
@@ -95,7 +97,8 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     factors = None
     if operands.scale_factors is not None:
         factors = _scale_factors(ctas, thread, form, operands, fields, path)
-    b[zero] = 0.0
+    if zero.any():
+        b = np.where(zero[:, None], np.float32(0), b)
     a = -a if fields.negate_a else a
     b = -b if fields.negate_b else b
 
@@ -108,12 +111,15 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
     cta.launch.observed.multiplied(a, b)
     words = operands.disabled_lanes
-    lanes, columns = path.cells(fields.n, base_lane)
-    columns = columns + (operands.d & 0xFFFF)
-    block = path.block(fields.n, base_lane, operands.d & 0xFFFF) or (lanes, columns)
+    lanes, columns = _cells(path, fields.n, base_lane, operands.d & 0xFFFF)
+    area = path.block(fields.n, base_lane, operands.d & 0xFFFF)
+    block = area or (lanes, columns)
     places: list[Mask | None] = []
     for number, each in enumerate(ctas):
-        each.tensor.check_cells(lanes, columns, f"{what} D")
+        if area is None:
+            each.tensor.check_cells(lanes, columns, f"{what} D")
+        else:
+            each.tensor.check_block(*area, f"{what} D")
         written = None if words is None else _written(words[4 * number : 4 * number + 4], lanes)
         out_lanes, out_columns = (lanes, columns) if written is None else (lanes[written], columns[written])
         if out_lanes.size:
@@ -121,10 +127,10 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
                 cta.monitor.tensor_async_read(each.rank, out_lanes, out_columns, thread, f"{what} D", shape)
             cta.monitor.tensor_async_write(each.rank, out_lanes, out_columns, thread, "mma", f"{what} D", shape)
         places.append(written)
-    old = np.concatenate([each.tensor.read(*block) for each in ctas]) if operands.accumulate else None
+    old = _joined([each.tensor.read(*block) for each in ctas]) if operands.accumulate else None
     exact = cta.launch.program.arithmetic == "exact"
     total = _product(fields, a, b, factors, kept, _old_values(old, fields, operands.scale, a, b), cta, exact)
-    for each, written, own in zip(ctas, places, np.split(_words(total, fields), len(ctas)), strict=True):
+    for each, written, own in zip(ctas, places, _parted(_words(total, fields), len(ctas)), strict=True):
         if written is None:
             each.tensor.write(*block, own)
         else:
@@ -134,15 +140,32 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     cta.launch.made_progress()
 
 
+def _joined(parts: Sequence[Array]) -> Array:
+    """The rows of all CTAs, contiguous."""
+    return np.ascontiguousarray(parts[0]) if len(parts) == 1 else np.concatenate(parts)
+
+
+def _parted(rows: Array, count: int) -> Sequence[Array]:
+    """The inverse: the rows of each CTA."""
+    return [rows] if count == 1 else np.split(rows, count)
+
+
+@lru_cache(maxsize=64)
+def _cells(path: DataPath, n: int, base_lane: int, column: int) -> tuple[Array, Array]:
+    """Lane and column of every element of a CTA's rows of D."""
+    lanes, columns = path.cells(n, base_lane)
+    return lanes, columns + column
+
+
 def _collected(
     form: MmaForm, operands: MmaOperands, fields: InstructionDescriptor, a: Array, b: Array, zero: Mask, shift: int
 ) -> Collected:
     """Returns the operand that a collector buffer keeps: A, or B with .ws."""
     if form.weight_stationary:
         key = (operands.b, form.kind, fields.b, fields.n, fields.transpose_b, form.sparse)
-        return Collected(key, shift, b.copy(), ~zero)
+        return Collected(key, shift, b, ~zero)
     key = (operands.a, operands.a_in_tensor_memory, form.kind, fields.a, fields.m, fields.transpose_a, form.sparse)
-    return Collected(key, 0, a.copy(), np.ones(len(a), np.bool_))
+    return Collected(key, 0, a, np.ones(len(a), np.bool_))
 
 
 def _shift_a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescriptor, what: str) -> None:
@@ -200,9 +223,9 @@ def _b(
             fields.transpose_b,
             f"{what} B",
         )
-        for each, own in zip(ctas, np.split(~zero, len(ctas)), strict=True)
+        for each, own in zip(ctas, _parted(~zero, len(ctas)), strict=True)
     ]
-    return np.concatenate(parts), zero, shift
+    return _joined(parts), zero, shift
 
 
 def _scale_factors(
@@ -243,11 +266,11 @@ def _written(disabled: tuple[int, ...], lanes: Array) -> Mask:
 def _old_values(old: Array | None, fields: InstructionDescriptor, scale: int | None, a: Array, b: Array) -> Array:
     """The numbers of D before the product."""
     if old is None:
-        return np.zeros((len(a), len(b)))
+        return np.zeros((len(a), len(b)), np.float32)
     if fields.d == "s32":
         return old.view(np.int32).astype(np.float64)
     values = old.view(np.float32) if fields.d == "f32" else (old & 0xFFFF).astype(np.uint16).view(np.float16)
-    return values.astype(np.float64) * 2.0 ** -(scale or 0)
+    return values.astype(np.float64) * 2.0**-scale if scale else values
 
 
 def _product(
@@ -280,5 +303,5 @@ def _words(total: Array, fields: InstructionDescriptor) -> Array:
             whole = np.clip(whole, -(2**31), 2**31 - 1)
         return (whole & 0xFFFFFFFF).astype(np.uint32)
     if fields.d == "f32":
-        return canonical(total.astype(np.float32)).view(np.uint32)
+        return canonical(total.astype(np.float32, copy=False)).view(np.uint32)
     return canonical(total.astype(np.float16)).view(np.uint16).astype(np.uint32)

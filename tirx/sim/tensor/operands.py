@@ -25,6 +25,11 @@ class _Places:
     distinct: Array
 
 
+@lru_cache(maxsize=1024)
+def _descriptor(bits: int, what: str, target: str) -> SharedDescriptor:
+    return SharedDescriptor(bits, what, target)
+
+
 @lru_cache(maxsize=512)
 def _places(
     descriptor: SharedDescriptor, first: int, rows: int, used_rows: bytes | None, size: int, width: int, element: str
@@ -104,8 +109,8 @@ def shared_operand(
     transposed: bool,
     what: str,
 ) -> Array:
-    """Rows `first` and on of the operand as float64 (rows, `depth`)."""
-    descriptor = SharedDescriptor(bits, what, cta.launch.program.target)
+    """Rows `first` and on of the operand as float32 (rows, `depth`)."""
+    descriptor = _descriptor(bits, what, cta.launch.program.target)
     size, width = (depth, fields.kind.element) if transposed else (fields.kind.bytes_of(depth), 0)
     marks = None if used_rows is None or used_rows.all() else used_rows.tobytes()
     padded = element if fields.kind.element == 1 else "u8"
@@ -115,7 +120,7 @@ def shared_operand(
 
 
 def _decode(raw: Array, element: str, fields: InstructionDescriptor) -> Array:
-    """Elements of rows of bytes of shared memory, as float64."""
+    """Elements of rows of bytes of shared memory, as float32."""
     if fields.kind.element == 0:
         return decode_elements(np.stack((raw & 15, raw >> 4), axis=2).reshape(len(raw), -1), element)
     return decode_elements(unpack_groups(raw, element) if element in NARROW else raw, element)
@@ -130,7 +135,7 @@ def tensor_operand(
     base_lane: int,
     what: str,
 ) -> Array:
-    """Reads a CTA's rows of A from its tensor memory, as float64 (rows, K)."""
+    """Reads a CTA's rows of A from its tensor memory, as float32 (rows, K)."""
     if fields.transpose_a:
         raise SimError(f"{what}: A in tensor memory cannot be MN-major")
     if address >> 16 != base_lane:

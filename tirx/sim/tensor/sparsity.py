@@ -60,7 +60,7 @@ def expand_sparse(
     words = read_tensor_copies(cta, thread, path, lanes, columns + column, what)
     codes = words >> (_CODE_BITS * number).astype(np.uint32) & np.uint32(0xF)
     elements = stored.reshape(path.rows, chunks, kept, together)
-    result = np.zeros((path.rows, chunks, 2 * kept, together))
+    result = np.zeros((path.rows, chunks, 2 * kept, together), stored.dtype)
     kept_places = np.zeros(result.shape, np.bool_)
     matched = np.zeros(codes.shape, np.bool_)
     for code, positions in places.items():

@@ -1,0 +1,130 @@
+"""Vectors of 32-bit registers that an instruction reads or writes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import B32, Array, Mask, RegisterState
+from tirx.sim.isa.decoder import Accumulator, Decoder, Fragment
+from tirx.sim.program.code import Register
+from tirx.sim.reader.syntax import Operand
+
+# Reads the registers, as uint32 (registers, lanes).
+ReadWords: TypeAlias = Callable[[ThreadGroup, Mask], Array]
+# Writes (registers, lanes) in the lanes of a mask.
+WriteWords: TypeAlias = Callable[[ThreadGroup, Mask, Array], None]
+
+
+def word_sources(decoder: Decoder, items: Sequence[Operand]) -> ReadWords:
+    """Reads operands of 32 bits: registers, literals or variables."""
+    sources = [decoder.source(item, B32) for item in items]
+
+    def one_by_one(group: ThreadGroup, mask: Mask) -> Array:
+        return np.stack([source(group, mask) for source in sources])
+
+    registers = [decoder.register_of(item) for item in items]
+    known = [register for register in registers if register is not None and not register.is_fragment]
+    if len(known) != len(items):
+        return one_by_one
+    rows, states = _rows(known), _states(known)
+
+    def read(group: ThreadGroup, mask: Mask) -> Array:
+        if len(states) and not _all_in(group, mask, states, RegisterState.DEFINED):
+            return one_by_one(group, mask)  # names the register that is not
+        return _read(group, rows)
+
+    return read
+
+
+def word_destinations(decoder: Decoder, items: Sequence[Operand], *, pending: bool = False) -> WriteWords:
+    """Writes registers of 32 bits, each of them another one; `pending`: see `Decoder.destination`."""
+    puts = [decoder.destination(item, B32, pending=pending) for item in items]
+
+    def one_by_one(group: ThreadGroup, mask: Mask, values: Array) -> None:
+        for put, value in zip(puts, values, strict=True):
+            put(group, mask, value)
+
+    registers = [decoder.register_of(item) for item in items]
+    known = [register for register in registers if register is not None and not register.is_fragment]
+    if len(known) != len(items):
+        return one_by_one
+    rows, states = _rows(known), _states(known)
+    after = RegisterState.PENDING if pending else RegisterState.DEFINED
+
+    def write(group: ThreadGroup, mask: Mask, values: Array) -> None:
+        if len(states):
+            if (group.states[states] > RegisterState.DEFINED).any():
+                one_by_one(group, mask, values)  # names the register that must not be written
+                return
+            _set_states(group, mask, states, after)
+        _write(group, mask, rows, values)
+
+    return write
+
+
+def accumulator_words(accumulators: Sequence[Accumulator]) -> tuple[ReadWords, WriteWords]:
+    """Reads and writes the registers of D of wgmma.mma_async."""
+    registers = [each.register for each in accumulators]
+    rows, states = _rows(registers), _states(registers)
+
+    def write(group: ThreadGroup, mask: Mask, values: Array) -> None:
+        if len(states):
+            _set_states(group, mask, states, RegisterState.ACCUMULATING)
+        _write(group, mask, rows, values)
+
+    return _asynchronous(accumulators, registers), write
+
+
+def fragment_words(fragments: Sequence[Fragment]) -> ReadWords:
+    """Reads the registers of A of wgmma.mma_async."""
+    return _asynchronous(fragments, [each.register for each in fragments])
+
+
+def _asynchronous(operands: Sequence[Accumulator | Fragment], registers: Sequence[Register]) -> ReadWords:
+    rows, states = _rows(registers), _states(registers)
+
+    def read(group: ThreadGroup, mask: Mask) -> Array:
+        if len(states) and (group.states[states][:, mask] == RegisterState.UNDEFINED).any():
+            for each in operands:
+                each.read(group, mask)  # names the register that is undefined
+        return _read(group, rows)
+
+    return read
+
+
+def _rows(registers: Sequence[Register]) -> Array:
+    return np.array([register.row for register in registers], np.intp)
+
+
+def _states(registers: Sequence[Register]) -> Array:
+    return np.array([register.state for register in registers if register.state >= 0], np.intp)
+
+
+def _all_in(group: ThreadGroup, mask: Mask, states: Array, state: RegisterState) -> bool:
+    same = group.states[states] == state
+    return bool(same.all() or same[:, mask].all())
+
+
+def _set_states(group: ThreadGroup, mask: Mask, states: Array, state: RegisterState) -> None:
+    lanes, whole = group.active(mask)
+    if whole:
+        group.states[states] = state
+    else:
+        group.states[states[:, None], lanes] = state
+
+
+def _read(group: ThreadGroup, rows: Array) -> Array:
+    bank = group.banks[B32.bank]
+    return bank.take(rows, axis=0) if bank.flags.c_contiguous else bank[rows]
+
+
+def _write(group: ThreadGroup, mask: Mask, rows: Array, values: Array) -> None:
+    lanes, whole = group.active(mask)
+    if whole:
+        group.banks[B32.bank][rows] = values
+    else:
+        group.banks[B32.bank][rows[:, None], lanes] = values[:, lanes]
