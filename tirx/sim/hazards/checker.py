@@ -208,7 +208,8 @@ class Checker(Monitor):
     def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:
         if not bulk:
             self._lifetimes.use(rank, np.array([thread]), what, Row.TENSOR_DONE)
-        self._shared[rank].async_read(offsets, thread, what, Row.BULK_READ if bulk else Row.TENSOR_DONE)
+        row = Row.BULK_READ if bulk else Row.TENSOR_DONE
+        self._shared[rank].async_read(offsets, np.array([thread]), what, row)
 
     def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
@@ -230,8 +231,8 @@ class Checker(Monitor):
     def bulk_reads_done(self, threads: Array, marks: Array) -> None:
         self._clocks.own(Row.BULK_READ, threads, marks)
 
-    def warpgroup_read(self, rank: int, offsets: Array, thread: int, what: str) -> None:
-        self._shared[rank].async_read(offsets, thread, what, Row.WARPGROUP_READ)
+    def warpgroup_read(self, rank: int, offsets: Array, threads: Array, what: str) -> None:
+        self._shared[rank].async_read(offsets, threads, what, Row.WARPGROUP_READ)
 
     def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:
         # Every thread of the warp knows it.

@@ -30,6 +30,14 @@ class Row(enum.IntEnum):
 _SHARED_ROWS = int(Row.TENSOR_ORDER)
 
 
+def _places(threads: Array) -> Array | slice:
+    """The threads as an index: a slice, which needs no copy, if they follow each other."""
+    if not len(threads):
+        return threads
+    first, last = int(threads[0]), int(threads[-1])
+    return slice(first, last + 1) if last - first == len(threads) - 1 else threads
+
+
 class Clocks:
     """
     Vector clocks: `known[row, u, t]` is the last instant of thread t whose effects of kind `row` thread u may rely on.
@@ -45,14 +53,18 @@ class Clocks:
         """All that `threads` (at least one) know: (rows, threads)."""
         self.known[Row.GENERIC, threads, threads] = self.now
         self.known[Row.REACHED, threads, threads] = self.now
-        return self.known[:_SHARED_ROWS, threads].max(axis=1)
+        return self.known[:_SHARED_ROWS, _places(threads)].max(axis=1)
 
     def acquire(self, threads: Array, snapshot: Array) -> None:
         known = self.known[:_SHARED_ROWS]
-        known[:, threads] = np.maximum(known[:, threads], snapshot[:, None])
+        places = _places(threads)
+        if isinstance(places, slice):
+            np.maximum(known[:, places], snapshot[:, None], out=known[:, places])
+        else:
+            known[:, places] = np.maximum(known[:, places], snapshot[:, None])
 
     def knows(self, threads: Array, snapshot: Array) -> bool:
-        return bool((self.known[:_SHARED_ROWS, threads] >= snapshot[:, None]).all())
+        return bool((self.known[:_SHARED_ROWS, _places(threads)] >= snapshot[:, None]).all())
 
     def own(self, row: Row, threads: Array, instants: Array | int | None = None) -> None:
         """Lets each of `threads` rely on its own effects until now (or until `instants`)."""

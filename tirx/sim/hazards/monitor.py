@@ -136,8 +136,8 @@ class Monitor:
     def bulk_reads_done(self, threads: Array, marks: Array) -> None:
         """cp.async.bulk.wait_group(.read): the copies that thread i issued until mark i have read their sources."""
 
-    def warpgroup_read(self, rank: int, offsets: Array, thread: int, what: str) -> None:
-        """Bytes are read by wgmma.mma_async of the warp of `thread`, its first."""
+    def warpgroup_read(self, rank: int, offsets: Array, threads: Array, what: str) -> None:
+        """Bytes are read by wgmma.mma_async of several warps; `threads` are their first ones."""
 
     def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:
         """The wgmma.mma_async of the warp of `thread` until `instant` have completed; so the warp `observers` knows."""

@@ -9,6 +9,7 @@ import numpy as np
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError, UndefinedError
 from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.instants import Instants
 from tirx.sim.hazards.monitor import Note
 from tirx.sim.memory.addresses import SHARED_BASE
 
@@ -27,6 +28,16 @@ class Writer(enum.IntEnum):
 
 # Which row of the clocks says that a write is complete.
 _COMPLETION = np.array([Row.GENERIC, Row.BULK_WRITTEN, Row.GENERIC, Row.COPIED, Row.BULK_WRITTEN])
+
+# The same as rows of instructions, and those that an access through the async proxy needs.
+_COMPLETION_ROWS = {kind: Row(int(_COMPLETION[kind])) for kind in Writer}
+_FOREIGN = {
+    Writer.GENERIC: (Row.PROXY,),
+    Writer.STRONG: (Row.PROXY,),
+    Writer.COPY: (Row.PROXY, Row.COPIED),
+    Writer.BULK: (Row.BULK_WRITTEN,),
+    Writer.UPDATE: (Row.BULK_WRITTEN,),
+}
 
 # Who reads through the async proxy, and what says that it has.
 _READERS = {
@@ -57,22 +68,33 @@ class SharedShadow:
         self._async_time: Array = np.zeros(size, np.int32)
         self._async_row: Array = np.zeros(size, np.uint8)
         self._async_reads = False
+        # The same by instruction, as a short cut.
+        self._writes, self._async = Instants(clocks, size), Instants(clocks, size)
+        self._last_read: Array = np.zeros(size, np.int32)
+        self._readers: Array = np.zeros(0, np.intp)  # all threads of the warps that have read
+        self._writes.blur(np.arange(SHARED_BASE))
+        self._scratch: Array = np.zeros(size, np.uint8)
 
     # Generic proxy
 
     def load(self, places: Array, threads: Array, strong: bool, tolerant: bool = False) -> None:
         """Thread i reads the bytes places[i] (lanes, width); `tolerant`: written or not."""
-        self._refuse_mbarrier(places, "a load")
-        if not tolerant:
-            self._require_written(places, "a load")
         users = np.broadcast_to(threads[:, None], places.shape)
-        self._behind_writer(places, users, "is read", strong)
+        # Bytes of which an instruction is known are written, and in no mbarrier object.
+        if not self._writes.settled(places, threads, written=True):
+            self._refuse_mbarrier(places, "a load")
+            if not tolerant:
+                self._require_written(places, "a load")
+            self._behind_writer(places, users, "is read", strong)
         if strong:
             return
-        warps = users // _WARP
+        warps = threads[:, None] // _WARP
         self._reader[warps, places] = users
         self._read_time[warps, places] = self._clocks.now
-        self._warp_reads[np.unique(threads // _WARP)] = True
+        self._last_read[places] = self._clocks.now
+        if not self._warp_reads[threads // _WARP].all():
+            self._warp_reads[threads // _WARP] = True
+            self._readers = np.flatnonzero(np.repeat(self._warp_reads, _WARP))
 
     def store(self, places: Array, values: Array, threads: Array, kind: Writer, memory: Array | None = None) -> None:
         """
@@ -84,10 +106,12 @@ class SharedShadow:
         users = np.broadcast_to(threads[:, None], places.shape)
         if len(threads) > 1 and kind is not Writer.STRONG:
             self._one_writer(places, values)
-        changes = None if memory is None else (memory[places] != values).any(axis=1)
-        self._behind_writer(places, users, "is written", kind is Writer.STRONG, changes)
+        if not self._writes.settled(places, threads):
+            changes = None if memory is None else (memory[places] != values).any(axis=1)
+            self._behind_writer(places, users, "is written", kind is Writer.STRONG, changes)
         self._behind_readers(places, users)
         self._wrote(places, users, kind)
+        self._writes.note(places, threads, (_COMPLETION_ROWS[kind],), _FOREIGN[kind])
 
     def _wrote(self, places: Array, users: Array | int, kind: Writer) -> None:
         self._written[places] = True
@@ -95,6 +119,9 @@ class SharedShadow:
 
     def _one_writer(self, places: Array, values: Array) -> None:
         """Raises SimError if one instruction writes different values to a byte."""
+        self._scratch[places] = values
+        if np.array_equal(self._scratch[places], values):
+            return
         flat = places.ravel()
         order = np.argsort(flat, kind="stable")
         places, values = flat[order], values.ravel()[order]
@@ -121,6 +148,7 @@ class SharedShadow:
     def forget(self, places: Array) -> None:
         """Marks bytes as never written, because undefined values were stored there."""
         self._written[places] = False
+        self._writes.blur(places)
 
     def _behind_writer(
         self, places: Array, users: Array, what: str, strong: bool, changes: Array | None = None
@@ -155,6 +183,28 @@ class SharedShadow:
 
         `asynchronous`: they write through the async proxy, so that a proxy fence must stand behind a generic read.
         """
+        self._behind_generic_readers(places, users, asynchronous)
+        if not self._async_reads or self._async.settled(places, _distinct(users)):
+            return
+        times = self._async_time[places]
+        readers, rows = self._async_reader[places], self._async_row[places]
+        bad = (times > 0) & (self._clocks.known[rows, users, readers] < times)
+        if bad.any():
+            place = tuple(np.argwhere(bad)[0])
+            reader, waited = _READERS[Row(int(rows[place]))]
+            raise HazardError(
+                f"shared address {int(places[place]):#x} is written by thread {int(users[place])} while {reader} may "
+                f"still read it: {waited} was not waited for"
+            )
+
+    def _behind_generic_readers(self, places: Array, users: Array, asynchronous: bool) -> None:
+        last = int(self._last_read[places].max())
+        if not last:
+            return
+        observers = _distinct(users)
+        rows = (Row.GENERIC, Row.PROXY) if asynchronous else (Row.GENERIC,)
+        if all((self._clocks.known[row, observers][:, self._readers] >= last).all() for row in rows):
+            return  # they know of all reads until then
         known = self._clocks.known[Row.GENERIC]
         fenced, returned = self._clocks.known[Row.PROXY], self._clocks.known[Row.READ]
         for warp in np.flatnonzero(self._warp_reads).tolist():
@@ -184,18 +234,6 @@ class SharedShadow:
                 if self._note is None or early.any():
                     raise HazardError(message)
                 self._note("fence.proxy.async behind reads", message)
-        if not self._async_reads:
-            return
-        times = self._async_time[places]
-        readers, rows = self._async_reader[places], self._async_row[places]
-        bad = (times > 0) & (self._clocks.known[rows, users, readers] < times)
-        if bad.any():
-            place = tuple(np.argwhere(bad)[0])
-            reader, waited = _READERS[Row(int(rows[place]))]
-            raise HazardError(
-                f"shared address {int(places[place]):#x} is written by thread {int(users[place])} while {reader} may "
-                f"still read it: {waited} was not waited for"
-            )
 
     # mbarrier objects
 
@@ -208,22 +246,30 @@ class SharedShadow:
             self._wrote(places, thread, Writer.STRONG)
         self._mbarrier[places] = live
         self._written[places] = False
+        self._writes.blur(places)
 
     # Async proxy
 
-    def async_read(self, places: Array, thread: int, what: str, row: Row) -> None:
-        self._refuse_mbarrier(places, what)
-        self._require_written(places, what)
-        self._async_order(places, thread, f"{what} reads")
-        self._async_reader[places], self._async_time[places] = thread, self._clocks.now
+    def async_read(self, places: Array, threads: Array, what: str, row: Row) -> None:
+        """A read on behalf of each of `threads`, of which the last is remembered."""
+        if not self._writes.settled(places, threads, written=True, foreign=True):
+            self._refuse_mbarrier(places, what)
+            self._require_written(places, what)
+            for thread in threads.tolist():
+                self._async_order(places, thread, f"{what} reads")
+        self._async_reader[places], self._async_time[places] = threads[-1], self._clocks.now
         self._async_row[places] = row
         self._async_reads = True
+        self._async.note(places, threads[-1:], (row,), (row,))
 
     def async_write(self, places: Array, thread: int, what: str) -> None:
         self._refuse_mbarrier(places, what)
-        self._async_order(places, thread, f"{what} writes", overwrites=True)
-        self._behind_readers(places, np.full(places.shape, thread), asynchronous=True)
+        user = np.array([thread])
+        if not self._writes.settled(places, user, foreign=True):
+            self._async_order(places, thread, f"{what} writes", overwrites=True)
+        self._behind_readers(places, np.broadcast_to(user, places.shape), asynchronous=True)
         self._wrote(places, thread, Writer.BULK)
+        self._writes.note(places, user, (Row.BULK_WRITTEN,), (Row.BULK_WRITTEN,))
 
     def async_update(self, places: Array, thread: int, what: str) -> None:
         """A reduction through the async proxy; only the last of several that are not ordered is remembered."""
@@ -232,6 +278,7 @@ class SharedShadow:
         self._async_order(places[self._write_kind[places] != Writer.UPDATE], thread, f"{what} updates")
         self._behind_readers(places, np.full(places.shape, thread), asynchronous=True)
         self._wrote(places, thread, Writer.UPDATE)
+        self._writes.blur(places)
 
     def deferred_store(self, places: Array, thread: int, what: str, updates: bool) -> None:
         """st.async and red.async: through the generic proxy, complete when their mbarrier has been waited for."""
@@ -243,6 +290,7 @@ class SharedShadow:
         self._behind_writer(places[ordered], users[ordered], "is written", False)
         self._behind_readers(places, users)
         self._wrote(places, thread, Writer.UPDATE if updates else Writer.BULK)
+        self._writes.blur(places)
 
     def _async_order(self, places: Array, thread: int, what: str, *, overwrites: bool = False) -> None:
         """Writes before an access through the async proxy must be visible to it."""
@@ -269,3 +317,8 @@ class SharedShadow:
         if self._note is None or not overwrites or (bad & ~ordered).any():
             raise HazardError(message)
         self._note("fence.proxy.async between writes", message)
+
+
+def _distinct(users: Array) -> Array:
+    """The threads of an access: of a matrix (lanes, width), or the only one."""
+    return users[:, 0] if users.ndim == 2 else users[:1]

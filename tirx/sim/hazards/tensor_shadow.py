@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,6 +49,26 @@ def _cells(dtype: type[np.generic]) -> Array:
     return np.zeros((LANES, COLUMNS), dtype)
 
 
+@dataclass(slots=True)
+class _Chain:
+    """
+    Products of one shape that one thread issues behind each other to the same accumulator.
+
+    All but the first are in order, whatever happens to other cells. The shadow gets to know the last one, at the
+    instant `time`, when somebody else accesses tensor memory.
+    """
+
+    lanes: Array
+    columns: Array
+    thread: int
+    shape: int
+    time: int = 0  # 0: there is only the first
+
+    def is_of(self, lanes: Array, columns: Array, thread: int, shape: int | None) -> bool:
+        same_cells = lanes is self.lanes and columns is self.columns
+        return same_cells and thread == self.thread and shape == self.shape
+
+
 class TensorShadow:
     """Cells are given by arrays of lanes and columns; `threads` by an array or one number."""
 
@@ -60,8 +81,17 @@ class TensorShadow:
         # Last tcgen05.ld, and last read by tcgen05.mma.
         self._reader, self._read_time = _cells(np.int32), _cells(np.int32)
         self._async_reader, self._async_time = _cells(np.int32), _cells(np.int32)
+        self._chain: _Chain | None = None
+
+    def _end_chain(self) -> None:
+        chain, self._chain = self._chain, None
+        if chain is not None and chain.time:
+            cells = chain.lanes, chain.columns
+            self._write_time[cells] = self._async_time[cells] = chain.time
+            self._async_reader[cells] = chain.thread
 
     def allocated(self, column: int, count: int) -> None:
+        self._end_chain()
         cells = np.s_[:, column : column + count]
         self._written[cells] = False
         for each in (self._kind, self._read_time, self._async_time):
@@ -69,6 +99,7 @@ class TensorShadow:
 
     def freed(self, column: int, count: int, thread: int) -> None:
         """Raises SimError if something may still use the columns."""
+        self._end_chain()
         lanes, columns = np.mgrid[0:LANES, column : column + count]
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
@@ -91,6 +122,7 @@ class TensorShadow:
     # Loads and stores
 
     def load(self, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+        self._end_chain()
         self._require_written(lanes, columns, what)
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
@@ -119,6 +151,7 @@ class TensorShadow:
         self._reader[lanes, columns], self._read_time[lanes, columns] = threads, self._clocks.now
 
     def store(self, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+        self._end_chain()
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
         is_mma = _ASYNC[kind]
@@ -144,14 +177,23 @@ class TensorShadow:
     def async_read(
         self, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int | None
     ) -> None:
+        if self._chain is not None and kind == "mma" and self._chain.is_of(lanes, columns, thread, shape):
+            return  # the write that follows notes it
+        self._end_chain()
         self._require_written(lanes, columns, what)
         self._behind_writes(lanes, columns, thread, kind, what, shape)
         self._async_reader[lanes, columns], self._async_time[lanes, columns] = thread, self._clocks.now
 
     def async_write(self, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int) -> None:
+        if self._chain is not None and kind == "mma" and self._chain.is_of(lanes, columns, thread, shape):
+            self._chain.time = self._clocks.now
+            return
+        self._end_chain()
         self._behind_writes(lanes, columns, thread, kind, what, shape or None)
         self._behind_loads(lanes, columns, np.full(lanes.shape, thread), what)
         self._wrote(lanes, columns, thread, _KINDS[kind], shape)
+        if kind == "mma":
+            self._chain = _Chain(lanes, columns, thread, shape)
 
     def _behind_writes(
         self, lanes: Array, columns: Array, thread: int, access: TensorAccess, what: str, shape: int | None

@@ -292,8 +292,8 @@ def _operand(
     size, element_bytes = (depth, width // 8) if transposed else (depth * width // 8, 0)
     addresses, distinct = _addresses(bits, int(rows[0]), len(rows), size, element_bytes, what)
     cta.check_shared(distinct, 1, what)
-    for warp in range(group.warp, group.warp + group.warps):
-        cta.monitor.warpgroup_read(cta.rank, distinct, cta.first_thread + warp * WARP, what)
+    threads = cta.first_thread + np.arange(group.first, group.last, WARP)
+    cta.monitor.warpgroup_read(cta.rank, distinct, threads, what)
     raw = cta.shared.data[addresses].reshape(len(rows), -1)
     if element == "b1":
         return _bits(raw)
