@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError, Note, nearest_location, remark
+from tirx.diagnostics import LocatedError, Note, nearest_location, remark, wants_remarks
 from tirx.dialects.tirx import KernelOp, RingOp, kernels
 from tirx.passes.analysis.rings.extraction import Extraction
 from tirx.passes.analysis.rings.lowered import check_barriers, has_barriers
@@ -54,6 +54,8 @@ def _check(kernel: KernelOp) -> None:
     if extracted is None:
         return
     check(extracted)
+    if not wants_remarks():
+        return
     least = smallest_slots(extracted)
     for name, ring in extracted.rings.items():
         if isinstance(ring.origin, RingOp):

@@ -195,20 +195,28 @@ def _print_warnings(diagnostic: Diagnostic) -> None:
 
 
 _handler: ContextVar[Callable[[Diagnostic], None]] = ContextVar("tirx_diagnostic_handler", default=_print_warnings)
+_wants_remarks: ContextVar[bool] = ContextVar("tirx_wants_remarks", default=False)
 
 
 @contextlib.contextmanager
-def diagnostic_handler(handler: Callable[[Diagnostic], None]) -> Generator[None]:
+def diagnostic_handler(handler: Callable[[Diagnostic], None], *, remarks: bool = True) -> Generator[None]:
     """
     Sends the warnings and remarks raised inside the `with` block to `handler`.
 
-    Without one, warnings go to standard error and remarks nowhere.
+    Without one, warnings go to standard error and remarks nowhere. Without `remarks`, those that take time to find may
+    be left out.
     """
-    token = _handler.set(handler)
+    token, wanted = _handler.set(handler), _wants_remarks.set(remarks)
     try:
         yield
     finally:
         _handler.reset(token)
+        _wants_remarks.reset(wanted)
+
+
+def wants_remarks() -> bool:
+    """Returns True if somebody reads remarks, for those that take time to find."""
+    return _wants_remarks.get()
 
 
 WARNINGS = {

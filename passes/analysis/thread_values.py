@@ -206,13 +206,16 @@ class ThreadValues:
             if block is self._flow.blocks[0]:
                 pending += block.args
         varying: set[SSAValue] = set()
+        computed: set[int] = set()  # operations whose results are in `pending` or have been
         while pending:
             value = pending.pop()
             if value in varying or (known := self.get(value)) is not None and known.is_uniform:
                 continue
             varying.add(value)
             for use in value.uses:
-                pending += use.operation.results
+                if id(use.operation) not in computed:
+                    computed.add(id(use.operation))
+                    pending += use.operation.results
                 if use.operation.successors:
                     pending += _passed_on(use.operation, use.index)
             for block in choices.get(value, ()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
@@ -72,6 +73,7 @@ _AS_FMA: dict[PairOperation, int] = {
 _NARROW = {"f8E4M3FN": PairFormat.E4M3X2, "f8E5M2": PairFormat.E5M2X2, "f8E8M0FNU": PairFormat.UE8M0X2}
 
 
+@lru_cache(256)
 def narrow_format(type_: Attribute) -> PairFormat | None:
     """The format of two elements of a type that no register of its own holds; None for other types."""
     return _NARROW.get(str(type_))

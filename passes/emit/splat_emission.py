@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import ml_dtypes
 import numpy as np
 from xdsl.dialects import arith
@@ -27,6 +29,7 @@ _CODES = {
 """Element types without registers of their own: the type of numpy, and bits."""
 
 
+@lru_cache(256)
 def is_narrow_float(type_: Attribute) -> bool:
     """Returns True if a type is a floating-point type that several of share a register and none has one alone."""
     return str(type_) in _CODES

@@ -88,7 +88,7 @@ class TirxOpt:
                 self._show(chunk, diagnostic)
 
         output = None
-        with paused_collector(), diagnostic_handler(report):
+        with paused_collector(), diagnostic_handler(report, remarks=self.flags.remarks):
             try:
                 output = self._compile(chunk)
             except VerifyException:

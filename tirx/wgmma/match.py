@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import gcd
 from typing import TypeVar
@@ -424,6 +425,7 @@ def match(p: Product) -> WgmmaInstructions:
     return WgmmaInstructions(steps, groups, a_read, SmemRead(b_reader.canonical(), b_bases))
 
 
+@lru_cache(256)
 def accumulator_part(
     layout: TileLayout, shape: tuple[int, int], register: int, n: int
 ) -> tuple[tuple[int, tuple[int, int]], ...]:
