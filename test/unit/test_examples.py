@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from unit.cases import Sampled
 from unit.examples import EXAMPLES, PROGRAMS, compiled
 from unit.sim.example_launches import LAUNCHES, check_integers, check_normal
 
@@ -34,15 +35,17 @@ def check_assembles(ptx: str, entries: int) -> None:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_example(path: Path) -> None:
+def test_example(path: Path, sampled: Sampled) -> None:
     """It lowers and assembles without a warning, every instruction knows its line, and it computes what numpy does."""
+    many_blocks = path in sampled(PROGRAMS, 14)
     example = compiled(path.stem)
     assert [d for d in example.reported if d.severity != "remark"] == []
     assert example.without_line == ()
     check_assembles(example.program.ptx, path.read_text().count("tirx.kernel @"))
     for kernel in example.program.kernels.values():
         check_integers(kernel)
-        check_normal(kernel)
+        if many_blocks:
+            check_normal(kernel)
 
 
 def test_every_launch_has_a_kernel() -> None:

@@ -132,6 +132,7 @@ BINARY: dict[str, tuple[Callable[[Integers, Integers], Integers], Callable[[int,
 
 @pytest.mark.parametrize("name", BINARY)
 @given(data=st.data())
+@pytest.mark.sample(2)
 def test_ranges_and_divisors_of_two_operands(name: str, data: st.DataObject):
     (a, first), (b, second) = data.draw(sets()), data.draw(sets())
     abstract, concrete = BINARY[name]

@@ -118,6 +118,6 @@ def test_scales_of_64_rows_each(a: str, scale: str, block: int, n: int, k: int, 
         (Kernel(256, 144, 128, E2, E2, scale=(E4, 32), sparse=8, pair=True), "mxf4nvf4.block_scale.block16"),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_everything_together(kernel: Kernel, name: str) -> None:
     check(kernel, name)

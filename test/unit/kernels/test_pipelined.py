@@ -38,6 +38,7 @@ def test_phases_go_on_in_the_next_tile():
         Pipelined("wgmma", "cluster=columns stages=3 order=none", (1, 2)),
     ],
 )
+@pytest.mark.sample(1)
 def test_pairs_of_blocks_load_for_each_other(pipelined: Pipelined):
     kernel = kernel_of(pipelined)
     assert kernel.launch.cluster == (2, 1, 1) and ".multicast::cluster" in kernel.program.ptx

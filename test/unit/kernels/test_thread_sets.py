@@ -57,7 +57,7 @@ def check_product(text: str, a: Matrix, b: Matrix, d: Matrix, threads: int, bloc
 
 
 @pytest.mark.parametrize(("threads", "m"), [*((t, 128) for t in LARGE), (256, 64)])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_products_in_tensor_memory(threads: int, m: int):
     n = 64  # columns of a row that one thread of a warpgroup holds, all its registers in a block of 1024 threads
     a, b = small_integers((m, 32), np.float16, 0), small_integers((n, 32), np.float16, 1)
@@ -75,7 +75,7 @@ def test_products_of_pairs(threads: int):
 
 
 @pytest.mark.parametrize("threads", [32, 64, 128, 256, 512, 1024])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_products_in_registers(threads: int):
     a, b = small_integers((64, 8), np.float64, 0), small_integers((32, 8), np.float64, 1)
     text = product_kernel(threads, 64, 32, 8, "sm_80", "f64", "f64", "register")

@@ -49,6 +49,7 @@ def _module(target: str, instructions: list[str]) -> str:
 
 @pytest.mark.skipif(find_ptxas() is None, reason="no ptxas")
 @pytest.mark.parametrize("target", _TARGETS)
+@pytest.mark.sample(2)
 def test_instructions_exist(target: str):
     result = assemble(
         _module(target, [form for own, form, _ in _FORMS if own == target]), target, warnings_as_errors=False
@@ -57,6 +58,7 @@ def test_instructions_exist(target: str):
 
 
 @pytest.mark.parametrize("target", _TARGETS)
+@pytest.mark.sample(2)
 def test_instructions_are_decoded(target: str):
     own = [(form, refused) for each, form, refused in _FORMS if each == target]
     module = parse(_module(target, [form for form, _ in own]))

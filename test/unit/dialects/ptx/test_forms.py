@@ -447,7 +447,7 @@ def test_the_verifier_refuses_what_ptxas_rejects(
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected, sampled: Sampled):
     """Samples of legal forms, in the version that tirx prints for them, and in the newest if it refuses them."""
     target = Target.parse(name)
