@@ -115,7 +115,7 @@ class _Compute:
         return self.emit(ptx.FunctionOp(function, x)).result
 
     def ex2(self, x: SSAValue) -> SSAValue:
-        return self.emit(ptx.Ex2ApproxOp(x)).result
+        return self.emit(ptx.Ex2ApproxOp(x, ftz=self.approximate)).result
 
     def polynomial(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
         """The sum of coefficients[i] x^i, by fma."""

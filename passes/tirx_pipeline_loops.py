@@ -33,11 +33,12 @@ from tirx.dialects.tirx import (
     kernels,
 )
 from tirx.hw.targets import Target
-from tirx.passes.analysis.pipelining import accesses, slice_of
+from tirx.passes.analysis.pipelining import accesses, slice_of, tile_name
 from tirx.passes.analysis.purity import is_pure
+from tirx.passes.emit.delayed_parts import delayed_parts
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.store_rings import ring_stores
-from tirx.passes.plan.schedule_loops import STAGES, AccumulatorPlan, LoopPlan, RingPlan, plan_loops
+from tirx.passes.plan.schedule_loops import STAGES, AccumulatorPlan, HeldTile, LoopPlan, RingPlan, plan_loops
 
 AUTO = "auto"
 FILL, USE = "fill", "use"
@@ -87,12 +88,15 @@ class _Pipeline:
         self.loop = plan.loop
         self.location = plan.loop.location
         self.rings: dict[RingPlan, RingOp] = {}
+        self.held: list[RingOp] = []
 
     def rewrite(self) -> None:
         plan, loop = self.plan, self.loop
         for ring in plan.rings:
             self.rings[ring] = self._ring([tile.alloc for tile in ring.tiles], plan.slots, (FILL, USE))
         self._remark()
+        for tile in plan.held:
+            self._hold(tile)
         for accumulator in plan.accumulators:
             self._accumulator(accumulator)
         emit = Emitter.before(loop)
@@ -107,13 +111,17 @@ class _Pipeline:
         for old, new in zip(loop.body.block.args[1:], body.args[1:], strict=True):
             old.replace_all_uses_with(new)
         waits, use = self._use_parts(body)
-        for stage, block in ((plan.skew, waits), (0, fill), (plan.skew, use)):
+        end = None
+        parts = [(plan.skew, use)]
+        if plan.delayed:
+            parts, end = delayed_parts(use, body.args[1:], plan.skew)
+        for stage, block in ((plan.skew, waits), (0, fill), *parts):
             if block is not None:
                 self._part(body, stage, block)
-        last = body.last_op
-        emit_end = Emitter(InsertPoint.at_end(body), self.location)
-        emit_end(YieldOp(*(() if last is None else last.results)))
-        pipelined = ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew)
+        if end is None:
+            end = YieldOp(*(() if body.last_op is None else body.last_op.results))
+        Emitter(InsertPoint.at_end(body), self.location)(end)
+        pipelined = ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.delayed)
         pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name != STAGES})
         emit(pipelined)
         self._replace_results(pipelined)
@@ -121,12 +129,13 @@ class _Pipeline:
         loop.erase()
         staged = [tile.alloc for ring in plan.rings for tile in ring.tiles]
         scales = () if plan.scales is None else plan.scales.allocs
-        for alloc in (*staged, *scales, *(accumulator.alloc for accumulator in plan.accumulators)):
+        held = [tile.alloc for tile in plan.held]
+        for alloc in (*staged, *held, *scales, *(accumulator.alloc for accumulator in plan.accumulators)):
             alloc.detach()
             alloc.erase()
 
     def _part(self, body: Block, stage: int, block: Block) -> None:
-        """Adds a part; what it computes for parts behind it becomes its results."""
+        """Adds a part; what it computes for other parts becomes its results."""
         part = AtOp(stage, Region(block))
         part.location = self.location
         body.add_op(part)
@@ -134,7 +143,7 @@ class _Pipeline:
         for inside, result in zip(block.last_op.operands, part.values, strict=True):
             result.name_hint = inside.name_hint
             for use in tuple(inside.uses):
-                if use.operation.parent is not block and inside.owner.parent is block:
+                if not block.is_ancestor(use.operation) and inside.owner.parent is block:
                     use.operation.operands[use.index] = result
 
     # Rings
@@ -151,6 +160,24 @@ class _Pipeline:
         ring = emit(RingOp(slots, stations, RingType.get(*contents)))
         ring.result.name_hint = "_".join(filter(None, labels)) or None
         return ring
+
+    def _hold(self, tile: HeldTile) -> None:
+        """The tile is the slot of a ring: filled before the loop, held by the readers until behind it."""
+        ring = self._ring([tile.alloc], 1, (FILL, USE))
+        first, last = tile.fills[0], tile.fills[-1]
+        slot = self._acquire(Emitter.before(first), ring, FILL)
+        for fill in tile.fills:
+            emit = Emitter.before(fill)
+            destination = _view_of(fill.destination, {tile.alloc.result: slot}, emit)
+            copy = emit(AsyncCopyOp(fill.source, destination, Engine.TMA))
+            copy.location = fill.location
+            if fill is last:
+                emit(ReleaseOp(ring.result, FILL, Queue.TMA))
+            fill.detach()
+            fill.erase()
+        read = self._acquire(Emitter.before(self.loop), ring, USE)
+        _rebase(tile.alloc.result, lambda _: read)
+        self.held.append(ring)
 
     def _accumulator(self, plan: AccumulatorPlan) -> None:
         """The accumulator is the slot of a ring: filled by threads where it has to be, summed up, then read."""
@@ -207,7 +234,7 @@ class _Pipeline:
         return next(name for i in range(len(used) + 1) if (name := hint if i == 0 else f"{hint}_{i}") not in used)
 
     def _carried_type(self, argument: SSAValue) -> Attribute:
-        pending = any(op.accumulator is argument for op in self.plan.products)
+        pending = any(op.accumulator is argument for op in self.plan.products) and not self.plan.delayed
         return PendingType(argument.type) if pending else argument.type
 
     def _fill_part(self, body: Block) -> Block:
@@ -301,7 +328,7 @@ class _Pipeline:
             product.detach()
             product.erase()
             behind = started
-        if not isinstance(behind, AsyncMmaOp) or behind.queue is not Queue.WGMMA:
+        if plan.delayed or not isinstance(behind, AsyncMmaOp) or behind.queue is not Queue.WGMMA:
             return
         while isinstance(behind.next_op, ReleaseOp):
             behind = behind.next_op
@@ -343,6 +370,9 @@ class _Pipeline:
                 awaited.name_hint = old.name_hint
                 value = awaited
             old.replace_all_uses_with(value)
+        on_tensor = any(op.on_tensor_memory for op in self.plan.products)
+        for ring in self.held:
+            emit(ReleaseOp(ring.result, USE, Queue.TCGEN05 if on_tensor else None))
 
     def _remark(self) -> None:
         plan = self.plan
@@ -353,7 +383,11 @@ class _Pipeline:
                 f"a ring of {_count(plan.slots, 'slot')} of {ring.slot_bytes} bytes for {ring.names}, filled "
                 f"{_count(plan.skew, 'iteration')} ahead by {ring.engine}{queue}",
             )
-        if plan.products:
+        for tile in plan.held:
+            remark(self.loop, f"a slot of {tile.slot_bytes} bytes for {tile_name(tile.alloc)}, filled before the loop by tma")
+        if plan.delayed:
+            remark(self.loop, "products whose sums are carried run an iteration later, behind those of the next one")
+        elif plan.products:
             until = "while the next ones run" if plan.pending else "until the next ones start"
             remark(self.loop, f"its products stay pending {until}")
         for note in plan.notes:

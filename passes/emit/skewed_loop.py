@@ -130,6 +130,9 @@ class SkewedLoop:
     def emit(self, emit: Emitter) -> None:
         """Emits the loops."""
         code, op = self.code, self.op
+        if self._is_peeled():
+            self._emit_peeled(emit)
+            return
         chains = [Chain(key, depth, self._start(emit, key)) for key, depth in self.depths.items()]
         trips = code.trips(op, emit)
         values = [chain.start for chain in chains for _ in range(chain.depth)]
@@ -152,6 +155,74 @@ class SkewedLoop:
         for final, arg, init in zip(op.finals, op.carried, op.inits, strict=True):
             key = self.sources[arg]
             code.values[final] = code.started(emit, init, arg.type) if key is None else ends[key]
+
+    def _is_peeled(self) -> bool:
+        """
+        True if the first and the last round stand outside of the loop: parts that are one round apart, with register
+        tiles that live on. What the last round computes again has no registers in the loop then.
+        """
+        tiles = any(isinstance(key.value, SSAValue) and isinstance(key.value.type, TileType) for key in self.depths)
+        offsets = {part.offset for part in self.op.parts}
+        return tiles and offsets == {0, 1} and not any(map(self.code.counts_rounds, self.op.parts))
+
+    def _emit_peeled(self, emit: Emitter) -> None:
+        """Emits the first round, a loop of the rounds in which all parts run, and the last round."""
+        code, op = self.code, self.op
+        trips = code.trips(op, emit)
+        count = constant_value(trips)
+        finals: Sequence[SSAValue] = [
+            code.started(emit, init, arg.type) for init, arg in zip(op.inits, op.carried, strict=True)
+        ]
+        if count is None:
+            # All rounds, or none.
+            some = emit(arith.MinSIOp(trips, emit.constant(1, IndexType()))).result
+
+            def body(inside: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                return self._peeled_rounds(inside, trips, carried)
+
+            finals = code.rounds(emit, emit.constant(0, IndexType()), some, finals, body)
+        elif count:
+            finals = self._peeled_rounds(emit, trips, finals)
+        for final, value in zip(op.finals, finals, strict=True):
+            code.values[final] = value
+
+    def _peeled_rounds(self, emit: Emitter, trips: SSAValue, inits: Sequence[SSAValue]) -> list[SSAValue]:
+        """Emits the rounds of a loop with at least one iteration. Returns its results."""
+        index = IndexType()
+        zero_, one = emit.constant(0, index), emit.constant(1, index)
+        both = {0: Runs.ALWAYS, 1: Runs.ALWAYS}
+        later = {key for key, rounds, user in self.uses if rounds > 0 or self.positions[key.part] > self.positions[user]}
+        chains = [
+            Chain(
+                key, depth, self._start(emit, key) if key.carried is None else inits[key.carried.index - 1]
+            )
+            for key, depth in self.depths.items()
+        ]
+        starts = [chain.start for chain in chains for _ in range(chain.depth)]
+        first = Segment(zero_, one, {0: Runs.ALWAYS, 1: Runs.NEVER})
+        values = _Round(self, first, chains, zero_, starts, trips).emit(emit)
+        # Of the other carried values only those of the last round are used.
+        living: list[Chain] = []
+        through: list[SSAValue] = []
+        at = 0
+        for chain in chains:
+            if chain.key in later or chain.key.part.offset == 0:
+                living.append(chain)
+                through += values[at : at + chain.depth]
+            else:
+                living.append(Chain(chain.key, 0, chain.start))
+            at += chain.depth
+
+        def body(inside: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return _Round(self, Segment(one, trips, both), living, index, carried, trips).emit(inside)
+
+        through = list(self.code.rounds(emit, one, trips, through, body))
+        last = _Round(self, Segment(trips, trips, {0: Runs.NEVER, 1: Runs.ALWAYS}), living, trips, through, trips)
+        last.emit(emit)
+        return [
+            init if (key := self.sources[arg]) is None else last.now[key]
+            for arg, init in zip(self.op.carried, inits, strict=True)
+        ]
 
     def _start(self, emit: Emitter, key: Key) -> SSAValue:
         if key.carried is not None:
@@ -221,7 +292,8 @@ class _Round:
             self._part(part, Emitter(emit.point, part.location))
         found: list[SSAValue] = []
         for key, before in self.before.items():
-            found += [self.now.get(key, before[0]), *before[:-1]]
+            if before:
+                found += [self.now.get(key, before[0]), *before[:-1]]
         return found
 
     def _part(self, part: AtOp, emit: Emitter) -> None:

@@ -20,16 +20,18 @@ from tirx.dialects.tirx import (
     SubviewOp,
     TileType,
     base_allocation,
+    has_run_time_strides,
     views_in_use,
 )
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.plan import wgmma_product
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
+from tirx.passes.plan.views import Origin
 from tirx.smem.canonical import operand_slices
 from tirx.smem.operand_tile import OperandTile
 from tirx.smem.pick import operand_candidates
-from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS, OperandFamily
+from tirx.smem.swizzle_modes import MAJORS, TCGEN05_OPERANDS, WGMMA_OPERANDS, Major, OperandFamily
 from tirx.tcgen05 import LegalityError, check_transposed_b
 from tirx.tcgen05.stored_operand import is_padded, nibbles_of_slots, stored_slices
 
@@ -163,6 +165,8 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     except LegalityError as e:
         raise LocatedError(uses[0].mma, str(e)) from e
     copies = list(placed_copies(alloc))
+    if (major := _run_time_major(alloc)) is not None:
+        candidates = sorted(candidates, key=lambda tile: tile.major != major)
     best: OperandChoice | None = None
     misfits: list[tuple[int, OperandTile, _Use, str]] = []  # how many uses do not fit, and the first of them
     for tile in candidates:
@@ -185,6 +189,17 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
         f"major with swizzle {tile.swizzle} suits {len(uses) - count} of them, but not {OPERANDS[use.index]} of this "
         f"product: {problem}",
     )
+
+
+def _run_time_major(alloc: AllocOp) -> Major | None:
+    """The dimension of neighbours, where the tile is filled from memrefs whose other strides a launch gives."""
+    for op, part in views_in_use(alloc.result):
+        if not isinstance(op, CopyOp) or op.destination is not part or (origin := Origin.of(op.source)) is None:
+            continue
+        strides = origin.view.source_type.get_strides()
+        if has_run_time_strides(origin.view.source_type) and strides is not None and 1 in strides[-2:]:
+            return MAJORS[strides[-2:][::-1].index(1)]
+    return None
 
 
 def _candidates(shape: tuple[int, int], type_: TileType, uses: Sequence[_Use]) -> Sequence[OperandTile]:

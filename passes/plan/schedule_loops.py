@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
@@ -22,6 +22,7 @@ from tirx.dialects.tirx import (
     MmaOp,
     Queue,
     RingOp,
+    TileType,
     base_allocation,
 )
 from tirx.hw.targets import Target
@@ -33,12 +34,15 @@ from tirx.passes.analysis.pipelining import (
     check_loop,
     copies_to_shared,
     hardware_operation,
+    is_fill,
     staged_tile,
     tile_name,
     top_of,
+    writes_to,
 )
 from tirx.passes.plan.bulk_copies import async_engine
 from tirx.passes.plan.copies import is_scale_copy
+from tirx.passes.plan.delayed_products import can_delay
 from tirx.passes.plan.memory import aligned_bytes
 from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, start_values
 
@@ -88,14 +92,31 @@ class AccumulatorPlan:
     """Operations of the block of the loop, in order."""
 
 
+@dataclass(frozen=True)
+class HeldTile:
+    """A tile that bulk tensor copies in the block of a loop fill before it, and that only the loop reads."""
+
+    alloc: AllocOp
+    fills: tuple[CopyOp, ...]
+
+    @property
+    def slot_bytes(self) -> int:
+        return aligned_bytes(self.alloc.result.type)
+
+
 @dataclass
 class LoopPlan:
-    """A loop that becomes a `tirx.for` with rings. `products` are those that become asynchronous."""
+    """
+    A loop that becomes a `tirx.for` with rings. `products` are those that become asynchronous, `held` the tiles that
+    one slot holds for all iterations. `delayed`: some products run a round later, see `can_delay`.
+    """
 
     loop: scf.ForOp
     rings: tuple[RingPlan, ...]
     schedule: Schedule
+    held: tuple[HeldTile, ...] = ()
     products: tuple[MmaOp, ...] = ()
+    delayed: bool = False
     accumulators: tuple[AccumulatorPlan, ...] = ()
     scales: ScalePlan | None = None
     slots: int = FEWEST_SLOTS
@@ -110,12 +131,17 @@ class LoopPlan:
     @property
     def pending(self) -> int:
         """Iterations whose products may be unfinished while the next ones are issued."""
+        if self.delayed:
+            return 0
         return min(self.schedule.pending, self.slots - 2) if self.products and self.slots > 1 else 0
 
     @property
     def skew(self) -> int:
-        """Rounds that fills run ahead: the slot to fill has to be free again without a wait."""
-        return self.slots - 1 - self.pending
+        """
+        Rounds that fills run ahead of the first products: the slot to fill has to be free again without a wait, also
+        that of products a round later.
+        """
+        return self.slots - 1 - self.pending if not self.delayed else max(0, self.slots - 2)
 
 
 def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
@@ -179,7 +205,26 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
     for problem in problems:
         remark(problem.where, problem.reason)
     schedule = start_values(op for op in loop.walk() if isinstance(op, MmaOp))
-    return _with_products(loop, staged, schedule)
+    held = tuple(_held_tiles(loop, {tile.alloc for tile, _ in staged}))
+    return _with_products(loop, staged, held, schedule)
+
+
+def _held_tiles(loop: scf.ForOp, staged: set[AllocOp]) -> Iterator[HeldTile]:
+    """The tiles that products of the loop read and that are loaded once, before it."""
+    products = [op for op in loop.walk() if isinstance(op, MmaOp)]
+    for root in dict.fromkeys(base_allocation(tile) for op in products for tile in (op.a, op.b)):
+        if not isinstance(alloc := root.owner, AllocOp) or alloc in staged:
+            continue
+        fills: list[CopyOp] = []
+        for op, tile in accesses(root):
+            if isinstance(op, CopyOp) and is_fill(op) and op.destination is tile and op.parent is loop.parent:
+                fills.append(op)
+            elif top_of(op, loop) is None or writes_to(op, tile):
+                break
+        else:
+            ahead = [op for op in fills if op.is_before_in_block(loop) and async_engine(op).engine is Engine.TMA]
+            if fills and len(ahead) == len(fills):
+                yield HeldTile(alloc, tuple(fills))
 
 
 def _engine(tile: StagedTile) -> Engine:
@@ -206,21 +251,33 @@ def _engine(tile: StagedTile) -> Engine:
     return engine
 
 
-def _with_products(loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], schedule: Schedule) -> LoopPlan:
+def _with_products(
+    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], held: tuple[HeldTile, ...], schedule: Schedule
+) -> LoopPlan:
     """The plan with asynchronous products where all that they touch is in rings."""
     notes: list[str] = []
     tiles = [tile for tile, _ in staged]
+    slots = [tile.alloc for tile in (*tiles, *held)]
+    delayed = False
     try:
-        products = _wgmma_products(loop, tiles) or _tcgen05_products(loop, tiles)
+        products = _wgmma_products(loop, slots)
+        try:
+            for op in products:
+                _require_carried(loop, op)
+        except NotPipelined:
+            delayed = can_delay(loop, products, [fill for tile in tiles for fill in tile.fills])
+            if not delayed:
+                raise
+        products = products or _tcgen05_products(loop, slots)
         scales = _scales(loop, products, tiles)
         accumulators = _accumulators(loop, products)
         _check_readers(tiles, products, scales)
     except NotPipelined as e:
         notes.append(f"each product is awaited: {e.reason}")
-        products, accumulators, scales = (), (), None
+        products, delayed, accumulators, scales = (), False, (), None
     asynchronous: set[Operation] = {*products, *(() if scales is None else scales.copies)}
     rings = _rings(loop, staged, asynchronous)
-    return LoopPlan(loop, rings, schedule, products, accumulators, scales, notes=notes)
+    return LoopPlan(loop, rings, schedule, held, products, delayed, accumulators, scales, notes=notes)
 
 
 def _rings(
@@ -254,9 +311,9 @@ def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
     return max(tops, key=order.__getitem__)
 
 
-def _require_staged(op: MmaOp, tiles: Sequence[SSAValue], staged: Sequence[StagedTile]) -> None:
+def _require_staged(op: MmaOp, tiles: Sequence[SSAValue], staged: Sequence[AllocOp]) -> None:
     """Raises NotPipelined unless all of these tiles are slots of rings."""
-    roots = {tile.alloc.result for tile in staged}
+    roots = {alloc.result for alloc in staged}
     for tile in tiles:
         root = base_allocation(tile)
         if root not in roots:
@@ -264,8 +321,8 @@ def _require_staged(op: MmaOp, tiles: Sequence[SSAValue], staged: Sequence[Stage
             raise NotPipelined(op, f"'{op.name}' reads {hint}, which is in no ring")
 
 
-def _wgmma_products(loop: scf.ForOp, staged: Sequence[StagedTile]) -> tuple[MmaOp, ...]:
-    """The products on carried registers that read shared memory, none if there is no such product."""
+def _wgmma_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
+    """The products in registers that read shared memory, none if there is no such product."""
     products = [
         op
         for op in loop.walk()
@@ -274,15 +331,14 @@ def _wgmma_products(loop: scf.ForOp, staged: Sequence[StagedTile]) -> tuple[MmaO
     for op in products:
         if top_of(op, loop) is not op:
             raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
-        if op.a_type.memory is not MemorySpace.SHARED:
-            raise NotPipelined(op, f"'{op.name}' reads A from registers")
-        _require_staged(op, (op.a, op.b), staged)
-        _require_carried(loop, op)
+        _require_staged(op, [tile for tile in (op.a, op.b) if TileType.of(tile).memory is MemorySpace.SHARED], staged)
     return tuple(products)
 
 
 def _require_carried(loop: scf.ForOp, op: MmaOp) -> None:
-    """Raises NotPipelined unless nothing but products of the loop touches the accumulator."""
+    """Raises NotPipelined unless A is in memory and nothing but products of the loop touches the accumulator."""
+    if op.a_type.memory is not MemorySpace.SHARED:
+        raise NotPipelined(op, f"'{op.name}' reads A from registers")
     for value in (op.accumulator, op.result):
         if value is None:
             raise NotPipelined(op, f"'{op.name}' has no accumulator in registers")
@@ -307,7 +363,7 @@ def _goes_on(loop: scf.ForOp, use: Use) -> bool:
     return any(isinstance(other.operation, MmaOp) and other.index == 2 for other in carried.uses)
 
 
-def _tcgen05_products(loop: scf.ForOp, staged: Sequence[StagedTile]) -> tuple[MmaOp, ...]:
+def _tcgen05_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
     products = [op for op in loop.walk() if isinstance(op, MmaOp) and op.on_tensor_memory]
     for op in products:
         if top_of(op, loop) is not op:

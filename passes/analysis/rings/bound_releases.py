@@ -7,7 +7,7 @@ group of its role and happens at the await that covers it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation
@@ -126,8 +126,6 @@ class BoundReleases:
 
     def _regions(self, op: Operation, opened: _Open) -> _Open:
         blocks = [block for region in op.regions for block in region.blocks]
-        if isinstance(op, AtOp):
-            return _joined(opened, self._block(op.body.block, opened))
         if isinstance(op, ForOp | TilesOp) or op.name == "scf.for":
             is_open = any(most for _, most in opened.values())
             if is_open and not self._in_step and any(self._is_group(x) for x in op.walk()):
@@ -137,10 +135,12 @@ class BoundReleases:
                     op,
                 )
             for _ in range(_LIMIT):
-                behind = opened
-                for block in blocks:
-                    behind = self._block(block, behind)
-                joined = _joined(opened, behind)
+                joined = opened
+                for round_ in _rounds(op):
+                    behind = opened
+                    for block in round_:
+                        behind = self._block(block, behind)
+                    joined = _joined(joined, behind)
                 if joined == opened:
                     return opened
                 opened = joined
@@ -219,6 +219,17 @@ class BoundReleases:
                     return
             elif not around.is_ancestor(op):
                 yield from _reversed(around)
+
+
+def _rounds(op: Operation) -> Iterator[Sequence[Block]]:
+    """The blocks that run in a round of a loop: those of parts with a run of offsets, as iterations begin and end."""
+    if not isinstance(op, ForOp) or not op.parts:
+        yield [block for region in op.regions for block in region.blocks]
+        return
+    offsets = sorted({part.offset for part in op.parts})
+    for first in range(len(offsets)):
+        for last in range(first, len(offsets)):
+            yield [part.body.block for part in op.parts if offsets[first] <= part.offset <= offsets[last]]
 
 
 def _previous_or_parent(op: Operation) -> Operation | None:
