@@ -17,6 +17,7 @@ from tirx.dialects.tirx import (
     CopyOp,
     Engine,
     KernelOp,
+    MmaOp,
     MemorySpace,
     StoreOp,
     TileType,
@@ -30,7 +31,7 @@ from tirx.passes.analysis.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine
 from tirx.passes.plan.memory import aligned_bytes
-from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, start_values
+from tirx.passes.plan.schedule import BARRIER_BYTES, fewest_slots, start_values
 
 AUTO, DIRECT = "auto", "direct"
 
@@ -76,11 +77,12 @@ def _fuse(kernel: KernelOp) -> None:
         return
     if not loops or target.cc < ASYNC_SINCE[Engine.TMA_STORE] or not schedule.stages_stores:
         return
-    staged = {base_allocation(copy.destination) for loop in loops for copy in copies_to_shared(loop)}
+    fewest = {loop: fewest_slots(sum(isinstance(op, MmaOp) for op in loop.walk())) for loop in loops}
+    staged = {base_allocation(copy.destination): fewest[loop] for loop in loops for copy in copies_to_shared(loop)}
     left = target.shared_limit - BARRIER_BYTES
     for op in kernel.walk():
         if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.SHARED:
-            left -= aligned_bytes(op.result.type) * (FEWEST_SLOTS if op.result in staged else 1)
+            left -= aligned_bytes(op.result.type) * staged.get(op.result, 1)
     for store in [op for op in kernel.walk() if isinstance(op, StoreOp)]:
         if TileType.of(store.destination).memory is not MemorySpace.GLOBAL:
             continue
@@ -91,7 +93,7 @@ def _fuse(kernel: KernelOp) -> None:
         elif (size := aligned_bytes(found)) > left:
             remark(
                 store,
-                f"stored directly: {size} bytes have no room beside {FEWEST_SLOTS} slots, {max(left, 0)} are left",
+                f"stored directly: {size} bytes have no room beside {max(staged.values())} slots, {max(left, 0)} are left",
             )
         elif _through_shared(kernel, store, found):
             left -= size

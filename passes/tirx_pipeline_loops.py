@@ -163,7 +163,7 @@ class _Pipeline:
 
     def _hold(self, tile: HeldTile) -> None:
         """The tile is the slot of a ring: filled before the loop, held by the readers until behind it."""
-        ring = self._ring([tile.alloc], 1, (FILL, USE))
+        ring = self._ring([tile.alloc], self.plan.held_slots, (FILL, USE))
         first, last = tile.fills[0], tile.fills[-1]
         slot = self._acquire(Emitter.before(first), ring, FILL)
         for fill in tile.fills:
@@ -378,13 +378,18 @@ class _Pipeline:
         plan = self.plan
         for ring in plan.rings:
             queue = "" if ring.after is None else f", read by {ring.after}"
+            ahead = "" if plan.delayed else f" {_count(plan.skew, 'iteration')} ahead"
             remark(
                 self.loop,
-                f"a ring of {_count(plan.slots, 'slot')} of {ring.slot_bytes} bytes for {ring.names}, filled "
-                f"{_count(plan.skew, 'iteration')} ahead by {ring.engine}{queue}",
+                f"a ring of {_count(plan.slots, 'slot')} of {ring.slot_bytes} bytes for {ring.names}, filled"
+                f"{ahead} by {ring.engine}{queue}",
             )
         for tile in plan.held:
-            remark(self.loop, f"a slot of {tile.slot_bytes} bytes for {tile_name(tile.alloc)}, filled before the loop by tma")
+            slots = _count(plan.held_slots, "slot")
+            remark(
+                self.loop,
+                f"a ring of {slots} of {tile.slot_bytes} bytes for {tile_name(tile.alloc)}, filled before the loop by tma",
+            )
         if plan.delayed:
             remark(self.loop, "products whose sums are carried run an iteration later, behind those of the next one")
         elif plan.products:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from tirx.dialects.tirx import MapOp, MmaOp
+from tirx.dialects.tirx import KernelOp, MapOp, MemorySpace, MmaOp, TileType
 from tirx.passes.analysis.pipelining import NotPipelined
 from tirx.passes.analysis.purity import is_pure
+from tirx.passes.plan.schedule import has_registers
 
 
 def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operation]) -> bool:
@@ -26,6 +27,13 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operat
     early = [op for op in products if op not in late]
     if not early or not late:
         return False
+    kernel = loop.parent_op()
+    while kernel is not None and not isinstance(kernel, KernelOp):
+        kernel = kernel.parent_op()
+    held = {tile for op in products for tile in (op.accumulator, op.a) if TileType.of(tile).memory is MemorySpace.REGISTER}
+    bits = sum(TileType.of(tile).num_elements * TileType.of(tile).dtype.bits for tile in held)
+    if kernel is not None and not has_registers(kernel.num_threads, bits):
+        raise NotPipelined(late[0], f"'{late[0].name}' would need registers beside those of '{early[0].name}'")
     for op in loop.body.block.ops:
         if op not in {*fills, *products, yielded} and not _computes(op):
             raise NotPipelined(op, f"'{op.name}' has an effect between products")

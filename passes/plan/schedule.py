@@ -18,6 +18,9 @@ MOST_SLOTS = 6
 FEWEST_SLOTS = 3
 """With two slots a loop loses 20 to 25 % to one with three, so that a plain loop is the better use of the memory."""
 
+FEWEST_OF_SEVERAL = 2
+"""Slots of a loop with several products an iteration: what one reads is loaded while the others run."""
+
 BARRIER_BYTES = 1024
 """Bytes of shared memory that are left for the mbarriers of all rings and for the alignment of slots."""
 
@@ -84,6 +87,11 @@ SCHEDULES: dict[str, Schedule] = {
 """One row for each family, those that work asynchronously first; `none` is for loops without products."""
 
 
+def fewest_slots(products: int) -> int:
+    """The fewest slots with which a loop of so many products is worth being pipelined."""
+    return FEWEST_SLOTS if products < 2 else FEWEST_OF_SEVERAL
+
+
 def start_values(products: Iterable[ProductOp]) -> Schedule:
     """The row for the products of a loop: that of a family that works asynchronously, if one of them does."""
     families = [_family(product) for product in products]
@@ -134,6 +142,18 @@ def entry_bound(warps: int) -> int:
     warps has as few registers a thread as one of 12 (CUDA occupancy calculator; ptxas has the same bound).
     """
     return min(255, REGISTER_FILE // (4 * -(-warps // 4) * 32) // 8 * 8)
+
+
+_OTHER_REGISTERS = 32
+"""Registers of a thread that multiplies beside operands and sums: addresses, counters, scalars of rows."""
+
+
+def has_registers(threads: int, bits: int) -> bool:
+    """Returns True if threads that multiply can hold register tiles of so many bits in all at the same time."""
+    warpgroups = -(-threads // 128)
+    roles = role_registers(warpgroups)
+    each = min(_MOST_REGISTERS, entry_bound(4 * warpgroups + 1)) if roles is None else roles[1]
+    return -(-bits // (32 * threads)) + _OTHER_REGISTERS <= each
 
 
 def role_registers(warpgroups: int) -> tuple[int, int] | None:

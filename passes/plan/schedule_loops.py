@@ -22,6 +22,7 @@ from tirx.dialects.tirx import (
     MmaOp,
     Queue,
     RingOp,
+    TilesOp,
     TileType,
     base_allocation,
 )
@@ -44,7 +45,7 @@ from tirx.passes.plan.bulk_copies import async_engine
 from tirx.passes.plan.copies import is_scale_copy
 from tirx.passes.plan.delayed_products import can_delay
 from tirx.passes.plan.memory import aligned_bytes
-from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, start_values
+from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, fewest_slots, start_values
 
 STAGES = "tirx.stages"
 """The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
@@ -120,6 +121,7 @@ class LoopPlan:
     accumulators: tuple[AccumulatorPlan, ...] = ()
     scales: ScalePlan | None = None
     slots: int = FEWEST_SLOTS
+    held_slots: int = 1
     asked: int | None = None
     """The number of slots that the program asks for."""
     notes: list[str] = field(default_factory=list[str])
@@ -138,10 +140,11 @@ class LoopPlan:
     @property
     def skew(self) -> int:
         """
-        Rounds that fills run ahead of the first products: the slot to fill has to be free again without a wait, also
-        that of products a round later.
+        Rounds that fills run ahead: the slot to fill has to be free again without a wait. Where products are delayed, a
+        role of its own fills and runs ahead by itself.
         """
-        return self.slots - 1 - self.pending if not self.delayed else max(0, self.slots - 2)
+        return 0 if self.delayed else self.slots - 1 - self.pending
+
 
 
 def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
@@ -452,7 +455,8 @@ def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list
             left -= op.num_slots * op.result.type.slot_bytes
     kept: list[LoopPlan] = []
     for plan in plans:
-        plan.slots = FEWEST_SLOTS if plan.asked is None else plan.asked
+        products = sum(isinstance(op, MmaOp) for op in plan.loop.walk())
+        plan.slots = fewest_slots(products) if plan.asked is None else plan.asked
         need = plan.slots * plan.slot_bytes
         if need > left:
             found = f"{plan.slots} slots of {plan.slot_bytes} bytes, with {max(left, 0)} bytes of shared memory left"
@@ -471,4 +475,10 @@ def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list
                 plan.slots += 1
                 left -= plan.slot_bytes
                 grown = True
+    # What is loaded once in a tile of a tile loop can be loaded while the tile before runs.
+    for plan in kept:
+        tiled = isinstance(plan.loop.parent_op(), TilesOp)
+        if tiled and plan.held and (more := sum(tile.slot_bytes for tile in plan.held)) <= left:
+            plan.held_slots = 2
+            left -= more
     return kept
