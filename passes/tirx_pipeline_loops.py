@@ -32,13 +32,14 @@ from tirx.dialects.tirx import (
     YieldOp,
     kernels,
 )
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import accesses, slice_of, tile_name
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.delayed_parts import delayed_parts
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.store_rings import ring_stores
-from tirx.passes.plan.schedule_loops import STAGES, AccumulatorPlan, HeldTile, LoopPlan, RingPlan, plan_loops
+from tirx.passes.plan.schedule_loops import STAGES, TURNS, AccumulatorPlan, HeldTile, LoopPlan, RingPlan, plan_loops
 
 AUTO = "auto"
 FILL, USE = "fill", "use"
@@ -114,7 +115,7 @@ class _Pipeline:
         end = None
         parts = [(plan.skew, use)]
         if plan.delayed:
-            parts, end = delayed_parts(use, body.args[1:], plan.skew)
+            parts, end = delayed_parts(use, body.args[1:], plan.skew, self._turn())
         for stage, block in ((plan.skew, waits), (0, fill), *parts):
             if block is not None:
                 self._part(body, stage, block)
@@ -122,7 +123,7 @@ class _Pipeline:
             end = YieldOp(*(() if body.last_op is None else body.last_op.results))
         Emitter(InsertPoint.at_end(body), self.location)(end)
         pipelined = ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.delayed)
-        pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name != STAGES})
+        pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name not in (STAGES, TURNS)})
         emit(pipelined)
         self._replace_results(pipelined)
         loop.detach()
@@ -160,6 +161,17 @@ class _Pipeline:
         ring = emit(RingOp(slots, stations, RingType.get(*contents)))
         ring.result.name_hint = "_".join(filter(None, labels)) or None
         return ring
+
+    def _turn(self) -> RingOp | None:
+        """A baton that warpgroups pass on, None for a single one."""
+        warpgroups = self.kernel.num_threads // WARPGROUP_THREADS
+        if warpgroups < 2 or not self.plan.takes_turns:
+            return None
+        emit = Emitter(InsertPoint.at_start(self.kernel.body.block), self.location)
+        turn = emit(RingOp(1, [f"wg{i}" for i in range(warpgroups)], RingType.get()))
+        turn.result.name_hint = "turn"
+        remark(self.loop, f"{warpgroups} warpgroups start their products by turns")
+        return turn
 
     def _hold(self, tile: HeldTile) -> None:
         """The tile is the slot of a ring: filled before the loop, held by the readers until behind it."""

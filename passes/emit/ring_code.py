@@ -53,10 +53,10 @@ class Variable:
     cell: SSAValue
 
     @staticmethod
-    def declare(emit: Emitter, start: int) -> Variable:
+    def declare(emit: Emitter, start: int | SSAValue) -> Variable:
         """A variable that starts as `start`."""
         cell = emit(memref.AllocaOp.get(i32, shape=[])).results[0]
-        emit(memref.StoreOp.get(emit.constant(start, i32), cell, []))
+        emit(memref.StoreOp.get(emit.constant(start, i32) if isinstance(start, int) else start, cell, []))
         return Variable(cell)
 
     def get(self, emit: Emitter) -> SSAValue:
@@ -161,6 +161,36 @@ class RingStorage:
         inside(scf.ConditionOp(inside(arith.XOrIOp(done, inside.constant(1, i1))).result))
         Emitter(InsertPoint.at_end(again), emit.location)(scf.YieldOp())
         emit(scf.WhileOp([], [], Region(asks), Region(again)))
+
+
+@dataclass(frozen=True)
+class Turns:
+    """
+    A baton that the parties of a role pass on, one after the other: `party` is the number of the thread's own.
+
+    The mbarrier behind each party counts its arrivals. A party waits for the one before it; the first one's first turn
+    needs none.
+    """
+
+    party: SSAValue
+    others: int
+    counter: Counter
+
+    @staticmethod
+    def declare(emit: Emitter, thread: SSAValue, threads: int, parties: int, slots: int) -> Turns:
+        """Turns of parties of so many threads each; `thread` counts in the role."""
+        party = emit.div(thread, threads)
+        is_first = emit(arith.CmpiOp(party, emit.constant(0, i32), "eq")).result
+        parity = emit(arith.ExtUIOp(is_first, i32)).result
+        return Turns(party, parties, Counter(slots, Variable.declare(emit, 0), Variable.declare(emit, parity)))
+
+    def behind(self, emit: Emitter, first: SSAValue, slot: SSAValue, back: int) -> SSAValue:
+        """The address of the mbarrier behind the party `back` places before; `first` is that behind the first."""
+        at = self.party
+        if back:
+            at = emit.mod(emit.add(self.party, self.others - back), self.others)
+        at = emit.add(emit.mul(at, self.counter.slots), slot)
+        return emit.add(first, emit.mul(at, MBARRIER_BYTES))
 
 
 def arrive(emit: Emitter, mbarrier: SSAValue, ranks: Sequence[int] = ()) -> None:

@@ -38,10 +38,10 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.bound_releases import BoundReleases, Passes, Place
 from tirx.passes.analysis.rings.model import RingError
-from tirx.passes.analysis.rings.parties import Members, Owner, is_issued_by_one_thread
+from tirx.passes.analysis.rings.parties import SELF, Members, Owner, is_issued_by_one_thread
 from tirx.passes.emit.asynchronous_copies import CopyCode
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.ring_code import Counter, RingStorage, Variable, arrive, branch, expect_bytes
+from tirx.passes.emit.ring_code import Counter, RingStorage, Turns, Variable, arrive, branch, expect_bytes
 from tirx.passes.emit.role_code import RoleCode, yielded
 from tirx.passes.emit.skewed_loop import SkewedLoop
 from tirx.passes.emit.tile_order import persistent_tiles
@@ -73,9 +73,16 @@ class Schedule(RoleCode):
         self.acquired: dict[Place, Counter] = {}
         self.passed: dict[Place, Counter] = {}
         self.open: dict[Place, Variable] = {}
+        self.turns: dict[RingOp, Turns] = {}
         for place in places:
             ring, name = place
             plan = self.plan.rings[ring]
+            if name == SELF:
+                side = plan.stations[0].side(self.owner)
+                before_role = self.owner.thread_set.first
+                own = emit.add(thread, -before_role) if before_role else thread
+                self.turns[ring] = Turns.declare(emit, own, side.warps * WARP_SIZE, side.parties, plan.slots)
+                continue
             station = plan.station(name)
             waits = plan.before(station).first is not None
             parity = int(station.index == 0) if waits else None
@@ -189,6 +196,9 @@ class Schedule(RoleCode):
 
     def _acquire(self, op: AcquireOp, emit: Emitter) -> None:
         ring = RingOp.of(op.ring)
+        if ring in self.turns:
+            self._take_turn(ring, emit)
+            return
         place = ring, op.station.data
         station, side = self._side(place)
         counter, before = self.acquired[place], self.plan.rings[ring].before(station)
@@ -233,8 +243,28 @@ class Schedule(RoleCode):
             emit = branch(emit, emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result)
         expect_bytes(emit, mbarrier, count)
 
+    def _take_turn(self, ring: RingOp, emit: Emitter) -> None:
+        turns = self.turns[ring]
+        assert turns.counter.parity is not None
+        first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
+        self.close(emit)
+        self.storage.wait(emit, turns.behind(emit, first, turns.counter.slot.get(emit), 1), turns.counter.parity.get(emit))
+        emit(BarWarpSyncOp())
+
+    def _end_turn(self, ring: RingOp, emit: Emitter) -> None:
+        turns = self.turns[ring]
+        first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
+        mbarrier = turns.behind(emit, first, turns.counter.slot.get(emit), 0)
+        turns.counter.advance(emit)
+        self.close(emit)
+        emit(BarWarpSyncOp())
+        arrive(branch(emit, self.first_lane), mbarrier)
+
     def _release(self, op: ReleaseOp, emit: Emitter) -> None:
         ring = RingOp.of(op.ring)
+        if ring in self.turns:
+            self._end_turn(ring, emit)
+            return
         place = ring, op.station.data
         station, side = self._side(place)
         match side.passing:

@@ -108,11 +108,14 @@ class Side:
     passing: Passing
     bytes: int
     """Bytes by TMA that fill a slot of the own block."""
+    parties: int = 1
+    """Parties of the role that share its warps, one of which works here; 1 where all of them do."""
 
     @property
     def warps(self) -> int:
         owner = self.owner
-        return owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP
+        warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP
+        return warps // self.parties
 
     @property
     def arrivals(self) -> int:
@@ -177,7 +180,7 @@ class RingPlan:
         return self.op.num_slots
 
     def station(self, name: str) -> Station:
-        return self.stations[self.op.station_names.index(name)]
+        return self.stations[0 if name == SELF else self.op.station_names.index(name)]
 
     def before(self, station: Station) -> Station:
         """The station whose barrier an acquire waits on."""
@@ -266,8 +269,15 @@ class RingsPlan:
         stations: list[Station] = []
         model = self._model_of(ring)
         for index, name in enumerate(names):
+            own = len(names) if self._is_of_parties(ring) else 1
             sides = tuple(
-                Side(owner, self.places[owner][(ring, name)], passing, self._bytes(ring, model, owner, index))
+                Side(
+                    owner,
+                    Members.ALL if own > 1 else self.places[owner][(ring, name)],
+                    passing,
+                    self._bytes(ring, model, owner, index),
+                    own,
+                )
                 for owner, passing in passings[name].items()
             )
             fence = self.happens.needs_fence(model, index)
@@ -312,8 +322,8 @@ class RingsPlan:
 
     def _passings(self, ring: RingOp) -> Mapping[str, Mapping[Owner, Passing]]:
         """For every station: the roles that work there, and how each passes slots on."""
-        if any((ring, SELF) in places for places in self.places.values()):
-            raise LocatedError(ring, f"expected stations by their names, found at({SELF}): not lowered yet")
+        if self._is_of_parties(ring):
+            return {name: dict.fromkeys(self._turning(ring), Passing.THREADS) for name in ring.station_names}
         queues: dict[str, dict[Owner, Queue | None]] = {name: {} for name in ring.station_names}
         for owner in self.owners:
             for name in ring.station_names:
@@ -325,6 +335,17 @@ class RingsPlan:
             name: {owner: self._passing(owner, queue) for owner, queue in found.items()}
             for name, found in queues.items()
         }
+
+    def _is_of_parties(self, ring: RingOp) -> bool:
+        """True for a baton whose stations are the parties of a role."""
+        return any((ring, SELF) in places for places in self.places.values())
+
+    def _turning(self, ring: RingOp) -> list[Owner]:
+        """The role whose parties pass on a baton. Raises LocatedError for several, and for stations with other names."""
+        found = [owner for owner in self.owners if any(place[0] is ring for place in self.places[owner])]
+        if len(found) != 1 or any(place[0] is ring and place[1] != SELF for place in self.places[found[0]]):
+            raise LocatedError(ring, f"expected a ring with at({SELF}) to be used by one role, and so only, found others")
+        return found
 
     @staticmethod
     def _queue(ring: RingOp, station: str, owner: Owner) -> Queue | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from tirx.diagnostics import LocatedError, remark
@@ -49,6 +49,10 @@ from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, few
 
 STAGES = "tirx.stages"
 """The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
+
+
+TURNS = "tirx.turns"
+"""The attribute of an `scf.for` that says whether warpgroups start products by turns where some are delayed."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,11 @@ class LoopPlan:
     asked: int | None = None
     """The number of slots that the program asks for."""
     notes: list[str] = field(default_factory=list[str])
+
+    @property
+    def takes_turns(self) -> bool:
+        """True unless the program says that warpgroups start their products when they like."""
+        return self.loop.attributes.get(TURNS) != BoolAttr.from_bool(False)
 
     @property
     def slot_bytes(self) -> int:

@@ -26,11 +26,15 @@ from tirx.passes.emit.emitter import constant_value
 
 @dataclass(frozen=True)
 class _Address:
-    """An mbarrier: what its address starts from, the constant part in bytes, and the rank of a remote one."""
+    """
+    An mbarrier: what its address starts from, the constant part in bytes, and the rank of a remote one. Each `party`
+    threads in a row have one of their own, None if all threads have the same.
+    """
 
     base: SSAValue
     offset: int
     rank: int | None = None
+    party: int | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def check_barriers(kernel: KernelOp) -> None:
 
 def _address(value: SSAValue) -> _Address:
     """What an address of an mbarrier is made of; the index of a slot is left out."""
-    offset, rank = 0, None
+    offset, rank, party = 0, None, None
     while isinstance(value, OpResult):
         match value.op:
             case MapaOp() as op:
@@ -99,12 +103,35 @@ def _address(value: SSAValue) -> _Address:
             case arith.AddiOp() as op if (constant := constant_value(op.rhs)) is not None:
                 offset, value = offset + constant, op.lhs
             case arith.AddiOp() as op:
-                value = op.lhs
+                value, party = op.lhs, _threads_of_party(op.rhs) or party
             case AddressOp():
                 break
             case op:
                 raise RingError(f"cannot decide: which mbarrier an address is, that '{op.name}' computes", op)
-    return _Address(value, offset, rank)
+    return _Address(value, offset, rank, party)
+
+
+def _threads_of_party(index: SSAValue) -> int | None:
+    """The threads in a row for which an index is the same, where it depends on the number of a thread."""
+    if not isinstance(index, OpResult):
+        return None
+    divisor = constant_value(index.op.operands[1]) if len(index.op.operands) == 2 else None
+    if divisor is not None and _is_thread(index.op.operands[0]):
+        match index.op:
+            case arith.DivUIOp():
+                return divisor
+            case arith.ShRUIOp():
+                return 1 << divisor
+            case _:
+                pass
+    return next((found for operand in index.op.operands if (found := _threads_of_party(operand)) is not None), None)
+
+
+def _is_thread(value: SSAValue) -> bool:
+    """True for the number of a thread, in the block or in a role."""
+    if isinstance(value.owner, arith.AddiOp) and constant_value(value.owner.rhs) is not None:
+        value = value.owner.lhs
+    return isinstance(value.owner, ReadSpecialOp) and value.owner.register.data.value == "tid.x"
 
 
 def _arrival(kernel: KernelOp, op: _Arrives) -> _Arrival:
@@ -120,6 +147,8 @@ def _arrival(kernel: KernelOp, op: _Arrives) -> _Arrival:
             case _:
                 pass  # what all threads of a role decide alike
     at = _address(op.mbarrier if isinstance(op, CommitOp) else op.barrier)
+    if at.party is not None and threads > 1:
+        threads = threads * at.party // thread_set(op).count
     return _Arrival(op, at, threads, blocks)
 
 
