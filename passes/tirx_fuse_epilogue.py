@@ -17,8 +17,8 @@ from tirx.dialects.tirx import (
     CopyOp,
     Engine,
     KernelOp,
-    MmaOp,
     MemorySpace,
+    MmaOp,
     StoreOp,
     TileType,
     base_allocation,
@@ -93,7 +93,8 @@ def _fuse(kernel: KernelOp) -> None:
         elif (size := aligned_bytes(found)) > left:
             remark(
                 store,
-                f"stored directly: {size} bytes have no room beside {max(staged.values())} slots, {max(left, 0)} are left",
+                f"stored directly: {size} bytes have no room beside {max(staged.values())} slots, {max(left, 0)} are "
+                "left",
             )
         elif _through_shared(kernel, store, found):
             left -= size

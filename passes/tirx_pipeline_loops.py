@@ -123,7 +123,9 @@ class _Pipeline:
             end = YieldOp(*(() if body.last_op is None else body.last_op.results))
         Emitter(InsertPoint.at_end(body), self.location)(end)
         pipelined = ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.delayed)
-        pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name not in (STAGES, TURNS)})
+        pipelined.attributes.update(
+            {name: value for name, value in loop.attributes.items() if name not in (STAGES, TURNS)}
+        )
         emit(pipelined)
         self._replace_results(pipelined)
         loop.detach()
@@ -400,7 +402,8 @@ class _Pipeline:
             slots = _count(plan.held_slots, "slot")
             remark(
                 self.loop,
-                f"a ring of {slots} of {tile.slot_bytes} bytes for {tile_name(tile.alloc)}, filled before the loop by tma",
+                f"a ring of {slots} of {tile.slot_bytes} bytes for {tile_name(tile.alloc)}, filled before the loop by "
+                f"{Engine.TMA}",
             )
         if plan.delayed:
             remark(self.loop, "products whose sums are carried run an iteration later, behind those of the next one")

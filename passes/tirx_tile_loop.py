@@ -135,7 +135,8 @@ def _problem(kernel: KernelOp, asked: bool) -> tuple[Operation, str] | None:
         if tiles <= most:
             return kernel, f"its {tiles} tiles are no more than {most} multiprocessors"
     for loop in () if asked else _staging_loops(kernel):
-        if any(map(_depends_on_block, (loop.lb, loop.ub, loop.step))):
+        multiplies = any(isinstance(op, MmaOp) for op in loop.walk())
+        if multiplies and any(map(_depends_on_block, (loop.lb, loop.ub, loop.step))):
             return loop, "its tiles have loops of different lengths, so that blocks start when others have ended"
     return None
 

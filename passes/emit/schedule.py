@@ -248,7 +248,9 @@ class Schedule(RoleCode):
         assert turns.counter.parity is not None
         first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
         self.close(emit)
-        self.storage.wait(emit, turns.behind(emit, first, turns.counter.slot.get(emit), 1), turns.counter.parity.get(emit))
+        self.storage.wait(
+            emit, turns.behind(emit, first, turns.counter.slot.get(emit), 1), turns.counter.parity.get(emit)
+        )
         emit(BarWarpSyncOp())
 
     def _end_turn(self, ring: RingOp, emit: Emitter) -> None:

@@ -191,11 +191,11 @@ class SkewedLoop:
         index = IndexType()
         zero_, one = emit.constant(0, index), emit.constant(1, index)
         both = {0: Runs.ALWAYS, 1: Runs.ALWAYS}
-        later = {key for key, rounds, user in self.uses if rounds > 0 or self.positions[key.part] > self.positions[user]}
+        later = {
+            key for key, rounds, user in self.uses if rounds > 0 or self.positions[key.part] > self.positions[user]
+        }
         chains = [
-            Chain(
-                key, depth, self._start(emit, key) if key.carried is None else inits[key.carried.index - 1]
-            )
+            Chain(key, depth, self._start(emit, key) if key.carried is None else inits[key.carried.index - 1])
             for key, depth in self.depths.items()
         ]
         starts = [chain.start for chain in chains for _ in range(chain.depth)]

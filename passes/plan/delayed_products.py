@@ -30,7 +30,9 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operat
     kernel = loop.parent_op()
     while kernel is not None and not isinstance(kernel, KernelOp):
         kernel = kernel.parent_op()
-    held = {tile for op in products for tile in (op.accumulator, op.a) if TileType.of(tile).memory is MemorySpace.REGISTER}
+    held = {
+        tile for op in products for tile in (op.accumulator, op.a) if TileType.of(tile).memory is MemorySpace.REGISTER
+    }
     bits = sum(TileType.of(tile).num_elements * TileType.of(tile).dtype.bits for tile in held)
     if kernel is not None and not has_registers(kernel.num_threads, bits):
         raise NotPipelined(late[0], f"'{late[0].name}' would need registers beside those of '{early[0].name}'")

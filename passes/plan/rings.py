@@ -341,10 +341,12 @@ class RingsPlan:
         return any((ring, SELF) in places for places in self.places.values())
 
     def _turning(self, ring: RingOp) -> list[Owner]:
-        """The role whose parties pass on a baton. Raises LocatedError for several, and for stations with other names."""
+        """The role whose parties pass on a baton. Raises LocatedError for several roles or other stations."""
         found = [owner for owner in self.owners if any(place[0] is ring for place in self.places[owner])]
         if len(found) != 1 or any(place[0] is ring and place[1] != SELF for place in self.places[found[0]]):
-            raise LocatedError(ring, f"expected a ring with at({SELF}) to be used by one role, and so only, found others")
+            raise LocatedError(
+                ring, f"expected a ring with at({SELF}) to be used by one role, and only so, found other uses"
+            )
         return found
 
     @staticmethod

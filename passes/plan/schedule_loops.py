@@ -155,7 +155,6 @@ class LoopPlan:
         return 0 if self.delayed else self.slots - 1 - self.pending
 
 
-
 def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
     """
     The loops of a kernel that become pipelines, with their slots.

@@ -6,7 +6,7 @@ ptx.entry @functions(x : f32) target("sm_80") {
   // CHECK: ptx.ex2.approx %x : f32
   %0 = math.exp2 %x : f32
   // CHECK: [[P:%.*]] = ptx.mul %x
-  // CHECK-NEXT: ptx.ex2.approx [[P]] : f32
+  // CHECK-NEXT: ptx.ex2.approx ftz [[P]] : f32
   // CHECK-NEXT: ptx.function sqrt_approx
   %1 = math.exp %x fastmath<afn> : f32
   %2 = math.sqrt %1 fastmath<afn> : f32

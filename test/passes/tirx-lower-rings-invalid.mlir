@@ -39,11 +39,15 @@ tirx.kernel @layout() target("sm_90a") threads(32) {
 
 // -----
 
-tirx.kernel @baton() target("sm_90a") threads(256) {
-  // expected-error@+1 {{expected stations by their names, found at(self): not lowered yet}}
+tirx.kernel @baton() target("sm_90a") threads(384) {
+  // expected-error@+1 {{expected a ring with at(self) to be used by one role, and only so, found other uses}}
   %turn = tirx.ring slots(1) stations(wg0, wg1) : !tirx.ring<>
   tirx.roles {
-    tirx.role @math warps(8) unit(warpgroup) {
+    tirx.role @math warps(4) unit(warpgroup) {
+      tirx.acquire %turn at(wg1)
+      tirx.release %turn at(wg1)
+    }
+    tirx.role @more warps(8) unit(warpgroup) {
       tirx.acquire %turn at(self)
       tirx.release %turn at(self)
     }

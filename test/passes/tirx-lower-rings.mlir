@@ -118,3 +118,34 @@ tirx.kernel @groups(%a: memref<?x64xf16>, %d: memref<?x64xf16>, %n: index) targe
   }
   tirx.return
 }
+
+// Two warpgroups take turns: each waits for the mbarrier behind the other, whose number follows from its own, with the
+// parity that lets the first one begin, and arrives at its own by its four warps.
+
+// CHECK-LABEL: tirx.kernel @baton
+// CHECK:      ptx.mbarrier.init {{%.*}}, 4
+// CHECK:      ptx.mbarrier.init {{%.*}}, 4
+// CHECK:      tirx.role @math warps(8)
+// CHECK:        [[PARTY:%.*]] = arith.shrui
+// CHECK:        [[FIRST:%.*]] = arith.cmpi eq, [[PARTY]]
+// CHECK-NEXT:   [[PARITY:%.*]] = arith.extui [[FIRST]]
+// CHECK:        memref.store [[PARITY]]
+// CHECK:        [[OTHER:%.*]] = arith.addi [[PARTY]]
+// CHECK:        arith.andi [[OTHER]]
+// CHECK:        ptx.mbarrier.wait_parity
+// CHECK-NEXT:   ptx.bar.warp.sync
+// CHECK:        arith.addi [[PARTY]]
+// CHECK:        ptx.bar.warp.sync
+// CHECK-NEXT:   scf.if
+// CHECK-NEXT:     ptx.mbarrier.arrive
+
+tirx.kernel @baton() target("sm_90a") threads(256) {
+  %turn = tirx.ring slots(1) stations(wg0, wg1) : !tirx.ring<>
+  tirx.roles {
+    tirx.role @math warps(8) unit(warpgroup) {
+      tirx.acquire %turn at(self)
+      tirx.release %turn at(self)
+    }
+  }
+  tirx.return
+}
