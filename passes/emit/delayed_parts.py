@@ -51,6 +51,8 @@ def delayed_parts(
     late_awaits = [_await(op) for op in late]
     takes: list[Operation] = [] if turn is None else [AcquireOp(turn.result, SELF)]
     gives: list[Operation] = [] if turn is None else [ReleaseOp(turn.result, SELF)]
+    for op in (*takes, *gives):
+        op.location = early[0].location
     groups: list[tuple[int, list[Operation]]] = [
         (skew, [*takes, *(op for op in use.ops if op in starts and op not in scalars)]),
         (skew + 1, [op for op in use.ops if op in late_starts]),
@@ -66,7 +68,7 @@ def delayed_parts(
         op.erase()
     for _, block in blocks:
         computed = [value for op in block.ops for value in op.results if _is_used_outside(value, block)]
-        Emitter(InsertPoint.at_end(block), end.location)(YieldOp(*computed))
+        Emitter(InsertPoint.at_end(block), early[0].location)(YieldOp(*computed))
     return blocks, end
 
 

@@ -126,6 +126,14 @@ def transpose(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return Launch([x, result((256, 128)).T], [Output(1, x.astype(np.float64))])
 
 
+def _weighted(q: Array, k: Array, v: Array, *, causal: bool) -> Array:
+    """softmax(q k^T / sqrt(size)) v of one head."""
+    scores = q.astype(np.float64) @ k.astype(np.float64).T / np.sqrt(q.shape[1])
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    weights = np.tril(weights) if causal else weights
+    return weights @ v.astype(np.float64) / weights.sum(1, keepdims=True)
+
+
 def _attention(rng: np.random.Generator, numbers: Numbers, *, causal: bool) -> Launch:
     """The errors are those of weights and results in f16; scores are spread so that no weight is subnormal."""
     heads, rows, size = 2, 128, 64
@@ -134,13 +142,30 @@ def _attention(rng: np.random.Generator, numbers: Numbers, *, causal: bool) -> L
     expected = np.zeros(q.shape)
     for head in range(heads):
         part = slice(head * rows, (head + 1) * rows)
-        scores = q[part].astype(np.float64) @ k[part].astype(np.float64).T / 8
-        weights = np.exp(scores - scores.max(1, keepdims=True))
-        weights = np.tril(weights) if causal else weights
-        expected[part] = weights @ v[part].astype(np.float64) / weights.sum(1, keepdims=True)
+        expected[part] = _weighted(q[part], k[part], v[part], causal=causal)
     expected = _as_f32(expected)
     tolerance = np.full(expected.shape, 2.0**-9 * float(np.abs(v.astype(np.float64)).max()))
     return Launch([q, k, v.T, result(q.shape, F16)], [Output(3, expected, tolerance)])
+
+
+def _flash_attention(
+    rng: np.random.Generator, numbers: Numbers, heads: int, queries: int, keys: int, *, causal: bool
+) -> Launch:
+    """Heads of queries for one of keys; the last blocks of both end beyond them."""
+    q = random(rng, numbers, (heads, queries, 128), F16)
+    k, v = (random(rng, numbers, (1, keys, 128), F16) for _ in range(2))
+    q = (q / 4).astype(F16)
+    expected = _as_f32(np.stack([_weighted(head, k[0], v[0], causal=causal) for head in q]))
+    tolerance = np.full(expected.shape, 2.0**-9 * float(np.abs(v.astype(np.float64)).max()))
+    return Launch([q, k, v.transpose(0, 2, 1), result(q.shape, F16)], [Output(3, expected, tolerance)])
+
+
+def flash_attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    return _flash_attention(rng, numbers, 1, 72, 150, causal=False)
+
+
+def causal_flash_attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
+    return _flash_attention(rng, numbers, 2, 100, 100, causal=True)
 
 
 def attention(rng: np.random.Generator, numbers: Numbers) -> Launch:

@@ -199,6 +199,8 @@ LAUNCHES = {
     "gemm_gelu": Example(arithmetic.gelu, tile=(128, 64)),
     "attention": Example(arithmetic.attention, tile=(64, 64)),
     "causal_attention": Example(arithmetic.causal_attention, one=(2, 2), some=(2, 2)),
+    "flash_attention": Example(arithmetic.flash_attention),
+    "causal_flash_attention": Example(arithmetic.causal_flash_attention, one=(2, 1), some=(2, 1)),
     "quantize": Example(arithmetic.quantize, one=(2, 1), some=(2, 1)),
     "split_k": Example(arithmetic.split_k, one=(4, 1), some=(4, 1)),
     "split_k_product": Example(arithmetic.split_k_product, one=(2, 1, 2), some=(2, 1, 2)),
