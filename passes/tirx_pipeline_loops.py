@@ -32,14 +32,13 @@ from tirx.dialects.tirx import (
     YieldOp,
     kernels,
 )
-from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import accesses, slice_of, tile_name
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.delayed_parts import delayed_parts
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.store_rings import ring_stores
-from tirx.passes.plan.schedule_loops import STAGES, TURNS, AccumulatorPlan, HeldTile, LoopPlan, RingPlan, plan_loops
+from tirx.passes.plan.schedule_loops import STAGES, AccumulatorPlan, HeldTile, LoopPlan, RingPlan, plan_loops
 
 AUTO = "auto"
 FILL, USE = "fill", "use"
@@ -57,10 +56,9 @@ class TirxPipelineLoopsPass(ModulePass):
 
     The test is made for each tile: every iteration fills it before it reads it, nothing else touches it, and the source
     is known iterations ahead and not written meanwhile. Products that read rings by hardware stay pending where nothing
-    else needs their sum. Those whose sums only the next iteration needs run a round later than others (`tirx.turns` on
-    the loop: whether warpgroups start them by turns). A tile that is loaded before the loop becomes a ring of its own,
-    and so does a shared tile of a tile loop that a bulk store empties. `stages` is the
-    number of slots, `auto` for what shared memory has room for (3 to 6); `tirx.stages = 4` on a loop says it for that
+    else needs their sum. Those whose sums only the next iteration needs run a round later than others. A tile that is
+    loaded before the loop becomes a ring of its own, as does a shared tile of a tile loop that a bulk store empties.
+    `stages` is the number of slots, `auto` for what shared memory has room for (3 to 6); `tirx.stages = 4` on a loop says it for that
     loop, and 1 keeps it as it is. Remarks name every choice and, for what stays as it is, the operation that is in the
     way.
     """
@@ -117,7 +115,7 @@ class _Pipeline:
         end = None
         parts = [(plan.skew, use)]
         if plan.delayed:
-            parts, end = delayed_parts(use, body.args[1:], plan.skew, self._turn())
+            parts, end = delayed_parts(use, body.args[1:], plan.skew)
         for stage, block in ((plan.skew, waits), (0, fill), *parts):
             if block is not None:
                 self._part(body, stage, block)
@@ -125,9 +123,7 @@ class _Pipeline:
             end = YieldOp(*(() if body.last_op is None else body.last_op.results))
         Emitter(InsertPoint.at_end(body), self.location)(end)
         pipelined = ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.delayed)
-        pipelined.attributes.update(
-            {name: value for name, value in loop.attributes.items() if name not in (STAGES, TURNS)}
-        )
+        pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name != STAGES})
         emit(pipelined)
         self._replace_results(pipelined)
         loop.detach()
@@ -166,20 +162,9 @@ class _Pipeline:
         ring.result.name_hint = "_".join(filter(None, labels)) or None
         return ring
 
-    def _turn(self) -> RingOp | None:
-        """A baton that warpgroups pass on, None for a single one."""
-        warpgroups = self.kernel.num_threads // WARPGROUP_THREADS
-        if warpgroups < 2 or not self.plan.takes_turns:
-            return None
-        emit = Emitter(InsertPoint.at_start(self.kernel.body.block), self.location)
-        turn = emit(RingOp(1, [f"wg{i}" for i in range(warpgroups)], RingType.get()))
-        turn.result.name_hint = "turn"
-        remark(self.loop, f"{warpgroups} warpgroups start their products by turns")
-        return turn
-
     def _hold(self, tile: HeldTile) -> None:
         """The tile is the slot of a ring: filled before the loop, held by the readers until behind it."""
-        ring = self._ring([tile.alloc], self.plan.held_slots, (FILL, USE))
+        ring = self._ring([tile.alloc], 1, (FILL, USE))
         first, last = tile.fills[0], tile.fills[-1]
         slot = self._acquire(Emitter.before(first), ring, FILL)
         for fill in tile.fills:
@@ -401,12 +386,8 @@ class _Pipeline:
                 f"{ahead} by {ring.engine}{queue}",
             )
         for tile in plan.held:
-            slots = _count(plan.held_slots, "slot")
-            remark(
-                self.loop,
-                f"a ring of {slots} of {tile.slot_bytes} bytes for {tile_name(tile.alloc)}, filled before the loop by "
-                f"{Engine.TMA}",
-            )
+            name = tile_name(tile.alloc)
+            remark(self.loop, f"a slot of {tile.slot_bytes} bytes for {name}, filled before the loop by {Engine.TMA}")
         if plan.delayed:
             remark(self.loop, "products whose sums are carried run an iteration later, behind those of the next one")
         elif plan.products:

@@ -7,23 +7,19 @@ from collections.abc import Iterable, Sequence
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AwaitOp, ReleaseOp, RingOp, TileType, YieldOp
+from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AwaitOp, ReleaseOp, TileType, YieldOp
 from tirx.passes.analysis.purity import is_pure
-from tirx.passes.analysis.rings.parties import SELF
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.delayed_products import carried_sums, is_only_carried, users_among
 
 
-def delayed_parts(
-    use: Block, carried: Sequence[SSAValue], skew: int, turn: RingOp | None
-) -> tuple[list[tuple[int, Block]], YieldOp]:
+def delayed_parts(use: Block, carried: Sequence[SSAValue], skew: int) -> tuple[list[tuple[int, Block]], YieldOp]:
     """
     Splits the block of an iteration, where all products are started and none is awaited: parts with their offsets from
     the first round, and what the loop yields.
 
     A round starts the early products of an iteration and the late ones of the iteration before, works on the early sums
-    while the late products run, and goes on with what needs their sums. With a baton `turn`, warpgroups start their
-    products by turns, so that one works on sums while products of another run.
+    while the late products run, and goes on with what needs their sums.
     """
     end = use.last_op
     assert isinstance(end, YieldOp)
@@ -49,16 +45,12 @@ def delayed_parts(
     rest = [op for op in rest if op not in behind]
     awaits = [_await(op) for op in early]
     late_awaits = [_await(op) for op in late]
-    takes: list[Operation] = [] if turn is None else [AcquireOp(turn.result, SELF)]
-    gives: list[Operation] = [] if turn is None else [ReleaseOp(turn.result, SELF)]
-    for op in (*takes, *gives):
-        op.location = early[0].location
     groups: list[tuple[int, list[Operation]]] = [
-        (skew, [*takes, *(op for op in use.ops if op in starts and op not in scalars)]),
+        (skew, [op for op in use.ops if op in starts and op not in scalars]),
         (skew + 1, [op for op in use.ops if op in late_starts]),
         # Waiting for slots here keeps work on the early sums apart from what waits for the late products: ptxas moves
         # arithmetic across a wait, but not across the loop that asks an mbarrier.
-        (skew, [*gives, *awaits, *rest, *(op for op in use.ops if op in acquires)]),
+        (skew, [*awaits, *rest, *(op for op in use.ops if op in acquires)]),
         (skew + 1, list(late_awaits)),
         (skew, [op for op in use.ops if op in behind and op not in scalars]),
     ]

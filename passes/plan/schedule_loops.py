@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from tirx.diagnostics import LocatedError, remark
@@ -22,7 +22,6 @@ from tirx.dialects.tirx import (
     MmaOp,
     Queue,
     RingOp,
-    TilesOp,
     TileType,
     base_allocation,
 )
@@ -49,10 +48,6 @@ from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, few
 
 STAGES = "tirx.stages"
 """The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
-
-
-TURNS = "tirx.turns"
-"""The attribute of an `scf.for` that says whether warpgroups start products by turns where some are delayed."""
 
 
 @dataclass(frozen=True)
@@ -125,15 +120,9 @@ class LoopPlan:
     accumulators: tuple[AccumulatorPlan, ...] = ()
     scales: ScalePlan | None = None
     slots: int = FEWEST_SLOTS
-    held_slots: int = 1
     asked: int | None = None
     """The number of slots that the program asks for."""
     notes: list[str] = field(default_factory=list[str])
-
-    @property
-    def takes_turns(self) -> bool:
-        """True unless the program says that warpgroups start their products when they like."""
-        return self.loop.attributes.get(TURNS) != BoolAttr.from_bool(False)
 
     @property
     def slot_bytes(self) -> int:
@@ -483,10 +472,4 @@ def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list
                 plan.slots += 1
                 left -= plan.slot_bytes
                 grown = True
-    # What is loaded once in a tile of a tile loop can be loaded while the tile before runs.
-    for plan in kept:
-        tiled = isinstance(plan.loop.parent_op(), TilesOp)
-        if tiled and plan.held and (more := sum(tile.slot_bytes for tile in plan.held)) <= left:
-            plan.held_slots = 2
-            left -= more
     return kept

@@ -12,8 +12,7 @@
 !h = !tirx.tile<128x64xf16, register>
 
 // CHECK-LABEL: tirx.kernel @chain(
-// CHECK-DAG:     %turn = tirx.ring slots(1) stations(wg0, wg1) : !tirx.ring<>
-// CHECK-DAG:     %sa = tirx.ring slots(1) stations(fill, use)
+// CHECK:         %sa = tirx.ring slots(1) stations(fill, use)
 // CHECK:         %sa_1 = tirx.acquire %sa at(fill)
 // CHECK-NEXT:    tirx.async_copy %ga, %sa_1 engine(tma)
 // CHECK-NEXT:    tirx.release %sa at(fill) after(tma)
@@ -23,14 +22,12 @@
 // CHECK:             tirx.release %sb at(fill) after(tma)
 // CHECK:             tirx.release %sc at(fill) after(tma)
 // CHECK:           [[S:%.*]] = tirx.at(0) {
-// CHECK:             tirx.acquire %turn at(self)
 // CHECK:             tirx.async_mma %sa_2, %sb_{{[0-9]+}},
 // CHECK-NEXT:        tirx.release %sb at(use) after(wgmma)
 // CHECK:           [[O:%.*]] = tirx.at(1) {
 // CHECK-NEXT:        {{%.*}} = tirx.async_mma %h, %sc_2,
 // CHECK-NEXT:        tirx.release %sc at(use) after(wgmma)
 // CHECK:           tirx.at(0) {
-// CHECK-NEXT:        tirx.release %turn at(self)
 // CHECK-NEXT:        {{%.*}} = tirx.await [[S]]
 // CHECK-NEXT:        {{%.*}} = tirx.map
 // CHECK:             tirx.acquire %sc at(use)

@@ -126,3 +126,30 @@ tirx.kernel @formulas(%a: memref<?x?xf16>, %n: index) target("sm_90") grid(ceild
   }
   tirx.return
 }
+
+// -----
+
+!q = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf32, register>
+
+// Loops of several products keep the grid.
+
+// CHECK-LABEL: tirx.kernel @several(
+// CHECK-NOT:     tirx.tiles
+tirx.kernel @several(%a: memref<?x?xf16>, %n: index) target("sm_90a") grid(ceildiv(size(0, 0), 64)) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = tirx.block_id x
+  %sa = tirx.alloc : !q
+  %s = tirx.alloc : !f
+  %t = tirx.alloc : !f
+  // expected-remark@+1 {{@several keeps its grid: its loop has several products}}
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%x, %k] : memref<?x?xf16> -> !g
+    tirx.copy %ga, %sa : !g, !q
+    tirx.mma %sa, %sa, %s : !q, !q, !f
+    tirx.mma %sa, %sa, %t : !q, !q, !f
+  }
+  tirx.return
+}
