@@ -1,0 +1,275 @@
+"""
+Random programs on tiles against numpy: products, arithmetic and copies, over shapes, layouts, edges and targets.
+
+`python test/sweeps/programs.py 5000 [first seed]` compiles and simulates so many programs, with all checks of
+synchronisation, assembles them 25 at a time, and prints how many were right. Every program is a function of its seed.
+Every third one is one of `random_arithmetic`; the others multiply two matrices of which the tiles may reach beyond the
+edges, staged in shared memory or held in registers, do arithmetic on the sums and store what comes of it. Values are
+small integers: all sums are exact.
+
+With `--gpu` the programs of targets that the GPU runs are launched on it instead.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+from sweeps.random_arithmetic import DTYPES, Program, random_program
+
+import tirx
+from tirx.diagnostics import LocatedError
+from tirx.ptx.ptxas import assemble, find_ptxas
+
+Array = NDArray[Any]
+
+BATCH = 25
+"""Programs that are assembled together."""
+
+TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a")
+OPERANDS: dict[str, tuple[Any, str, int]] = {
+    "f16": (np.float16, "f32", 16),
+    "bf16": (ml_dtypes.bfloat16, "f32", 16),
+    "f8E4M3FN": (ml_dtypes.float8_e4m3fn, "f32", 32),
+    "si8": (np.int8, "i32", 32),
+    "f64": (np.float64, "f64", 8),
+}
+"""Element type of A and B -> that of numpy, that of the sums, and what K is a multiple of."""
+
+SINCE = {"bf16": 80, "f8E4M3FN": 89, "f64": 80, "si8": 80}
+"""The first target with products of a type, where not all have them."""
+
+
+@dataclass
+class Case:
+    """A program: its text, the arguments of a launch and what the last ones of them must become."""
+
+    text: str
+    target: str
+    threads: int
+    arguments: list[Any]
+    expected: list[Array]
+
+
+def _arithmetic(seed: int) -> Case:
+    program = random_program(seed)
+    results = [value for _, _, value in program.values[-2:]]
+    arguments = [*(value.copy() for _, value in program.inputs), *(np.zeros_like(value) for value in results)]
+    text = program.text().replace(" threads(", " grid(1) threads(", 1)
+    return Case(text, program.target, program.threads, arguments, results)
+
+
+@dataclass
+class _Matrix:
+    """An argument: a matrix whose rows or columns lie together in memory."""
+
+    name: str
+    value: Array
+    dtype: str
+    columns: bool
+    dynamic: bool
+
+    @property
+    def type(self) -> str:
+        rows, columns = self.value.shape
+        if self.columns:
+            return f"memref<{rows}x{columns}x{self.dtype}, strided<[1, {rows}]>>"
+        return f"memref<{'?' if self.dynamic else rows}x{columns}x{self.dtype}>"
+
+    @property
+    def array(self) -> Array:
+        return np.asfortranarray(self.value) if self.columns else np.ascontiguousarray(self.value)
+
+
+def _tile(shape: tuple[int, ...], dtype: str, memory: str) -> str:
+    return f"!tirx.tile<{'x'.join(map(str, shape))}x{dtype}, {memory}>"
+
+
+def _product(seed: int) -> Case:
+    rng = random.Random(seed)
+    target = rng.choice(TARGETS)
+    cc = int(re.sub(r"\D", "", target))
+    dtype = rng.choice([name for name in OPERANDS if cc >= SINCE.get(name, 0)])
+    number, sums, unit = OPERANDS[dtype]
+    threads = rng.choice((32, 64, 128, 128, 128, 256))
+    of_warpgroups = cc in (90, 100) and threads % 128 == 0
+    m, n = rng.choice((64, 128) if of_warpgroups else (16, 16, 32)), rng.choice((8, 16, 16, 32))
+    k = unit * rng.choice((1, 1, 2, 3))
+    steps = rng.choice((1, 2, 2, 3))
+    edges = rng.random() < 0.5
+
+    def size(tiles: int, tile: int) -> int:
+        return max(1, tiles * tile - (rng.randrange(tile) if edges else 0))
+
+    tiles = (rng.randint(1, 2), m), (rng.randint(1, 2), n), (steps, k)
+    rows, columns, depth = (size(count, tile) for count, tile in tiles)
+    numbers = np.random.default_rng(seed)
+
+    def matrix(name: str, shape: tuple[int, int], dtype: str, kind: Any, high: int) -> _Matrix:
+        value = numbers.integers(-high, high + 1, shape).astype(kind)
+        return _Matrix(name, value, dtype, rng.random() < 0.25, rng.random() < 0.3)
+
+    a, b = matrix("a", (rows, depth), dtype, number, 1), matrix("b", (columns, depth), dtype, number, 1)
+    staged = rng.random() < 0.8
+    memory = "shared" if staged else "register"
+    accumulator = rng.choice(("accumulator", "accumulator", "register"))
+    clipped = " clipped" if edges else ""
+
+    # Arithmetic on the sums of the first tile, with a matrix as it is in memory.
+    program = Program(rng, threads, target, (m, n))
+    total = a.value.astype(np.float64) @ b.value.astype(np.float64).T
+    padded = np.zeros((-(-rows // m) * m, -(-columns // n) * n))
+    padded[:rows, :columns] = total
+    i, j = rng.randrange(padded.shape[0] // m), rng.randrange(padded.shape[1] // n)
+    tile = padded[i * m : (i + 1) * m, j * n : (j + 1) * n].astype(DTYPES[sums])
+    program.values.append(("%sums", sums, tile))
+    if rng.random() < 0.8:
+        program.clamp()
+        actions = [Program.reduce, Program.cast, Program.combine, Program.combine, Program.broadcast, Program.convert]
+        for _ in range(rng.randint(0, 4)):
+            rng.choice(actions)(program)
+    name, result_type, value = program.values[-1]
+    # Where the rows or columns of the result are reduced to one, the matrix has one.
+    reduced = value.shape[0] != m, value.shape[1] != n
+    stored = np.full((1 if reduced[0] else rows, 1 if reduced[1] else columns), 7).astype(DTYPES[result_type])
+    starts = (0 if reduced[0] else i * m), (0 if reduced[1] else j * n)
+    expected = stored.copy()
+    part = expected[starts[0] : starts[0] + value.shape[0], starts[1] : starts[1] + value.shape[1]]
+    part[...] = value[: part.shape[0], : part.shape[1]]
+    d = _Matrix("d", stored, result_type, rng.random() < 0.25, rng.random() < 0.3)
+
+    (ga, sa), (gb, sb) = ([_tile((extent, k), dtype, place) for place in ("global", memory)] for extent in (m, n))
+    zero = "0" if sums == "i32" else "0.0"
+    acc = _tile((m, n), sums, accumulator)
+    out = _tile(value.shape, result_type, "global")
+    register = _tile((m, n), sums, "register")
+    load = f"%sums = tirx.{'load' if accumulator == 'accumulator' else 'convert'} %total : {acc} -> {register}"
+    text = f"""tirx.kernel @k(%ma: {a.type}, %mb: {b.type}, %md: {d.type}) target("{target}") grid(1) threads({threads}) {{
+  %c0 = arith.constant 0 : index
+  %ck = arith.constant {k} : index
+  %depth = arith.constant {depth} : index
+  %row = arith.constant {i * m} : index
+  %column = arith.constant {j * n} : index
+  %oi = arith.constant {starts[0]} : index
+  %oj = arith.constant {starts[1]} : index
+  %nothing = arith.constant {zero} : {sums}
+  %sa = tirx.alloc : {sa}
+  %sb = tirx.alloc : {sb}
+  %total = tirx.alloc : {acc}
+  tirx.fill %total, %nothing : {sums}, {acc}
+  scf.for %step = %c0 to %depth step %ck {{
+    %ga = tirx.view %ma[%row, %step]{clipped} : {a.type} -> {ga}
+    %gb = tirx.view %mb[%column, %step]{clipped} : {b.type} -> {gb}
+    tirx.copy %ga, %sa : {ga}, {sa}
+    tirx.copy %gb, %sb : {gb}, {sb}
+    tirx.mma %sa, %sb, %total : {sa}, {sb}, {acc}
+  }}
+  {load}
+  {chr(10).join(program.lines)}
+  %gd = tirx.view %md[%oi, %oj]{clipped} : {d.type} -> {out}
+  tirx.copy {name}, %gd : {_tile(value.shape, result_type, "register")}, {out}
+  tirx.return
+}}
+"""
+    return Case(text, target, threads, [a.array, b.array, d.array], [expected])
+
+
+def random_case(seed: int) -> Case:
+    """The program of a seed."""
+    return _arithmetic(seed) if seed % 3 == 0 else _product(seed)
+
+
+def check(seed: int) -> tuple[str | None, str]:
+    """Why the program of a seed is wrong, None if it is right, and its PTX. A refusal is reported as one."""
+    case = random_case(seed)
+    try:
+        program = tirx.build(case.text)
+    except LocatedError as e:
+        return f"refused ({case.target}, {case.threads}): {e}", ""
+    program.kernels["k"].simulate(*case.arguments, check="strict")
+    return _difference(case), program.ptx
+
+
+def _difference(case: Case) -> str | None:
+    for expected, found in zip(reversed(case.expected), reversed(case.arguments), strict=False):
+        if not (np.asarray(found) == expected).all():
+            return f"{int((np.asarray(found) != expected).sum())} of {expected.size} elements differ"
+    return None
+
+
+def joined(ptxs: list[str]) -> str:
+    """One PTX module of several for one target: entries get numbers, headers are written once."""
+    versions = re.findall(r"^\.version (\d+)\.(\d+)$", "\n".join(ptxs), re.MULTILINE)
+    version = ".".join(map(str, max((int(major), int(minor)) for major, minor in versions)))
+    bodies: list[str] = []
+    heads: dict[str, None] = {}
+    for number, ptx in enumerate(ptxs):
+        head, entry = ptx.split(".visible .entry k(", 1)
+        lines = (line for line in head.splitlines() if line.startswith((".extern", ".target", ".address")))
+        heads.update(dict.fromkeys(lines))
+        bodies.append(f".visible .entry k{number}({entry}")
+    return "\n".join([f".version {version}", *sorted(heads, key=lambda line: line.startswith(".extern")), *bodies])
+
+
+def _on_gpu(seed: int) -> str | None:
+    case = random_case(seed)
+    try:
+        kernel = tirx.build(case.text).kernels["k"]
+    except LocatedError as e:
+        return f"refused ({case.target}, {case.threads}): {e}"
+    kernel(*case.arguments)
+    return _difference(case)
+
+
+def main() -> None:
+    arguments = [argument for argument in sys.argv[1:] if argument != "--gpu"]
+    count, first = (int(arguments[k]) if len(arguments) > k else default for k, default in enumerate((100, 0)))
+    outcomes: Counter[str] = Counter()
+    waiting: dict[str, list[tuple[int, str]]] = {}
+    start = time.process_time()
+
+    def assemble_all(target: str) -> None:
+        batch = waiting.pop(target, [])
+        if not batch or find_ptxas() is None:
+            return
+        if not assemble(joined([ptx for _, ptx in batch]), target, warnings_as_errors=False).ok:
+            for seed, ptx in batch:
+                if not (result := assemble(ptx, target, warnings_as_errors=False)).ok:
+                    outcomes["not assembled"] += 1
+                    print(seed, "PTXAS", result.stderr, flush=True)
+
+    for seed in range(first, first + count):
+        target = random_case(seed).target
+        if "--gpu" in sys.argv:
+            if target.startswith(("sm_1",)):
+                continue
+            problem, ptx = _on_gpu(seed), ""
+        else:
+            try:
+                problem, ptx = check(seed)
+            except Exception as e:  # noqa: BLE001: the sweep goes on; every other exception is a bug, and is counted
+                problem, ptx = f"{type(e).__name__}: {e}", ""
+        kind = "right" if problem is None else "refused" if problem.startswith("refused") else "WRONG"
+        outcomes[kind] += 1
+        if problem is not None:
+            print(seed, kind, problem.splitlines()[0], flush=True)
+        if ptx:
+            waiting.setdefault(target, []).append((seed, ptx))
+            if len(waiting[target]) == BATCH:
+                assemble_all(target)
+    for target in list(waiting):
+        assemble_all(target)
+    seconds = time.process_time() - start
+    print(f"{sum(outcomes.values())} programs: {dict(outcomes)}, {seconds:.0f} s of CPU")
+
+
+if __name__ == "__main__":
+    main()
