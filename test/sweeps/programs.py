@@ -152,7 +152,8 @@ def _product(seed: int) -> Case:
     out = _tile(value.shape, result_type, "global")
     register = _tile((m, n), sums, "register")
     load = f"%sums = tirx.{'load' if accumulator == 'accumulator' else 'convert'} %total : {acc} -> {register}"
-    text = f"""tirx.kernel @k(%ma: {a.type}, %mb: {b.type}, %md: {d.type}) target("{target}") grid(1) threads({threads}) {{
+    text = f"""tirx.kernel @k(%ma: {a.type}, %mb: {b.type}, %md: {d.type})
+      target("{target}") grid(1) threads({threads}) {{
   %c0 = arith.constant 0 : index
   %ck = arith.constant {k} : index
   %depth = arith.constant {depth} : index
@@ -246,17 +247,15 @@ def main() -> None:
                     outcomes["not assembled"] += 1
                     print(seed, "PTXAS", result.stderr, flush=True)
 
+    on_gpu = "--gpu" in sys.argv
     for seed in range(first, first + count):
         target = random_case(seed).target
-        if "--gpu" in sys.argv:
-            if target.startswith(("sm_1",)):
-                continue
-            problem, ptx = _on_gpu(seed), ""
-        else:
-            try:
-                problem, ptx = check(seed)
-            except Exception as e:  # noqa: BLE001: the sweep goes on; every other exception is a bug, and is counted
-                problem, ptx = f"{type(e).__name__}: {e}", ""
+        if on_gpu and target.startswith("sm_1"):
+            continue
+        try:
+            problem, ptx = (_on_gpu(seed), "") if on_gpu else check(seed)
+        except Exception as e:  # any other exception is a bug: the sweep counts it and goes on
+            problem, ptx = f"{type(e).__name__}: {e}", ""
         kind = "right" if problem is None else "refused" if problem.startswith("refused") else "WRONG"
         outcomes[kind] += 1
         if problem is not None:
@@ -265,6 +264,8 @@ def main() -> None:
             waiting.setdefault(target, []).append((seed, ptx))
             if len(waiting[target]) == BATCH:
                 assemble_all(target)
+        if (done := sum(outcomes.values())) % 50 == 0:
+            print(f"{done} programs: {dict(outcomes)}", flush=True)
     for target in list(waiting):
         assemble_all(target)
     seconds = time.process_time() - start
