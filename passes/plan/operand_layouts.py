@@ -67,7 +67,7 @@ class _Use:
     The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B), `k` elements along K at a time.
 
     `family`: of the descriptor. `padded`: 4-bit elements with padding between them, see `is_padded`. `absolute_lbo`:
-    see `operand_slices`.
+    see `operand_slices`. `parts`: warpgroups that share out the rows of the operand.
     """
 
     mma: MmaOp | AsyncMmaOp
@@ -76,6 +76,7 @@ class _Use:
     family: OperandFamily = TCGEN05_OPERANDS
     padded: bool = False
     absolute_lbo: bool = False
+    parts: int = 1
 
     @property
     def tile(self) -> SSAValue:
@@ -88,7 +89,10 @@ class _Use:
         try:
             mine = view_layout(self.tile, root, layout)
             if self.family is WGMMA_OPERANDS:
-                operand_slices(mine, (mn, k), type_.dtype, self.k, family=self.family)
+                rows = mn // self.parts
+                for first in range(0, mn, rows):
+                    part = mine if self.parts == 1 else mine.slice((mn, k), ((first, first + rows), (0, k)))
+                    operand_slices(part, (rows, k), type_.dtype, self.k, family=self.family)
                 return None
             parts = stored_slices(
                 mine, (mn, k), type_.dtype, self.k, padded=self.padded, absolute_lbo=self.absolute_lbo
@@ -142,7 +146,8 @@ def operand_roots(mmas: Sequence[MmaOp | AsyncMmaOp]) -> Iterator[tuple[SSAValue
 def _use(mma: MmaOp | AsyncMmaOp, index: int) -> _Use:
     product = Product.of(mma)
     if not mma.on_tensor_memory:
-        return _Use(mma, index, wgmma_product.operand_k(product, index), WGMMA_OPERANDS)
+        k = wgmma_product.operand_k(product, index)
+        return _Use(mma, index, k, WGMMA_OPERANDS, parts=wgmma_product.operand_parts(product, index))
     shape = product_shape(product)
     padded = is_padded(shape.kind, TileType.of(mma.operands[index]).dtype)
     return _Use(mma, index, shape.operand_k(index), padded=padded, absolute_lbo=shape.k96)

@@ -61,9 +61,19 @@ def operand_k(product: Product, index: int) -> int:
     return kind.k if index == 0 else kind.instruction_k(product.is_sparse)
 
 
+def operand_parts(product: Product, index: int) -> int:
+    """The warpgroups that share out the rows of operand 0 (A) or 1 (B) in the layouts that are picked."""
+    if product.accumulator.layout is not None:
+        return 1
+    grid = pick_warpgroups(*product.accumulator.dims, product.threads // WARPGROUP_THREADS)
+    return grid.m if index == 0 else grid.n
+
+
 def check(product: Product) -> None:
     """Checks types, memories and sizes, whatever the layouts are. Raises LegalityError with the nearest legal one."""
     wgmma.check_product(_product(product, placed=False))
+    if product.accumulator.layout is None:
+        pick_warpgroups(*product.accumulator.dims, product.threads // WARPGROUP_THREADS)
 
 
 @lru_cache(maxsize=256)
