@@ -93,6 +93,8 @@ def _find(loop: ForOp) -> _Found | None:
             return None
         if source.owner not in acquires:
             acquires.append(source.owner)
+    if waits is not None and any(acquire.parent is not waits.body.block for acquire in acquires):
+        return None  # of one operand the slot is acquired in the part with the product
     if waits is not None and not _precedes(waits, block, acquires):
         return None
     rings = {acquire.ring for acquire in acquires}
