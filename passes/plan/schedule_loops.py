@@ -43,6 +43,7 @@ from tirx.passes.analysis.pipelining import (
 from tirx.passes.plan.bulk_copies import async_engine
 from tirx.passes.plan.copies import is_scale_copy
 from tirx.passes.plan.delayed_products import can_delay
+from tirx.passes.plan.exchanges import exchange_bytes
 from tirx.passes.plan.memory import aligned_bytes
 from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, fewest_slots, start_values
 
@@ -444,7 +445,7 @@ def _check_readers(tiles: Sequence[StagedTile], products: Sequence[MmaOp], scale
 def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list[LoopPlan]:
     """The plans that get slots: all first what they need least, then one more each as long as there is room."""
     in_rings = {tile.alloc for plan in plans for ring in plan.rings for tile in ring.tiles}
-    left = target.shared_limit - BARRIER_BYTES
+    left = target.shared_limit - BARRIER_BYTES - exchange_bytes(kernel)
     for op in kernel.walk():
         if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.SHARED and op not in in_rings:
             left -= aligned_bytes(op.result.type)

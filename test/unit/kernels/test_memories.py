@@ -105,3 +105,45 @@ def test_scale_factors_from_global_memory():
     program.kernels["k"].simulate(a, s, d, check="strict")
     scaled = a.astype(np.float32) * np.repeat(s.astype(np.float32), 32, axis=1)
     np.testing.assert_array_equal(d, scaled @ scaled.T)
+
+
+_EXCHANGE = """
+tirx.kernel @k(%a: memref<128x256xf16>, %b: memref<64x256xf16>, %d: memref<128x64xf32, strided<[1, 128]>>)
+    target("sm_89") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c256 = arith.constant 256 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %sb = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x64xf32, accumulator>
+  tirx.fill %acc, %zero : f32, !tirx.tile<128x64xf32, accumulator>
+  scf.for %k = %c0 to %c256 step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x256xf16> -> !tirx.tile<128x64xf16, global>
+    %gb = tirx.view %b[%c0, %k] : memref<64x256xf16> -> !tirx.tile<64x64xf16, global>
+    tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
+    tirx.copy %gb, %sb : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+    tirx.mma %sa, %sb, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, shared>,
+      !tirx.tile<128x64xf32, accumulator>
+  }
+  %sums = tirx.load %acc : !tirx.tile<128x64xf32, accumulator> -> !tirx.tile<128x64xf32, register>
+  %columns = tirx.convert %sums : !tirx.tile<128x64xf32, register> ->
+    !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>
+  %gd = tirx.view %d[%c0, %c0] : memref<128x64xf32, strided<[1, 128]>> -> !tirx.tile<128x64xf32, global>
+  tirx.store %columns, %gd :
+    !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>>,
+    !tirx.tile<128x64xf32, global>
+  tirx.return
+}
+"""
+
+
+def test_rings_leave_room_for_exchanges():
+    """Four slots would leave no room for the tile through which the sums change their layout."""
+    program = tirx.build(_EXCHANGE)
+    assembled(program.ptx)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-2, 3, (rows, 256)).astype(np.float16) for rows in (128, 64))
+    d = np.zeros((128, 64), np.float32, order="F")
+    program.kernels["k"].simulate(a, b, d, check="strict")
+    np.testing.assert_array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)

@@ -1,0 +1,17 @@
+"""A few of the random programs of `test/sweeps/programs.py`: a product for each target, and what the sweep once found."""
+
+from __future__ import annotations
+
+import pytest
+from sweeps.programs import check
+from unit.sim.assembled import assembled
+
+# 1066: one operand comes by TMA, the other by cp.async; 1013: no grid of warpgroups divides the sums.
+_SEEDS = (2, 8, 14, 1013, 1066)
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+def test_random_program(seed: int) -> None:
+    problem, ptx = check(seed)
+    assert problem is None
+    assembled(ptx)
