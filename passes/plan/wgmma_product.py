@@ -65,7 +65,8 @@ def operand_parts(product: Product, index: int) -> int:
     """The warpgroups that share out the rows of operand 0 (A) or 1 (B) in the layouts that are picked."""
     if product.accumulator.layout is not None:
         return 1
-    grid = pick_warpgroups(*product.accumulator.dims, product.threads // WARPGROUP_THREADS)
+    m, n = product.accumulator.dims
+    grid = pick_warpgroups(m, n, product.threads // WARPGROUP_THREADS)
     return grid.m if index == 0 else grid.n
 
 
@@ -73,7 +74,8 @@ def check(product: Product) -> None:
     """Checks types, memories and sizes, whatever the layouts are. Raises LegalityError with the nearest legal one."""
     wgmma.check_product(_product(product, placed=False))
     if product.accumulator.layout is None:
-        pick_warpgroups(*product.accumulator.dims, product.threads // WARPGROUP_THREADS)
+        m, n = product.accumulator.dims
+        pick_warpgroups(m, n, product.threads // WARPGROUP_THREADS)
 
 
 @lru_cache(maxsize=256)

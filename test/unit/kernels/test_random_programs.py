@@ -1,4 +1,4 @@
-"""A few of the random programs of `test/sweeps/programs.py`: a product for each target, and what the sweep once found."""
+"""A few of the random programs of `test/sweeps/programs.py`, some of which the sweep once found something with."""
 
 from __future__ import annotations
 
