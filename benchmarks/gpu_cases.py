@@ -92,11 +92,11 @@ _S32 = (("xf16", "xsi8"), ("xf32", "xi32"), (": f32", ": i32"), ("constant 0.0",
 """What makes a product of signed bytes of one in f16."""
 
 SHAPES = (
-    _shape("edges", (4000, 4104, 1000), Tile(256, 128), "order=group cluster=rows"),
-    _shape("few rows", (512, 8192, 8192), Tile(128, 128), "order=group"),
-    _shape("split K", (128, 4096, 16384), Tile(128, 128), "cluster=columns", "wgmma_split_k_gemm.mlir", 4),
+    _shape("edges", (4000, 4104, 1000), Tile(128, 208), "order=group cluster=rows"),
+    _shape("few rows", (512, 8192, 8192), Tile(128, 256), "order=none cluster=rows"),
+    _shape("split K", (128, 4096, 16384), Tile(128, 128), "", "wgmma_split_k_gemm.mlir", 4),
     _shape("batch", (64, 512, 512, 512), Tile(128, 128), "", "wgmma_batched_gemm.mlir"),
-    _shape("small", (1000, 777, 200), Tile(64, 128, 128), "order=none stages=3"),
+    _shape("small", (1000, 777, 200), Tile(64, 64, 128), "order=none stages=3"),
 )
 """Kernels for one size each, which is no large square: with the tile and the options that are fastest for it."""
 

@@ -1,5 +1,6 @@
 // D = A * B^T in f16 on Hopper, for few rows and a long K: A is 128x256, B is 256x256, both K-major. Blocks of their own
-// multiply two parts of K and add their sums to a workspace W in f32, which is zero before the first launch. A second
+// multiply two parts of K and add their sums to a workspace W in f32 (by the tensor memory accelerator, whole lines at a
+// time), which is zero before the first launch. A second
 // kernel rounds W to D and leaves zeros in it for the next product.
 //
 //   tirx-opt --lower-to-ptx="stages=3" wgmma_split_k_gemm.mlir
@@ -24,6 +25,7 @@ tirx.kernel @split_k_product(%a: memref<128x256xf16>, %b: memref<256x256xf16>, %
   %sa = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %sb = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x128xf32, register>
+  %sw = tirx.alloc : !tirx.tile<128x128xf32, shared>
 
   tirx.fill %acc, %zero : f32, !tirx.tile<128x128xf32, register>
   scf.for %k = %first to %end step %c64 {
@@ -35,7 +37,8 @@ tirx.kernel @split_k_product(%a: memref<128x256xf16>, %b: memref<256x256xf16>, %
   }
 
   %gw = tirx.view %w[%m, %n] : memref<128x256xf32> -> !tirx.tile<128x128xf32, global>
-  tirx.copy %acc, %gw reduce(add) : !tirx.tile<128x128xf32, register>, !tirx.tile<128x128xf32, global>
+  tirx.copy %acc, %sw : !tirx.tile<128x128xf32, register>, !tirx.tile<128x128xf32, shared>
+  tirx.copy %sw, %gw reduce(add) engine tma_reduce : !tirx.tile<128x128xf32, shared>, !tirx.tile<128x128xf32, global>
   tirx.return
 }
 

@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from tirx.copy.tma import MAX_BOX, ROW_UNIT
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tirx import (
     AllocOp,
@@ -104,20 +105,25 @@ def _staged_type(value: TileType) -> TileType | str:
     """
     The shared tile that takes a register tile on its way: boxes of rows that one swizzle pattern holds, side by side.
 
-    A reason instead for a tile that has no such boxes.
+    The accelerator takes the rows of a box one by one: several boxes with the narrowest rows would be slower than one
+    box of whole rows without a swizzle. A reason instead for a tile that has neither.
     """
     if len(value.dims) != 2:
         return f"a tile of {len(value.dims)} dimensions"
     rows, columns = value.dims
     bits = value.dtype.storage_bits
+    if value.dtype.bits != bits or rows % 8:
+        return f"{rows} rows of {columns} elements of {value.dtype.bits} bits"
     for width, mode in _ROWS:
         elements = width * 8 // bits
-        if value.dtype.bits == bits and columns % elements == 0 and rows % 8 == 0:
+        if columns % elements == 0 and (columns == elements or width > _ROWS[-1][0]):
             boxes = TileLayout(
                 (Iter(rows, elements, "m"), Iter(columns // elements, rows * elements, "m"), Iter(elements, 1, "m"))
             )
             layout = ComposeLayout(SwizzleLayout.for_dtype(value.dtype.name, mode), boxes)
             return TileType.get(value.dims, value.element_type, MemorySpace.SHARED, layout)
+    if columns <= MAX_BOX and columns * bits % (8 * ROW_UNIT) == 0:
+        return TileType.get(value.dims, value.element_type, MemorySpace.SHARED, TileLayout.row_major(value.dims))
     return f"rows of {columns} elements of {bits} bits"
 
 

@@ -79,7 +79,7 @@ SCHEDULES: dict[str, Schedule] = {
         Schedule("tcgen05", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD_MMA_EPILOGUE, TileOrder.GROUP, 8),
         Schedule("wgmma", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD, TileOrder.GROUP, 8),
         # Four lanes store 64 bytes of f64 at a time, and slots are worth more than the tile of sums.
-        Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, TileOrder.ROW, stages_stores=False),
+        Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, TileOrder.GROUP, 8, stages_stores=False),
         Schedule("mma_sync", (128, 256, 128), 4, 0, Roles.LOAD, TileOrder.GROUP, 8),
         Schedule("none", (128, 128, 128), 4, 0, Roles.NONE, TileOrder.ROW),
     )

@@ -26,6 +26,32 @@ tirx.kernel @through(%a: memref<64x4096xf16>, %d: memref<64x4096xf16>, %n: index
 
 // -----
 
+// Rows of 48 bytes: one box of whole rows, where boxes of 32 bytes would be many.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!d = !tirx.tile<64x24xf16, register, #tirx.tile_layout<S[(4, 2, 8, 3, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+// CHECK-LABEL: tirx.kernel @rows(
+// CHECK-NEXT:    %out = tirx.alloc : !tirx.tile<64x24xf16, shared, #tirx.tile_layout<S[(64, 24) : (24, 1)]>>
+// CHECK:         tirx.store %v, %out
+// CHECK-NEXT:    tirx.copy %out, %gd engine tma_store
+tirx.kernel @rows(%a: memref<64x4096xf16>, %d: memref<64x4096xf16>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %sa = tirx.alloc : !s
+  scf.for %k = %c0 to %n step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+  }
+  %v = tirx.zero : !d
+  %gd = tirx.view %d[%c0, %c0] : memref<64x4096xf16> -> !tirx.tile<64x24xf16, global>
+  // expected-remark@+1 {{stored through 3072 bytes of shared memory, by tma_store}}
+  tirx.store %v, %gd : !d, !tirx.tile<64x24xf16, global>
+  tirx.return
+}
+
+// -----
+
 // Stores that stay: no room, rows that no box has, strides that no tensor map has.
 
 !s = !tirx.tile<256x128xf16, shared>
