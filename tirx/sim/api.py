@@ -25,6 +25,7 @@ from tirx.sim.reader import Module, parse
 _LOGGER = logging.getLogger("tirx.sim")
 _MAX_THREADS = 1024
 _MAX_CLUSTER = 16
+_MAX_GRID = (2**31 - 1, 65535, 65535)
 
 
 @lru_cache(maxsize=16)
@@ -80,6 +81,8 @@ def run(
     level = _level(check)
     program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, variables, check=level, arithmetic=arithmetic)
     grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
+    if any(count > most for count, most in zip(grid, _MAX_GRID, strict=True)):
+        raise SimError(f"expected a grid of at most {_MAX_GRID} blocks, found {grid}")
     cluster = _required_cluster(program.directives, cluster)
     _check_block(program.directives, block)
     if any(count % size for count, size in zip(grid, cluster, strict=True)):

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "e5m2": np.dtype(np.uint8),
 }
 
+_MOST_DIGITS = 20  # of an extent
 _EPILOG = """\
 The kernel's parameters are the --arg and --out options, in their order on the command line:
 
@@ -202,7 +204,7 @@ def _read_array(path: str) -> _Array:
         raise FileError(f"cannot read '{path}': it is not a .npy file")
     try:
         array: _Array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
         raise FileError(f"cannot read '{path}': it is not a .npy file of numbers") from error
     return np.array(array, order="C", ndmin=1)
 
@@ -214,9 +216,10 @@ def _new_array(text: str) -> tuple[str, _Array]:
     dtype = _TYPES.get(rest[0])
     if dtype is None:
         raise UsageError(f"--out: expected a type of {', '.join(_TYPES)}, found '{rest[0]}'")
-    shape = [int(part) if part.isdecimal() else 0 for part in rest[1].split("x")]
+    parts = rest[1].split("x")
+    shape = [int(part) if part.isdecimal() and len(part) <= _MOST_DIGITS else 0 for part in parts]
     if 0 in shape:
-        raise UsageError(f"--out: expected a shape as 128x64, found '{rest[1]}'")
+        raise UsageError(f"--out: expected a shape as 128x64, found '{rest[1][:80]}'")
     try:
         return path, np.zeros(shape, dtype)
     except (ValueError, MemoryError) as error:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pytest
 from gpu.tensor_core_words import NUMBERS, cases, differing, examples
+from unit.sim.kernels import DATA
+
+# Rows of A and B, C and D, as words.
+RECORDED: dict[str, list[tuple[list[int], list[int], int, int]]] = json.loads(
+    (DATA / "h200_m8n8k4_words.json").read_text()
+)
 
 
 def test_cases():
@@ -31,3 +40,19 @@ def test_differences_are_shown_with_their_operands():
     word = d.view(np.uint32)[-1, 3, 5]
     operands = f"A {a[-1, 3].tolist()}, B {b[-1, 5].tolist()}, C [{c[-1, 3, 5]}]"
     assert line == f"  cancelling: GPU {int(other.view(np.uint32)[-1, 3, 5]):#x}, simulator {int(word):#x}, {operands}"
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_m8n8k4_words(name: str):
+    """What an H200 gave: sums that depend on their order, and products beyond the largest number."""
+    case = next(case for case in cases(1, 0) if case.name == f"mma.sync {name}")
+    a, b, d = (np.zeros_like(each) for each in case.operands())
+    unsigned = np.dtype(f"u{d.itemsize}")
+    words = RECORDED[name]
+    places = [divmod(index, 8) for index in range(len(words))]
+    assert places[-1][0] < len(d)
+    for (matrix, row), (row_of_a, row_of_b, c, _) in zip(places, words, strict=True):
+        a.view(unsigned)[matrix, row], b.view(unsigned)[matrix, row] = row_of_a, row_of_b
+        d.view(unsigned)[matrix, row, row] = c
+    case.kernel().simulate(a, b, d)
+    assert [int(d.view(unsigned)[matrix, row, row]) for matrix, row in places] == [word for *_, word in words]

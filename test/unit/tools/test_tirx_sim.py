@@ -99,6 +99,7 @@ _USUAL = ("--block", "32", "--arg", "x.npy", "--arg", "1")
         ((*_USUAL, "--out", "y.npy:float:4"), "--out: expected a type of f16, f32,"),
         ((*_USUAL, "--out", "y.npy:f32:4x0"), "--out: expected a shape as 128x64, found '4x0'"),
         ((*_USUAL, "--out", "y.npy:f32:999999999999x999999999999"), "--out: an array of shape"),
+        ((*_USUAL, "--out", "y.npy:f32:" + "9" * 5000), "--out: expected a shape as 128x64, found '999"),
         ((*_USUAL, "--out", "x.npy:f32:64"), "--out: 'x.npy' is given already"),
         ((*_USUAL, "--out", "no/y.npy:f32:64"), "cannot write 'no/y.npy': No such file or directory"),
     ],
@@ -112,7 +113,19 @@ def test_wrong_options_are_errors_of_one_line(
     assert [each.name for each in directory.iterdir()] == ["x.npy"]
 
 
-@pytest.mark.parametrize("content", [b"", b"no array", b"\x93NUMPY\x01\x00", b"PK\x03\x04"])
+def _header(text: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"no array", b"\x93NUMPY\x01\x00", b"PK\x03\x04"),
+        _header(f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({10**13},), }}\n"),
+        _header("{'descr': " + "[" * 5000 + "\n"),
+    ],
+    ids=["empty", "text", "cut", "zip", "size that lies", "nested"],
+)
 def test_broken_arrays(directory: Path, errors: Callable[..., str], content: bytes):
     Path("x.npy").write_bytes(content)
     assert "error: cannot read 'x.npy': it is not a .npy file" in errors(_SCALE, *_USUAL, "--out", "y.npy:f32:64")

@@ -59,7 +59,7 @@ def _mma(decoder: Decoder) -> Step:
     words = decoder.source(4, B32) if form.sparse else None
     scale = read_scales(decoder, 4 + 2 * form.sparse, form) if form.factors else None
     chained = form.is_quads or form.types[1] == "f64"
-    multiply = _CHAINED[form.types[1]] if chained else multiply_and_add(decoder, form.types, binary)
+    multiply = _CHAINED[form.types[1], form.types[0]] if chained else multiply_and_add(decoder, form.types, binary)
     rule = mma_rule(decoder, form.types)
     if bits in (8, 16, 32):
         return _packed(decoder, form, stored, saturate, _Sum(multiply, rule, form, metadata, words, scale))
@@ -215,10 +215,21 @@ def multiply_and_add(decoder: Decoder, types: tuple[str, ...], binary: str | Non
 
 
 def _chained_f32(a: Array, b: Array, c: Array) -> Array:
-    a, b, total = a.astype(np.float64), b.astype(np.float64), np.zeros(c.shape)
-    for k in range(a.shape[-1]):
+    return _round_f32(odd_sum(_dots_f32(a, b, range(a.shape[-1])), c))
+
+
+def _paired_f32(a: Array, b: Array, c: Array) -> Array:
+    first, second = (_dots_f32(a, b, pair) for pair in (range(2), range(2, 4)))
+    return _round_f32(odd_sum(_round_f32(odd_sum(first, c)), second))
+
+
+def _dots_f32(a: Array, b: Array, places: range) -> Array:
+    """Products at some places along K in order, each added with one rounding to f32."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    total = np.zeros((*a.shape[:-1], b.shape[-2]))
+    for k in places:
         total = _round_f32(odd_sum(a[..., :, None, k] * b[..., None, :, k], total))
-    return _round_f32(odd_sum(total, c))
+    return total
 
 
 def _round_f32(values: Array) -> Array:
@@ -233,10 +244,15 @@ def _chained_f64(a: Array, b: Array, c: Array) -> Array:
     return total
 
 
-# f64 adds the products to C one after another, each fused. The four products of f16 m8n8k4 are emulated from sm_80 on:
-# such a chain in f32 that begins with zero, then C. An H100 gives the same bits. Others are added exactly here and
-# rounded once.
-_CHAINED: dict[str, Multiply] = {"f16": _chained_f32, "f64": _chained_f64}
+# f64 adds the products to C one after another, each fused, as an H200 does. m8n8k4 of f16 is emulated from sm_80 on, as
+# its machine code shows and an H200 confirms, bit for bit: for f32 results the four products are such a chain in f32
+# that begins with zero, and then C is added; for f16 results the sums of the first and of the second two products are
+# added to C, in f32. Others are added exactly here and rounded once.
+_CHAINED: dict[tuple[str, str], Multiply] = {
+    ("f16", "f32"): _chained_f32,
+    ("f16", "f16"): _paired_f32,
+    ("f64", "f64"): _chained_f64,
+}
 
 
 # The elements of an operand, as float64 (elements, warps, 32).

@@ -265,7 +265,8 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 def fused_f64(a: Array, b: Array, c: Array, mode: Rounding) -> Array:
     """a * b + c, rounded once."""
-    rough = a * b + c
+    # A product of finite numbers is finite, however large.
+    rough = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
     magnitudes = np.abs(np.stack([a, b, np.where(c == 0, 1.0, c)]))
     safe = ((magnitudes > _SAFE_LOW) & (magnitudes < _SAFE_HIGH)).all(axis=0)
     exact_zero = (a == 0) | (b == 0)

@@ -41,6 +41,12 @@ from tirx.sim.reader.syntax import Address as AddressOperand
 # Bytes that alloca has in each thread, if a program uses it.
 STACK_BYTES = 4096
 _STACK_ALIGNMENT = 16
+# Most bytes: of an entry's parameters (PTX ISA, section 5.1.6.1), of each thread (CUDA programming guide, technical
+# specifications), of the constant banks (PTX ISA, section 5.1.3), and what the simulator lets variables take.
+MOST_PARAMETER_BYTES = 32_764
+MOST_LOCAL_BYTES = 512 << 10
+MOST_CONST_BYTES = 11 * (64 << 10)
+MOST_GLOBAL_BYTES = 512 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,7 @@ class Symbols:
             self._places[id(variable)] = Place("param", offset)
             parameters.append((variable, offset))
             offset += variable.size
+            _check_size("parameters", offset, MOST_PARAMETER_BYTES, variable)
         self.parameters = tuple(parameters)
         self.parameter_bytes = offset
 
@@ -175,6 +182,7 @@ class Symbols:
                 offset = -(-offset // variable.alignment) * variable.alignment
                 self._places[id(variable)] = Place("local", offset)
                 offset += variable.size
+                _check_size("local memory for each thread", offset, MOST_LOCAL_BYTES, variable)
         self.stack = offset = -(-offset // _STACK_ALIGNMENT) * _STACK_ALIGNMENT
         if any(instruction.root == "alloca" for function in self.functions for instruction in function.code):
             offset += STACK_BYTES
@@ -203,11 +211,16 @@ class Symbols:
         inner = [variable for function in self.functions for variable in function.variables]
         variables = [each for each in self.module.variables + inner if each.space in ("global", "const")]
         images: list[tuple[Variable, np.ndarray]] = []
+        sizes = {"global": 0, "const": 0}
         for variable in variables:
             if variable.external and variable.size == 0:
                 continue
             memory = self.global_memory if variable.space == "global" else self.const_memory
             held = given.get(variable.name) if named.get(variable.name) is variable else None
+            if held is None:
+                sizes[variable.space] += variable.size
+                limit = MOST_GLOBAL_BYTES if variable.space == "global" else MOST_CONST_BYTES
+                _check_size(f"variables in .{variable.space}", sizes[variable.space], limit, variable)
             image = np.zeros(variable.size, np.uint8) if held is None else _bytes_of(variable, held)
             address = memory.add(image, f"variable {variable.name}", read_only=variable.space == "const")
             self._places[id(variable)] = Place(variable.space, address)
@@ -269,6 +282,11 @@ class Symbols:
             raise SimError(f"expected at most {SHARED_LIMIT} bytes of shared memory, found {offset - SHARED_BASE}")
         self.shared = tuple(spans)
         self.shared_end = offset
+
+
+def _check_size(what: str, size: int, limit: int, variable: Variable) -> None:
+    if size > limit:
+        raise SimError(f"expected at most {limit} bytes of {what}, found {size} with {variable.name}", variable.line)
 
 
 def _bytes_of(variable: Variable, array: Array) -> Array:

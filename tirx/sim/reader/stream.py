@@ -8,6 +8,8 @@ from tirx.sim.errors import SimError
 from tirx.sim.reader.syntax import Immediate
 from tirx.sim.reader.tokens import Token, tokenize
 
+_MOST_DIGITS = 128  # of an integer: 64 bits and their prefix are fewer
+
 
 class TokenStream:
     """Reads tokens one after another; raises SimError with the line where something else was expected."""
@@ -72,8 +74,13 @@ class TokenStream:
         if prefix != "0x" and re.search(r"[.eE]", text):
             return Immediate("decimal", float(text))
         digits = text.rstrip("U")
+        if len(digits) > _MOST_DIGITS:
+            raise SimError(f"expected a literal of at most 64 bits, found one of {len(digits)} digits", self.line)
         if re.fullmatch(r"0[0-7]+", digits):
             return Immediate("integer", int(digits, 8))
         if re.fullmatch(r"0\d+", digits):
             raise SimError(f"expected an octal number, found {text!r}", self.line)
-        return Immediate("integer", int(digits, 0))
+        value = int(digits, 0)
+        if value >> 64:
+            raise SimError(f"expected a literal of at most 64 bits, found {text}", self.line)
+        return Immediate("integer", value)
