@@ -14,6 +14,7 @@ from pkgutil import resolve_name
 from xdsl.passes import ModulePass
 
 PASS_SUMMARIES = {
+    "tirx-tile-linalg": "turn functions of linalg operations and copies of memrefs into kernels on tiles",
     "tirx-set-target": "set the GPU that every kernel is compiled for",
     "tirx-resolve-accumulators": "put accumulators into tensor memory or registers, as the target multiplies",
     "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     Float8E4M3FNType,
     Float8E5M2Type,
     IntegerType,
@@ -17,8 +18,6 @@ from xdsl.dialects.builtin import f32 as _f32
 from xdsl.dialects.builtin import f64 as _f64
 from xdsl.dialects.builtin import i32 as _i32
 from xdsl.ir import Attribute
-
-_DYNAMIC = -1
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class ArrayType:
     @property
     def memref(self) -> MemRefType[Attribute]:
         """The type of an argument of a kernel, contiguous in row-major order."""
-        return MemRefType(self.dtype.attribute, [_DYNAMIC if n is None else n for n in self.shape])
+        return MemRefType(self.dtype.attribute, [DYNAMIC_INDEX if n is None else n for n in self.shape])
 
     @property
     def extents(self) -> tuple[int, ...]:

@@ -1,0 +1,163 @@
+"""Reads structured operations (`linalg`, `memref.copy`) as loops over dimensions, and what their bodies compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, MatmulOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import Combination
+
+__all__ = ["Structured", "contracted", "is_structured", "memref_type", "reduced", "structured"]
+
+_COMBINATIONS: dict[type[Operation], Combination] = {
+    arith.AddfOp: Combination.ADD,
+    arith.MaxnumfOp: Combination.MAX,
+    arith.MinnumfOp: Combination.MIN,
+}
+
+
+@dataclass(frozen=True)
+class Structured:
+    """
+    An operation as loops: `parallel` and `reduction` are dimensions by number, in order.
+
+    `dims` has the dimensions that index each operand, `inputs` before `outputs`. `body` has an argument for each
+    operand and yields the outputs; None copies the only input.
+    """
+
+    op: Operation
+    inputs: tuple[SSAValue, ...]
+    outputs: tuple[SSAValue, ...]
+    dims: tuple[tuple[int, ...], ...]
+    parallel: tuple[int, ...]
+    reduction: tuple[int, ...]
+    body: Block | None
+
+    @property
+    def operands(self) -> tuple[SSAValue, ...]:
+        """All operands."""
+        return self.inputs + self.outputs
+
+    @property
+    def is_fill(self) -> bool:
+        """Returns True if every element of the output becomes the only, scalar, input."""
+        return isinstance(self.op, FillOp)
+
+    @property
+    def yielded(self) -> Sequence[SSAValue]:
+        """What the body yields."""
+        last = None if self.body is None else self.body.last_op
+        return () if last is None else last.operands
+
+
+def is_structured(op: Operation) -> bool:
+    """Returns True for operations that `structured` reads."""
+    return isinstance(op, LinalgStructuredOperation | memref.CopyOp)
+
+
+def structured(op: Operation) -> Structured:
+    """The operation as loops. Raises LocatedError for forms that no tiles have."""
+    match op:
+        case memref.CopyOp():
+            rank = _type(op, op.destination).get_num_dims()
+            dims = tuple(range(rank))
+            return Structured(op, (op.source,), (op.destination,), (dims, dims), dims, (), None)
+        case FillOp():
+            out = op.outputs[0]
+            dims = tuple(range(_type(op, out).get_num_dims()))
+            return Structured(op, tuple(op.inputs), (out,), ((), dims), dims, (), None)
+        case GenericOp() | MatmulOp():
+            pass
+        case _:
+            raise LocatedError(
+                op, f"expected linalg.generic, linalg.matmul, linalg.fill or memref.copy in a kernel, found '{op.name}'"
+            )
+    for value in (*op.inputs, *op.outputs):
+        _type(op, value)
+    maps = [attr.data for attr in op.get_indexing_maps()]
+    kinds = [attr.data for attr in op.get_iterator_types()]
+    for kind in kinds:
+        if kind is IteratorType.WINDOW:
+            raise LocatedError(op, "expected parallel and reduction iterators, found window")
+    return Structured(
+        op,
+        tuple(op.inputs),
+        tuple(op.outputs),
+        tuple(_dims(op, each) for each in maps),
+        tuple(i for i, kind in enumerate(kinds) if kind is IteratorType.PARALLEL),
+        tuple(i for i, kind in enumerate(kinds) if kind is IteratorType.REDUCTION),
+        op.body.block,
+    )
+
+
+def memref_type(value: SSAValue) -> MemRefType[Attribute]:
+    """The type of a memref. Raises ValueError for another value."""
+    if not isinstance(type_ := value.type, MemRefType):
+        raise ValueError(f"expected a memref, found {type_}")
+    return cast("MemRefType[Attribute]", type_)
+
+
+def _type(op: Operation, value: SSAValue) -> MemRefType[Attribute]:
+    try:
+        return memref_type(value)
+    except ValueError as error:
+        raise LocatedError(op, f"{error}; bufferize tensors first") from error
+
+
+def _dims(op: Operation, map_: AffineMap) -> tuple[int, ...]:
+    dims = [each.position if isinstance(each, AffineDimExpr) else None for each in map_.results]
+    found = [each for each in dims if each is not None]
+    if len(found) < len(dims) or len(set(found)) < len(found):
+        raise LocatedError(op, f"expected indexing maps to different dimensions, found {AffineMapAttr(map_)}")
+    return tuple(found)
+
+
+def _extended(value: SSAValue) -> SSAValue:
+    """The value in front of conversions to a larger type."""
+    while isinstance(op := value.owner, arith.ExtFOp):
+        value = op.input
+    return value
+
+
+def contracted(step: Structured) -> tuple[int, int] | None:
+    """The inputs whose product a body adds to its output, converted to the output's type; None for other bodies."""
+    if step.body is None or len(step.inputs) != 2 or len(step.outputs) != 1 or len(step.yielded) != 1:
+        return None
+    if not isinstance(add := step.yielded[0].owner, arith.AddfOp):
+        return None
+    accumulator = step.body.args[2]
+    for held, other in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
+        if held is accumulator and isinstance(mul := other.owner, arith.MulfOp):
+            factors = [_extended(mul.lhs), _extended(mul.rhs)]
+            if all(isinstance(x, BlockArgument) and x.block is step.body for x in factors):
+                first, second = (x.index for x in factors if isinstance(x, BlockArgument))
+                if {first, second} == {0, 1}:
+                    return 0, 1
+    return None
+
+
+def reduced(step: Structured) -> tuple[Combination, SSAValue] | None:
+    """How a body combines its output with a value of its inputs, and that value; None for other bodies."""
+    if step.body is None or len(step.outputs) != 1 or len(step.yielded) != 1:
+        return None
+    op = step.yielded[0].owner
+    how = _COMBINATIONS.get(type(op)) if isinstance(op, Operation) else None
+    if how is None or not isinstance(op, Operation):
+        return None
+    accumulator = step.body.args[-1]
+    if len(list(accumulator.uses)) != 1:
+        return None
+    for held, other in (op.operands, reversed(op.operands)):
+        if held is accumulator:
+            return how, other
+    return None

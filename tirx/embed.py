@@ -1,0 +1,190 @@
+"""
+tirx inside another compiler: contexts, pipelines with passes of your own, diagnostics as values, kernels as attributes.
+
+>>> from tirx import embed
+>>> text = '''
+... func.func @host() { func.return }
+... tirx.kernel @nothing() target("sm_80") grid(1) threads(32) { tirx.return }
+... '''
+>>> module = embed.parse(text, "toy.mlir")
+>>> embed.run(module, embed.pipeline())
+True
+>>> ".entry nothing" in embed.ptx(module)
+True
+>>> embed.launches(module)["nothing"].block
+(32, 1, 1)
+
+Operations of another dialect inside kernels implement `TileOpInterface` or `ScalarOpInterface`; others are lowered by
+passes of their own, put behind any pass of tirx. `docs/embedding.md` is the guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, report
+from tirx.dialects.ptx.binary import BinaryOp
+from tirx.dialects.tirx.interface import ScalarOpInterface, ThreadLowering, TileOpInterface
+from tirx.passes import lower_to_ptx_passes
+from tirx.ptx.printer import print_ptx
+from tirx.runtime.describe import describe
+from tirx.runtime.extract import TirxExtractKernelsPass, program_of
+from tirx.runtime.launch import Launch
+from tirx.runtime.program import Program
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
+
+__all__ = [
+    "BinaryOp",
+    "Diagnostic",
+    "Launch",
+    "LocatedError",
+    "Program",
+    "ScalarOpInterface",
+    "ThreadLowering",
+    "TileOpInterface",
+    "context",
+    "extract",
+    "launches",
+    "parse",
+    "pipeline",
+    "program",
+    "ptx",
+    "run",
+]
+
+
+def context(*dialects: Dialect, allow_unregistered: bool = False) -> Context:
+    """
+    A context that knows the dialects of tirx, of xDSL and of installed plugins, and `dialects`.
+
+    >>> from tirx import embed
+    >>> embed.context().get_optional_op("tirx.kernel").name
+    'tirx.kernel'
+    """
+    made = new_context(allow_unregistered=allow_unregistered)
+    for dialect in dialects:
+        made.load_dialect(dialect)
+    return made
+
+
+def parse(text: str, name: str = "<string>", context: Context | None = None) -> ModuleOp:
+    """
+    The module that MLIR text spells, whose operations know their line in the file `name`.
+
+    `context` defaults to one that knows all dialects. Raises LocatedError for text that is not MLIR.
+
+    >>> from tirx import embed
+    >>> embed.parse("func.func @f() { func.return }", "f.mlir").ops.first.location.line.data
+    1
+    """
+    return parse_located(new_context() if context is None else context, text, name)
+
+
+def pipeline(
+    target: str | None = None, options: str = "", *, after: Mapping[str, Sequence[ModulePass]] | None = None
+) -> tuple[ModulePass, ...]:
+    """
+    The passes from tiles to PTX, with passes of your own behind those that `after` names.
+
+    `target` overrides that of the kernels, `options` are those of `tirx.compile`. A name that comes twice in the
+    pipeline counts the first time. Raises KeyError for a name that is not in the pipeline.
+
+    >>> from tirx import embed
+    >>> [p.name for p in embed.pipeline("sm_90a")][:2]
+    ['tirx-set-target', 'tirx-resolve-accumulators']
+    """
+    passes = list(lower_to_ptx_passes(target, options).passes)
+    for name, own in (after or {}).items():
+        at = next((i for i, each in enumerate(passes) if each.name == name), None)
+        if at is None:
+            raise KeyError(f"expected a pass of the pipeline, found {name!r}")
+        passes[at + 1 : at + 1] = own
+    return tuple(passes)
+
+
+def run(
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    *,
+    context: Context | None = None,
+    on_diagnostic: Callable[[Diagnostic], None] | None = None,
+) -> bool:
+    """
+    Runs passes over a module, in place. Returns True if there was no error.
+
+    Errors, warnings and remarks go to `on_diagnostic` as values, several errors of one pass included. Without it,
+    warnings are printed and the first error is raised as LocatedError.
+
+    >>> from tirx import embed
+    >>> module = embed.parse("tirx.kernel @k() threads(32) { tirx.return }", "k.mlir")
+    >>> embed.run(module, embed.pipeline(), on_diagnostic=lambda d: print(d.position, d.severity, d.rule))
+    ('k.mlir', 1, 1) error tirx-check-layouts
+    False
+    """
+    known = new_context() if context is None else context
+    if on_diagnostic is None:
+        run_passes(known, module, passes)
+        return True
+    with diagnostic_handler(on_diagnostic):
+        try:
+            run_passes(known, module, passes)
+        except LocatedError as error:
+            for each in error.diagnostics:
+                report(each)
+            return False
+    return True
+
+
+def ptx(module: ModuleOp) -> str:
+    """
+    The PTX of all kernels of a module that is lowered; host code beside them has no part in it.
+
+    >>> from tirx import embed
+    >>> module = embed.parse('ptx.entry @nothing() target("sm_80") { ptx.ret }')
+    >>> embed.ptx(module).splitlines()[1]
+    '.target sm_80'
+    """
+    return print_ptx(module)
+
+
+def launches(module: ModuleOp) -> dict[str, Launch]:
+    """
+    How to launch the kernels of a module that is lowered, by name.
+
+    >>> from tirx import embed
+    >>> module = embed.parse('ptx.entry @nothing() target("sm_80") reqntid(64) { ptx.ret }')
+    >>> embed.launches(module)["nothing"].block
+    (64, 1, 1)
+    """
+    return {launch.entry: launch for launch in describe(module)}
+
+
+def extract(module: ModuleOp, context: Context | None = None) -> dict[str, BinaryOp]:
+    """
+    Replaces the kernels of a module that is lowered by `ptx.binary` operations of the same names, and returns them.
+
+    >>> from tirx import embed
+    >>> module = embed.parse('ptx.entry @nothing() target("sm_80") reqntid(64) { ptx.ret }')
+    >>> embed.extract(module)["nothing"].launch.data["entry"].data
+    'nothing'
+    """
+    TirxExtractKernelsPass().apply(new_context() if context is None else context, module)
+    return {op.sym_name.data: op for op in module.walk() if isinstance(op, BinaryOp)}
+
+
+def program(binary: BinaryOp) -> Program:
+    """
+    A kernel that has been extracted, as a program that can be simulated and launched.
+
+    >>> from tirx import embed
+    >>> module = embed.parse('ptx.entry @nothing() target("sm_80") grid(1) reqntid(64) { ptx.ret }')
+    >>> embed.program(embed.extract(module)["nothing"]).kernels["nothing"].simulate()
+    """
+    return program_of(binary)
