@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,10 +22,10 @@ def _boxes(placements: list[int | None]) -> dict[tuple[int, ...], Any]:
     whole: Any = np.arange(np.prod(_SHAPE)).reshape(_SHAPE)
     found: dict[tuple[int, ...], Any] = {}
     for device in np.ndindex(_MESH.shape):
-        part: Any = whole
+        part = cast("Any", whole)
         for i, d in enumerate(placements):
             if d is not None:
-                part = np.split(part, _MESH.shape[i], d)[device[i]]
+                part = cast("Any", np.split(part, _MESH.shape[i], d))[device[i]]
         found[device] = part
     return found
 
