@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 PASS_SUMMARIES = {
     "tirx-tile-linalg": "turn functions of linalg operations and copies of memrefs into kernels on tiles",
     "tirx-set-target": "set the GPU that every kernel is compiled for",
+    "tirx-check-sizes": "check that sizes which products need to agree do, or let the launch check them",
     "tirx-resolve-accumulators": "put accumulators into tensor memory or registers, as the target multiplies",
     "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",
     "tirx-split-pairs": "turn what a pair of blocks does into what each of them does",

@@ -221,6 +221,8 @@ def wants_remarks() -> bool:
 
 WARNINGS = {
     "emulated-instruction": "An instruction that the target computes in software: correct, but slow.",
+    "different-sizes": "A product of clipped matrices of which one has more elements along K: the other one is read as "
+    "if zeros followed.",
     "never-runs": "A loop whose upper bound is not above its lower bound. Its body is compiled and never executed.",
     "overlapping-views": "A copy between two views of one memref that may overlap. Tile operations read all before "
     "they write anything, threads do not: elements that both views have would be undefined.",

@@ -15,6 +15,7 @@ from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
 from tirx.dialects.ptx.effects import AccessKind, Bytes
 from tirx.dialects.ptx.memory import LdParamOp, ParamAddressOp
 from tirx.dialects.ptx.parameters import EntryParam
+from tirx.dialects.requirements import requirements
 from tirx.dialects.tirx.tensor_maps import TensorMapAttr
 from tirx.layout import LayoutError
 from tirx.layout.dtypes import element_type
@@ -49,6 +50,10 @@ def describe_entry(entry: EntryOp) -> Launch:
     """The launch descriptor of one entry. Raises LocatedError for a parameter that no launch could pass."""
     accesses = _accesses(entry)
     arguments = tuple(_argument(entry, param.data, accesses[param.data.name]) for param in entry.params)
+    try:
+        required = requirements(entry)
+    except ValueError as e:
+        raise LocatedError(entry, str(e)) from e
     grid = None if entry.grid is None else _three([n.data for n in entry.grid])
     return Launch(
         entry=entry.sym_name.data,
@@ -58,7 +63,10 @@ def describe_entry(entry: EntryOp) -> Launch:
         cluster=_three([n.data for n in entry.cluster or ()]),
         dynamic_shared=0 if entry.dynamic_shared is None else entry.dynamic_shared.data,
         arguments=arguments,
-        preconditions=tuple(p for a in arguments if isinstance(a, TensorMapArgument) for p in _preconditions(a)),
+        preconditions=(
+            *(Precondition(each.value, each.test, each.bound, each.message) for each in required),
+            *(p for a in arguments if isinstance(a, TensorMapArgument) for p in _preconditions(a)),
+        ),
     )
 
 

@@ -20,6 +20,7 @@ TESTS: dict[str, Callable[[int, int], bool]] = {
     "multiple_of": lambda value, bound: value % bound == 0,
     "at_most": operator.le,
     "at_least": operator.ge,
+    "equal": operator.eq,
 }
 """What a precondition may ask of its value."""
 

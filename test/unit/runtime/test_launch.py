@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import tirx
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call, LaunchSizes, lookups
+from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import (
     ComputedArgument,
@@ -179,3 +182,38 @@ def test_tirx_opt_writes_descriptors(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (launch.entry, launch.grid, launch.block) == ("dgemm", (3, 4, 1), (128, 1, 1))
     assert tirx_opt.main([source, f"--launch={described}"]) == 1
     assert "expected --launch with one module of PTX as output" in capsys.readouterr().err
+
+
+_K = """
+tirx.kernel @k(%a: memref<16x6xf64>, %b: memref<8x?xf64, strided<[16, 1]>>, %d: memref<16x8xf64>)
+    target("sm_80") grid(1) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %size = memref.dim %a, %c1 : memref<16x6xf64>
+  %zero = arith.constant 0.0 : f64
+  %acc = tirx.alloc : !tirx.tile<16x8xf64, register>
+  tirx.fill %acc, %zero : f64, !tirx.tile<16x8xf64, register>
+  scf.for %k = %c0 to %size step %c4 {
+    %ga = tirx.view %a[%c0, %k] clipped : memref<16x6xf64> -> !tirx.tile<16x4xf64, global>
+    %gb = tirx.view %b[%c0, %k] clipped : memref<8x?xf64, strided<[16, 1]>> -> !tirx.tile<8x4xf64, global>
+    %ra = tirx.load %ga : !tirx.tile<16x4xf64, global> -> !tirx.tile<16x4xf64, register>
+    %rb = tirx.load %gb : !tirx.tile<8x4xf64, global> -> !tirx.tile<8x4xf64, register>
+    tirx.mma %ra, %rb, %acc : !tirx.tile<16x4xf64, register>, !tirx.tile<8x4xf64, register>,
+      !tirx.tile<16x8xf64, register>
+  }
+  %gd = tirx.view %d[%c0, %c0] : memref<16x8xf64> -> !tirx.tile<16x8xf64, global>
+  tirx.copy %acc, %gd : !tirx.tile<16x8xf64, register>, !tirx.tile<16x8xf64, global>
+  tirx.return
+}
+"""
+
+
+def test_sizes_that_a_product_needs_to_agree_are_a_precondition() -> None:
+    """The smaller matrix is not filled up with zeros."""
+    kernel = tirx.build(_K).kernels["k"]
+    a, b, d = np.ones((16, 6)), np.ones((8, 16)), np.zeros((16, 8))
+    kernel.simulate(a, b[:, :6], d)
+    assert (d == 6).all()
+    with pytest.raises(ArgumentError, match="expected one size along the last dimension of 'a' and 'b', which is K"):
+        kernel.simulate(a, b[:, :4], d)

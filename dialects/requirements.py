@@ -1,0 +1,67 @@
+"""What a kernel requires of its launch beyond the types of its arguments, as an attribute of the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute, Operation
+
+from tirx.dialects.formula import Formula, FormulaAttr
+
+REQUIRES = "tirx.requires"
+"""The attribute: a list of `[value, test, bound, message]`, value and bound formulas. Entries keep it."""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """`value` and `bound`, formulas of sizes, have to pass `test` at a launch; `message` is the error elsewhere."""
+
+    value: Formula
+    test: str
+    bound: Formula
+    message: str
+
+
+def add_requirement(op: Operation, requirement: Requirement) -> None:
+    """Adds a requirement to a kernel that does not have it yet."""
+    found = requirements(op)
+    if requirement not in found:
+        op.attributes[REQUIRES] = ArrayAttr([_attribute(each) for each in (*found, requirement)])
+
+
+def requirements(op: Operation) -> tuple[Requirement, ...]:
+    """The requirements of a kernel or an entry. Raises ValueError for an attribute of another form."""
+    attribute = op.attributes.get(REQUIRES)
+    if attribute is None:
+        return ()
+    if not isinstance(attribute, ArrayAttr):
+        raise ValueError(f"expected {REQUIRES} as a list of [value, test, bound, message], found {attribute}")
+    return tuple(_requirement(each) for each in cast("ArrayAttr[Any]", attribute))
+
+
+def _attribute(requirement: Requirement) -> Attribute:
+    return ArrayAttr(
+        [
+            FormulaAttr(requirement.value),
+            StringAttr(requirement.test),
+            FormulaAttr(requirement.bound),
+            StringAttr(requirement.message),
+        ]
+    )
+
+
+def _requirement(attribute: Any) -> Requirement:
+    match attribute:
+        case ArrayAttr(
+            data=(
+                FormulaAttr(data=value),
+                StringAttr(data=test),
+                FormulaAttr(data=bound),
+                StringAttr(data=message),
+            )
+        ):
+            return Requirement(value, test, bound, message)
+        case _:
+            raise ValueError(f"expected [value, test, bound, message] in {REQUIRES}, found {attribute}")
