@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, warn
 from tirx.dialects.ptx.arith import AndOp
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
@@ -33,8 +33,10 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.control_flow import ControlFlow
 from tirx.tcgen05 import LegalityError, Mma
 from tirx.tcgen05.check import check_instruction
+from tirx.tcgen05.mma_info import MmaInfo
 from tirx.tcgen05.tmem import COLUMNS
 from tirx.wgmma import check_wgmma
+from tirx.wgmma.check import WgmmaFacts
 
 
 def check_entry(entry: EntryOp, target: Target) -> None:
@@ -44,9 +46,13 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     described = [(op, description) for op in instructions if (description := op.description) is not None]
     for op, description in described:
         _located(op, lambda description=description: check_instruction(description, target.name))
+        for message in MmaInfo(description).aliases if isinstance(description, Mma) else ():
+            warn(op, message)
     for op in (op for op in entry.body.walk() if isinstance(op, WgmmaMmaAsyncOp)):
         product = replace(op.description, threads=_threads(entry))
         _located(op, lambda product=product: check_wgmma(product))
+        for message in WgmmaFacts(product).aliases:
+            warn(op, message)
     flow = ControlFlow(entry)
     _check_issue(entry, flow)
     _check_cta_groups(entry, instructions)

@@ -18,9 +18,9 @@ from tirx.explain.report import (
 from tirx.hw.bits import Bits, bits_text, deposit
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.integers import Integers
-from tirx.hw.rules import reason, result
+from tirx.hw.rules import reason
 from tirx.smem import smem_descriptor, wgmma_descriptor
-from tirx.smem.aliasing import aliased_elements
+from tirx.smem.aliasing import aliased_operand
 from tirx.smem.canonical_form import CanonicalLayout
 from tirx.smem.smem_descriptor import CONSTANT, SmemDescriptor, possible_descriptors
 from tirx.smem.swizzle_modes import (
@@ -98,18 +98,20 @@ def explain_matrix_descriptor(
     fields = tuple(_field(name, form, word) for name in form.fields)
     problems = reserved_problems(word, form.reserved)
     notes: list[tuple[str, str]] = []
-    candidates = _decoded(word, family)
+    candidates, known = _decoded(word, family), word
     if not candidates:
-        repaired = _repaired(word, form)
-        known = repaired if isinstance(repaired, int) else repaired.ones
+        known = _repaired(word, form)
+        bits_of = known if isinstance(known, int) else known.ones
         if "constant" in form.fields and known_code(word, form.fields["constant"]) != CONSTANT:
             problems.append(f"{bits_text(form.fields['constant'])}: expected {CONSTANT:#05b} on tcgen05, found another")
-        candidates = _decoded(repaired, family)
+        candidates = _decoded(known, family)
         if not candidates:
-            problems.append(reason(lambda: _decode(known, family)) or "no choice of its unknown bits has a meaning")
+            problems.append(reason(lambda: _decode(bits_of, family)) or "no choice of its unknown bits has a meaning")
     refused: dict[Major, list[str]] = {}
     for each in majors:
         found, refused[each] = _as_major(candidates, each, element, extent, bits, family, target)
+        if not refused[each] and (shared := aliased_operand(known, each, extent, bits, family)) is not None:
+            found, refused[each] = [], [shared]
         notes += found
     if candidates and all(refused.values()):
         problems += [problem for each in majors for problem in refused[each]]
@@ -122,7 +124,9 @@ def explain_matrix_descriptor(
         def legal(candidate: int) -> bool:
             descriptors = _decoded(candidate, family)
             return bool(descriptors) and any(
-                not _as_major(descriptors, each, element, extent, bits, family, target)[1] for each in majors
+                not _as_major(descriptors, each, element, extent, bits, family, target)[1]
+                and aliased_operand(candidate, each, extent, bits, family) is None
+                for each in majors
             )
 
         choices = _choices(value, form, element, extent, bits, majors, family)
@@ -242,7 +246,7 @@ def _refused(
         refused = reason(lambda: whole.verify(element, major, k_bytes=k_bytes))
     else:
         refused = reason(lambda: descriptor.verify(element, major, k_bytes=k_bytes, target=target))
-    return refused or result(lambda: aliased_elements(descriptor, major, shape, bits))
+    return refused
 
 
 def _choices(

@@ -6,10 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from tirx.hw.bits import extract
+from tirx.hw.integers import Integers
+from tirx.hw.rules import result
 from tirx.layout.caching import bounded_cache
-from tirx.smem.smem_descriptor import SmemDescriptor
-from tirx.smem.swizzle_modes import SWIZZLE_MODES, Major
+from tirx.smem.smem_descriptor import FIELDS, SmemDescriptor, possible_descriptors
+from tirx.smem.swizzle_modes import SWIZZLE_MODES, TCGEN05_OPERANDS, WGMMA_OPERANDS, Major, OperandFamily
 from tirx.smem.walk import Shape, Walk, read_addresses
+from tirx.smem.wgmma_descriptor import FIELDS as WGMMA_FIELDS
+from tirx.smem.wgmma_descriptor import WgmmaDescriptor, possible_wgmma_descriptors
 
 
 @bounded_cache
@@ -25,6 +30,43 @@ def aliased_elements(descriptor: SmemDescriptor, major: Major, shape: Shape, con
     first, second, byte = pair
     text = f"elements {first} and {second} (row, k) are both read from byte {byte} of shared memory"
     return f"{text}; {_cause(descriptor, major, shape, container_bits)}"
+
+
+def aliased_operand(
+    value: SmemDescriptor | WgmmaDescriptor | Integers | int | None,
+    major: Major,
+    shape: Shape,
+    container_bits: int,
+    family: OperandFamily = TCGEN05_OPERANDS,
+) -> str | None:
+    """`aliased_elements` of a descriptor of which some bits may not be known.
+
+    Returns None unless the swizzle is known, and LBO and SBO where the hardware reads them. Returns None where the
+    bits have no meaning or the operand is out of reach.
+    """
+    if value is None:
+        return None
+    if family is WGMMA_OPERANDS:
+        fields = WGMMA_FIELDS
+        found = () if isinstance(value, SmemDescriptor) else possible_wgmma_descriptors(value)
+        descriptors = tuple(each.walk for each in found)
+    else:
+        fields = FIELDS
+        descriptors = () if isinstance(value, WgmmaDescriptor) else possible_descriptors(value)
+    if not descriptors or (
+        isinstance(value, Integers)
+        and any(extract(value.unknown, fields[name]) for name in _read(descriptors[0], major, shape, container_bits))
+    ):
+        return None
+    return result(lambda: aliased_elements(descriptors[0], major, shape, container_bits))
+
+
+def _read(descriptor: SmemDescriptor, major: Major, shape: Shape, bits: int) -> list[str]:
+    """The fields that say where elements are, besides the start: LBO and SBO where the pattern repeats."""
+    walk = Walk.of(major, SWIZZLE_MODES[descriptor.swizzle], shape, bits)
+    mn, k = ("lbo", "sbo") if walk.traded else ("sbo", "lbo")
+    repeats = {mn: int(walk.outer_mn[-1]), k: int(walk.outer_k[-1])}
+    return ["swizzle", *(name for name, last in repeats.items() if last)]
 
 
 def _shared_pair(

@@ -12,6 +12,7 @@ from tirx.hw.integers import Integers
 from tirx.hw.rules import choices, reason, result, unless_one_is_legal
 from tirx.hw.targets import PtxVersion
 from tirx.layout import Iter, TileLayout
+from tirx.smem.aliasing import aliased_operand
 from tirx.smem.smem_descriptor import SmemDescriptor, possible_descriptors
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
@@ -382,6 +383,24 @@ class MmaInfo:
             f"data path {path.letter}: expected A where {self.variant}.kind::{self.kind.name} reads it, {expected} "
             f"(plus any offset), found {a.layout}"
         )
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Names elements of A or B that share bytes of shared memory: legal, and nearly always a mistake."""
+        if self.idesc is None or self.a_rows is None or self.b_rows is None:
+            return ()
+        bits, found = 256 // self.kind.k, list[str]()
+        operands: list[tuple[str, SmemOperand | None, Major, int]] = [
+            ("A", self.a_smem, self.idesc.a_major, self.a_rows),
+            ("B", self.mma.b, self.idesc.b_major, self.b_rows),
+        ]
+        for name, operand, major, rows in operands:
+            size = self.bytes_of_k(stored_sparse=name == "A")
+            if operand is None or size is None:
+                continue
+            if (text := aliased_operand(operand.descriptor, major, (rows, size * 8 // bits), bits)) is not None:
+                found.append(f"descriptor of {name}: {text}")
+        return tuple(found)
 
     def descriptor_reason(self, operand: SmemOperand | None, which: str) -> str | None:
         """Explains why a shared-memory descriptor does not serve an operand. Returns None if it may.

@@ -12,7 +12,8 @@ from tirx.hw.integers import Integers
 from tirx.hw.rules import Finding, Rule, all_findings, raise_first, reason, unless_one_is_legal, unsupported
 from tirx.hw.targets import PtxVersion
 from tirx.layout import TileLayout
-from tirx.smem.swizzle_modes import Major
+from tirx.smem.aliasing import aliased_operand
+from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor, meaningless_wgmma, possible_wgmma_descriptors
 from tirx.wgmma.fragments import (
     CODES_PER_REGISTER,
@@ -125,6 +126,23 @@ class WgmmaFacts:
             return reason(lambda: possible.verify(stored, major, k_bytes=k_bytes))
 
         return unless_one_is_legal(refused(each) for each in possible_wgmma_descriptors(operand.descriptor))
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Names elements of A or B that share bytes of shared memory: legal, and nearly always a mistake."""
+        found: list[str] = []
+        for name, operand, transposed, rows, size in (
+            ("A", self.a_smem, self.wgmma.transpose_a, ROWS, self.form.k_bytes[0]),
+            ("B", self.wgmma.b_operand, self.wgmma.transpose_b, self.form.n, self.form.k_bytes[1]),
+        ):
+            if operand is None:
+                continue
+            bits = max(self.kind.bits, 8)
+            major: Major = "MN" if transposed else "K"
+            text = aliased_operand(operand.descriptor, major, (rows, size * 8 // bits), bits, WGMMA_OPERANDS)
+            if text is not None:
+                found.append(f"descriptor of {name}: {text}")
+        return tuple(found)
 
     @staticmethod
     def layout_reason(operand: RegisterOperand | None, name: str, expected: TileLayout) -> str | None:

@@ -107,6 +107,7 @@ class Cta:
         self.registers = RegisterFile(program.register_counts, count)
         self.register_states = np.ones((len(program.watched), count), np.uint8)
         self.register_states[np.array(program.initially_undefined, np.bool_)] = 0
+        self.undefined_bytes: dict[int, Array] = {}  # by row: of each lane, if its register is undefined
         # Watched registers that were not accessed since the last wgmma.fence.
         self.register_fenced = np.zeros((len(program.watched), count), np.bool_)
         self.last_update: Array = np.full(count, -1)  # where the last atomic was that changed memory, of every thread

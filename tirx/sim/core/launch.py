@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,6 +88,7 @@ class Launch:
         self.strict = checks == "strict"
         self._report = report
         self._reported: set[str] = set()
+        self._looks: Counter[object] = Counter()
         self.notes: list[tuple[str, str]] = []  # rules and messages of the instruction that executes
         self.tensor_maps = TensorMaps(global_memory)
         self.grid = grid
@@ -123,6 +125,15 @@ class Launch:
         if rule not in self._reported:
             self._reported.add(rule)
             self.notes.append((rule, message))
+
+    def has_noted(self, rule: str) -> bool:
+        """Returns True if there is a warning of this rule."""
+        return rule in self._reported
+
+    def looks_at(self, what: object, limit: int) -> bool:
+        """Returns True for the first `limit` calls with `what`: for checks that need not see all of them."""
+        self._looks[what] += 1
+        return self._looks[what] <= limit
 
     def report_notes(self, line: int, text: str, where: str) -> None:
         """Reports the notes of the instruction that has executed."""

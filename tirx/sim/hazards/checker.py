@@ -11,7 +11,7 @@ from tirx.sim.core.types import Array
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.lifetimes import Lifetimes
-from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, TensorAccess
+from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, TensorAccess, Writes
 from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
 from tirx.sim.hazards.tensor_shadow import TensorShadow
 
@@ -214,6 +214,15 @@ class Checker(Monitor):
     def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
         self._shared[rank].async_write(offsets, thread, what)
+
+    def swizzled_write(self, rank: int, offsets: Array, swizzle: int) -> None:
+        self._shared[rank].swizzles[offsets] = swizzle
+
+    def shared_writes(self, rank: int, offsets: Array) -> Writes | None:
+        return self._shared[rank].writes(offsets)
+
+    def shared_writes_at(self, rank: int, instant: int) -> tuple[Array, Array]:
+        return self._shared[rank].writes_at(instant)
 
     def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)

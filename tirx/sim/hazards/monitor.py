@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -14,6 +15,18 @@ Snapshot: TypeAlias = "Array | None"
 # Hears of a rule that is broken, and a message, where that is no error.
 Note: TypeAlias = Callable[[str, str], None]
 TensorAccess: TypeAlias = Literal["mma", "cp", "cp.4x256b", "shift"]
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """
+    The last writes to some bytes, an element for each: whether a thread wrote it, through registers or by cp.async; the
+    instant; and the number of the swizzle of the bulk tensor copy that wrote it, -1 if it was none.
+    """
+
+    by_threads: Array
+    instants: Array
+    swizzles: Array
 
 
 class Monitor:
@@ -122,6 +135,17 @@ class Monitor:
 
     def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         """Bytes at `offsets` will be written by a bulk copy that `thread` issues."""
+
+    def swizzled_write(self, rank: int, offsets: Array, swizzle: int) -> None:
+        """Says with which swizzle (its number among those of tensor maps) a bulk tensor copy writes bytes."""
+
+    def shared_writes(self, rank: int, offsets: Array) -> Writes | None:
+        """Returns what is known of the last writes to bytes; None if nothing is kept."""
+        return None
+
+    def shared_writes_at(self, rank: int, instant: int) -> tuple[Array, Array]:
+        """Returns the bytes that threads wrote at an instant, and the thread of each."""
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         """Bytes at `offsets` will be updated atomically by a bulk reduction that `thread` issues."""

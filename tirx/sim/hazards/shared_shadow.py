@@ -10,7 +10,7 @@ from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError, UndefinedError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.instants import Instants
-from tirx.sim.hazards.monitor import Note
+from tirx.sim.hazards.monitor import Note, Writes
 from tirx.sim.memory.addresses import SHARED_BASE
 
 _WARP = 32
@@ -59,6 +59,8 @@ class SharedShadow:
         self._writer: Array = np.zeros(size, np.int32)
         self._write_time: Array = np.zeros(size, np.int32)
         self._write_kind: Array = np.zeros(size, np.uint8)
+        # Of bulk tensor copies, -1 for others; counts where such a copy wrote last.
+        self.swizzles: Array = np.full(size, -1, np.int8)
         # The last reader of each warp.
         self._reader: Array = np.zeros((warps, size), np.int32)
         self._read_time: Array = np.zeros((warps, size), np.int32)
@@ -74,6 +76,18 @@ class SharedShadow:
         self._readers: Array = np.zeros(0, np.intp)  # all threads of the warps that have read
         self._writes.blur(np.arange(SHARED_BASE))
         self._scratch: Array = np.zeros(size, np.uint8)
+
+    def writes(self, places: Array) -> Writes:
+        """What is known of the last writes to bytes."""
+        kinds = self._write_kind[places]
+        threads = ((kinds == Writer.GENERIC) | (kinds == Writer.COPY)) & (self._write_time[places] > 0)
+        swizzles = np.where(kinds == Writer.BULK, self.swizzles[places], -1)
+        return Writes(threads, self._write_time[places], swizzles)
+
+    def writes_at(self, instant: int) -> tuple[Array, Array]:
+        """The bytes that were last written at an instant, and the thread of each."""
+        places = np.flatnonzero(self._write_time == instant)
+        return places, self._writer[places]
 
     # Generic proxy
 
@@ -270,6 +284,7 @@ class SharedShadow:
         self._behind_readers(places, np.broadcast_to(user, places.shape), asynchronous=True)
         self._wrote(places, thread, Writer.BULK)
         self._writes.note(places, user, (Row.BULK_WRITTEN,), (Row.BULK_WRITTEN,))
+        self.swizzles[places] = -1
 
     def async_update(self, places: Array, thread: int, what: str) -> None:
         """A reduction through the async proxy; only the last of several that are not ordered is remembered."""

@@ -20,9 +20,10 @@ from tirx.sim.memory.tensor_copy import check_rows, check_start, load_box, rows_
 from tirx.sim.numerics.combine import combine_function
 from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address, Operand, Vector
-from tirx.sim.tensor_map import TensorMap
+from tirx.sim.tensor_map import SWIZZLES, TensorMap
 
 _WHAT = "cp.async.bulk.tensor"
+_SWIZZLE_NUMBERS = {name: number for number, name in enumerate(SWIZZLES)}
 _DIMENSIONS = ("1d", "2d", "3d", "4d", "5d")
 _COMPLETE = "mbarrier::complete_tx::bytes"
 _LOAD_MODES = ("tile", "tile::gather4", "im2col", "im2col::w", "im2col::w::128")
@@ -214,6 +215,8 @@ def _load(decoder: Decoder, rank: int, space: str) -> Step:
         places = [(owner, part.places(offset)) for owner, offset in owners]
         cta.launch.observed.moved("global", "read", part.size)
         copy_to_shared(group, thread, places, told, part.load, what=_WHAT)
+        for owner, offsets in places:
+            cta.monitor.swizzled_write(owner.rank, offsets, _SWIZZLE_NUMBERS[part.tensor_map.swizzle])
         cta.launch.made_progress()
 
     return step

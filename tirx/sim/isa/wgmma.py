@@ -28,6 +28,7 @@ from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply_values
 from tirx.sim.program.code import Register, Step
 from tirx.sim.reader.syntax import Vector
+from tirx.sim.tensor.patterns import check_operand
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 
 _WARPGROUP = 4
@@ -290,10 +291,12 @@ def _operand(
     """Rows of an operand in shared memory of `depth` elements of `width` bits, as float32 (rows, K)."""
     cta = group.cta
     size, element_bytes = (depth, width // 8) if transposed else (depth * width // 8, 0)
-    addresses, distinct = _addresses(bits, int(rows[0]), len(rows), size, element_bytes, what)
+    addresses, distinct, descriptor = _addresses(bits, int(rows[0]), len(rows), size, element_bytes, what)
     cta.check_shared(distinct, 1, what)
     threads = cta.first_thread + np.arange(group.first, group.last, WARP)
     cta.monitor.warpgroup_read(cta.rank, distinct, threads, what)
+    if cta.launch.checks:
+        check_operand(cta, descriptor, addresses, distinct, None, max(width // 8, 1))
     raw = cta.shared.data[addresses].reshape(len(rows), -1)
     if element == "b1":
         return _bits(raw)
@@ -306,16 +309,19 @@ def _bits(raw: Array) -> Array:
 
 
 @lru_cache(maxsize=1024)
-def _addresses(bits: int, first: int, rows: int, size: int, element: int, what: str) -> tuple[Array, Array]:
+def _addresses(
+    bits: int, first: int, rows: int, size: int, element: int, what: str
+) -> tuple[Array, Array, SharedDescriptor]:
     """
-    Returns the addresses of `rows` rows of an operand, starting at row `first`, and the distinct ones among them.
+    Returns the addresses of `rows` rows of an operand, starting at row `first`, the distinct ones among them, and its
+    descriptor.
 
     `element` is the bytes of an element of an MN-major operand of `size` elements along K, 0 for a K-major one of
     `size` bytes.
     """
     descriptor, index = SharedDescriptor.of_wgmma(bits, what), first + np.arange(rows)
     addresses = descriptor.mn_major(index, size, element) if element else descriptor.k_major(index, size)
-    return addresses, np.unique(addresses)
+    return addresses, np.unique(addresses), descriptor
 
 
 def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> None:

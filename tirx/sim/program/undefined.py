@@ -20,6 +20,7 @@ from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.memory import access_form, place_of
 from tirx.sim.memory import spaces
 from tirx.sim.program.code import Register, Step
+from tirx.sim.program.partial import ALL, Parts, find_parts, remember
 from tirx.sim.reader.syntax import Instruction, Operand
 
 # Instructions whose results are undefined where an operand is, and that do nothing else.
@@ -53,6 +54,9 @@ def carrying(decoder: Decoder, step: Step) -> Step:
     names = [register.name for register in decoder.uses]
     if not rows:
         return step
+    parts = find_parts(decoder)
+    if parts is not None:
+        return _moving(decoder, step, rows, names, parts)
     if decoder.root == "shfl":
         spread, targets = _shuffled(decoder, step), targets[:1]
     else:
@@ -72,6 +76,27 @@ def carrying(decoder: Decoder, step: Step) -> Step:
     return careful
 
 
+def _moving(decoder: Decoder, step: Step, rows: list[int], names: list[str], parts: Parts) -> Step:
+    """Wraps an instruction that moves bytes: only those of its result are undefined that were before."""
+
+    def careful(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        found = (group.states[rows] == _UNDEFINED) & mask
+        if not found.any():
+            return step(group, mask)
+        first = int(np.argmax(found.any(axis=1)))
+        origin = _origin(group, decoder.instruction, rows[first], names[first])
+        moved = parts(group)
+        outcome = step(group, mask)
+        for row, bytes_ in moved if outcome is None else ():
+            lanes = (bytes_ != 0) & mask
+            _mark(group, lanes, [row], origin)
+            if lanes.any():
+                remember(group, row, lanes, bytes_)
+        return outcome
+
+    return careful
+
+
 def _origin(group: ThreadGroup, instruction: Instruction, row: int, name: str) -> SimError:
     known = group.cta.launch.origins.get(row)
     return known or SimError(f"register {name} is read but was never written", instruction.line, instruction.text)
@@ -80,6 +105,8 @@ def _origin(group: ThreadGroup, instruction: Instruction, row: int, name: str) -
 def _mark(group: ThreadGroup, lanes: Mask, targets: list[int], origin: SimError) -> None:
     for row in targets if lanes.any() else ():
         group.states[row][lanes] = _UNDEFINED
+        if row in group.cta.undefined_bytes:
+            remember(group, row, lanes, ALL)
         group.cta.launch.origins[row] = origin
 
 

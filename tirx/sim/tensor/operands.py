@@ -13,6 +13,7 @@ from tirx.sim.errors import SimError
 from tirx.sim.numerics.formats import bytes_used, decode_elements, unpack_groups
 from tirx.sim.tensor.data_path import DataPath
 from tirx.sim.tensor.instruction_descriptor import NARROW, InstructionDescriptor
+from tirx.sim.tensor.patterns import check_operand
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 
 
@@ -116,6 +117,7 @@ def shared_operand(
     padded = element if fields.kind.element == 1 else "u8"
     places = _places(descriptor, first, rows, marks, size, width, padded)
     raw = _read(cta, thread, places.addresses, places.distinct, what).reshape(rows, -1)
+    check_operand(cta, descriptor, places.addresses, places.distinct, places.used, fields.kind.element)
     return _decode(raw, element, fields)
 
 

@@ -65,6 +65,7 @@ class SharedDescriptor:
     def __init__(self, bits: int, what: str, target: str = ""):
         self.bits = bits & ((1 << 64) - 1)
         self.what = what
+        self._target = target
         self.start = self._field(_START) << 4
         self.leading = self._field(_LEADING) << 4
         self.stride = self._field(_STRIDE) << 4
@@ -90,6 +91,12 @@ class SharedDescriptor:
 
     def __hash__(self) -> int:
         return hash((self.bits, self.what))
+
+    def swapped(self) -> SharedDescriptor:
+        """The descriptor with leading and stride offset in each other's place."""
+        leading, stride = self._field(_LEADING), self._field(_STRIDE)
+        bits = self.bits & ~(0x3FFF << _LEADING[0] | 0x3FFF << _STRIDE[0])
+        return SharedDescriptor(bits | stride << _LEADING[0] | leading << _STRIDE[0], self.what, self._target)
 
     def _check_absolute(self, target: str) -> None:
         if target not in _ABSOLUTE_TARGETS:
