@@ -102,7 +102,7 @@ def test_triton(name: str) -> None:
 @pytest.mark.parametrize("name", ["tcgen05_gemm", "wgmma_gemm"])
 def test_examples(name: str) -> None:
     """What tirx prints is legal, with every field known but the start."""
-    report = explain_ptx(compiled(name)[0].ptx)
+    report = explain_ptx(compiled(name).program.ptx)
     assert report.legal, report.text(name)
     for each in _products(report):
         for _, word in each.words:
