@@ -113,7 +113,7 @@ def _other_stores(cta: Cta, descriptor: SharedDescriptor, distinct: Array) -> st
     """Says in the pattern of which other swizzle threads wrote an operand; None if that cannot be told."""
     # Whole patterns, as a descriptor with the wrong swizzle may look at rows of one half only.
     first, last = (int(each) // _PERIOD for each in (distinct[0], distinct[-1]))
-    end = min((last + 1) * _PERIOD, len(cta.shared.data))
+    end = min((last + 1) * _PERIOD, cta.launch.program.shared_end)
     writes = cta.monitor.shared_writes(cta.rank, np.arange(first * _PERIOD, end))
     if writes is None:
         return None
