@@ -1,13 +1,15 @@
 """The 128 bytes of a tensor map, as sm_90 and later read them.
 
-The CUDA driver calls them opaque. The bits of a map for tiles are those that `ptxas` 13 reads and writes for
-`tensormap.replace` (PTX ISA, "Tensor-map"), one field after the other.
+The CUDA driver calls them opaque. The bits of a map for tiles are those that `ptxas` 13 writes for `tensormap.replace`
+(PTX ISA, "Tensor-map"). 1994 maps that `cuTensorMapEncodeTiled`, `Im2col` and `Im2colWide` of a driver for CUDA 13.0
+made agree; they gave the fields of im2col modes, and the last two fields, which the driver derives from the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 from tirx.copy.tma import MAX_BOX, MAX_RANK, ROW_UNIT
 from tirx.hw.bits import Bits, deposit, extract
@@ -20,12 +22,14 @@ _WORD = 32
 
 FIELDS: Mapping[str, Bits] = {
     "global_address": (0, 64),
+    "im2col": (64, 1),
     "rank": (68, 3),
     "element": (71, 4),
     "interleave": (75, 2),
     "swizzle": (77, 2),
     "fill": (79, 1),
     "tf32": (80, 1),
+    "l2_promotion": (81, 2),
     "atomicity": (83, 2),
     "swizzle_96B": (86, 1),
     **{f"global_stride[{i}]": (96 + _WORD * i, _WORD) for i in range(MAX_RANK - 1)},
@@ -33,6 +37,8 @@ FIELDS: Mapping[str, Bits] = {
     **{f"global_dim[{i}]": (256 + _WORD * i, _WORD) for i in range(MAX_RANK)},
     **{f"element_stride[{i}]": (416 + 3 * i, 3) for i in range(MAX_RANK)},
     **{f"box_dim[{i}]": (440 + 8 * i, 8) for i in range(MAX_RANK)},
+    "box_bytes": (512, 32),
+    "shared_alignment": (576, 32),
 }
 """The fields of a map for tiles. Rank, dimensions, strides of elements and boxes are stored minus 1, strides of the
 tensor in units of 16 bytes."""
@@ -57,6 +63,21 @@ SWIZZLES: Mapping[tuple[int, int, int], str] = {
 
 INTERLEAVES = ("none", "16B", "32B")
 FILLS = ("zero", "nan")
+L2_PROMOTIONS = ("none", "64B", "128B", "256B")
+
+IM2COL_FIELDS: Mapping[str, Bits] = {
+    **{name: bits for name, bits in FIELDS.items() if not name.startswith("box_dim")},
+    "channels": (440, 8),
+    "corners": (448, 32),
+    "pixels": (480, 16),
+}
+"""The fields of a map for im2col modes. Channels and pixels are stored minus 1."""
+
+CORNER_BITS = {3: 16, 4: 8, 5: 5}
+"""Bits of a coordinate of a corner, by rank: those of the lower corner are in the lower half of `corners`."""
+
+_ALIGNMENTS = {"none": 16, "32B": 256, "64B": 512}
+"""Bytes to which the driver says a box is aligned, by swizzle; 1024 for the wider ones."""
 
 _ELEMENT_BYTES = {"u8": 1, "u16": 2, "f16": 2, "bf16": 2, "u64": 8, "s64": 8, "f64": 8}
 _BOX_BITS = {"b4x16": 4, "b4x16_p64": 8, "b6x16_p32": 8}
@@ -84,6 +105,7 @@ class TensorMapBits:
     swizzle: str = "none"
     interleave: str = "none"
     fill: str = "zero"
+    l2_promotion: str = "none"
 
     def __post_init__(self) -> None:
         if not self.element_strides:
@@ -94,6 +116,12 @@ class TensorMapBits:
         """Bytes of the innermost dimension of a box in shared memory."""
         bits = _BOX_BITS.get(self.element, 8 * _ELEMENT_BYTES.get(self.element, 4))
         return self.box[0] * bits // 8
+
+    @property
+    def _box_bytes(self) -> int:
+        """Bytes of a box as the driver counts them: whole steps of elements only."""
+        steps = zip(self.box[1:], self.element_strides[1:], strict=True)
+        return self.box_row_bytes * prod(size // step for size, step in steps)
 
     def verify(self) -> None:
         """Raises LegalityError for the first limit of `cuTensorMapEncodeTiled` that the fields break."""
@@ -120,6 +148,7 @@ class TensorMapBits:
             ("swizzle", self.swizzle, tuple(SWIZZLES.values())),
             ("interleave", self.interleave, INTERLEAVES),
             ("fill", self.fill, FILLS),
+            ("L2 promotion", self.l2_promotion, L2_PROMOTIONS),
         ):
             if value not in known:
                 raise LegalityError(f"{name}: expected one of {', '.join(known)}, found {value}")
@@ -140,6 +169,9 @@ class TensorMapBits:
             "interleave": INTERLEAVES.index(self.interleave),
             "fill": FILLS.index(self.fill),
             "tf32": int(tf32),
+            "l2_promotion": L2_PROMOTIONS.index(self.l2_promotion),
+            "box_bytes": self._box_bytes,
+            "shared_alignment": _ALIGNMENTS.get(self.swizzle, 1024),
         }
         swizzle = next(numbers for numbers, name in SWIZZLES.items() if name == self.swizzle)
         codes |= dict(zip(("swizzle", "atomicity", "swizzle_96B"), swizzle, strict=True))
@@ -163,6 +195,8 @@ class TensorMapBits:
             raise LegalityError(f"expected the {SIZE} bytes of a tensor map, found {len(data)}")
         word = int.from_bytes(data, "little")
         codes = {name: extract(word, bits) for name, bits in FIELDS.items()}
+        if codes["im2col"]:
+            raise LegalityError("expected a tensor map for tiles, found one for im2col modes")
         rank = codes["rank"] + 1
         if rank > MAX_RANK:
             raise LegalityError(f"rank: expected 1 to {MAX_RANK}, found {rank}")
@@ -183,4 +217,5 @@ class TensorMapBits:
             SWIZZLES[numbers],
             INTERLEAVES[codes["interleave"]],
             FILLS[codes["fill"]],
+            L2_PROMOTIONS[codes["l2_promotion"]],
         )

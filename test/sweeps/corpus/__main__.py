@@ -46,7 +46,9 @@ def main() -> int:
                     (flags.save / f"{case.title.replace('/', '_')}.ptx").write_text(kernel.ptx)
                 compiled = time.process_time()
                 warnings = sorted({warning.rule for warning in check(kernel, launch)})
-                text = f"ok, {time.process_time() - compiled:.1f} s" + (f", warnings: {', '.join(warnings)}" if warnings else "")
+                text = f"ok, {time.process_time() - compiled:.1f} s" + (
+                    f", warnings: {', '.join(warnings)}" if warnings else ""
+                )
                 rows.append((case, warnings))
             except Exception as error:  # every kind of failure is counted and named
                 failed += 1

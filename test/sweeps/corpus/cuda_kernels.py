@@ -39,7 +39,16 @@ def compile_cuda(source: str, target: str, *options: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.cu")
         path.write_text(source)
-        command = [find_nvcc(), "-ptx", f"-arch={target}", "-std=c++17", *options, str(path), "-o", f"{folder}/kernel.ptx"]
+        command = [
+            find_nvcc(),
+            "-ptx",
+            f"-arch={target}",
+            "-std=c++17",
+            *options,
+            str(path),
+            "-o",
+            f"{folder}/kernel.ptx",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
@@ -49,7 +58,9 @@ def compile_cuda(source: str, target: str, *options: str) -> str:
 CASES: list[Case] = []
 
 
-def case(entry: str, target: str, uses: str, prepare: Any, block: int, shared: int = 0, cluster: Any = (1, 1, 1)) -> None:
+def case(
+    entry: str, target: str, uses: str, prepare: Any, block: int, shared: int = 0, cluster: Any = (1, 1, 1)
+) -> None:
     def make() -> tuple[Kernel, Launch]:
         ptx = compile_cuda(_SOURCE.read_text(), target)
         return Kernel(ptx, entry, block, shared, cluster), prepare()

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -29,7 +28,12 @@ def compile_cute(name: str, target: str) -> str:
                        "CUTE_DSL_DUMP_DIR": folder, "CUTE_DSL_NO_CACHE": "1"}  # fmt: skip
         program = Path(__file__).with_name("cute_programs.py")
         done = subprocess.run(
-            [sys.executable, str(program), name], capture_output=True, text=True, env=environment, cwd=folder, check=False
+            [sys.executable, str(program), name],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=folder,
+            check=False,
         )
         found = sorted(Path(folder).rglob("*.ptx"))
         if done.returncode or not found:
@@ -37,7 +41,9 @@ def compile_cute(name: str, target: str) -> str:
         return found[0].read_text().rstrip("\0")
 
 
-def case(name: str, target: str, uses: str, prepare: Any, block: int, shared: int = 0, cluster: Any = (1, 1, 1)) -> None:
+def case(
+    name: str, target: str, uses: str, prepare: Any, block: int, shared: int = 0, cluster: Any = (1, 1, 1)
+) -> None:
     def make() -> tuple[Kernel, Launch]:
         ptx = compile_cute(name, target)
         kernel = Kernel(ptx, None, block, shared, cluster)

@@ -176,9 +176,7 @@ def tcgen05_tma(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor):
     bulk = cpasync.CopyBulkTensorTileG2SOp(tcgen05.CtaGroup.ONE)
     load_a, from_a = cute.nvgpu.make_tiled_tma_atom_A(bulk, a, cute.select(a_layout, mode=[0, 1, 2]), TILE, mma)
     load_b, from_b = cute.nvgpu.make_tiled_tma_atom_B(bulk, b, cute.select(b_layout, mode=[0, 1, 2]), TILE, mma)
-    tcgen05_kernel(mma, load_a, from_a, load_b, from_b, d, a_layout, b_layout).launch(
-        grid=(1, 2, 1), block=(128, 1, 1)
-    )
+    tcgen05_kernel(mma, load_a, from_a, load_b, from_b, d, a_layout, b_layout).launch(grid=(1, 2, 1), block=(128, 1, 1))
 
 
 @cute.kernel
@@ -244,9 +242,7 @@ def wgmma_tma(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor):
     bulk = cpasync.CopyBulkTensorTileG2SOp()
     load_a, from_a = cpasync.make_tiled_tma_atom(bulk, a, cute.slice_(a_layout, (None, None, 0)), (128, 64))
     load_b, from_b = cpasync.make_tiled_tma_atom(bulk, b, cute.slice_(b_layout, (None, None, 0)), (128, 64))
-    wgmma_kernel(mma, load_a, from_a, load_b, from_b, d, a_layout, b_layout).launch(
-        grid=(1, 2, 1), block=(128, 1, 1)
-    )
+    wgmma_kernel(mma, load_a, from_a, load_b, from_b, d, a_layout, b_layout).launch(grid=(1, 2, 1), block=(128, 1, 1))
 
 
 F16, F32 = cutlass.Float16, cutlass.Float32

@@ -124,7 +124,6 @@ def wgmma_kernel(a, b, c, k, M: gl.constexpr, N: gl.constexpr, K: gl.constexpr, 
         mbarrier.init(bars.index(i), count=1)
     layout: gl.constexpr = gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, N, 16])
     sums = gl.zeros((M, N), dtype=gl.float32, layout=layout)
-    phase = 0
     for step in range(k // K):
         stage = step % STAGES
         bar = bars.index(stage)
@@ -164,9 +163,7 @@ def tcgen05_kernel(a, b, c, k, M: gl.constexpr, N: gl.constexpr, K: gl.constexpr
     done = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
     mbarrier.init(loaded, count=1)
     mbarrier.init(done, count=1)
-    tensor = blackwell.allocate_tensor_memory(
-        gl.float32, [M, N], blackwell.TensorMemoryLayout([M, N], col_stride=1)
-    )
+    tensor = blackwell.allocate_tensor_memory(gl.float32, [M, N], blackwell.TensorMemoryLayout([M, N], col_stride=1))
     phase = 0
     use = False
     for depth in range(0, k, K):

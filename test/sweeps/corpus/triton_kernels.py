@@ -201,24 +201,31 @@ def matmul_kernel(a, b, c, m, n, k, am, ak, bk, bn, M: tl.constexpr, N: tl.const
     tl.store(c + rows[:, None] * n + columns[None, :], sums.to(c.dtype.element_ty), mask=mask)
 
 
-def _matmul(dtype: Any, out: Any = np.float32, sums: Any = tl.float32, m: int = 128, n: int = 64, k: int = 96,
-            tile: tuple[int, int, int] = (128, 64, 32), a_t: bool = False, b_t: bool = False, activate: bool = False):  # fmt: skip
+def _matmul(
+    dtype: Any,
+    out: Any = np.float32,
+    sums: Any = tl.float32,
+    m: int = 128,
+    n: int = 64,
+    k: int = 96,
+    tile: tuple[int, int, int] = (128, 64, 32),
+    a_t: bool = False,
+    b_t: bool = False,
+    activate: bool = False,
+):
     rng = _rng()
     a, b = small(rng, (m, k), dtype), small(rng, (k, n), dtype)
     wanted = a.astype(np.float64) @ b.astype(np.float64)
     wanted = np.where(wanted >= 0, wanted, wanted * 0.5) if activate else wanted
-    am, ak, bk, bn = (1, m) if a_t else (k, 1), None, (1, k) if b_t else (n, 1), None
-    a_data = np.ascontiguousarray(a.T) if a_t else a
-    b_data = np.ascontiguousarray(b.T) if b_t else b
     c = np.zeros((m, n), out)
-    values = {"a": a_data, "b": b_data, "c": c, "m": m, "n": n, "k": k, "am": am[0], "ak": am[1], "bk": bk[0], "bn": bk[1]}
-    constants = {"M": tile[0], "N": tile[1], "K": tile[2], "OUT": sums, "ACTIVATE": activate}
+    arrays = {"a": np.ascontiguousarray(a.T) if a_t else a, "b": np.ascontiguousarray(b.T) if b_t else b, "c": c}
+    of_a, of_b = (1, m) if a_t else (k, 1), (1, k) if b_t else (n, 1)
+    strides = {"am": of_a[0], "ak": of_a[1], "bk": of_b[0], "bn": of_b[1]}
     # Strides of 1 are constants, as Triton makes them.
-    for name in [name for name in ("am", "ak", "bk", "bn") if values[name] == 1]:
-        del values[name]
-        constants[name] = 1
-    ordered = {name: values[name] for name in ("a", "b", "c", "m", "n", "k", "am", "ak", "bk", "bn") if name in values}
-    return matmul_kernel, (-(-m // tile[0]), -(-n // tile[1])), ordered, constants, [(c, wanted.astype(out), 0)]
+    constants = {"M": tile[0], "N": tile[1], "K": tile[2], "OUT": sums, "ACTIVATE": activate}
+    constants |= {name: stride for name, stride in strides.items() if stride == 1}
+    values = {**arrays, "m": m, "n": n, "k": k, **{name: each for name, each in strides.items() if each != 1}}
+    return matmul_kernel, (-(-m // tile[0]), -(-n // tile[1])), values, constants, [(c, wanted.astype(out), 0)]
 
 
 @case("GEMM by pointers, f16, cp.async")
@@ -292,7 +299,9 @@ def batched_kernel(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.con
     sums = tl.zeros((M, N), tl.float32)
     for first in tl.range(0, k, K, num_stages=2):
         depth = first + tl.arange(0, K)
-        sums += tl.dot(tl.load(a + rows[:, None] * k + depth[None, :]), tl.load(b + depth[:, None] * n + columns[None, :]))
+        sums += tl.dot(
+            tl.load(a + rows[:, None] * k + depth[None, :]), tl.load(b + depth[:, None] * n + columns[None, :])
+        )
     tl.store(c + batch * m * n + rows[:, None] * n + columns[None, :], sums)
 
 
@@ -371,7 +380,7 @@ def persistent_kernel(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.
     for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=FLAT, warp_specialize=SPECIALIZE):
         row, column = tile // tiles_n * M, tile % tiles_n * N
         sums = tl.zeros((M, N), tl.float32)
-        for step in range(0, tl.cdiv(k, K)):
+        for step in range(tl.cdiv(k, K)):
             sums = tl.dot(a.load([row, step * K]), b.load([column, step * K]).T, sums)
         c.store([row, column], sums.to(tl.float16))
 
@@ -404,7 +413,7 @@ def specialized_kernel(a, b, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.const
     c.store([row, column], sums.to(c.dtype))
 
 
-@case("GEMM, K loop warp specialised", 90, 100)
+@case("GEMM, K loop warp specialised", 100)
 def gemm_specialized_loop():
     _, grid, values, constants, results = _host_tma(np.float16, np.float32, 256)
     return specialized_kernel, grid, values, constants, results
@@ -515,8 +524,11 @@ def attention_warp_specialized():
 
 
 @triton.jit
-def scaled_kernel(a, a_scale, b, b_scale, c, k, KIND_A: tl.constexpr, KIND_B: tl.constexpr, M: tl.constexpr,
-                  N: tl.constexpr, K: tl.constexpr, PACK_A: tl.constexpr, PACK_B: tl.constexpr, VECTOR: tl.constexpr):  # fmt: skip
+def scaled_kernel(
+    a, a_scale, b, b_scale, c, k,
+    KIND_A: tl.constexpr, KIND_B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+    PACK_A: tl.constexpr, PACK_B: tl.constexpr, VECTOR: tl.constexpr,
+):  # fmt: skip
     """c = a * b^T with scale factors of VECTOR elements along K; 4-bit elements are packed along K."""
     rows, columns = tl.arange(0, M), tl.arange(0, N)
     sums = tl.zeros((M, N), tl.float32)
@@ -557,12 +569,12 @@ def _scaled(kind_a: str, kind_b: str, vector: int = 32, k: int = 128):
     c = np.zeros((m, n), np.float32)
     wanted = (left * np.repeat(left_scale, vector, 1)) @ (right * np.repeat(right_scale, vector, 1)).T
     values = {"a": a, "a_scale": a_scale, "b": b, "b_scale": b_scale, "c": c, "k": k}
-    constants = {"KIND_A": kind_a, "KIND_B": kind_b, "M": m, "N": n, "K": 128,
-                 "PACK_A": 2 if kind_a == "e2m1" else 1, "PACK_B": 2 if kind_b == "e2m1" else 1, "VECTOR": vector}  # fmt: skip
+    packed = {name: 2 if kind == "e2m1" else 1 for name, kind in (("PACK_A", kind_a), ("PACK_B", kind_b))}
+    constants = {"KIND_A": kind_a, "KIND_B": kind_b, "M": m, "N": n, "K": 128, **packed, "VECTOR": vector}
     return scaled_kernel, (1,), values, constants, [(c, wanted, 0)]
 
 
-@case("block-scaled mxfp8")
+@case("block-scaled mxfp8", 90, 100)
 def mxfp8():
     return _scaled("e4m3", "e4m3")
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tirx.copy.tensor_map_bits import ELEMENTS, FIELDS, SWIZZLES, TensorMapBits
+from tirx.copy.tensor_map_bits import ELEMENTS, FIELDS, FILLS, L2_PROMOTIONS, SWIZZLES, TensorMapBits
+from tirx.explain import explain_tensor_map
 from tirx.hw.errors import LegalityError
 
 
@@ -31,6 +36,44 @@ def _maps(draw: st.DrawFn) -> TensorMapBits:
 @settings(max_examples=60)
 def test_round_trip(tensor_map: TensorMapBits) -> None:
     assert TensorMapBits.decode(tensor_map.encode()) == tensor_map
+
+
+_NAMES = ("none", "32B", "64B", "128B")
+_RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/tensor_maps.json").read_text())
+
+
+def _bytes(recorded: dict[str, Any]) -> bytes:
+    return bytes.fromhex(recorded["bytes"].ljust(256, "0"))
+
+
+def test_bytes_of_the_driver() -> None:
+    """What cuTensorMapEncodeTiled wrote, byte for byte."""
+    for recorded in _RECORDED:
+        if recorded["kind"] != "tiled":
+            continue
+        tensor_map = TensorMapBits(
+            recorded["address"],
+            recorded["type"],
+            tuple(recorded["dims"]),
+            tuple(recorded["strides"]),
+            tuple(recorded["box"]),
+            tuple(recorded["steps"]),
+            _NAMES[recorded["swizzle"]],
+            fill=FILLS[recorded["fill"]],
+            l2_promotion=L2_PROMOTIONS[recorded["l2"]],
+        )
+        assert tensor_map.encode() == _bytes(recorded)
+        assert TensorMapBits.decode(_bytes(recorded)) == tensor_map
+
+
+def test_im2col_maps_of_the_driver() -> None:
+    for recorded in _RECORDED:
+        if recorded["kind"] == "im2col":
+            notes = dict(explain_tensor_map(_bytes(recorded)).notes)
+            assert f"corners {recorded['lower']} and {recorded['upper']}" in notes["bounding box"]
+            assert notes["copy"].startswith(f"{recorded['pixels']} pixels of {recorded['channels']} channels")
+            with pytest.raises(LegalityError, match="found one for im2col"):
+                TensorMapBits.decode(_bytes(recorded))
 
 
 def test_fields_do_not_overlap() -> None:

@@ -7,10 +7,12 @@ are nearly always mistakes: LBO and SBO that are swapped, a transpose bit, or a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tirx.sim.core.cta import Cta
-from tirx.sim.core.types import Array, Mask
+from tirx.sim.core.types import WARP, Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.tensor.shared_descriptor import SWIZZLE_MODES, SharedDescriptor
 from tirx.sim.tensor_map import SWIZZLES
@@ -24,7 +26,6 @@ _READ_BY = {"none": 0, "32B": 6, "64B": 4, "128B": 2, "128B_atom_32B": 1}
 _LOOKS = 3  # at the operand of one form: tiles are written alike
 _PERIOD = 1024
 _INSTANTS = 8  # of stores that one look takes into account
-_LEAST_THREADS = 8
 
 
 def check_operand(
@@ -118,11 +119,10 @@ def _other_stores(cta: Cta, descriptor: SharedDescriptor, distinct: Array) -> st
     if writes is None:
         return None
     instants = np.unique(writes.instants[writes.by_threads])
+    chosen = np.unique(np.linspace(0, len(instants) - 1, _INSTANTS).astype(int)) if len(instants) else []
     stores = [
-        found
-        for place in np.unique(np.linspace(0, len(instants) - 1, _INSTANTS).astype(int)).tolist()
-        if (found := _steps(*cta.monitor.shared_writes_at(cta.rank, int(instants[place]))))
-    ] if len(instants) else []  # fmt: skip
+        found for place in chosen for found in _steps(*cta.monitor.shared_writes_at(cta.rank, int(instants[place])))
+    ]
     # Under the swizzle of the writer stores are regular, and alike for all warps.
     kinds = {number: len({each.get(number) for each in stores}) for number in SWIZZLE_MODES
              if all(number in each for each in stores)}  # fmt: skip
@@ -136,23 +136,27 @@ def _other_stores(cta: Cta, descriptor: SharedDescriptor, distinct: Array) -> st
     return f"{read}, but threads wrote it in the pattern of swizzle {names}"
 
 
-def _steps(places: Array, threads: Array) -> dict[int, tuple[int, ...]]:
+def _steps(places: Array, threads: Array) -> Iterator[dict[int, tuple[int, ...]]]:
     """
-    Returns the modes under which one store is regular: its addresses, before the XOR, are linear in the bits of the
-    thread; and what each bit adds. Returns nothing where threads are missing, or a store is regular under no mode.
+    For each warp of a store, the modes under which it is regular, and what each bit of the lane adds.
+
+    Regular: its addresses, before the XOR, are linear in the bits of the lane. Warps with lanes that do not store, and
+    stores that are regular under no mode, are left out.
     """
     order = np.lexsort((places, threads))
     users, first = np.unique(threads[order], return_index=True)
-    count = len(users)
-    if count < _LEAST_THREADS or count & count - 1 or int(users[-1] - users[0]) != count - 1:
-        return {}
     starts = places[order][first]
-    bits = 1 << np.arange(count.bit_length() - 1)
-    lanes = (np.arange(count)[:, None] & bits) != 0
-    found: dict[int, tuple[int, ...]] = {}
-    for number, mode in SWIZZLE_MODES.items():
-        linear = starts ^ ((starts >> mode.shift) & mode.mask)
-        steps = linear[bits] - linear[0]
-        if np.array_equal(linear[0] + lanes @ steps, linear):
-            found[number] = tuple(steps.tolist())
-    return found
+    bits = 1 << np.arange(5)
+    lanes = (np.arange(WARP)[:, None] & bits) != 0
+    for warp in np.unique(users // WARP).tolist():
+        own = starts[users // WARP == warp]
+        if len(own) != WARP:
+            continue
+        found: dict[int, tuple[int, ...]] = {}
+        for number, mode in SWIZZLE_MODES.items():
+            linear = own ^ ((own >> mode.shift) & mode.mask)
+            steps = linear[bits] - linear[0]
+            if np.array_equal(linear[0] + lanes @ steps, linear):
+                found[number] = tuple(steps.tolist())
+        if found:
+            yield found
