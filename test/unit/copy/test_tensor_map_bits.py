@@ -58,9 +58,9 @@ def test_bytes_of_the_driver() -> None:
             tuple(recorded["strides"]),
             tuple(recorded["box"]),
             tuple(recorded["steps"]),
-            _NAMES[recorded["swizzle"]],
-            fill=FILLS[recorded["fill"]],
-            l2_promotion=L2_PROMOTIONS[recorded["l2"]],
+            _NAMES[int(recorded["swizzle"])],
+            fill=FILLS[int(recorded["fill"])],
+            l2_promotion=L2_PROMOTIONS[int(recorded["l2"])],
         )
         assert tensor_map.encode() == _bytes(recorded)
         assert TensorMapBits.decode(_bytes(recorded)) == tensor_map

@@ -119,9 +119,11 @@ def _other_stores(cta: Cta, descriptor: SharedDescriptor, distinct: Array) -> st
     if writes is None:
         return None
     instants = np.unique(writes.instants[writes.by_threads])
-    chosen = np.unique(np.linspace(0, len(instants) - 1, _INSTANTS).astype(int)) if len(instants) else []
+    chosen = instants[np.linspace(0, len(instants) - 1, _INSTANTS).astype(int)] if len(instants) else instants
     stores = [
-        found for place in chosen for found in _steps(*cta.monitor.shared_writes_at(cta.rank, int(instants[place])))
+        found
+        for instant in np.unique(chosen).tolist()
+        for found in _steps(*cta.monitor.shared_writes_at(cta.rank, instant))
     ]
     # Under the swizzle of the writer stores are regular, and alike for all warps.
     kinds = {number: len({each.get(number) for each in stores}) for number in SWIZZLE_MODES
