@@ -1,6 +1,6 @@
 """The programs of cute_kernels.py: `python cute_programs.py NAME` compiles one; the DSL writes its PTX."""
 
-# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
 import sys
 
