@@ -129,7 +129,7 @@ def test_the_rule_is_that_of_the_hardware_or_the_step():
     assert _error(INSTRUCTION).rule != "verify"
     assert _error("tirx.kernel @k(").rule == "syntax"
     text = "tirx.kernel @k() threads(128) { %s = tirx.alloc : !tirx.tile<64x64xf32, tensor>\n tirx.return }"
-    assert _error(text).rule == "tirx-pick-layouts"
+    assert _error(text).rule == "tirx-check-layouts"
 
 
 def test_every_rule_has_an_explanation():

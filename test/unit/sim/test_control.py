@@ -21,6 +21,7 @@ def _collatz(n: int) -> int:
 
 
 @pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.sample(2)
 def test_divergent_loop(seed: int | None):
     """Loops of different lengths with branches inside, one early exit, and communication behind them."""
     text = entry(

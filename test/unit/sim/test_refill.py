@@ -53,6 +53,7 @@ def _run(before: str, after: str, seed: int | None, check: Level = "strict") -> 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize(("before", "after"), [(_FENCE, ""), ("fence.proxy.async;", ""), ("", _FENCE)])
+@pytest.mark.sample(5)
 def test_fenced(before: str, after: str, seed: int | None):
     """The fence may stand in the reading threads before they arrive, or in the copying one after it has waited."""
     assert _run(before, after, seed) == _run(before, after, seed, "hardware") == []
@@ -60,6 +61,7 @@ def test_fenced(before: str, after: str, seed: int | None):
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize("before", ["", f"@%p0 {_FENCE}", "fence.proxy.async.global;", "fence.acq_rel.cta;"])
+@pytest.mark.sample(6)
 def test_not_fenced(before: str, seed: int | None):
     """A fence of one thread, of another proxy or of another memory does not order the reads of the others."""
     message = "is written by an asynchronous copy of thread 0, but thread .* has read it through the generic proxy"

@@ -159,6 +159,7 @@ def test_mbarriers(seed: int | None):
         ("[slot], %r5;", "[full], %r5;", "which is in an mbarrier object"),
     ],
 )
+@pytest.mark.sample(4)
 def test_wrong_mbarriers(old: str, new: str, message: str):
     assert old in _PING_PONG
     with pytest.raises(SimError, match=f"(?s){message}"):

@@ -361,6 +361,7 @@ _SMALL = _Product("f16", "f16", "f16", "f32", 128, 32, 32, swizzle="64B")
         ("mbarrier", "no mbarrier object"),
     ],
 )
+@pytest.mark.sample(10)
 def test_missing_steps(step: str, message: str, seed: int | None):
     with pytest.raises(SimError, match=f"(?s){message}"):
         _run(_with(_SMALL, without=(step,)), seed)
@@ -420,6 +421,7 @@ def _small_kernel() -> tuple[str, list[npt.NDArray[Any]], npt.NDArray[np.float64
         ),
     ],
 )
+@pytest.mark.sample(8)
 def test_errors(old: str, new: str, message: str):
     text, arguments, expected = _small_kernel()
     run(text, "k", 1, 128, arguments)

@@ -87,7 +87,7 @@ def _run(case: _Case, seed: int | None) -> Words:
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
-@pytest.mark.sample(12)
+@pytest.mark.sample(8)
 def test_order(case: _Case):
     results: list[Words] = []
     for seed in _SEEDS:

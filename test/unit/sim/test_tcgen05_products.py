@@ -108,7 +108,7 @@ def test_pairs(product: Product, in_tensor: bool):
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("product", _SCALED_PAIRS, ids=str)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_block_scaled_pairs(product: Product, sparse: bool):
     product = replace(product, sparse=sparse)
     if sparse and product.m == 128:
