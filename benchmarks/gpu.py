@@ -2,6 +2,9 @@
 How fast kernels are on this machine's GPU: `python benchmarks/gpu.py [CASE ...] [--sizes 4096,8192] [--json FILE]
 [--shapes] [--plot FILE.png] [--rounds N] [--profile] [--tune] [--list]`.
 
+Attention, softmax, norms and transposes (`gpu_programs.py`) are compared with torch: with the fastest backend of
+scaled_dot_product_attention, and with a copy in the same rounds. Of all others:
+
 The kernels are the files of `examples/`, scaled to the sizes. Each is compared with cuBLAS (what torch calls) first; a
 wrong result is a failure, however fast. Then all kernels of a size, their peers in cuBLAS and the probes of the tensor
 cores' limits run in turn, round by round, with a pause before each: without pauses the GPU reaches its power limit and
@@ -31,6 +34,7 @@ from typing import Any
 
 from gpu_cases import CASES, Case, Size, built, fitting, program, program_of
 from gpu_probes import LOOPS, OUT_BYTES, Probe, all_probes
+from gpu_programs import PROGRAMS, Program
 
 import tirx
 from tirx.diagnostics import LocatedError
@@ -239,6 +243,82 @@ def run_size(torch: Any, cases: Sequence[Case], size: Size, rounds: int) -> tupl
     return rows, seconds
 
 
+@dataclass(frozen=True)
+class ProgramRow:
+    """
+    What is reported of a program: rates in its unit, of it and of its fastest peer in torch. `of_copy` is its rate
+    relative to that of a copy in the same rounds, None where that says nothing.
+    """
+
+    program: str
+    size: str
+    seconds: float
+    unit: str
+    rate: float
+    peer: str
+    peer_rate: float
+    ratio: float
+    of_copy: float | None
+    error: float
+    tolerance: float
+
+    @property
+    def is_right(self) -> bool:
+        return self.error <= self.tolerance
+
+
+def run_program(torch: Any, what: Program, rounds: int) -> tuple[ProgramRow, dict[str, list[float]]]:
+    """Compares and measures a program with its peers. Returns its row, and the seconds of each in each round."""
+    arrays, expected, peers = what.make(torch)
+    kernel = what.built()
+    kernel(*arrays)
+    error = error_of(torch, arrays[what.result][: len(expected)], expected)
+    runs: dict[str, Callable[[], object]] = {what.name: lambda: kernel(*arrays), **peers}
+    seconds = measure(torch, [Variant(name, what.amount, run) for name, run in runs.items()], rounds)
+    medians = {name: statistics.median(found) for name, found in seconds.items()}
+    peer = min((name for name in peers if name != "copy"), key=medians.__getitem__)
+    scale = what.amount / (1e12 if what.unit == "TFLOP/s" else 1e9)
+
+    def ratio(other: str) -> float:
+        return statistics.median(t / m for t, m in zip(seconds[other], seconds[what.name], strict=True))
+
+    row = ProgramRow(
+        what.name,
+        what.size,
+        medians[what.name],
+        what.unit,
+        scale / medians[what.name],
+        peer,
+        scale / medians[peer],
+        ratio(peer),
+        ratio("copy") if "copy" in peers else None,
+        error,
+        what.tolerance,
+    )
+    return row, seconds
+
+
+def program_table(rows: Sequence[ProgramRow]) -> str:
+    """The rows as text."""
+    head = ("program", "size", "ms", "rate", "unit", "peer", "its rate", "x peer", "x copy", "error")
+    body = [
+        (
+            row.program,
+            row.size,
+            f"{row.seconds * 1e3:.3f}",
+            f"{row.rate:.0f}",
+            row.unit,
+            row.peer,
+            f"{row.peer_rate:.0f}",
+            f"{row.ratio:.3f}",
+            "" if row.of_copy is None else f"{row.of_copy:.3f}",
+            f"{row.error:.1e}" + ("" if row.is_right else " WRONG"),
+        )
+        for row in rows
+    ]
+    return aligned(head, body)
+
+
 def launch_costs(torch: Any, rounds: int) -> dict[str, float]:
     """Microseconds of the host for a launch of an empty kernel with three tensors, and of Triton's if it is there."""
     text = """
@@ -288,6 +368,11 @@ def table(rows: Sequence[Row]) -> str:
         )
         for row in rows
     ]
+    return aligned(head, body)
+
+
+def aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A table in columns."""
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in (head, *body)
@@ -425,8 +510,9 @@ def main() -> int:
     cases = CASES
     exact = {case.name for case in cases} >= set(args.cases)
     cases = [c for c in cases if not args.cases or any(n == c.name if exact else n in c.name for n in args.cases)]
+    programs = [p for p in PROGRAMS if not args.cases or any(name in p.name for name in args.cases)]
     if args.list:
-        print("\n".join(case.name for case in cases))
+        print("\n".join([*(case.name for case in cases), *dict.fromkeys(p.name for p in programs)]))
         return 0
     work = planned(cases, args.sizes, args.shapes)
     import torch
@@ -447,10 +533,23 @@ def main() -> int:
         rows += found
         raw["x".join(map(str, size))] = seconds
         print(table(found), flush=True)
+    others: list[ProgramRow] = []
+    for each in programs:
+        row, raw[f"{each.name}, {each.size}"] = run_program(torch, each, args.rounds)
+        others.append(row)
+        torch.cuda.empty_cache()
+    if others:
+        print(program_table(others), flush=True)
     costs = launch_costs(torch, args.rounds)
     print("launch of an empty kernel, us: " + ", ".join(f"{name} {cost:.2f}" for name, cost in costs.items()))
     if args.json is not None:
-        data = {"device": title, "rows": [vars(row) for row in rows], "seconds": raw, "launch_us": costs}
+        data = {
+            "device": title,
+            "rows": [vars(row) for row in rows],
+            "programs": [vars(row) for row in others],
+            "seconds": raw,
+            "launch_us": costs,
+        }
         Path(args.json).write_text(json.dumps(data, indent=1) + "\n")
     if args.plot is not None:
         plot(rows, args.plot, title)
@@ -460,7 +559,7 @@ def main() -> int:
                 print(f"\n{case.name}, {'x'.join(map(str, size))}\n{profile(case, size)}", flush=True)
             except LocatedError as error:
                 print(f"{case.name}: {error}")
-    return 0 if all(row.is_right for row in rows) else 1
+    return 0 if all(row.is_right for row in (*rows, *others)) else 1
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@
 tirx.kernel @layer_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %beta: memref<1x512xf32>,
     %y: memref<?x512xf16>, %eps: f32) target("sm_80") grid(ceildiv(size(0, 0), 8)) threads(128) {
   %c0 = arith.constant 0 : index
-  %c8 = arith.constant 8 : index
+  %rows = arith.constant 8 : index
   %share = arith.constant 0.001953125 : f32
   %i = tirx.block_id x
-  %first = arith.muli %i, %c8 : index
+  %first = arith.muli %i, %rows : index
   %gx = tirx.view %x[%first, %c0] clipped : memref<?x512xf16> -> !memory
   %gy = tirx.view %y[%first, %c0] clipped : memref<?x512xf16> -> !memory
   %ggamma = tirx.view %gamma[%c0, %c0] : memref<1x512xf32> -> !tirx.tile<1x512xf32, global>
@@ -61,10 +61,10 @@ tirx.kernel @layer_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %beta:
 tirx.kernel @rms_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %y: memref<?x512xf16>, %eps: f32)
     target("sm_80") grid(ceildiv(size(0, 0), 8)) threads(128) {
   %c0 = arith.constant 0 : index
-  %c8 = arith.constant 8 : index
+  %rows = arith.constant 8 : index
   %share = arith.constant 0.001953125 : f32
   %i = tirx.block_id x
-  %first = arith.muli %i, %c8 : index
+  %first = arith.muli %i, %rows : index
   %gx = tirx.view %x[%first, %c0] clipped : memref<?x512xf16> -> !memory
   %gy = tirx.view %y[%first, %c0] clipped : memref<?x512xf16> -> !memory
   %ggamma = tirx.view %gamma[%c0, %c0] : memref<1x512xf32> -> !tirx.tile<1x512xf32, global>

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tirx.dialects.tirx import kernels
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
@@ -67,6 +68,17 @@ def test_a_case_of_another_size(
     expected = arrays["a"].astype(np.float64) @ arrays["b"].astype(np.float64).T
     np.testing.assert_array_equal(arrays["d"], expected.astype(case.d))
     assert not arrays["w"].any()
+
+
+def test_programs_besides_products() -> None:
+    programs = _module("gpu_programs").PROGRAMS
+    for program in programs:
+        module = parse_located(new_context(), program.text(), program.name)
+        module.verify()
+        assert program.kernel in {kernel.sym_name.data for kernel in kernels(module)}
+    for broken in (replace(programs[0], replace=(("nowhere", ""),)),):
+        with pytest.raises(ValueError, match="expected 'nowhere' in flash_attention.mlir, found none"):
+            broken.text()
 
 
 def test_texts_that_cannot_be_scaled(gpu: Any) -> None:

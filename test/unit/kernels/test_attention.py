@@ -1,23 +1,43 @@
-"""The example of attention on the other targets that it is for."""
+"""The examples of attention on other targets, and in other sizes and types."""
 
 from __future__ import annotations
 
+import re
+import runpy
+from typing import Any
+
+import ml_dtypes
 import numpy as np
 from unit.examples import EXAMPLES
-from unit.sim.arithmetic_launches import attention
-from unit.sim.assembled import assembled
+from unit.sim.arithmetic_launches import attention, weighted
 
 import tirx
-from tirx.sim import run
 
 
 def test_wgmma_keeps_scores_and_weights_in_registers() -> None:
-    ptx = tirx.compile((EXAMPLES / "attention.mlir").read_text(), "sm_90a", "pipeline=off")
-    entry = ptx[ptx.index(".entry attention(") : ptx.index(".entry causal_attention(")]
+    program = tirx.build((EXAMPLES / "attention.mlir").read_text(), "sm_90a", "pipeline=off")
+    entry = program.ptx[program.ptx.index(".entry attention(") : program.ptx.index(".entry causal_attention(")]
     assert entry.count("wgmma.mma_async") == 8
     assert "ld.shared" not in entry
     launch = attention(np.random.default_rng(0), "normal")
-    run(assembled(ptx), "attention", (2, 2, 1), (128, 1, 1), launch.arguments, check="strict")
+    program.kernels["attention"].simulate(*launch.arguments, check="strict")
     (output,) = launch.outputs
     found = np.asarray(launch.arguments[output.index]).astype(np.float64)
     assert (np.abs(found - output.expected) <= output.tolerance).all()
+
+
+def test_heads_of_64_in_bf16() -> None:
+    """Three warpgroups, more keys than a block of them; the loop has no product that waits for the one before it."""
+    replacements: Any = runpy.run_path(str(EXAMPLES.parent / "benchmarks" / "gpu_programs.py"))["attention_of"]
+    text = (EXAMPLES / "flash_attention.mlir").read_text()
+    for pattern, new in replacements(64, "bf16", 192, 64, 384):
+        text = re.sub(pattern, new, text)
+    program = tirx.build(text)
+    loop = program.ptx[program.ptx.index(".entry flash_attention(") :]
+    assert "wgmma.wait_group.sync.aligned 1;" in loop
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((1, rows, 64)).astype(ml_dtypes.bfloat16) for rows in (100, 150, 150))
+    o = np.zeros_like(q)
+    program.kernels["flash_attention"].simulate(q, k, v.transpose(0, 2, 1), o, check="strict")
+    expected = weighted(q[0], k[0], v[0], causal=False)
+    np.testing.assert_allclose(o[0].astype(np.float64), expected, atol=2.0**-7 * float(np.abs(expected).max()))

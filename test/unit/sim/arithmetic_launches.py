@@ -95,10 +95,10 @@ def split_k_round(rng: np.random.Generator, numbers: Numbers) -> Launch:
 
 
 def softmax(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    x = random(rng, numbers, (8, 1024), F32)
+    x = random(rng, numbers, (8, 1024), F16)
     powers = np.exp(x.astype(np.float64))
     expected = _as_f32(powers / powers.sum(1, keepdims=True))
-    return Launch([x, result(x.shape)], [Output(1, expected, 2.0**-17 * expected)])
+    return Launch([x, result(x.shape, F16)], [Output(1, expected, 2.0**-10 * expected + 2.0**-25)])
 
 
 def _norm(rng: np.random.Generator, numbers: Numbers, *, centred: bool) -> Launch:
@@ -126,7 +126,7 @@ def transpose(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return Launch([x, result((256, 128)).T], [Output(1, x.astype(np.float64))])
 
 
-def _weighted(q: Array, k: Array, v: Array, *, causal: bool) -> Array:
+def weighted(q: Array, k: Array, v: Array, *, causal: bool) -> Array:
     """softmax(q k^T / sqrt(size)) v of one head."""
     scores = q.astype(np.float64) @ k.astype(np.float64).T / np.sqrt(q.shape[1])
     weights = np.exp(scores - scores.max(1, keepdims=True))
@@ -142,7 +142,7 @@ def _attention(rng: np.random.Generator, numbers: Numbers, *, causal: bool) -> L
     expected = np.zeros(q.shape)
     for head in range(heads):
         part = slice(head * rows, (head + 1) * rows)
-        expected[part] = _weighted(q[part], k[part], v[part], causal=causal)
+        expected[part] = weighted(q[part], k[part], v[part], causal=causal)
     expected = _as_f32(expected)
     tolerance = np.full(expected.shape, 2.0**-9 * float(np.abs(v.astype(np.float64)).max()))
     return Launch([q, k, v.T, result(q.shape, F16)], [Output(3, expected, tolerance)])
@@ -155,7 +155,7 @@ def _flash_attention(
     q = random(rng, numbers, (heads, queries, 128), F16)
     k, v = (random(rng, numbers, (1, keys, 128), F16) for _ in range(2))
     q = (q / 4).astype(F16)
-    expected = _as_f32(np.stack([_weighted(head, k[0], v[0], causal=causal) for head in q]))
+    expected = _as_f32(np.stack([weighted(head, k[0], v[0], causal=causal) for head in q]))
     tolerance = np.full(expected.shape, 2.0**-9 * float(np.abs(v.astype(np.float64)).max()))
     return Launch([q, k, v.transpose(0, 2, 1), result(q.shape, F16)], [Output(3, expected, tolerance)])
 

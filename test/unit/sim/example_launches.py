@@ -208,7 +208,7 @@ LAUNCHES = {
     "softmax": Example(arithmetic.softmax, tile=(4, 1024)),
     "layer_norm": Example(arithmetic.layer_norm, tile=(8, 512)),
     "rms_norm": Example(arithmetic.rms_norm, tile=(8, 512)),
-    "transpose": Example(arithmetic.transpose, tile=(64, 64)),
+    "transpose": Example(arithmetic.transpose, tile=(32, 64)),
     "memories": Example(_memories),
     "registers": Example(_registers),
     "hgemm": Example(_gemm(128, 128, 64, _F16, _F16), some=(2, 2), tile=(64, 64)),
