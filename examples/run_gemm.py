@@ -19,6 +19,7 @@ import numpy as np
 
 import tirx
 from tirx.runtime import GpuError, Kernel
+from tirx.runtime.launch import PointerArgument
 
 HERE = Path(__file__).parent
 REPEATS = 20
@@ -53,8 +54,11 @@ def main() -> int:
     parser.add_argument("file", nargs="?", default=HERE / "mma_m8n8k4_f64_gemm.mlir", type=Path)
     parser.add_argument("--target", help="the GPU to compile for, instead of the one in the file")
     args = parser.parse_args()
-    (kernel,) = tirx.build(args.file.read_text(), args.target).kernels.values()
+    kernel, *others = tirx.build(args.file.read_text(), args.target).kernels.values()
     types = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+    shapes = [x.shape for x in kernel.launch.passed if isinstance(x, PointerArgument) and x.element in types]
+    if others or len(shapes) != 3 or any(shape is None or None in shape for shape in shapes):
+        parser.error(f"expected one product D = A B^T of fixed sizes in {', '.join(types)}, found {args.file.name}")
     arrays = [np.zeros(argument.shape, types[argument.element]) for argument in kernel.launch.passed]
     a, b, d = arrays
     rng = np.random.default_rng(0)
