@@ -1,4 +1,8 @@
-"""The programs of `docs/language.md` compile, assemble, and compute what the page says that numpy computes."""
+"""
+The programs of `docs/language.md` compile, assemble, and compute what the page says that numpy computes.
+
+The page has every operation of the tile level, every clause of it, type and attribute.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,43 @@ import re
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from unit.sim.assembled import assembled
+from xdsl.irdl import IRDLOperation
 
 import tirx
-from tirx.sim import run
+from tirx.dialects.tirx import TIRX, MemorySpace
 
 _PAGE = Path(__file__).parents[2] / "docs" / "language.md"
+_TEXT = _PAGE.read_text()
 _PROGRAM = re.compile(r"^<!-- numpy: d = (?P<d>.*?) -->\n```mlir\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_PROGRAMS = {found["text"].split("@")[1].split("(")[0]: found for found in _PROGRAM.finditer(_PAGE.read_text())}
+_PROGRAMS = {found["text"].split("tirx.kernel @")[1].split("(")[0]: found for found in _PROGRAM.finditer(_TEXT)}
 
-_TYPES: dict[str, Any] = {"f16": np.float16, "f32": np.float32}
+_TYPES: dict[str, Any] = {
+    "f16": np.float16,
+    "f32": np.float32,
+    "si8": np.int8,
+    "i32": np.int32,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+}
 _SCALAR = 2.0
+_DYNAMIC = 40
+"""What `?` is."""
+
+_TILE_LEVEL = ("kernel", "ops", "views", "registers", "maps", "product")
+"""Modules of `tirx.dialects.tirx` with operations of the tile level."""
+
+_OTHERS = {"tirx.mma_sync", "tirx.address", "tirx.words"}
+"""Operations of these modules that only passes make."""
+
+_CLAUSES = {"scale_a": "scales", "scale_b": "scales", "place": "at", "dims": "dim", "combination": "add"}
+"""Property or optional operand -> the clause that it is, where that has another name."""
+
+_NO_CLAUSES = {"operandSegmentSizes", "sym_name", "function_type", "axis", "formula", "offsets"}
 
 
 def _arguments(text: str) -> dict[str, NDArray[Any] | float]:
@@ -28,18 +55,50 @@ def _arguments(text: str) -> dict[str, NDArray[Any] | float]:
     found: dict[str, NDArray[Any] | float] = {}
     head = text[: text.index("target(")]
     for name, rows, columns, dtype, strided, scalar in re.findall(
-        r"%(\w+): (?:memref<(\d+)x(\d+)x(\w+)(, strided<\[1, \d+\]>)?>|(f32))", head
+        r"%(\w+): (?:memref<(\d+|\?)x(\d+)x(\w+)(, strided<\[1, \d+\]>)?>|(f32))", head
     ):
         if scalar:
             found[name] = _SCALAR
             continue
-        values = rng.integers(-4, 5, (int(rows), int(columns))).astype(_TYPES[dtype])
-        found[name] = np.asfortranarray(values).T if strided else values
+        shape = (_DYNAMIC if rows == "?" else int(rows), int(columns))
+        values = 2.0 ** rng.integers(-1, 2, shape) if dtype == "f8E8M0FNU" else rng.integers(-4, 5, shape)
+        values = values.astype(_TYPES[dtype])
+        found[name] = np.asfortranarray(values) if strided else values
     return found
 
 
 def test_every_program_has_its_numbers() -> None:
-    assert _PAGE.read_text().count("```mlir") == len(_PROGRAMS)
+    assert _TEXT.count("```mlir") == len(_PROGRAMS)
+
+
+def _operations() -> list[type[IRDLOperation]]:
+    operations = [
+        op
+        for op in TIRX.operations
+        if issubclass(op, IRDLOperation) and op.__module__.split(".")[-1] in _TILE_LEVEL and op.name not in _OTHERS
+    ]
+    assert len(operations) > 20
+    return operations
+
+
+@pytest.mark.parametrize("op", _operations(), ids=lambda op: op.name)
+def test_every_operation_is_on_the_page(op: type[IRDLOperation]) -> None:
+    """Each stands in a program, but for the one of a form that only passes make, and its clauses in the text."""
+    assert f"`{op.name}" in _TEXT
+    if op.name != "tirx.cta_rank":
+        assert any(f"{op.name} " in each["text"] or f"{op.name}\n" in each["text"] for each in _PROGRAMS.values())
+    definition = op.get_irdl_definition()
+    optional = [name for name, operand in definition.operands if type(operand).__name__ == "OptOperandDef"]
+    for name in {*definition.properties, *optional} - _NO_CLAUSES:
+        clause = _CLAUSES.get(name, name)
+        assert re.search(rf"`[^`\n]*\b{clause}\b[^`\n]*`", _TEXT), f"{op.name} {clause}"
+
+
+def test_every_memory_and_attribute_of_layouts_is_on_the_page() -> None:
+    for memory in MemorySpace:
+        assert f"| `{memory}` |" in _TEXT
+    for attribute in ("tile_layout", "swizzle_layout", "compose_layout", "zero_columns"):
+        assert f"`#tirx.{attribute}`" in _TEXT
 
 
 @pytest.mark.parametrize("name", _PROGRAMS)
@@ -47,9 +106,8 @@ def test_program(name: str) -> None:
     text = _PROGRAMS[name]["text"]
     arguments = _arguments(text)
     expected = eval(_PROGRAMS[name]["d"], {"np": np, **arguments})
-    grid, threads = re.search(r"grid\((\d+)\)", text), re.search(r"threads\((\d+)\)", text)
-    assert threads is not None
-    blocks = 1 if grid is None else int(grid[1])
-    run(assembled(tirx.compile(text)), name, (blocks, 1, 1), (int(threads[1]), 1, 1), list(arguments.values()))
-    found = np.asarray(arguments["d"])
-    np.testing.assert_array_equal(found.T if "strided" in text else found, expected)
+    program = tirx.build(text)
+    assembled(program.ptx)
+    kernel = program.kernels[name]
+    kernel.simulate(*arguments.values(), check="strict", **({} if kernel.launch.grid else {"grid": (1, 1, 1)}))
+    np.testing.assert_array_equal(np.asarray(arguments["d"]), expected)
