@@ -22,7 +22,7 @@ def _boxes(placements: list[int | None]) -> dict[tuple[int, ...], Any]:
     whole: Any = np.arange(np.prod(_SHAPE)).reshape(_SHAPE)
     found: dict[tuple[int, ...], Any] = {}
     for device in np.ndindex(_MESH.shape):
-        part = cast("Any", whole)
+        part = whole
         for i, d in enumerate(placements):
             if d is not None:
                 part = cast("Any", np.split(part, _MESH.shape[i], d))[device[i]]
