@@ -234,10 +234,8 @@ def main(argv: list[str] | None = None) -> int:
     print(f"{args.devices} devices equal one: {np.array_equal(results[1], results[args.devices])}, numpy: {is_right}")
     for devices, (alone, all_) in ((devices, each) for devices, each in seconds.items() if each):
         flops = 2.0 * m * n * (k + p) / 1e12
-        print(
-            f"{devices} device(s): products {alone * 1e3:.3f} ms ({flops / alone:.0f} TFLOP/s), with the sum over devices "
-            f"{all_ * 1e3:.3f} ms ({flops / all_:.0f} TFLOP/s)"
-        )
+        both = f"{all_ * 1e3:.3f} ms ({flops / all_:.0f} TFLOP/s)"
+        print(f"{devices} device(s): {alone * 1e3:.3f} ms ({flops / alone:.0f} TFLOP/s), with the sum over them {both}")
     return 0 if is_right else 1
 
 

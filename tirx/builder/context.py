@@ -57,11 +57,13 @@ class Point:
     def __init__(self, entry: Block):
         self.entry = entry
         self.block = entry
+        self.location: LocationAttr | None = None
+        """The location of operations; None takes Python's line."""
         self._constants: dict[Attribute, SSAValue] = {}
 
     def __call__(self, op: OpT) -> OpT:
         """Inserts `op` and returns it."""
-        op.location = python_location()
+        op.location = self.location or python_location()
         for region in op.regions:
             for block in region.blocks:
                 for inner in block.ops:
@@ -77,7 +79,7 @@ class Point:
             attribute = FloatAttr(value, cast("AnyFloat", type_))
         if attribute not in self._constants:
             op = arith.ConstantOp(attribute)  # pyright: ignore[reportArgumentType]
-            op.location = python_location()
+            op.location = self.location or python_location()
             if (first := self.entry.first_op) is None:
                 self.entry.add_op(op)
             else:

@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, ModuleOp
-from xdsl.ir import Block, Region
+from xdsl.dialects.builtin import FileLineColLoc, IndexType, IntAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tirx.builder.context import BuildError, Point, python_location
 from tirx.builder.dtypes import ArrayType, DType
@@ -19,6 +19,8 @@ from tirx.builder.tiles import Array, Tile, allocate, names
 from tirx.dialects.formula import Formula
 from tirx.dialects.tirx import BlockIdOp, GridAxis, KernelOp, MemorySpace, ReturnOp
 from tirx.layout import ComposeLayout, TileLayout
+
+OpT = TypeVar("OpT", bound=Operation)
 
 _Layout = TileLayout | ComposeLayout | None
 
@@ -91,6 +93,24 @@ class KernelBuilder:
         held = self.registers(ArrayType(tile.dtype, tile.shape))
         held.store(tile)
         return held
+
+    def insert(self, op: OpT) -> OpT:
+        """Inserts an operation of whichever dialect, and returns it."""
+        return self.point(op)
+
+    def tile(self, value: SSAValue) -> Tile:
+        """The tile that an operation has returned."""
+        return Tile(self.point, value)
+
+    @contextmanager
+    def at(self, file: str, line: int, column: int = 1) -> Generator[None]:
+        """Operations are located there, in a program of another language, instead of at their Python line."""
+        before = self.point.location
+        self.point.location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+        try:
+            yield
+        finally:
+            self.point.location = before
 
     @contextmanager
     def loop(self, start: Index | int, stop: Index | int, step: Index | int = 1) -> Generator[Index]:
@@ -191,10 +211,12 @@ def kernel(
             Array(point, value, type_) if isinstance(type_, ArrayType) else value
             for value, type_ in zip(block.args, arguments, strict=True)
         ]
-        parameters = list(inspect.signature(function).parameters)[1:]
-        if len(parameters) != len(given):
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        if rest := [each for each in parameters if each.kind is each.VAR_POSITIONAL]:
+            parameters.remove(rest[0])
+        if len(parameters) > len(given) or (len(parameters) < len(given) and not rest):
             raise BuildError(f"expected a function of the kernel and {len(given)} arguments, found {len(parameters)}")
-        names(block.args, parameters)
+        names(block.args, [each.name for each in parameters])
         function(KernelBuilder(point), *given)
         point(ReturnOp())
         return BuiltKernel(op)

@@ -412,5 +412,5 @@ def allocate(point: Point, type_: ArrayType, memory: MemorySpace, layout: Any, f
 
 def names(values: Sequence[SSAValue], given: Sequence[str]) -> None:
     """Gives values the names of Python's parameters."""
-    for value, name in zip(values, given, strict=True):
+    for value, name in zip(values, given, strict=False):
         value.name_hint = name
