@@ -243,8 +243,7 @@ class OrderingAnalysis:
                 transfer(self, synchronization, active, state)
         if (access := self._accesses.get(op)) is not None:
             if access.kind.completes_at_mbarrier:
-                # What was waited for before cannot be this.
-                state.waited = frozenset()
+                _forget_waits(state, active)
             if access.kind in (AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP):
                 state.loading[op] = 0
             # What is pending of the same access is ordered no less than this, but for a phase that is waited for.
@@ -321,7 +320,8 @@ def _meet(
         return known | gained(access, ordering | known)
 
     _advance(analysis, state, learned)
-    state.waited = frozenset()
+    if everyone:
+        state.waited = frozenset()
 
 
 def _block_barrier(analysis: OrderingAnalysis, op: BlockBarrier, active: ActiveThreads, state: State) -> None:
@@ -394,8 +394,17 @@ def _copy_arrive(analysis: OrderingAnalysis, op: CopyArrive, active: ActiveThrea
         return NOTHING if is_elsewhere(access.active, active) else committed
 
     _advance(analysis, state, gained, (AccessKind.COPY,))
-    # What was waited for before cannot be this.
-    state.waited = frozenset()
+    _forget_waits(state, active)
+
+
+def _forget_waits(state: State, active: ActiveThreads) -> None:
+    """
+    What threads have waited for before they start something cannot be that. Barriers that only others have waited for
+    stay: roles stand behind each other in the program, and run at the same time.
+    """
+    warps = warp_numbers(active.threads)
+    own = {barrier for barrier, warp in state.waited if warp in warps}
+    state.waited = frozenset(one for one in state.waited if one[0] not in own)
 
 
 def _mbarrier_wait(analysis: OrderingAnalysis, op: MbarrierWait, active: ActiveThreads, state: State) -> None:

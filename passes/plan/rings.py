@@ -44,6 +44,7 @@ from tirx.passes.analysis.rings.parties import (
     runs_in_first_block_only,
     stations_of,
 )
+from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.analysis.rings.structure import Activity, activity
 from tirx.passes.plan.memory import COLUMN_STEP, shared_alignment, shared_bytes
 from tirx.passes.plan.tensor_tiles import TensorTile
@@ -280,7 +281,8 @@ class RingsPlan:
                 )
                 for owner, passing in passings[name].items()
             )
-            fence = self.happens.needs_fence(model, index)
+            # Threads reach tensor memory through no proxy.
+            fence = self.happens.needs_fence(model, index) and not any(tile.in_tensor_memory for tile in tiles)
             first_barrier = first if used[index] else None
             stations.append(Station(index, sides, fence, first_barrier, *self._blocks(ring, index, passings)))
             first += ring.num_slots if used[index] else 0
@@ -363,7 +365,11 @@ class RingsPlan:
                 f"expected releases of one kind at a station of a ring, found {len(found)} kinds at({station}) in "
                 f"@{owner.sym_name.data}",
             )
-        return next(iter(found))
+        queue, release = next(iter(found.items()))
+        tiles = ring.result.type.contents
+        if queue is not None and tiles and not any(_works_at(op, queue, ring, station) for op in owner.walk()):
+            raise LocatedError(release, f"expected work of {queue} on the slots of a release after({queue}), found none")
+        return queue
 
     def _within_role(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> Passing | None:
         """
@@ -401,6 +407,14 @@ class RingsPlan:
     def awaits(owner: Owner, queue: Queue) -> bool:
         """True if the role waits for groups of this queue itself."""
         return any(isinstance(op, AwaitOp) and op.awaited_queue is queue for op in owner.walk())
+
+
+def _works_at(op: Operation, queue: Queue, ring: RingOp, station: str) -> bool:
+    """True if an operation starts work of a queue on a slot of a ring that is held at a station."""
+    if not isinstance(op, AsyncCopyOp | AsyncMmaOp) or op.queue is not queue:
+        return False
+    slots = [slot for operand in op.operands if (slot := slot_tile(operand)) is not None]
+    return any(slot.ring is ring and slot.acquire.station.data == station for slot in slots)
 
 
 def plan_rings(kernel: KernelOp) -> RingsPlan:

@@ -18,6 +18,9 @@ from tirx.runtime.program import Kernel, Program
 
 Array = npt.NDArray[Any]
 
+AS_WRITTEN = "pipeline=off"
+"""Options of the pipeline: kernels keep the roles and loops that they have."""
+
 STEP = 16
 """Elements along K of a slot."""
 
@@ -289,7 +292,7 @@ def all_kernels() -> Iterator[RingKernel]:
 @lru_cache(maxsize=64)
 def kernel_of(kernel: RingKernel) -> Kernel:
     """The compiled kernel, whose PTX ptxas has assembled well."""
-    program = tirx.build(kernel.text)
+    program = tirx.build(kernel.text, options=AS_WRITTEN)
     assembled_well(program.ptx)
     return program.kernels["product"]
 

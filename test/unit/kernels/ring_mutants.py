@@ -47,15 +47,17 @@ MUTATIONS: Mapping[str, tuple[str, _Change]] = {
 """What is wrong -> the text that it concerns, and what becomes of it."""
 
 KERNELS = (
-    RingKernel(slots=3, skew=2, engine="tma"),
+    RingKernel(slots=3, skew=2, engine="tma", tiles=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", tiles=True, output=1),
     RingKernel(slots=3, skew=2, engine="cp_async", use_first=True, tiles=True),
-    RingKernel(slots=2, skew=0, roles=True, engine="cp_async"),
-    RingKernel(slots=3, skew=1, engine="tma", family="wgmma", pending=1),
-    RingKernel(slots=2, skew=0, roles=True, engine="ld_st", family="wgmma"),
+    RingKernel(slots=2, skew=0, roles=True, engine="cp_async", tiles=True),
+    RingKernel(slots=3, skew=1, engine="tma", family="wgmma", pending=1, tiles=True),
+    RingKernel(slots=2, skew=0, roles=True, engine="ld_st", family="wgmma", tiles=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True),
-    RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True),
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, tiles=True),
 )
+"""Every engine, family and way to pass slots on. All go through several tiles, so that what the last iterations of one
+give back is used again."""
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,6 @@ def test_numbers_of_iterations(pipelined: Pipelined, steps: tuple[tuple[int, int
         check(pipelined, low, high, seed=seed)
 
 
-def test_phases_go_on_in_the_next_tile():
-    """3 iterations with 2 slots and 3 tiles for one block: no tile starts in the phase of the one before."""
-    check(Pipelined("m16n8k8 f64, tma", "pipeline=on stages=2 roles=load order=row", (1, 3)), 0, 3)
-
-
 @pytest.mark.parametrize(
     "pipelined",
     [
