@@ -1,32 +1,42 @@
 """
-What ptxas makes of the main loops of the examples: `python benchmarks/main_loops.py [CASE ...] [--nvdisasm PATH]`.
+What ptxas makes of the main loops of the examples, beside Triton's kernels of the same tile.
 
-The cases are those of `gpu.py`. A line counts the instructions of the loop with the most products that has no other
-such loop inside: products, loads of fragments, moves between registers, waits and barriers, fences, and all others.
-Padding without an effect, which ptxas puts between products of f64 and in front of cp.async, is left out.
+    python benchmarks/main_loops.py [--triton PYTHON] [--conflicts] [--nvdisasm PATH] [CASE ...]
 
-Needs `nvdisasm`, from PATH or the package nvidia-cuda-nvdisasm.
+The cases are those of `gpu.py`, and one of tcgen05. A line counts the instructions of the loop with the most products
+that has no other such loop inside: products, loads of fragments, moves between registers, waits, arrivals, barriers,
+fences, and all others. Padding without an effect, which ptxas puts between products of f64 and in front of cp.async, is
+left out. `ahead` are the bytes that copies run ahead of the products. `conflicts` are the wavefronts that conflicts of
+banks cost in a stage, as `tirx.sim` counts them, which takes half a minute for a kernel.
+
+Needs `nvdisasm`, from PATH or the package nvidia-cuda-nvdisasm, and for Triton's kernels an interpreter that has the
+package triton, which may be another one. The same ptxas assembles all.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from gpu_cases import CASES, Case, program_of
+import numpy as np
+from gpu_cases import CASES, PIPELINE, Case, program_of
 
 import tirx
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 from tirx.ptx.ptxas import ASSEMBLED_AS, find_ptxas
+from tirx.sim import Profile
+from tirx.sim import run as simulate
 
 SIZE = (1024, 1024, 1024)
 
@@ -34,7 +44,9 @@ GROUPS = {
     "products": re.compile(r"[HDIQ]MMA|[HIQ]GMMA|UTC\w*MMA"),
     "fragments": re.compile(r"LDSM|LDS"),
     "moves": re.compile(r"MOV\b|IMAD\.MOV|CS2R"),
-    "waits": re.compile(r"BAR\b|SYNCS|DEPBAR|WARPGROUP\.DEPBAR"),
+    "waits": re.compile(r"SYNCS\S*PHASECHK|\w*\.?DEPBAR|WARPGROUP\.DEPBAR"),
+    "arrivals": re.compile(r"SYNCS|UTCBAR|ARRIVES"),
+    "barriers": re.compile(r"BAR\b|WARPSYNC|WARPGROUP\.ARRIVE"),
     "fences": re.compile(r"MEMBAR|FENCE|ERRBAR"),
 }
 """Name of a column -> the instructions that it counts, by the start of their SASS."""
@@ -117,31 +129,98 @@ def find_nvdisasm() -> str | None:
     return next((str(path) for path in candidates if path.is_file()), None) or shutil.which("nvdisasm")
 
 
-def _line(case: Case, nvdisasm: str) -> str:
+@dataclass(frozen=True)
+class Row:
+    """A kernel of the table. `ahead`: bytes in flight; `run` simulates `steps` stages of it, if it can be."""
+
+    name: str
+    ptx: str
+    ahead: int
+    run: Callable[[int, Profile], None] | None = None
+
+    def line(self, nvdisasm: str, conflicts: bool) -> str:
+        """The counts of the main loop, in columns."""
+        sass, registers = disassembled(self.ptx, nvdisasm)
+        loop = main_loop(loops_of(sass))
+        if loop is None:
+            return f"{self.name:<32} no loop with products"
+        counts = loop.counts()
+        columns = "".join(f"{counts[name]:>13}" for name in COLUMNS)
+        found = ""
+        if conflicts and not counts["fragments"]:
+            found = "0"
+        elif conflicts and self.run is not None:
+            found = str(_conflicts_of_a_stage(self.run))
+        return f"{self.name:<32}{columns}{self.ahead:>10}{found:>10}  {registers}"
+
+
+COLUMNS = ("instructions", *GROUPS, "others")
+
+TCGEN05 = Case("f16 tcgen05, pipeline", "tcgen05_gemm.mlir", "float16", "float32", 2e-3, "", "sm_100a", PIPELINE)
+
+
+def _conflicts_of_a_stage(run: Callable[[int, Profile], None]) -> int:
+    """Wavefronts that bank conflicts cost in one stage: those of two more stages, halved."""
+    found: list[int] = []
+    for steps in (4, 6):
+        profile = Profile()
+        run(steps, profile)
+        found.append(profile.conflicts)
+    return (found[1] - found[0]) // 2
+
+
+def _row(case: Case) -> Row | str:
+    """The kernel of a case, or why there is none."""
+    said: list[Diagnostic] = []
     try:
-        ptx = tirx.compile(program_of(case, SIZE), case.target, case.options)
+        with diagnostic_handler(said.append):
+            ptx = tirx.compile(program_of(case, SIZE), case.target, case.options)
     except LocatedError as error:
-        return f"{case.name:<28} {error}"
-    sass, registers = disassembled(ptx, nvdisasm)
-    loop = main_loop(loops_of(sass))
-    if loop is None:
-        return f"{case.name:<28} no loop with products"
-    counts = loop.counts()
-    columns = "".join(f"{counts[name]:>13}" for name in ("instructions", *GROUPS, "others"))
-    return f"{case.name:<28}{columns}  {registers}"
+        return f"{case.name:<32} {error}"
+    rings = [re.search(r"slots? of (\d+) bytes for .* filled (\d+) iteration", each.message) for each in said]
+    ahead = sum(int(ring[1]) * int(ring[2]) for ring in rings if ring is not None)
+    depth = 128 // np.dtype(case.a if case.a in ("float16", "float64") else "float16").itemsize
+
+    def run(steps: int, profile: Profile) -> None:
+        shape = 128, 256 if case.a == "float16" else 128, depth * steps
+        kernel = next(iter(tirx.build(program_of(case, shape), case.target, case.options).kernels.values()))
+        a, b = (np.zeros((rows, shape[2]), case.a) for rows in shape[:2])
+        kernel.simulate(a, b, np.zeros(shape[:2], case.d), observer=profile)
+
+    return Row(case.name, ptx, ahead, run)
+
+
+def _triton_rows(python: str) -> Iterator[Row]:
+    """Triton's kernels, which another interpreter may compile."""
+    script = Path(__file__).with_name("main_loops_triton.py")
+    done = subprocess.run([python, str(script)], capture_output=True, text=True, check=True)
+    for found in json.loads(done.stdout):
+
+        def run(steps: int, profile: Profile, found: Mapping[str, Any] = found) -> None:
+            a, b = (np.zeros((rows, 64 * steps), np.float16) for rows in (128, 256))
+            arguments = [a, b, np.zeros((128, 256), np.float32), 256, 64 * steps, 0, 0]
+            launch = {"dynamic_shared": found["shared"], "observer": profile}
+            simulate(found["ptx"], found["entry"], (1, 1), found["threads"], arguments, **launch)
+
+        yield Row(f"Triton: {found['name']}", found["ptx"], found["in_flight"], run)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help="parts of names of cases; all without any")
+    parser.add_argument("--triton", metavar="PYTHON", help="an interpreter that has the package triton")
+    parser.add_argument("--conflicts", action="store_true", help="simulate kernels that load fragments")
     parser.add_argument("--nvdisasm", default=find_nvdisasm())
     options = parser.parse_args()
     if options.nvdisasm is None:
         sys.exit("expected nvdisasm from the package nvidia-cuda-nvdisasm or on PATH, found neither")
-    print(f"{'':<28}" + "".join(f"{name:>13}" for name in ("instructions", *GROUPS, "others")) + "  registers")
-    for case in CASES:
+    print(f"{'':<32}" + "".join(f"{name:>13}" for name in COLUMNS) + f"{'ahead':>10}{'conflicts':>10}  registers")
+    for case in (*CASES, TCGEN05):
         if not case.batched and (not options.cases or any(part in case.name for part in options.cases)):
-            print(_line(case, options.nvdisasm), flush=True)
+            row = _row(case)
+            print(row if isinstance(row, str) else row.line(options.nvdisasm, options.conflicts), flush=True)
+    for row in () if options.triton is None else _triton_rows(options.triton):
+        print(row.line(options.nvdisasm, options.conflicts), flush=True)
 
 
 if __name__ == "__main__":

@@ -368,7 +368,9 @@ class RingsPlan:
         queue, release = next(iter(found.items()))
         tiles = ring.result.type.contents
         if queue is not None and tiles and not any(_works_at(op, queue, ring, station) for op in owner.walk()):
-            raise LocatedError(release, f"expected work of {queue} on the slots of a release after({queue}), found none")
+            raise LocatedError(
+                release, f"expected work of {queue} on the slots of a release after({queue}), found none"
+            )
         return queue
 
     def _within_role(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> Passing | None:

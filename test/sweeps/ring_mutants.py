@@ -3,10 +3,10 @@ Kernels with rings in which one thing is wrong, and who refuses each.
 
     python test/sweeps/ring_mutants.py [--share S] [--ptx] [KERNEL ...]
 
-Wrong is one operation of the tile program, or one of what `tirx-lower-rings` makes of it; with `--ptx` also one line of the
-PTX. KERNEL are numbers of `KERNELS`, all of them without any. The table says of each mutation how many mutants a verifier,
-`tirx-check-rings`, another pass or the simulator refuses first, and how many compute wrong numbers. Mutants that nobody
-refuses are listed: those of `RIGHT` are right, for the reason given there, and any other is an error.
+Wrong is one operation of the tile program, or one of what `tirx-lower-rings` makes of it; with `--ptx` also one line of
+the PTX. KERNEL are numbers of `KERNELS`, all of them without any. The table says of each mutation how many mutants a
+verifier, `tirx-check-rings`, another pass or the simulator refuses first, and how many compute wrong numbers. Mutants
+that nobody refuses are listed: those of `RIGHT` are right, for the reason given there, and any other is an error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def main() -> int:
             if who == NOBODY:
                 reason = reason_of(mutant)
                 wrong += reason is None
-                print(f"kernel {number}: {mutant.mutation}: {mutant.place}: {reason or 'NOBODY refuses it'}", flush=True)
+                print(
+                    f"kernel {number}: {mutant.mutation}: {mutant.place}: {reason or 'NOBODY refuses it'}", flush=True
+                )
         for mutant in mutants(KERNELS[number]) if options.ptx else ():
             if rng.random() >= options.share:
                 continue

@@ -6,8 +6,9 @@ A verdict says who refuses such a kernel: a verifier, a pass (most of all `tirx-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from unit.kernels.ring_kernels import AS_WRITTEN, RingKernel, check
@@ -38,6 +39,7 @@ from tirx.dialects.tirx import (
     QueueAttr,
     ReleaseOp,
     RingOp,
+    RoleOp,
 )
 from tirx.passes import lower_to_ptx_passes
 from tirx.passes.emit.emitter import Emitter
@@ -73,11 +75,15 @@ NUMBERS = "wrong numbers"
 
 @dataclass(frozen=True)
 class IrMutant:
-    """`kernel` at a level, with the operation of number `index` in it changed in the way `mutation`."""
+    """
+    `kernel` at a level, with the operation of number `index` in it changed in the way `mutation`: the `ordinal`-th
+    operation of the kernel that can be.
+    """
 
     kernel: RingKernel
     level: str
     mutation: str
+    ordinal: int
     index: int
     edit: Edit
     place: str
@@ -91,11 +97,11 @@ class IrMutant:
         except _Refused as refused:
             return refused.verdict
         n = self.kernel.slots
-        extents = (2, 1) if self.kernel.tiles else (1, 1)
-        for trips in (2 * n + 1, 1, n):
+        # Five tiles go more than twice through a ring of two accumulators.
+        for trips, tiles in ((2 * n + 1, 2), (1, 5), (n, 2)):
             for seed in range(seeds):
                 try:
-                    check(self.kernel, trips, seed=seed, extents=extents, ptx=ptx)
+                    check(self.kernel, trips, seed=seed, extents=(tiles if self.kernel.tiles else 1, 1), ptx=ptx)
                 except SimError as error:
                     return Verdict(SIMULATOR, str(error).splitlines()[0])
                 except AssertionError:
@@ -248,13 +254,16 @@ def _tile_edits(op: Operation, kernel: RingKernel) -> Iterator[tuple[str, Edit]]
         case AwaitOp() if op.queue is not None:
             yield "no wait for work", _erase
             pending = 0 if op.pending is None else op.pending.value.data
-            yield "wait for one group less", _set("pending", i32_attr(pending + 1))
+            if not replace(kernel, pending=kernel.pending + 1).is_legal or op.awaited_queue is not Queue.WGMMA:
+                yield "wait for one group less", _set("pending", i32_attr(pending + 1))
         case AsyncCopyOp():
             yield "no copy", _erase
-            yield "two copies", _twice
+            if op.queue is not Queue.STORE:
+                yield "two copies", _twice
         case ForOp() if op.trips is not None:
             yield "one iteration more", _one_iteration_more
-            yield "another loop", _set("loop", StringAttr("other"))
+            if kernel.roles:
+                yield "another loop", _set("loop", StringAttr("other"))
         case RingOp():
             names = list(reversed(op.station_names))
             yield "stations in another order", _set("stations", ArrayAttr(map(StringAttr, names)))
@@ -314,6 +323,26 @@ _EDITS = {TILES: _tile_edits, BARRIERS: _barrier_edits}
 def ir_mutants(kernel: RingKernel) -> Iterator[IrMutant]:
     """All mutants of a kernel at both levels."""
     for level, edits in _EDITS.items():
+        ordinals: Counter[str] = Counter()
         for index, op in enumerate(_module(kernel, level).walk()):
             for mutation, edit in edits(op, kernel):
-                yield IrMutant(kernel, level, mutation, index, edit, str(op).splitlines()[0].strip()[:100])
+                place = f"{_role_of(op)}{str(op).splitlines()[0].strip()[:100]}"
+                yield IrMutant(kernel, level, mutation, ordinals[mutation], index, edit, place)
+                ordinals[mutation] += 1
+
+
+def _role_of(op: Operation) -> str:
+    """The role that an operation is in, as `@load: `."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, RoleOp):
+        around = around.parent_op()
+    return "" if around is None else f"@{around.sym_name.data}: "
+
+
+RIGHT: Mapping[tuple[RingKernel, str, str, int], str] = {}
+"""Kernel, level, mutation and ordinal of mutants that are right -> why."""
+
+
+def reason_of(mutant: IrMutant) -> str | None:
+    """Why a mutant is right that nobody refuses; None if it should be refused."""
+    return RIGHT.get((mutant.kernel, mutant.level, mutant.mutation, mutant.ordinal))
