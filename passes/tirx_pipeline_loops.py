@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tirx import (
     AcquireOp,
+    Across,
     AllocOp,
     AsyncCopyOp,
     AsyncMmaOp,
@@ -158,7 +159,8 @@ class _Pipeline:
         labels = [alloc.result.name_hint or "" for alloc in allocs]
         labels = [label if label.isidentifier() and labels.count(label) == 1 else "" for label in labels]
         contents = [[(label, alloc.result.type)] for label, alloc in zip(labels, allocs, strict=True)]
-        ring = emit(RingOp(slots, stations, RingType.get(*contents)))
+        across = Across.PAIR if self.plan.of_pairs else None
+        ring = emit(RingOp(slots, stations, RingType.get(*contents), across))
         ring.result.name_hint = "_".join(filter(None, labels)) or None
         return ring
 

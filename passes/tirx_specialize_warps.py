@@ -78,6 +78,8 @@ class TirxSpecializeWarpsPass(ModulePass):
         for kernel in kernels(op):
             word = _word(kernel, self.roles)
             wanted = _wanted(kernel, word)
+            if wanted is not Roles.LOAD_MMA_EPILOGUE:
+                _check_pairs(kernel, f"roles={wanted}")
             if wanted is not Roles.NONE:
                 _specialize(kernel, wanted, asked=word != AUTO)
             kernel.attributes.pop(ROLES, None)
@@ -116,7 +118,21 @@ def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
         products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[_Station]()
         _split(kernel, loads, products, asked)
     except NotSeparable as e:
+        _check_pairs(kernel, e.reason)
         remark(e.where, f"@{kernel.sym_name.data} keeps one role: {e.reason}")
+
+
+def _check_pairs(kernel: KernelOp, found: str) -> None:
+    """Raises LocatedError for products of pairs in rings without roles: only the first block issues them."""
+    if any(isinstance(op, RolesOp) for op in kernel.walk()):
+        return
+    for op in kernel.walk():
+        if isinstance(op, AsyncMmaOp) and op.pair is not None:
+            raise LocatedError(
+                op,
+                f"expected roles={Roles.LOAD_MMA_EPILOGUE} for products of pairs in rings, found {found}; "
+                "tirx.stages = 1 on the loop keeps it sequential",
+            )
 
 
 def _load_stations(kernel: KernelOp) -> _Stations:

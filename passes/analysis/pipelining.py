@@ -155,10 +155,6 @@ def check_loop(loop: scf.ForOp) -> None:
         if op is not loop and is_scheduling(op):
             what = "waits for another block" if isinstance(op, GlobalWaitOp) else "has a schedule already"
             raise NotPipelined(op, f"the loop stays sequential: '{op.name}' in it {what}")
-        if isinstance(op, MmaOp) and op.pair is not None:
-            raise NotPipelined(
-                op, f"the loop stays sequential: '{op.name}' in it reads the shared memory of both blocks of a pair"
-            )
 
 
 def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:

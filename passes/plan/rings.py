@@ -207,6 +207,8 @@ class RingsPlan:
         self.model = model
         self.happens = activity(model)
         self.owners = owners(self.kernel)
+        for owner in self.owners:
+            self._check_pairs(owner)
         self.rings = {}
         first = 0
         for ring in self.extraction.names:
@@ -214,6 +216,16 @@ class RingsPlan:
             first += sum(plan.slots for station in plan.stations if station.first is not None)
             self.rings[ring] = plan
         self.num_barriers = first
+
+    def _check_pairs(self, owner: Owner) -> None:
+        """Raises LocatedError for asynchronous products of pairs in a role that both blocks would have to run."""
+        for op in owner.walk():
+            if isinstance(op, AsyncMmaOp) and op.pair is not None and not self.is_single(owner):
+                raise LocatedError(
+                    op,
+                    "expected products of pairs in a role that does nothing else, since the first block alone issues "
+                    "them, found other work of threads beside them",
+                )
 
     @property
     def num_blocks(self) -> int:
@@ -368,9 +380,7 @@ class RingsPlan:
         queue, release = next(iter(found.items()))
         tiles = ring.result.type.contents
         if queue is not None and tiles and not any(_works_at(op, queue, ring, station) for op in owner.walk()):
-            raise LocatedError(
-                release, f"expected work of {queue} on the slots of a release after({queue}), found none"
-            )
+            raise LocatedError(release, f"expected work of {queue} on the slot in front of after({queue}), found none")
         return queue
 
     def _within_role(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> Passing | None:

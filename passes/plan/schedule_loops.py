@@ -130,6 +130,11 @@ class LoopPlan:
         return sum(ring.slot_bytes for ring in self.rings)
 
     @property
+    def of_pairs(self) -> bool:
+        """True if products read the slots of both blocks of a pair."""
+        return any(product.pair is not None for product in self.products)
+
+    @property
     def pending(self) -> int:
         """Iterations whose products may be unfinished while the next ones are issued."""
         if self.delayed:
@@ -274,6 +279,11 @@ def _with_products(
         accumulators = _accumulators(loop, products)
         _check_readers(tiles, products, scales)
     except NotPipelined as e:
+        if (
+            pair := next((op for op in loop.walk() if isinstance(op, MmaOp) and op.pair is not None), None)
+        ) is not None:
+            # Both blocks would have to wait for each other in every iteration.
+            raise NotPipelined(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
         notes.append(f"each product is awaited: {e.reason}")
         products, delayed, accumulators, scales = (), False, (), None
     asynchronous: set[Operation] = {*products, *(() if scales is None else scales.copies)}

@@ -72,3 +72,64 @@ tirx.kernel @target(%n: index) threads(32) {
   }
   tirx.return
 }
+
+// -----
+
+// A store is missing.
+
+!s = !tirx.tile<64x64xf32, shared, #tirx.tile_layout<S[64, 64]>>
+!v = !tirx.tile<64x64xf32, register>
+tirx.kernel @no_store(%n: index) target("sm_90a") threads(128) {
+  %out = tirx.ring slots(1) stations(write, store) : !tirx.ring<!s>
+  tirx.for @k %k = 0 to %n {
+    %v = tirx.zero : !v
+    %o = tirx.acquire %out at(write)
+    tirx.store %v, %o : !v, !s
+    tirx.release %out at(write)
+    %full = tirx.acquire %out at(store)
+    // expected-error@+1 {{expected work of store on the slot in front of after(store), found none}}
+    tirx.release %out at(store) after(store)
+    tirx.await store pending(0)
+  }
+  tirx.return
+}
+
+// -----
+
+// The threads that multiply would load in the first block only.
+
+!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
+!b = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!r = !tirx.tile<128x128xf32, register>
+tirx.kernel @pair(%a: memref<256x4096xf16>, %b: memref<128x4096xf16>, %n: index) target("sm_100a") cluster(2) per_cta threads(160) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(2) stations(fill, use) across(pair) : !tirx.ring<a: !s, b: !b>
+  %acc = tirx.ring slots(1) stations(sum, read) across(pair) : !tirx.ring<!t>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      %t = tirx.acquire %acc at(sum)
+      tirx.for @k %k = 0 to %n {
+        %ua, %ub = tirx.acquire %ab at(use)
+        // expected-error@+1 {{expected products of pairs in a role that does nothing else, since the first block alone issues them}}
+        tirx.async_mma %ua, %ub, %t pair : !s, !b, !t
+        tirx.release %ab at(use) after(tcgen05)
+      }
+      tirx.release %acc at(sum) after(tcgen05)
+      %u = tirx.acquire %acc at(read)
+      %sum = tirx.load %u : !t -> !r
+      tirx.release %acc at(read)
+    }
+    tirx.role @load warps(1) {
+      tirx.for @k %k = 0 to %n {
+        %sa, %sb = tirx.acquire %ab at(fill)
+        %ga = tirx.view %a[%c0, %k] : memref<256x4096xf16> -> !tirx.tile<128x64xf16, global>
+        %gb = tirx.view %b[%c0, %k] : memref<128x4096xf16> -> !tirx.tile<64x64xf16, global>
+        tirx.async_copy %ga, %sa engine(tma) : !tirx.tile<128x64xf16, global>, !s
+        tirx.async_copy %gb, %sb engine(tma) : !tirx.tile<64x64xf16, global>, !b
+        tirx.release %ab at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from unit.kernels.ring_kernels import AS_WRITTEN, RingKernel, check
+from unit.kernels.ring_mutants import KERNELS
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, StringAttr, i32
@@ -98,7 +99,7 @@ class IrMutant:
             return refused.verdict
         n = self.kernel.slots
         # Five tiles go more than twice through a ring of two accumulators.
-        for trips, tiles in ((2 * n + 1, 2), (1, 5), (n, 2)):
+        for trips, tiles in ((2 * n + 1, 2), (1, 5), (n, 2), (n + 2, 3)):
             for seed in range(seeds):
                 try:
                     check(self.kernel, trips, seed=seed, extents=(tiles if self.kernel.tiles else 1, 1), ptx=ptx)
@@ -339,7 +340,12 @@ def _role_of(op: Operation) -> str:
     return "" if around is None else f"@{around.sym_name.data}: "
 
 
-RIGHT: Mapping[tuple[RingKernel, str, str, int], str] = {}
+RIGHT: Mapping[tuple[RingKernel, str, str, int], str] = {
+    (KERNELS[0], BARRIERS, "no wait", 0): "a barrier of the block stands between tiles, for the exchange before stores",
+    (KERNELS[4], BARRIERS, "no wait", 0): "the four warps of a product that has been awaited are done with older slots",
+    (KERNELS[6], BARRIERS, "no fence of tcgen05", 2): "the fence behind the wait for a slot stands before the product",
+    (KERNELS[6], BARRIERS, "no fence of tcgen05", 3): "the fence behind the wait for the sum stands before the product",
+}
 """Kernel, level, mutation and ordinal of mutants that are right -> why."""
 
 

@@ -1,0 +1,50 @@
+// RUN: tirx-opt %s -p "tirx-split-pairs,tirx-pick-layouts,tirx-select-instructions,tirx-select-copies,tirx-pipeline-loops{stages=3},tirx-specialize-warps" | filecheck %s
+// RUN: not tirx-opt %s -p "tirx-split-pairs,tirx-pick-layouts,tirx-select-instructions,tirx-select-copies,tirx-pipeline-loops{stages=3},tirx-specialize-warps{roles=load}" 2>&1 | filecheck %s --check-prefix=ROLES
+
+// Each block of a pair fills its half of a slot; the first one multiplies when both halves are there.
+
+!a = !tirx.tile<256x64xf16, shared>
+!b = !tirx.tile<128x64xf16, shared>
+!acc = !tirx.tile<256x128xf32, tensor>
+!ga = !tirx.tile<256x64xf16, global>
+!gb = !tirx.tile<128x64xf16, global>
+!gd = !tirx.tile<256x128xf32, global>
+
+// CHECK:      %sa_sb = tirx.ring slots(3) stations(fill, use) across(pair)
+// CHECK-NEXT: %acc = tirx.ring slots(1) stations(init, sum, read) across(pair)
+// CHECK:      tirx.role @epilogue warps(4) {
+// CHECK:        tirx.release %acc at(init)
+// CHECK:        tirx.acquire %acc at(read)
+// CHECK:      tirx.role @load warps(1) {
+// CHECK:        tirx.acquire %sa_sb at(fill)
+// CHECK:        tirx.release %sa_sb at(fill) after(tma)
+// CHECK:      tirx.role @mma warps(1) {
+// CHECK:        tirx.acquire %acc at(sum)
+// CHECK:        tirx.acquire %sa_sb at(use)
+// CHECK-NEXT:   tirx.async_mma {{.*}} pair
+// CHECK-NEXT:   tirx.release %sa_sb at(use) after(tcgen05)
+// CHECK:        tirx.release %acc at(sum) after(tcgen05)
+
+// ROLES: error: expected roles=load-mma-epilogue for products of pairs in rings, found roles=load; tirx.stages = 1 on the loop keeps it sequential
+tirx.kernel @pairs(%a: memref<256x4096xf16>, %b: memref<128x4096xf16>, %d: memref<256x128xf32>, %n: index)
+    target("sm_100a") grid(1) cluster(2) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %n step %c1 {
+    %c64 = arith.constant 64 : index
+    %kk = arith.muli %k, %c64 : index
+    %ga = tirx.view %a[%c0, %kk] : memref<256x4096xf16> -> !ga
+    %gb = tirx.view %b[%c0, %kk] : memref<128x4096xf16> -> !gb
+    tirx.copy %ga, %sa : !ga, !a
+    tirx.copy %gb, %sb : !gb, !b
+    tirx.mma %sa, %sb, %acc : !a, !b, !acc
+  }
+  %gd = tirx.view %d[%c0, %c0] : memref<256x128xf32> -> !gd
+  tirx.copy %acc, %gd : !acc, !gd
+  tirx.return
+}
