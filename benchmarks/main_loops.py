@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gpu_cases import CASES, PIPELINE, Case, program_of
+from gpu_cases import CASES, Case, program_of
 
 import tirx
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
@@ -156,7 +156,7 @@ class Row:
 
 COLUMNS = ("instructions", *GROUPS, "others")
 
-TCGEN05 = Case("f16 tcgen05, pipeline", "tcgen05_gemm.mlir", "float16", "float32", 2e-3, "", "sm_100a", PIPELINE)
+TCGEN05 = Case("f16 tcgen05", "tcgen05_gemm.mlir", "float16", "float32", 2e-3, "", "sm_100a")
 
 
 def _conflicts_of_a_stage(run: Callable[[int, Profile], None]) -> int:
@@ -199,8 +199,8 @@ def _triton_rows(python: str) -> Iterator[Row]:
         def run(steps: int, profile: Profile, found: Mapping[str, Any] = found) -> None:
             a, b = (np.zeros((rows, 64 * steps), np.float16) for rows in (128, 256))
             arguments = [a, b, np.zeros((128, 256), np.float32), 256, 64 * steps, 0, 0]
-            launch = {"dynamic_shared": found["shared"], "observer": profile}
-            simulate(found["ptx"], found["entry"], (1, 1), found["threads"], arguments, **launch)
+            ptx, entry, threads = found["ptx"], found["entry"], found["threads"]
+            simulate(ptx, entry, (1, 1), threads, arguments, dynamic_shared=found["shared"], observer=profile)
 
         by_pointers = "bulk.tensor" not in found["ptx"]
         yield Row(f"Triton: {found['name']}", found["ptx"], found["in_flight"], run if by_pointers else None)
@@ -217,7 +217,7 @@ def main() -> None:
         sys.exit("expected nvdisasm from the package nvidia-cuda-nvdisasm or on PATH, found neither")
     print(f"{'':<32}" + "".join(f"{name:>13}" for name in COLUMNS) + f"{'ahead':>10}{'conflicts':>10}  registers")
     for case in (*CASES, TCGEN05):
-        if not case.batched and (not options.cases or any(part in case.name for part in options.cases)):
+        if not case.only and (not options.cases or any(part in case.name for part in options.cases)):
             row = _row(case)
             print(row if isinstance(row, str) else row.line(options.nvdisasm, options.conflicts), flush=True)
     for row in () if options.triton is None else _triton_rows(options.triton):
