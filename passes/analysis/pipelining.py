@@ -34,7 +34,7 @@ from tirx.dialects.tirx import (
     is_foreign,
 )
 from tirx.passes.analysis.purity import is_pure
-from tirx.passes.analysis.rings.extraction import is_scheduling
+from tirx.passes.analysis.scheduled import SCHEDULED
 
 
 class NotPipelined(Exception):
@@ -152,7 +152,7 @@ def hardware_operation(kernel: Operation) -> Operation | None:
 def check_loop(loop: scf.ForOp) -> None:
     """Raises NotPipelined if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
     for op in loop.walk():
-        if op is not loop and is_scheduling(op):
+        if isinstance(op, SCHEDULED):
             what = "waits for another block" if isinstance(op, GlobalWaitOp) else "has a schedule already"
             raise NotPipelined(op, f"the loop stays sequential: '{op.name}' in it {what}")
 
