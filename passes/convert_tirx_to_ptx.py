@@ -9,12 +9,15 @@ from math import gcd
 from typing import Any, TypeVar
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
+    MemRefType,
     ModuleOp,
     UnrealizedConversionCastOp,
+    f32,
+    f64,
     i32,
     i64,
 )
@@ -22,10 +25,12 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.memory import LdOp, Space
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import ElectSyncOp
@@ -144,7 +149,8 @@ class _KernelLowering:
             if (use := argument.first_use) is not None:
                 raise LocatedError(
                     use.operation,
-                    f"expected only 'tirx.view' on a memref argument, found '{operation_name(use.operation)}'",
+                    "expected only 'tirx.view' and 'memref.load' on a memref argument, found "
+                    f"'{operation_name(use.operation)}'",
                 )
             block.erase_arg(argument)
         body = kernel.detach_region(kernel.body)
@@ -436,6 +442,22 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
         distance = emit.div(emit.mul(offset, size), 8) if size % 8 else emit.mul(offset, size // 8)
         address = emit.add(address, distance)
     return lowering.declare(op.result, address, alignment)
+
+
+@_lowering(memref.LoadOp)
+def _load_scalar(lowering: _KernelLowering, op: memref.LoadOp, emit: Emitter) -> Sequence[SSAValue] | None:
+    """Every thread loads the same element of an argument."""
+    if (address := lowering.parameters.pointers.get(op.memref)) is None:
+        return None
+    type_ = op.memref.type
+    strides = type_.get_strides() if isa(type_, MemRefType) else None
+    if strides is None or None in strides or op.results[0].type not in (i32, i64, f32, f64):
+        raise LocatedError(op, f"expected i32, i64, f32 or f64 in a memref with static strides to load, found {type_}")
+    size = 8 if op.results[0].type in (i64, f64) else 4
+    for index, stride in zip(op.indices, strides, strict=True):
+        offset = emit(arith.IndexCastOp(index, i64)).result
+        address = emit.add(address, emit.mul(offset, (stride or 0) * size))
+    return [emit(LdOp(Space.GLOBAL, address, [op.results[0].type])).results[0]]
 
 
 @_lowering(LaunchValueOp)

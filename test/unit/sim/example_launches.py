@@ -201,6 +201,8 @@ LAUNCHES = {
     "causal_attention": Example(arithmetic.causal_attention, one=(2, 2), some=(2, 2)),
     "flash_attention": Example(arithmetic.flash_attention),
     "causal_flash_attention": Example(arithmetic.causal_flash_attention, one=(2, 1), some=(2, 1)),
+    "grouped_gemm": Example(arithmetic.grouped),
+    "mxfp8_gemm": Example(arithmetic.mxfp8),
     "quantize": Example(arithmetic.quantize, one=(2, 1), some=(2, 1)),
     "split_k": Example(arithmetic.split_k, one=(4, 1), some=(4, 1)),
     "split_k_product": Example(arithmetic.split_k_product, one=(2, 1, 2), some=(2, 1, 2)),
