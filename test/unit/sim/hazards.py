@@ -46,9 +46,11 @@ _PRODUCT = f"""{_ALLOCATE}{_FILL}
   fence.proxy.async.shared::cta;
   tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;
 {_DESCRIBE}
-  @!%p0 bra WAIT;
+  @!%p0 bra MEET;
   tcgen05.mma.cta_group::1.kind::f16 [%r10], %d4, %d4, %r13, 0;
   tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];
+MEET:
+  bar.warp.sync 0xffffffff;
 WAIT:
   mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r9], 0; @!%p2 bra WAIT;
   tcgen05.fence::after_thread_sync;
@@ -381,7 +383,7 @@ HAZARDS = (
     Hazard(
         "products of two threads",
         "product",
-        "@!%p0 bra WAIT;",
+        "@!%p0 bra MEET;",
         "and.b32 %r15, %r0, 31; setp.eq.u32 %p4, %r15, 0; @!%p4 bra WAIT;",
         "by another thread",
         "tcgen05.mma",
@@ -389,7 +391,7 @@ HAZARDS = (
     Hazard(
         "a product of a whole warp",
         "product",
-        "@!%p0 bra WAIT;",
+        "@!%p0 bra MEET;",
         "@!%p1 bra WAIT;",
         "expected one thread",
         "tcgen05.mma",

@@ -115,6 +115,7 @@ class Cta:
         self.spinning: Mask = np.zeros(count, np.bool_)
         self.refused: Mask = np.zeros(count, np.bool_)
         self.polled: dict[int, tuple[int, set[tuple[int, bytes]]]] = {}
+        self.diverged: dict[int, int] = {}  # warps whose lanes took different ways, and the branch
         self.loose: set[int] = set()  # warps some of whose lanes went on without those that they were to meet
         self.carry: Mask = np.zeros(count, np.bool_)  # CC.CF of every thread
         self.shared_window = np.uint64(rank << RANK_SHIFT)

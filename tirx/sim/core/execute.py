@@ -16,6 +16,8 @@ from tirx.sim.program.code import Branch, Call, Control, Exit, IndirectCall, Op,
 # Calls and branches inside of each other.
 _MAX_DEPTH = 4096
 _WARPGROUP = 4 * WARP  # lanes
+# Instructions that wait for the lanes of a warp, converged or not.
+_MEETINGS = ("bar.", "barrier.cta", "barrier.sync", "elect.sync", "shfl.sync", "vote.sync", "match.", "redux.sync")
 
 
 def run_group(
@@ -63,6 +65,8 @@ def run_group(
             if op.guard is not None:
                 holds = op.guard(group, mask)
                 mask = mask & (~holds if op.negated else holds)
+            if cta.diverged:
+                _check_converged(group, program, op, mask)
             outcome = _execute(group, program, op, mask)
             if launch.notes:
                 launch.report_notes(op.line, op.text, group.describe(mask))
@@ -111,6 +115,32 @@ def _execute(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> Outcom
 def _is_aligned(opcode: str) -> bool:
     """Returns True if all threads of a warp have to execute the instruction together."""
     return ".aligned" in opcode or opcode.startswith("bar.")
+
+
+def _check_converged(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> None:
+    """
+    Lanes that went different ways execute an .aligned instruction together behind something that makes them meet.
+
+    That they meet at the end of the branch is what compilers see to, but nothing promises it (PTX ISA, section 3.1.1).
+    """
+    diverged = group.cta.diverged
+    own = [warp for warp in range(group.warp, group.warp + group.warps) if warp in diverged]
+    if not own or not mask.any():
+        return
+    if op.opcode.startswith(_MEETINGS):
+        if np.array_equal(mask, group.alive):
+            for warp in own:
+                del diverged[warp]
+        return
+    launch = group.cta.launch
+    if ".aligned" not in op.opcode or not launch.checks or not np.array_equal(mask, group.alive):
+        return
+    branch = program.code[diverged.pop(own[0])]
+    launch.note(
+        "bar.warp.sync",
+        f"{op.opcode} is .aligned, but the lanes of the warp took different ways at line {branch.line}: expected "
+        "bar.warp.sync behind that",
+    )
 
 
 def _transfer(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> Outcome | None:
@@ -215,6 +245,7 @@ def join_warps(cta: Cta, released: Sequence[ThreadGroup]) -> None:
 def _diverge(group: ThreadGroup, paths: list[tuple[int, Mask]], join: int | None) -> None:
     """Replaces a thread group of one warp by one for each path (pc, lanes)."""
     cta = group.cta
+    cta.diverged[group.warp] = group.pc
     frames = group.frames
     if join is not None and not (frames and frames[-1].pc == join and not frames[-1].is_call):
         frames = (*frames, Frame(join, group.mask, frames))

@@ -1,0 +1,212 @@
+"""
+Who sees a synchronisation that is missing: each of the examples loses one instruction after the other.
+
+`python test/sweeps/deleted_synchronization.py [example ...] [--ptx] [--pipeline]` deletes every instruction of
+`SYNCHRONISATION` from the lowered examples, one at a time, runs the static checks (`tirx-check-synchronization` and
+`tirx-check-rings`) and the simulator, with strict checks and with those of hardware, and prints a table: instruction,
+how many were deleted, how many each of them sees, and how many nobody sees. What both accept is listed: it has to be
+redundant. `--pipeline` takes the kernels that copy in rings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "test"))
+
+from gpu.arrays import random_arguments
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from tirx.diagnostics import LocatedError, diagnostic_handler
+from tirx.dialects.ptx import EntryOp
+from tirx.passes import lower_to_ptx_passes
+from tirx.passes.analysis.synchronization_rules import check_synchronization
+from tirx.ptx.printer import print_ptx
+from tirx.runtime.describe import describe
+from tirx.runtime.launch import Launch
+from tirx.runtime.program import Program
+from tirx.sim import SimError, SimWarning
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
+
+Array = npt.NDArray[Any]
+Level = Literal["strict", "hardware"]
+
+SYNCHRONISATION = (
+    "bar.sync", "bar.warp.sync", "barrier.cluster.arrive", "barrier.cluster.wait", "cp.async.bulk.commit_group",
+    "cp.async.bulk.wait_group", "cp.async.commit_group", "cp.async.wait_group", "fence.mbarrier_init",
+    "fence.proxy.async", "mbarrier.arrive", "mbarrier.arrive.expect_tx", "mbarrier.init", "mbarrier.wait_parity",
+    "tcgen05.commit", "tcgen05.dealloc", "tcgen05.fence.after_thread_sync", "tcgen05.fence.before_thread_sync",
+    "tcgen05.wait.ld", "tcgen05.wait.st", "wgmma.commit_group", "wgmma.fence", "wgmma.wait_group",
+)  # fmt: skip
+"""Operations of the ptx dialect without results that others use."""
+
+EXAMPLES = (
+    "mma_m16n8k16_f16_gemm",
+    "tcgen05_2cta_gemm",
+    "tcgen05_a_in_tensor_memory",
+    "tcgen05_gemm",
+    "tcgen05_sparse_gemm",
+    "tcgen05_ws_zero_columns",
+    "wgmma_gemm",
+)
+_INSTRUCTIONS = 2_000_000  # of a run that does not end
+_SEEDS = (None, 1, 2)
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """The `number`th operation `name` of a kernel is gone. What the checks say; None: they accept it."""
+
+    kernel: str
+    name: str
+    number: int
+    static: str | None
+    strict: str | None
+    hardware: str | None
+
+    @property
+    def is_seen(self) -> bool:
+        return any(each is not None for each in (self.static, self.strict))
+
+
+def lowered(path: Path, options: str) -> ModuleOp:
+    """An example in the ptx dialect."""
+    context = new_context()
+    module = parse_located(context, path.read_text(), path.name)
+    with diagnostic_handler(lambda _: None):
+        run_passes(context, module, lower_to_ptx_passes(options=options).passes, verify_each=False)
+    return module
+
+
+@contextmanager
+def without(op: Operation) -> Generator[None]:
+    """The module without an operation."""
+    block, following = op.parent_block(), op.next_op
+    assert block is not None and following is not None
+    op.detach()
+    yield
+    block.insert_op_before(op, following)
+
+
+def deletions(path: Path, options: str = "pipeline=off") -> Iterator[Deletion]:
+    """Everything that can be deleted from an example."""
+    module = lowered(path, options)
+    launches = {launch.entry: launch for launch in describe(module)}
+    for entry in [op for op in module.walk() if isinstance(op, EntryOp)]:
+        name = entry.sym_name.data
+        launch, count, whole = launches[name], Counter[str](), print_ptx(module)
+        expected, found = _simulated(whole, launch, "strict")
+        if found is not None or _static(entry) is not None:
+            raise SystemExit(f"error: '{name}' is refused as it is: {found or _static(entry)}")
+        for op in [op for op in entry.walk() if op.name.removeprefix("ptx.") in SYNCHRONISATION]:
+            mnemonic = op.name.removeprefix("ptx.")
+            with without(op):
+                static = _static(entry)
+                try:
+                    text = print_ptx(module)
+                except LocatedError as error:
+                    static, text = str(error), _without_line(whole, mnemonic, count[op.name])
+            strict, hardware = (_seen(text, launch, expected, level) for level in ("strict", "hardware"))
+            yield Deletion(name, mnemonic, count[op.name], static, strict, hardware)
+            count[op.name] += 1
+
+
+def _without_line(text: str, mnemonic: str, number: int) -> str:
+    """PTX without the `number`th line of an instruction."""
+    lines = text.splitlines()
+    found = [index for index, line in enumerate(lines) if line.lstrip().startswith(f"{mnemonic}.")]
+    del lines[found[number]]
+    return "\n".join(lines)
+
+
+def _static(entry: EntryOp) -> str | None:
+    try:
+        check_synchronization(entry)
+    except LocatedError as error:
+        return str(error)
+    return None
+
+
+def _seen(text: str, launch: Launch, expected: list[Array], level: Level) -> str | None:
+    for seed in _SEEDS:
+        arrays, error = _simulated(text, launch, level, seed)
+        if error is not None:
+            return error
+        if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(arrays, expected, strict=True)):
+            return "wrong numbers"
+    return None
+
+
+def _simulated(text: str, launch: Launch, level: Level, seed: int | None = None) -> tuple[list[Array], str | None]:
+    """The arguments after a run, and its error or first warning."""
+    arguments = random_arguments(launch, np.random.default_rng(0))
+    warnings: list[SimWarning] = []
+    try:
+        Program(text, [launch]).kernels[launch.entry].simulate(
+            *arguments, check=level, seed=seed, max_instructions=_INSTRUCTIONS, report=warnings.append
+        )
+    except SimError as error:
+        return [], error.message.splitlines()[0]
+    warning = f"warning: {warnings[0].message}" if warnings else None
+    return [each for each in arguments if isinstance(each, np.ndarray)], warning
+
+
+def table(found: Sequence[Deletion]) -> str:
+    """A row for each instruction."""
+    rows: dict[str, list[Deletion]] = defaultdict(list)
+    for each in found:
+        rows[each.name].append(each)
+    lines = [
+        "| deleted | times | static check | simulator, strict | simulator, hardware | nobody |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, own in sorted(rows.items()):
+        counts = [
+            sum(value is not None for value in values)
+            for values in (
+                [each.static for each in own],
+                [each.strict for each in own],
+                [each.hardware for each in own],
+            )
+        ]
+        unseen = sum(not each.is_seen for each in own)
+        lines.append(f"| `{name}` | {len(own)} | {' | '.join(map(str, counts))} | {unseen} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Prints the table, and what nobody sees."""
+    parser = argparse.ArgumentParser(description="who sees a synchronisation that is missing")
+    parser.add_argument("examples", nargs="*", default=EXAMPLES)
+    parser.add_argument("--pipeline", action="store_true", help="kernels that copy in rings")
+    flags = parser.parse_args()
+    found: list[Deletion] = []
+    for name in flags.examples:
+        path = ROOT / "examples" / f"{name}.mlir"
+        for each in deletions(path, "" if flags.pipeline else "pipeline=off"):
+            found.append(each)
+            shown = "; ".join(
+                f"{who}: {message[:90]}"
+                for who, message in (("static", each.static), ("strict", each.strict), ("hardware", each.hardware))
+                if message is not None
+            )
+            print(f"{each.kernel}: {each.name} {each.number}: {shown or 'nobody'}", file=sys.stderr, flush=True)
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()
