@@ -22,10 +22,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "test"))
-
-from gpu.arrays import random_arguments
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -41,6 +37,11 @@ from tirx.sim import SimError, SimWarning
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
 from tirx.universe import new_context
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "test"))
+
+from gpu.arrays import random_arguments  # noqa: E402
 
 Array = npt.NDArray[Any]
 Level = Literal["strict", "hardware"]

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from unit.sim.integer_sums import FORMATS, Numbers, decode, fused, grouped
-
 from tirx.sim.numerics.rounding import canonical
 from tirx.sim.numerics.tensor_cores import find_rule, multiply_scaled, multiply_values
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from unit.sim.integer_sums import FORMATS, Numbers, decode, fused, grouped  # noqa: E402
 
 Array = npt.NDArray[Any]
 
