@@ -21,7 +21,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 

@@ -22,7 +22,7 @@ from tirx.sim.numerics.tensor_cores import find_rule, multiply_scaled, multiply_
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from unit.sim.integer_sums import FORMATS, Numbers, decode, fused, grouped  # noqa: E402
+from unit.sim.integer_sums import FORMATS, Numbers, decode, fused, grouped
 
 Array = npt.NDArray[Any]
 
