@@ -7,8 +7,9 @@ scaled_dot_product_attention, and with a copy in the same rounds. Of all others:
 
 The kernels are the files of `examples/`, scaled to the sizes. Each is compared with cuBLAS (what torch calls) first; a
 wrong result is a failure, however fast. Then all kernels of a size, their peers in cuBLAS and the probes of the tensor
-cores' limits run in turn, round by round, with a pause before each: without pauses the GPU reaches its power limit and
-everything slows down. The table has medians over the rounds; `x cuBLAS` is the median of the ratios of each round.
+cores' limits run in turn, round by round, with a pause and an untimed launch before each: without pauses the GPU
+reaches its power limit and everything slows down. The table has medians over the rounds; `x cuBLAS` is the median of the
+ratios of each round.
 `--profile` runs Nsight Compute (ncu) on each kernel, where it is installed, and prints what holds it up. `--tune`
 searches for the options of the pipeline with which a kernel is fastest.
 
@@ -165,6 +166,7 @@ def measure(torch: Any, variants: Sequence[Variant], rounds: int) -> dict[str, l
         for name, (run, repeats, launches) in ready.items():
             torch.cuda.synchronize()
             time.sleep(random.uniform(*PAUSE))
+            run()  # the first launch behind a pause finds clocks and caches that the others do not
             found[name].append(seconds_of(torch, run, repeats) / launches)
     return found
 
@@ -535,7 +537,11 @@ def main() -> int:
         print(table(found), flush=True)
     others: list[ProgramRow] = []
     for each in programs:
-        row, raw[f"{each.name}, {each.size}"] = run_program(torch, each, args.rounds)
+        try:
+            row, raw[f"{each.name}, {each.size}"] = run_program(torch, each, args.rounds)
+        except (LocatedError, GpuError, ArgumentError) as error:
+            print(f"{each.name}: {error}")
+            continue
         others.append(row)
         torch.cuda.empty_cache()
     if others:

@@ -48,6 +48,12 @@ def block(data: Mapping[str, Any]) -> str:
     lines += ["", "| M x N x K, for which the kernel was made | |", "|---|---:|"]
     for case, found in cases.items():
         lines += [f"| {case}, {size} | {figures(row)} |" for size, row in found.items() if len(found) == 1]
+    if programs := data.get("programs", []):
+        lines += ["", "| | rate | x the fastest of torch | x a copy |", "|---|---:|---:|---:|"]
+    for row in programs:
+        copy = "" if row["of_copy"] is None else f"{row['of_copy']:.2f}"
+        rate = f"{row['rate']:.0f} {row['unit']}"
+        lines.append(f"| {row['program']}, {row['size']} | {rate} | {row['ratio']:.2f} ({row['peer']}) | {copy} |")
     launches = ", ".join(f"{name} {cost:.1f} us" for name, cost in data["launch_us"].items())
     return "\n".join([*lines, "", f"Launch of an empty kernel from torch tensors, time of the host: {launches}."])
 

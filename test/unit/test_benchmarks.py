@@ -103,11 +103,21 @@ def test_figures_of_the_readme() -> None:
     rows = [row("f16 wgmma", size, 770.4, 1.016) for size in squares]
     rows += [row("f64 m8n8k4", size, 31.71, 0.507) for size in squares]
     rows.append(row("f16 batch", (64, 512, 512, 512), 361.0, 1.0))
-    data = {"device": "H200", "rows": rows, "launch_us": {"tirx": 6.54, "Triton": 11.02}}
+    softmax = {
+        "program": "softmax",
+        "size": "4096x4096",
+        "rate": 3101.2,
+        "unit": "GB/s",
+        "ratio": 1.21,
+        "peer": "torch",
+    }
+    data = {"device": "H200", "rows": rows, "programs": [softmax | {"of_copy": 0.914}]}
+    data |= {"launch_us": {"tirx": 6.54, "Triton": 11.02}}
     new = module.updated(readme, data)
     for line in (
         "| f16 wgmma | 770 (1.02) | 770 (1.02) |",
         "| f64 m8n8k4 | 31.7 (0.51, 95.1% of the limit) | 31.7 (0.51, 95.1% of the limit) |",
+        "| softmax, 4096x4096 | 3101 GB/s | 1.21 (torch) | 0.91 |",
         "| f16 batch, 64 times 512 x 512 x 512 | 361 (1.00) |",
         "Launch of an empty kernel from torch tensors, time of the host: tirx 6.5 us, Triton 11.0 us.",
     ):
