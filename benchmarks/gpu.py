@@ -8,8 +8,8 @@ scaled_dot_product_attention, and with a copy in the same rounds. Of all others:
 The kernels are the files of `examples/`, scaled to the sizes. Each is compared with cuBLAS (what torch calls) first; a
 wrong result is a failure, however fast. Then all kernels of a size, their peers in cuBLAS and the probes of the tensor
 cores' limits run in turn, round by round, with a pause and an untimed launch before each: without pauses the GPU
-reaches its power limit and everything slows down. The table has medians over the rounds; `x cuBLAS` is the median of the
-ratios of each round.
+reaches its power limit and everything slows down. The table has medians over the rounds; `x cuBLAS` is the median of
+the ratios of each round.
 `--profile` runs Nsight Compute (ncu) on each kernel, where it is installed, and prints what holds it up. `--tune`
 searches for the options of the pipeline with which a kernel is fastest.
 
