@@ -1,20 +1,44 @@
 """
 tirx: a compiler for tile programs on NVIDIA tensor cores, from axis layouts to PTX.
 
-`tirx.compile` gives PTX, `tirx.build` kernels that can be simulated and launched. `tirx.layout` and `tirx.tcgen05`
-stand on their own and need no IR; `tirx.dialects` and `tirx.passes` are for those who embed the compiler.
+`tirx.compile` gives PTX, `tirx.build` kernels that can be simulated and launched. `tirx.builder` writes kernels in
+Python, `tirx.embed` is for other compilers, `tirx.layout` and `tirx.sim` stand on their own and need no IR.
+These modules and names are the public interface, and `__version__` says which one it is; everything else, such as
+`tirx.dialects`, `tirx.passes` and `tirx.tcgen05`, is there for those who embed the compiler and may change.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tirx import builder, embed, layout, sim
+
+    __version__: str
+
     from xdsl.dialects.builtin import ModuleOp
 
     from tirx.runtime.program import Program
+
+
+__all__ = ["__version__", "build", "builder", "compile", "embed", "layout", "sim"]
+
+
+def __getattr__(name: str) -> object:
+    """The public modules and the version, when they are asked for: `import tirx` alone waits for none of them."""
+    if name in ("builder", "embed", "layout", "sim"):
+        return import_module(f"tirx.{name}")
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("tirx")
+        except PackageNotFoundError:  # a checkout that is not installed
+            return "0+unknown"
+    raise AttributeError(f"module 'tirx' has no attribute '{name}'")
 
 
 def compile(module_or_text: ModuleOp | str, target: str | None = None, options: str = "") -> str:
@@ -24,6 +48,10 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None, options: 
     `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options="pipeline=off"` lets
     every copy and product end before the next begins. Raises `tirx.diagnostics.LocatedError` for input that is not
     legal.
+
+    >>> import tirx
+    >>> tirx.compile('tirx.kernel @nothing() target("sm_80") threads(32) { tirx.return }').splitlines()[1]
+    '.target sm_80'
     """
     # Here, so that `import tirx.layout` does not wait for xDSL.
     from tirx import compiler
@@ -43,6 +71,10 @@ def build(
 
     `program.kernels["gemm"].simulate(a, b, d)` runs a kernel in the simulator with numpy arrays,
     `program.kernels["gemm"](a, b, d)` on a GPU.
+
+    >>> import tirx
+    >>> tirx.build('tirx.kernel @nothing() target("sm_80") grid(4) threads(32) { tirx.return }').kernels["nothing"]
+    <tirx kernel nothing() for sm_80>
     """
     from tirx.runtime import program
 

@@ -57,7 +57,16 @@ class Facts:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message about one place of the input. `location` is `UNKNOWN_LOC` for IR that was built, not parsed."""
+    """One message about one place of the input. `location` is `UNKNOWN_LOC` for IR that was built, not parsed.
+
+    >>> from tirx import embed
+    >>> found = []
+    >>> module = embed.parse("tirx.kernel @k() threads(32) { tirx.return }", "k.mlir")
+    >>> embed.run(module, embed.pipeline(), on_diagnostic=found.append)
+    False
+    >>> found[0].severity, found[0].position
+    ('error', ('k.mlir', 1, 1))
+    """
 
     severity: Severity
     message: str
@@ -127,6 +136,14 @@ class LocatedError(DiagnosticException):
 
     Raised `from` the error of a check, its diagnostic keeps the facts of that error: the rule, the element, the
     nearest legal choice. `others` are further errors that the same step found.
+
+    >>> import tirx
+    >>> from tirx.embed import LocatedError
+    >>> try:
+    ...     tirx.compile("tirx.kernel @k(")
+    ... except LocatedError as error:
+    ...     print(error.diagnostic.rule)
+    syntax
     """
 
     others: tuple[LocatedError, ...] = ()

@@ -27,6 +27,12 @@ class BinaryOp(IRDLOperation):
     All of it is in attributes of `builtin`, so that passes of other compilers can read and lower it, as they do with
     MLIR's `gpu.binary`. `launch` is the launch descriptor, with the keys of its JSON form: numbers are `i64`, lists
     arrays, objects dictionaries, and `unit` stands for null.
+
+    >>> from tirx import embed
+    >>> module = embed.parse('ptx.entry @nothing() target("sm_80") reqntid(64) { ptx.ret }')
+    >>> binary = embed.extract(module)["nothing"]
+    >>> binary.target.data, binary.text.data.splitlines()[1]
+    ('sm_80', '.target sm_80')
     """
 
     name = "ptx.binary"

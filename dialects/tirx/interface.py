@@ -27,6 +27,10 @@ class ThreadLowering(ABC):
     Where an operation on tiles becomes what each thread does: the place, and the registers of its operands.
 
     `thread` (i32) is the index of a thread among the `threads` that run the operation, `target` the GPU.
+
+    >>> from tirx.embed import ThreadLowering
+    >>> def lower(self, threads: ThreadLowering):  # a method of a TileOpInterface
+    ...     return [threads.registers(self.source)]
     """
 
     thread: SSAValue
@@ -70,6 +74,20 @@ class TileOpInterface:
             relu = [threads.insert(arith.MaximumfOp(x, zero)).result for x in threads.registers(self.source)]
             return [relu]
     ```
+
+    >>> from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+    >>> from xdsl.traits import Pure
+    >>> from tirx.dialects.tirx import TileType
+    >>> from tirx.embed import TileOpInterface
+    >>> @irdl_op_definition
+    ... class SameOp(IRDLOperation, TileOpInterface):
+    ...     name = "toy.same"
+    ...     source, result = operand_def(TileType), result_def(TileType)
+    ...     traits = traits_def(Pure())
+    ...     def same_layout(self):
+    ...         return [(self.source, self.result)]
+    ...     def lower(self, threads):
+    ...         return [threads.registers(self.source)]
     """
 
     def tile_reads(self) -> Sequence[SSAValue]:
@@ -111,6 +129,20 @@ class ScalarOpInterface:
     An operation of another dialect on scalars, as they are in kernels and in the bodies of `tirx.map`.
 
     It has one result and no regions, and is `Pure`. `convert-tirx-to-ptx` replaces it by what `lower_scalar` returns.
+
+    >>> from xdsl.dialects import arith
+    >>> from xdsl.dialects.builtin import f32
+    >>> from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+    >>> from xdsl.traits import Pure
+    >>> from tirx.embed import ScalarOpInterface
+    >>> @irdl_op_definition
+    ... class TwiceOp(IRDLOperation, ScalarOpInterface):
+    ...     name = "toy.twice"
+    ...     operand, result = operand_def(f32), result_def(f32)
+    ...     traits = traits_def(Pure())
+    ...     def lower_scalar(self, target):
+    ...         twice = arith.AddfOp(self.operand, self.operand)
+    ...         return [twice], twice.result
     """
 
     def lower_scalar(self, target: Target) -> tuple[Sequence[Operation], SSAValue]:

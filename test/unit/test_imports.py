@@ -47,7 +47,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "builder": (*_TEXT, "builder"),
     "embed": _TOP,
     "tools": _TOP,
-    "tirx": _TOP,
+    "tirx": (*_TOP, "builder", "embed"),
 }
 
 

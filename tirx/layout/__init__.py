@@ -1,4 +1,16 @@
-"""The layout algebra: where every element of a tile lives, on named hardware axes. Plain integers and numpy."""
+"""
+The layout algebra: where every element of a tile lives, on named hardware axes. Plain integers and numpy.
+
+A `Layout` is a TileLayout, a SwizzleLayout or a ComposeLayout, as text (`parse_layout`) or spelled with `S`, `R` and
+the axes of `tirx.layout.axes`. `SWIZZLE_MODES` are the names, each a `SwizzleMode`, of the swizzles that hardware has.
+
+>>> from tirx.layout import R, S, SWIZZLE_MODES, TileLayout
+>>> from tirx.layout.axes import laneid, warpid
+>>> TileLayout(S[(8, 4) : (4 @ laneid, 1)] + R[2 : 1 @ warpid]).size()
+32
+>>> "128B" in SWIZZLE_MODES
+True
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -33,6 +33,12 @@ class Axis:
     weight:       linear threads of the CTA per step of a thread axis, None when it counts whole CTAs.
     cell_bits:    when set, the bound counts cells of so many bits, while the coordinate counts elements.
     alias_of:     the axis that this name stands for; canonical forms use that name.
+
+    >>> from tirx.layout import Axis, axis
+    >>> axis("warpid").of_thread(70)
+    2
+    >>> 4 @ axis("laneid")
+    Scaled(count=4, axis='laneid')
     """
 
     name: str
@@ -139,12 +145,22 @@ _CANONICAL: dict[str, str] = {row.name: row.alias_of or row.name for row in _BUI
 
 
 def known_axes() -> tuple[Axis, ...]:
-    """All registered axes, in the order of registration."""
+    """All registered axes, in the order of registration.
+
+    >>> from tirx.layout import known_axes
+    >>> "laneid" in [each.name for each in known_axes()]
+    True
+    """
     return tuple(_REGISTRY.values())
 
 
 def axis(name: str, position: int | None = None) -> Axis:
-    """The registered axis of that name; LayoutError, with the known names, when there is none."""
+    """The registered axis of that name; LayoutError, with the known names, when there is none.
+
+    >>> from tirx.layout import axis
+    >>> axis("TCol").bound
+    512
+    """
     found = _REGISTRY.get(name)
     if found is None:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -170,6 +186,11 @@ def register_axis(new: Axis) -> Axis:
     Raises LayoutError for a name that stands for another axis; for a thread axis that does not say which scope it
     counts inside of which, or whose weight is not the number of threads of that scope; for scopes that would lie
     inside of themselves; and for an alias of an unknown axis or of another kind.
+
+    >>> from tirx.layout import Axis, TileLayout, register_axis
+    >>> row = register_axis(Axis("dram_row", "memory", "a row of a DRAM"))
+    >>> print(TileLayout("S[4 : 2@dram_row]"))
+    S[4 : 2@dram_row]
     """
     old = _REGISTRY.get(new.name)
     if old is not None:

@@ -29,6 +29,11 @@ class ComposeLayout:
     """swizzle(tile(x)): the tile gives a linear element address on axis m, the swizzle permutes it.
 
     Raises LayoutError when the tile mentions any other axis.
+
+    >>> from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+    >>> x = ComposeLayout(SwizzleLayout(3, 3, 3), TileLayout("S[(8, 64) : (64, 1)]"))
+    >>> x.apply((1, 0), shape=(8, 64))
+    {'m': 72}
     """
 
     swizzle: SwizzleLayout
@@ -339,6 +344,11 @@ class SwizzledSlice:
     begin:       what to add to every *swizzled* address of that box, by the number of the step in every dimension; a
                  layout of shape `begin_shape` on axis m.
     begin_shape: how many begins each dimension has.
+
+    >>> from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+    >>> whole = ComposeLayout(SwizzleLayout(3, 3, 3), TileLayout("S[(16, 64) : (64, 1)]"))
+    >>> whole.slice_dynamic((16, 64), (8, 64), (8, None)).displacement((1, 0))
+    512
     """
 
     layout: ComposeLayout

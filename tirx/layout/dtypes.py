@@ -9,7 +9,12 @@ from tirx.layout.errors import LayoutError
 
 @dataclass(frozen=True)
 class ElementType:
-    """`name` is the PTX name, `bits` the width of the value, `storage_bits` of one element in shared memory."""
+    """`name` is the PTX name, `bits` the width of the value, `storage_bits` of one element in shared memory.
+
+    >>> from tirx.layout import element_type
+    >>> element_type("f8E4M3FN").name, element_type("e2m1").bits
+    ('e4m3', 4)
+    """
 
     name: str
     bits: int
@@ -47,7 +52,12 @@ _BY_NAME: dict[str, ElementType] = {name: row for row in _TYPES for name in (row
 
 
 def element_type(name: str) -> ElementType:
-    """The element type of a PTX name or an IR name; LayoutError when there is none."""
+    """The element type of a PTX name or an IR name; LayoutError when there is none.
+
+    >>> from tirx.layout import element_type
+    >>> element_type("bf16").bits
+    16
+    """
     found = _BY_NAME.get(name)
     if found is None:
         from difflib import get_close_matches

@@ -8,6 +8,13 @@ class LayoutError(ValueError):
 
     ``position`` is the character offset of the mistake in the text that was parsed, or None when the error
     does not come from a text.
+
+    >>> from tirx.layout import LayoutError, TileLayout
+    >>> try:
+    ...     TileLayout("S[8 : 1@lane]")
+    ... except LayoutError as error:
+    ...     print(error.position, str(error)[:19])
+    8 unknown axis 'lane'
     """
 
     position: int | None

@@ -59,6 +59,10 @@ class BitMatrix:
     """A linear map from strings of `len(columns)` bits to strings of `rows` bits.
 
     Raises LayoutError for a column that does not fit.
+
+    >>> from tirx.layout import SwizzleLayout
+    >>> SwizzleLayout(0, 1, 1).matrix(2)
+    BitMatrix(columns=(1, 3), rows=2)
     """
 
     columns: tuple[int, ...]

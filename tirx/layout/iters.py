@@ -22,7 +22,12 @@ from tirx.layout.errors import LayoutError
 
 @dataclass(frozen=True)
 class Iter:
-    """`extent` steps of `stride` on the axis named `axis`. Stride 0 broadcasts; strides may be negative."""
+    """`extent` steps of `stride` on the axis named `axis`. Stride 0 broadcasts; strides may be negative.
+
+    >>> from tirx.layout import Iter, TileLayout
+    >>> print(TileLayout([Iter(8, 4, "laneid"), Iter(2, 1)]))
+    S[(8, 2) : (4@laneid, 1)]
+    """
 
     extent: int
     stride: int

@@ -21,6 +21,10 @@ def parse_layout(text: str) -> Layout | SymbolicTileLayout:
     """Reads a tile, swizzle or compose layout, or a tile whose outermost extent is a symbol: S[(n, 64) : (64, 1)].
 
     LayoutError carries the character offset of the mistake.
+
+    >>> from tirx.layout import parse_layout
+    >>> parse_layout("Swizzle(3, 3, 3)")
+    SwizzleLayout(per_element=3, swizzle_len=3, atom_len=3, swizzle_inner=True)
     """
     try:
         parsed = read_layout(text)
@@ -39,7 +43,12 @@ def parse_layout(text: str) -> Layout | SymbolicTileLayout:
 
 
 def concrete(layout: Layout | SymbolicTileLayout) -> Layout:
-    """The layout itself; LayoutError when its outermost extent is a symbol."""
+    """The layout itself; LayoutError when its outermost extent is a symbol.
+
+    >>> from tirx.layout import TileLayout, concrete
+    >>> concrete(TileLayout("S[8, 4]")) == TileLayout("S[8, 4]")
+    True
+    """
     if not isinstance(layout, TileLayout | SwizzleLayout | ComposeLayout):
         raise LayoutError(f"expected a layout with numbers as extents, found {layout}; bind makes one")
     return layout
@@ -49,6 +58,10 @@ def resolve(layout: Layout | SymbolicTileLayout, shape: Shape) -> TileLayout | C
     """The layout of a tensor of that shape: a bare swizzle permutes its row-major addresses.
 
     LayoutError when the outermost extent is a symbol.
+
+    >>> from tirx.layout import SwizzleLayout, resolve
+    >>> print(resolve(SwizzleLayout(3, 3, 3), (8, 64)).tile)
+    S[(8, 64) : (64, 1)]
     """
     layout = concrete(layout)
     if isinstance(layout, SwizzleLayout):

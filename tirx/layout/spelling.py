@@ -22,7 +22,13 @@ _Strides = int | Scaled | Sequence[int | Scaled]
 
 @dataclass(frozen=True)
 class LayoutSum:
-    """Shard, replica and offset that have been spelled so far; `TileLayout` takes it."""
+    """Shard, replica and offset that have been spelled so far; `TileLayout` takes it.
+
+    >>> from tirx.layout import LayoutSum, R, S
+    >>> from tirx.layout.axes import laneid, warpid
+    >>> isinstance(S[8 : 4 @ laneid] + R[2 : 1 @ warpid] + 3, LayoutSum)
+    True
+    """
 
     shard: Iters | None = None
     replica: Iters = ()

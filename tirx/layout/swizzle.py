@@ -59,6 +59,10 @@ class SwizzleLayout:
     per_element (M): 2**M elements stay together. swizzle_len (B): number of bits XOR-ed. atom_len (S): distance
     between the two bit groups. swizzle_inner: whether the lower group is the one that changes, as in every
     shared-memory mode of the hardware. Raises LayoutError unless M >= 0, B >= 0, S >= B and M + S + B <= 62.
+
+    >>> from tirx.layout import SwizzleLayout
+    >>> SwizzleLayout.for_dtype("f16", "128B")
+    SwizzleLayout(per_element=3, swizzle_len=3, atom_len=3, swizzle_inner=True)
     """
 
     per_element: int

@@ -40,6 +40,11 @@ class SymbolicTileLayout:
 
     Element q * tile.size() + y lies at L_tile(y) + q * stride, for 0 <= q < n; n is some number from 1 on. Replica and
     offset are those of the tile. Raises LayoutError for a symbol that is no identifier or an unknown axis.
+
+    >>> from tirx.layout import SymbolicTileLayout, parse_layout
+    >>> x = parse_layout("S[(n, 64) : (64, 1)]")
+    >>> isinstance(x, SymbolicTileLayout), x.symbol
+    (True, 'n')
     """
 
     symbol: str

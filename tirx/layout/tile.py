@@ -77,7 +77,7 @@ class TileLayout:
     >>> x == TileLayout("S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid")
     True
     >>> x.apply((5, 6), shape=(8, 16))
-    {'laneid': 23, 'm': 0, 'warpid': 5}
+    {'laneid': 23, 'warpid': 5, 'm': 0}
 
     Raises LayoutError for an unknown axis or an extent below 1. `str` prints the notation, which `parse` reads back to
     an equal layout; the layout without shard iters (a single element) prints `S[]`.
@@ -536,6 +536,11 @@ class DynamicSlice:
     begin:       the displacement by the number of the step in every dimension, a layout of shape `begin_shape`
                  without replica and offset.
     begin_shape: how many begins each dimension has.
+
+    >>> from tirx.layout import TileLayout
+    >>> boxes = TileLayout("S[(16, 64) : (64, 1)]").slice_dynamic((16, 64), (8, 64), (8, None))
+    >>> print(boxes.at((1, 0)))
+    S[512 : 1] + 512
     """
 
     layout: TileLayout

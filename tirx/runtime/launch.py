@@ -131,6 +131,12 @@ class Launch:
     `grid` counts blocks along x, y and z as formulas of the arguments (numbers count from 0 among all `arguments`),
     None if the program does not say; `block` counts threads and `cluster` blocks; `dynamic_shared` is in bytes.
     `arguments` are the parameters of the entry in order: callers pass the pointers and scalars among them.
+
+    >>> import tirx
+    >>> head = 'tirx.kernel @k(%a: memref<?xf32>) target("sm_80") grid(ceildiv(size(0, 0), 64)) threads(32)'
+    >>> launch = tirx.build(head + " { tirx.return }").kernels["k"].launch
+    >>> print(launch.grid[0], launch.block)
+    ceildiv(size(0, 0), 64) (32, 1, 1)
     """
 
     entry: str

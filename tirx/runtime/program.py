@@ -25,7 +25,13 @@ _cache: dict[str, Program] = {}
 
 
 class Program:
-    """PTX and how to launch each of its kernels. `kernels` are in the order of the module, by name."""
+    """PTX and how to launch each of its kernels. `kernels` are in the order of the module, by name.
+
+    >>> import tirx
+    >>> program = tirx.build('tirx.kernel @nothing() target("sm_80") grid(1) threads(32) { tirx.return }')
+    >>> list(program.kernels), program.ptx.splitlines()[1]
+    (['nothing'], '.target sm_80')
+    """
 
     def __init__(self, ptx: str, launches: Sequence[Launch]):
         self.ptx = ptx

@@ -36,6 +36,10 @@ def _parsed(text: str) -> Module:
 def entries(ptx_text: str) -> tuple[str, ...]:
     """
     Returns the names of the kernels that a PTX module defines, in order. Raises SimError for text that cannot be read.
+
+    >>> from tirx.sim import entries
+    >>> entries(".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }")
+    ('f',)
     """
     functions = _parsed(ptx_text).functions
     return tuple(name for name, function in functions.items() if function.is_entry and function.defined)
@@ -77,6 +81,21 @@ def run(
     before every instruction; an `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of
     CTAs that have ended, and of all, whenever some end. `max_instructions` ends a run that does not end.
     `max_resident`: how many clusters may be on the GPU at once, if they wait for each other.
+
+    >>> import numpy as np, tirx
+    >>> from tirx.sim import run
+    >>> ptx = tirx.compile('''
+    ... tirx.kernel @fill(%a: memref<64xf32>) target("sm_80") grid(1) threads(32) {
+    ...   %c0 = arith.constant 0 : index
+    ...   %one = arith.constant 1.0 : f32
+    ...   %g = tirx.view %a[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
+    ...   tirx.fill %g, %one : f32, !tirx.tile<64xf32, global>
+    ...   tirx.return
+    ... }''')
+    >>> a = np.zeros(64, np.float32)
+    >>> run(ptx, "fill", grid=1, block=32, args=[a])
+    >>> float(a.sum())
+    64.0
     """
     level = _level(check)
     program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, variables, check=level, arithmetic=arithmetic)

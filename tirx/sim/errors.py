@@ -11,6 +11,14 @@ class SimError(Exception):
 
     `message` says what is wrong; `line` is the line of the PTX text (1-based), `text` the instruction, `where` the
     thread, warp and CTA that executed it. Whoever knows a location fills in what is still missing (`at`).
+
+    >>> from tirx.sim import SimError, run
+    >>> ptx = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { trap; }"
+    >>> try:
+    ...     run(ptx, "f", grid=1, block=32, args=[])
+    ... except SimError as error:
+    ...     print(error.line, "trap" in str(error))
+    4 True
     """
 
     def __init__(self, message: str, line: int | None = None, text: str = "", where: str = ""):
@@ -52,6 +60,10 @@ class SimWarning:
     A break of a rule of the PTX ISA that GPUs do not need and that compilers in the field leave out.
 
     `rule` names what is asked for; a run reports each rule once. The rest is as in `SimError`.
+
+    >>> from tirx.sim import SimWarning
+    >>> print(SimWarning("uninitialized", "a register is read before it is written", 4, "ret;", "").rule)
+    uninitialized
     """
 
     rule: str

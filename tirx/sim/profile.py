@@ -32,6 +32,13 @@ class Profile(Observer):
 
     `tensor_operations` are 2 M N K for every product on a tensor core, also when the operands are sparse (K of the
     instruction) or integers.
+
+    >>> from tirx.sim import Profile, run
+    >>> profile = Profile()
+    >>> ptx = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { bar.sync 0; ret; }"
+    >>> run(ptx, "f", grid=1, block=64, args=[], observer=profile)
+    >>> profile.instructions["ret"]
+    2
     """
 
     def __init__(self) -> None:

@@ -82,6 +82,10 @@ class TensorMap:
     "zero") or NaN ("nan"). With a `packing`, `array` are bytes that hold 4- or 6-bit elements without gaps, and the
     innermost size of `box` counts elements. `element` is the type (of `ELEMENTS`), if it is not to be that of the
     array; `columns` are those of a map for im2col modes (`im2col`). Raises SimError for what the driver would refuse.
+
+    >>> import numpy as np
+    >>> from tirx.sim import TensorMap
+    >>> boxes = TensorMap(np.zeros((64, 64), np.float16), box=(64, 8), swizzle="128B")
     """
 
     def __init__(

@@ -15,6 +15,14 @@ class Trace(Observer):
 
     An instruction that waits is written once, when it goes on. Call `finish` after the run, also when it failed: the
     last line is then the instruction that failed.
+
+    >>> import sys
+    >>> from tirx.sim import Trace, run
+    >>> trace = Trace(sys.stdout)
+    >>> ptx = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }"
+    >>> run(ptx, "f", grid=1, block=32, args=[], observer=trace)
+    >>> trace.finish()
+    cta (0, 0, 0) warp 0 line 4: ret;
     """
 
     def __init__(self, output: TextIO):

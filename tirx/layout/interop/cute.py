@@ -256,7 +256,12 @@ def read_composed(text: str, element_bits: int | None = None) -> CuteComposed:
 
 
 def cute_shape(text: str) -> tuple[int, ...]:
-    """The logical shape of a CuTe text: the size of each top-level mode."""
+    """The logical shape of a CuTe text: the size of each top-level mode.
+
+    >>> from tirx.layout import cute_shape
+    >>> cute_shape("((8,2),(4,4)):((4,32),(1,64))")
+    (16, 16)
+    """
     return read_cute(text, allow_swizzle=True).shape
 
 

@@ -61,6 +61,10 @@ class LinearLayout:
               of two that hold the bases.
 
     Raises LayoutError for coordinates of another rank or outside the sizes, and for sizes that are no power of two.
+
+    >>> from tirx.layout import LinearLayout
+    >>> LinearLayout({"register": [(1,)], "lane": [(2,), (4,)]}).shape
+    (8,)
     """
 
     bases: Bases
@@ -206,6 +210,10 @@ def to_linear(layout: Layout, shape: Shape) -> LinearLayout:
     Raises LayoutError, with the reason, when the layout is not linear over GF(2), when two elements share a place, or
     when some place up to the largest coordinate holds no element: a linear layout has an element in every place. Also
     for more than 2**24 copies of elements, which are looked at one by one.
+
+    >>> from tirx.layout import TileLayout, to_linear
+    >>> to_linear(TileLayout("S[(8, 4) : (4@laneid, 1@laneid)]"), (8, 4)).shape
+    (8, 4)
     """
     layout = resolve(layout, shape)
     dims = check_shape(shape, layout.size())
@@ -347,6 +355,11 @@ def from_linear(linear: LinearLayout, warp_axis: WarpAxis = "warpid") -> TileLay
 
     Raises LayoutError when some element has no place, for other input dimensions, or when the layout is neither strided
     nor a swizzle of a strided one; the message names the element.
+
+    >>> from tirx.layout import TileLayout, from_linear, to_linear
+    >>> x = TileLayout("S[(8, 4) : (4@laneid, 1@laneid)]")
+    >>> from_linear(to_linear(x, (8, 4))).equivalent(x)
+    True
     """
     fields: list[tuple[str, int]] = []
     for name, images in linear.bases:

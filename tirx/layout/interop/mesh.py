@@ -41,7 +41,15 @@ _Split: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 class MeshError(LayoutError):
-    """A sharding that no layout describes, or a layout that the kind of sharding asked for cannot describe."""
+    """A sharding that no layout describes, or a layout that the kind of sharding asked for cannot describe.
+
+    >>> from tirx.layout import Mesh, MeshError
+    >>> try:
+    ...     Mesh((0,))
+    ... except MeshError as error:
+    ...     print(error)
+    every dimension of a mesh must have at least one device, found (0,)
+    """
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,10 @@ class Mesh:
     names: one for each dimension; d0, d1, ... when none are given.
 
     Raises MeshError for sizes below 1 and for names that are not one for each dimension or not distinct.
+
+    >>> from tirx.layout import Mesh
+    >>> Mesh((2, 4), ("x", "y")).strides
+    (4, 1)
     """
 
     shape: tuple[int, ...]

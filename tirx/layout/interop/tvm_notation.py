@@ -81,6 +81,11 @@ def to_tvm(layout: Layout | SymbolicTileLayout, form: TvmForm = "sum") -> str:
 
     TVM has no swizzle of its own: a SwizzleLayout becomes the composition with the identity of one period, and is
     read back as that. Raises LayoutError for numbers beyond 64 bits and for symbolic extents.
+
+    >>> from tirx.layout import TileLayout, parse_layout, to_tvm
+    >>> x = TileLayout("S[(8, 4) : (4@laneid, 1)]")
+    >>> parse_layout(to_tvm(x)) == x
+    True
     """
     layout = concrete(layout)
     if form not in get_args(TvmForm):

@@ -9,7 +9,17 @@ from tirx.sim.program.code import Op
 
 
 class Observer(Traffic):
-    """Hears of every instruction, of the bytes that it moves and of the products of matrices that it computes."""
+    """Hears of every instruction, of the bytes that it moves and of the products of matrices that it computes.
+
+    >>> from tirx.sim import Observer, run
+    >>> class Lines(Observer):
+    ...     def __call__(self, group, op):
+    ...         print(op.text)
+    >>> ptx = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { bar.sync 0; ret; }"
+    >>> run(ptx, "f", grid=1, block=32, args=[], observer=Lines())
+    bar.sync 0;
+    ret;
+    """
 
     def __call__(self, group: ThreadGroup, op: Op) -> None:
         """The warps of `group` start `op`."""
@@ -22,7 +32,15 @@ class Observer(Traffic):
 
 
 class Observers(Observer):
-    """Several observers, in their order."""
+    """Several observers, in their order.
+
+    >>> from tirx.sim import Observers, Profile, run
+    >>> first, second = Profile(), Profile()
+    >>> ptx = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { bar.sync 0; ret; }"
+    >>> run(ptx, "f", grid=1, block=64, args=[], observer=Observers(first, second))
+    >>> first.instructions == second.instructions
+    True
+    """
 
     def __init__(self, *observers: Observer):
         self._observers = observers

@@ -1,0 +1,66 @@
+"""Every public name has a docstring with an example, and every example is run."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+
+import pytest
+
+import tirx
+
+_MODULES = ("tirx", "tirx.builder", "tirx.embed", "tirx.layout", "tirx.sim")
+"""What may be relied on. Everything else may change in any release."""
+
+_NAMES = [(module, name) for module in _MODULES for name in import_module(module).__all__]
+
+
+def _documented(value: object) -> bool:
+    """Returns True for what has a docstring of its own: not for constants, aliases of types and element types."""
+    return inspect.isclass(value) or inspect.isfunction(value)
+
+
+def _examples(text: str, name: str) -> doctest.DocTest:
+    return doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+
+
+@pytest.mark.parametrize(("module", "name"), _NAMES, ids=lambda part: str(part).removeprefix("tirx."))
+def test_example(module: str, name: str) -> None:
+    value = getattr(import_module(module), name)
+    assert not name.startswith("_") or name == "__version__"
+    if isinstance(value, ModuleType):
+        assert value.__name__ in _MODULES
+        return
+    if not _documented(value):
+        assert name in (import_module(module).__doc__ or ""), f"expected '{name}' in the docstring of {module}"
+        return
+    session = _examples(inspect.getdoc(value) or "", f"{module}.{name}")
+    assert session.examples, f"expected an example in the docstring of {module}.{name}"
+    failures = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session)
+    assert failures.failed == 0
+
+
+@pytest.mark.parametrize("module", _MODULES)
+def test_examples_of_modules(module: str) -> None:
+    session = _examples(import_module(module).__doc__ or "", module)
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed == 0
+
+
+def test_public_modules_define_what_they_export() -> None:
+    """What a module has beside `__all__` comes from elsewhere or starts with an underscore."""
+    for module in map(import_module, _MODULES):
+        own = {name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
+        assert {name for name in own if not name.startswith("_")} <= set(module.__all__)
+
+
+def test_the_version() -> None:
+    try:
+        assert tirx.__version__ == version("tirx")
+    except PackageNotFoundError:
+        assert tirx.__version__ == "0+unknown"
+    assert tirx.layout.TileLayout is import_module("tirx.layout").TileLayout
+    with pytest.raises(AttributeError, match="module 'tirx' has no attribute 'nothing'"):
+        _ = tirx.nothing  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
