@@ -42,7 +42,7 @@ REGISTERS = TileLayout.parse("S[(32, 4) : (1@laneid, 1)]")
         lambda: AnyIter(4, 1, 5),
         lambda: AnyIter(4, 1, None),
         lambda: AnyIter(4.0, 1),
-        lambda: AnyType("S[4 : 1]"),
+        lambda: AnyType(4),
         lambda: AnyType([(4, 1, "m")]),
         lambda: AnyType((), [4]),
         lambda: AnyType((), (), "m"),
