@@ -20,7 +20,7 @@ import pytest
 from hypothesis import settings
 
 # A sample in every run; `pytest --hypothesis-profile=thorough` looks further. Times depend on the machine.
-settings.register_profile("sample", deadline=None, max_examples=20)
+settings.register_profile("sample", deadline=None, max_examples=15)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("sample")
 

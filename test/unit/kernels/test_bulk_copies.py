@@ -134,6 +134,7 @@ tirx.kernel @k(%a: !ga, %b: !gb, %d: !gd) target("{target}") grid({columns}, cei
 
 
 @pytest.mark.parametrize(("target", "m", "n", "k", "rows"), [("sm_80", 70, 37, 50, "70"), ("sm_90a", 65, 72, 40, "?")])
+@pytest.mark.sample(1)
 def test_products_of_odd_sizes(target: str, m: int, n: int, k: int, rows: str):
     program = tirx.build(PRODUCT.format(target=target, n=n, k=k, rows=rows, columns=-(-n // 64)))
     assembled(program.ptx)

@@ -114,7 +114,7 @@ def load_role() -> Kernel:
 
 @pytest.mark.parametrize("trips", [0, 1, TRIPS])
 @pytest.mark.parametrize("kind", ["cp_async", "load_role"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_numbers_of_iterations(kind: str, trips: int) -> None:
     kernel, step, dtype, total = {
         "cp_async": (cp_async, 32, np.float16, np.float32),

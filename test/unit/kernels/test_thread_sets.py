@@ -57,7 +57,7 @@ def check_product(text: str, a: Matrix, b: Matrix, d: Matrix, threads: int, bloc
 
 
 @pytest.mark.parametrize(("threads", "m"), [*((t, 128) for t in LARGE), (256, 64)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_products_in_tensor_memory(threads: int, m: int):
     n = 64  # columns of a row that one thread of a warpgroup holds, all its registers in a block of 1024 threads
     a, b = small_integers((m, 32), np.float16, 0), small_integers((n, 32), np.float16, 1)

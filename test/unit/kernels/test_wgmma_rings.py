@@ -131,6 +131,6 @@ class WgmmaRing:
         WgmmaRing(n=32, trips=2, slots=2, roles=True, half=True),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_rings(kernel: WgmmaRing):
     kernel.check(seed=kernel.n)

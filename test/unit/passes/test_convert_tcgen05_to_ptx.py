@@ -179,7 +179,7 @@ def test_modifiers_arrive(name: str, sampled: Sampled) -> None:
     target, every = CASES[name]
     # A collector buffer that is used has been filled.
     fills = {case.instruction.partition("collector")[2]: case for case in every if case.instruction.endswith("::fill")}
-    cases = [*fills.values(), *sampled(every, 50)]
+    cases = [*fills.values(), *sampled(every, 35)]
     body = "\n  ".join(case.operation for case in cases)
     text = tirx.compile(TYPES + KERNEL.format(target=target, body=body))
     instructions = [line.split()[0].rstrip(";") for line in text.splitlines() if line.startswith("  tcgen05.")]

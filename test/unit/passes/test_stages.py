@@ -59,6 +59,7 @@ def test_the_pipeline_leaves_what_it_needs_in_time() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(_KERNELS.values()) | {"tcgen05_gemm"}))
+@pytest.mark.sample(3)
 def test_facts_hold_behind_the_pass_that_leaves_them(name: str) -> None:
     context = new_context()
     module = parse_located(context, (_EXAMPLES / f"{name}.mlir").read_text())

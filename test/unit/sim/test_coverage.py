@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from unit.cases import Sampled
 from unit.sim.kernels import DATA
 
 from tirx.ptx.ptxas import assemble, find_ptxas
@@ -58,9 +59,9 @@ def test_instructions_exist(target: str):
 
 
 @pytest.mark.parametrize("target", _TARGETS)
-@pytest.mark.sample(2)
-def test_instructions_are_decoded(target: str):
-    own = [(form, refused) for each, form, refused in _FORMS if each == target]
+@pytest.mark.sample(3)
+def test_instructions_are_decoded(target: str, sampled: Sampled):
+    own = sampled([(form, refused) for each, form, refused in _FORMS if each == target], 200)
     module = parse(_module(target, [form for form, _ in own]))
     for index, (form, refused) in enumerate(own):
         if not refused:

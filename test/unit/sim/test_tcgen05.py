@@ -258,7 +258,7 @@ def _check(product: _Product) -> None:
 
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
 @pytest.mark.parametrize("product", _PLAIN, ids=lambda product: f"{product.a}-{product.d}")
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_k_major(product: _Product, swizzle: str):
     _check(_with(product, swizzle=swizzle))
 
@@ -286,7 +286,7 @@ def _with(product: _Product, **changes: Any) -> _Product:
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
 @pytest.mark.parametrize("major", [("MN", "K"), ("K", "MN"), ("MN", "MN")], ids=str)
 @pytest.mark.parametrize("product", [_PLAIN[0], _PLAIN[5]], ids=lambda product: product.a)
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_mn_major(product: _Product, major: tuple[str, str], swizzle: str):
     _check(_with(product, major=major, swizzle=swizzle, n=128))
 

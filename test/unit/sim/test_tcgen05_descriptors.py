@@ -145,7 +145,7 @@ def _sequence(text: str, *usages: str) -> str:
 
 
 @pytest.mark.parametrize(("product", "buffer"), _COLLECTING, ids=str)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_collectors(product: Product, buffer: str):
     """A collector buffer never changes a result; what is not in it cannot be used."""
     case = build(product)

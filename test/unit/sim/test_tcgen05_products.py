@@ -36,7 +36,7 @@ _SCALED = [
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("product", _SCALED, ids=str)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_block_scaled(product: Product, sparse: bool):
     _check(replace(product, sparse=sparse))
 
@@ -101,7 +101,7 @@ def test_columns_of_mn_major_bytes():
 
 @pytest.mark.parametrize("in_tensor", [False, True], ids=["shared", "tensor"])
 @pytest.mark.parametrize("product", _PAIRS, ids=str)
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_pairs(product: Product, in_tensor: bool):
     _check(replace(product, a_in_tensor_memory=in_tensor))
 

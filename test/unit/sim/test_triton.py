@@ -140,6 +140,7 @@ def test_locked_sum(target: str, seed: int | None) -> None:
 
 
 @pytest.mark.parametrize(("target", "check"), [("sm90", "strict"), ("sm100", "hardware")])
+@pytest.mark.sample(1)
 def test_attention(target: str, check: Level) -> None:
     """For sm_100a Triton prints no tcgen05.fence, as above."""
     rng = np.random.default_rng(7)

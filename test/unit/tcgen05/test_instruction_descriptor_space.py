@@ -194,7 +194,7 @@ def test_every_shape(kind: str, sampled: Sampled):
     d = "s32" if kind == "i8" else "f32"
     legal_words = 0
     shapes = itertools.product(range(0, 512, 16), range(0, 512, 8), majors, BOTH)
-    for m, n, major, sparse in sampled(shapes, 1500):
+    for m, n, major, sparse in sampled(shapes, 800):
         fields: dict[str, Any] = DEFAULTS | {
             "kind": kind,
             "a": types[0],
@@ -221,7 +221,7 @@ def test_every_shape(kind: str, sampled: Sampled):
         word = descriptor.encode()
         assert word == expected_word(**fields)
         assert InstructionDescriptor.decode(word, kind) == descriptor
-    assert legal_words > 16
+    assert legal_words > 8
 
 
 def test_random_descriptors_for_random_instructions():

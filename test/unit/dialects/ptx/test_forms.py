@@ -403,7 +403,7 @@ class Form:
 @cache
 def _forms(family: Callable[[], Iterator[PTXInstruction]], sampled: Sampled) -> tuple[Form, ...]:
     forms: list[Form] = []
-    for op in sampled(family(), 150):
+    for op in sampled(family(), 90):
         try:
             op.verify()
             message, features = None, frozenset(op.features())
