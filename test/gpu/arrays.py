@@ -36,6 +36,8 @@ DYNAMIC: dict[str, tuple[dict[str, int | tuple[int, ...]], Grid | None]] = {
     "gemm_any_target": ({"a": (200, 256), "d": (200, 128)}, None),
     "flash_attention": ({"q": (4, 200, 128), "k": (2, 300, 128), "v": (2, 128, 300), "o": (4, 200, 128)}, None),
     "causal_flash_attention": ({"q": (4, 300, 128), "k": (2, 300, 128), "v": (2, 128, 300), "o": (4, 300, 128)}, None),
+    "tensor_attention": ({"q": (4, 200, 128), "k": (2, 300, 128), "v": (2, 128, 300), "o": (4, 200, 128)}, None),
+    "causal_tensor_attention": ({"q": (4, 300, 128), "k": (2, 300, 128), "v": (2, 128, 300), "o": (4, 300, 128)}, None),
     "grouped_gemm": ({"x": (256, 128), "w": (3, 256, 128), "experts": (2,), "y": (256, 256)}, None),
     "wgmma_any_size_gemm": ({"a": (200, 72), "b": (264, 72), "d": (200, 264)}, None),
 }

@@ -30,13 +30,15 @@ class Example:
 
     `one` and `some` are grids, in clusters: that of the checked run, and that of the run with random normals. A cluster
     computes a `tile` of the last argument: x counts tiles along the columns, y along the rows and z along a dimension
-    before them. None if it computes all that the launch expects.
+    before them. None if it computes all that the launch expects. Where results are not `exact` even for small integers,
+    there is one run, with all checks and random normals.
     """
 
     make: Callable[[np.random.Generator, Numbers], Launch]
     one: Grid = (1, 1)
     some: Grid = (1, 1)
     tile: tuple[int, int] | None = None
+    exact: bool = True
 
 
 def _gemm(
@@ -195,10 +197,12 @@ LAUNCHES = {
     "alpha_beta": Example(arithmetic.alpha_beta, tile=(128, 64)),
     "fp8_output": Example(arithmetic.fp8_output, tile=(128, 64)),
     "gemm_gelu": Example(arithmetic.gelu, tile=(128, 64)),
-    "attention": Example(arithmetic.attention, tile=(64, 64)),
-    "causal_attention": Example(arithmetic.causal_attention, one=(2, 2), some=(2, 2)),
-    "flash_attention": Example(arithmetic.flash_attention),
-    "causal_flash_attention": Example(arithmetic.causal_flash_attention, one=(2, 1), some=(2, 1)),
+    "attention": Example(arithmetic.attention, tile=(64, 64), exact=False),
+    "causal_attention": Example(arithmetic.causal_attention, one=(2, 2), exact=False),
+    "flash_attention": Example(arithmetic.flash_attention, exact=False),
+    "causal_flash_attention": Example(arithmetic.causal_flash_attention, one=(2, 1), exact=False),
+    "tensor_attention": Example(arithmetic.flash_attention, exact=False),
+    "causal_tensor_attention": Example(arithmetic.causal_flash_attention, one=(2, 1), exact=False),
     "grouped_gemm": Example(arithmetic.grouped),
     "mxfp8_gemm": Example(arithmetic.mxfp8),
     "quantize": Example(arithmetic.quantize, one=(2, 1), some=(2, 1)),
@@ -272,8 +276,8 @@ def _check(
 def check_integers(kernel: Kernel) -> None:
     """Small integers give numpy's bits, with all checks of synchronisation."""
     example = LAUNCHES[kernel.launch.entry]
-    values = example.make(np.random.default_rng(0), "integers")
-    for output in values.outputs:
+    values = example.make(np.random.default_rng(0), "integers" if example.exact else "normal")
+    for output in values.outputs if example.exact else ():
         assert np.array_equal(output.expected, output.expected.astype(np.float32)), "all sums are exact"
     # Warps that wait for each other at mbarriers are interleaved randomly; others are simulated together.
     seed = 1 if "mbarrier" in kernel.program.ptx else None
@@ -283,5 +287,7 @@ def check_integers(kernel: Kernel) -> None:
 def check_normal(kernel: Kernel) -> None:
     """Random normals give what numpy gives, within the bound of `products.bound`."""
     example = LAUNCHES[kernel.launch.entry]
+    if not example.exact:
+        return
     values = example.make(np.random.default_rng(1), "normal")
     _check(kernel, values, example, example.some, seed=None, check=False)
