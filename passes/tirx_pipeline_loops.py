@@ -39,13 +39,23 @@ from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.delayed_parts import delayed_parts
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.store_rings import ring_stores
-from tirx.passes.plan.schedule_loops import STAGES, AccumulatorPlan, HeldTile, LoopPlan, RingPlan, plan_loops
+from tirx.passes.plan.schedule_loops import (
+    STAGES,
+    AccumulatorPlan,
+    HeldTile,
+    LoopPlan,
+    MetadataPlan,
+    RingPlan,
+    plan_loops,
+)
 
 AUTO = "auto"
 FILL, USE = "fill", "use"
 """Stations of a ring that hardware fills from global memory."""
 COPY = "cp"
 """The first station of a ring of scale factors in tensor memory."""
+METADATA_SLOTS = 2
+"""Slots of a ring of metadata: four columns for 128 elements of K of f16."""
 INIT, SUM, READ = "init", "sum", "read"
 """Stations of a ring of accumulators in tensor memory; the first one only where threads fill them."""
 
@@ -132,7 +142,8 @@ class _Pipeline:
         staged = [tile.alloc for ring in plan.rings for tile in ring.tiles]
         scales = () if plan.scales is None else plan.scales.allocs
         held = [tile.alloc for tile in plan.held]
-        for alloc in (*staged, *held, *scales, *(accumulator.alloc for accumulator in plan.accumulators)):
+        tensors = (each.alloc for each in (*plan.accumulators, *plan.metadata))
+        for alloc in (*staged, *held, *scales, *tensors):
             alloc.detach()
             alloc.erase()
 
@@ -313,6 +324,8 @@ class _Pipeline:
         plan = self.plan
         if plan.scales is not None:
             self._scale_ring(part)
+        for metadata in plan.metadata:
+            self._metadata_ring(metadata)
         behind: Operation | None = None
         for product in plan.products:
             emit = Emitter.before(product)
@@ -337,6 +350,16 @@ class _Pipeline:
             behind = behind.next_op
         pending = plan.pending * len(plan.products)
         Emitter.after(behind)(AwaitOp(queue=Queue.WGMMA, pending=pending))
+
+    def _metadata_ring(self, plan: MetadataPlan) -> None:
+        """Threads store the metadata of an iteration while products read that of the one before."""
+        ring = self._ring([plan.alloc], METADATA_SLOTS, (FILL, USE))
+        stored = self._acquire(Emitter.before(plan.copies[0]), ring, FILL)
+        emit = Emitter.after(plan.copies[-1])
+        emit(ReleaseOp(ring.result, FILL))
+        read = self._acquire(emit, ring, USE)
+        Emitter.after(plan.last)(ReleaseOp(ring.result, USE, Queue.TCGEN05))
+        _rebase(plan.alloc.result, lambda op: stored if op in plan.copies else read)
 
     def _scale_ring(self, part: Block) -> None:
         """Scale factors go to a slot in tensor memory, in the order of the queue of the products that read them."""

@@ -84,6 +84,15 @@ class ScalePlan:
 
 
 @dataclass(frozen=True)
+class MetadataPlan:
+    """Metadata in tensor memory that threads store in every iteration, in front of the products; `last` is of these."""
+
+    alloc: AllocOp
+    copies: tuple[CopyOp, ...]
+    last: MmaOp
+
+
+@dataclass(frozen=True)
 class AccumulatorPlan:
     """An accumulator in tensor memory that products of one loop write, and that others read behind the loop."""
 
@@ -120,6 +129,7 @@ class LoopPlan:
     delayed: bool = False
     accumulators: tuple[AccumulatorPlan, ...] = ()
     scales: ScalePlan | None = None
+    metadata: tuple[MetadataPlan, ...] = ()
     slots: int = FEWEST_SLOTS
     asked: int | None = None
     """The number of slots that the program asks for."""
@@ -276,6 +286,7 @@ def _with_products(
                 raise
         products = products or _tcgen05_products(loop, slots)
         scales = _scales(loop, products, tiles)
+        metadata = _metadata(loop, products)
         accumulators = _accumulators(loop, products)
         _check_readers(tiles, products, scales)
     except NotPipelined as e:
@@ -285,10 +296,10 @@ def _with_products(
             # Both blocks would have to wait for each other in every iteration.
             raise NotPipelined(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
         notes.append(f"each product is awaited: {e.reason}")
-        products, delayed, accumulators, scales = (), False, (), None
+        products, delayed, accumulators, scales, metadata = (), False, (), None, ()
     asynchronous: set[Operation] = {*products, *(() if scales is None else scales.copies)}
     rings = _rings(loop, staged, asynchronous)
-    return LoopPlan(loop, rings, schedule, held, products, delayed, accumulators, scales, notes=notes)
+    return LoopPlan(loop, rings, schedule, held, products, delayed, accumulators, scales, metadata, notes=notes)
 
 
 def _rings(
@@ -379,10 +390,33 @@ def _tcgen05_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp
     for op in products:
         if top_of(op, loop) is not op:
             raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
-        if op.metadata is not None:
-            raise NotPipelined(op, f"'{op.name}' reads metadata in tensor memory, which is in no ring")
         _require_staged(op, (op.a, op.b), staged)
     return tuple(products)
+
+
+def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[MetadataPlan, ...]:
+    """The metadata of sparse products. Raises NotPipelined for some that threads do not store in every iteration."""
+    found: list[MetadataPlan] = []
+    for root in dict.fromkeys(base_allocation(op.metadata) for op in products if op.metadata is not None):
+        if not isinstance(alloc := root.owner, AllocOp):
+            raise NotPipelined(loop, "the metadata of a product is in no allocation")
+        if alloc.result.type.memory is not MemorySpace.TENSOR:
+            continue
+        copies: dict[CopyOp, None] = {}
+        readers = [op for op in products if op.metadata is not None and base_allocation(op.metadata) is root]
+        for op, tile in accesses(root):
+            if op in readers:
+                continue
+            stored = isinstance(op, CopyOp) and op.destination is tile and top_of(op, loop) is op
+            if not isinstance(op, CopyOp) or not stored or op.source_type.memory is not MemorySpace.GLOBAL:
+                raise NotPipelined(op, f"'{op.name}' works on metadata {tile_name(alloc)}")
+            if not all(op.is_before_in_block(reader) for reader in readers):
+                raise NotPipelined(op, f"'{op.name}' stores metadata {tile_name(alloc)} behind a product")
+            copies[op] = None
+        if not copies or any(reader.pair is not None for reader in readers):
+            raise NotPipelined(readers[0], f"the metadata {tile_name(alloc)} of '{readers[0].name}' is in no ring")
+        found.append(MetadataPlan(alloc, tuple(copies), readers[-1]))
+    return tuple(found)
 
 
 def _scales(loop: scf.ForOp, products: Sequence[MmaOp], tiles: Sequence[StagedTile]) -> ScalePlan | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.kernels.ring_ir_mutants import NOBODY, IrMutant, ir_mutants, reason_of
 from unit.kernels.ring_kernels import RingKernel, check
 from unit.kernels.ring_mutants import KERNELS, mutants
 
@@ -44,8 +45,15 @@ def test_slots_of_clusters_are_free_when_the_readers_of_all_blocks_are_done():
     check(RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True), 4)
 
 
+def test_wrong_kernels_are_refused(sampled: Callable[[Iterable[IrMutant], int], list[IrMutant]]):
+    """A sample; `python test/sweeps/ring_mutants.py` has all of them, and those of lines of PTX."""
+    for mutant in sampled(list(ir_mutants(KERNELS[1])), 8):
+        verdict = mutant.verdict(seeds=1)
+        assert verdict.who != NOBODY or reason_of(mutant) is not None, mutant
+
+
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("mutation", ["no proxy fence", "one arrival more", "bytes missing", "no wait"])
-def test_wrong_kernels_are_found(mutation: str):
-    """More of them are in test/sweeps/ring_mutants.py."""
-    found = [mutant for mutant in mutants(KERNELS[0]) if mutant.mutation == mutation]
+def test_wrong_lines_of_ptx_are_found(mutation: str):
+    found = [mutant for mutant in mutants(KERNELS[1]) if mutant.mutation == mutation]
     assert any(mutant.verdict(seeds=1) is not None for mutant in found)
