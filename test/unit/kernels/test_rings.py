@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import pytest
 from unit.kernels.ring_ir_mutants import NOBODY, IrMutant, ir_mutants, reason_of
 from unit.kernels.ring_kernels import RingKernel, check
