@@ -38,3 +38,24 @@ def test_nested_loops(depth: int):
     module = parse_located(context, _nest(depth), "nest.mlir")
     TirxInsertBarriersPass().apply(context, module)
     assert sum(isinstance(op, BarrierOp) for op in module.walk()) == 2 * depth + 1
+
+
+def test_numbers_that_are_loaded_from_a_memref_that_is_written():
+    """Every thread loads the element; others have written it, and write it again."""
+    text = f"""
+tirx.kernel @k(%a: memref<8x8xf32>, %b: memref<8x8xf32>) target("sm_80") threads(32) {{
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<8x8xf32> -> {_GLOBAL}
+  %one = arith.constant 1.0 : f32
+  tirx.fill %g, %one : f32, {_GLOBAL}
+  %x = memref.load %a[%c0, %c0] : memref<8x8xf32>
+  %y = memref.load %b[%c0, %c0] : memref<8x8xf32>
+  %s = arith.addf %x, %y : f32
+  tirx.fill %g, %s : f32, {_GLOBAL}
+  tirx.return
+}}"""
+    module = parse_located(new_context(), text, "load.mlir")
+    TirxInsertBarriersPass().apply(new_context(), module)
+    names = [op.name for op in module.walk()]
+    assert names.count("tirx.barrier") == 2
+    assert names.index("tirx.barrier") < names.index("memref.load")
