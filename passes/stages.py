@@ -86,12 +86,7 @@ def _accumulator(op: Operation) -> bool:
     return isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.ACCUMULATOR
 
 
-def _accumulator(op: Operation) -> bool:
-    return isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.ACCUMULATOR
-
-
 FACTS: dict[str, Fact] = {
-    "memories": Fact("accumulators to be in a memory", "tirx-resolve-accumulators", _accumulator),
     "accumulators": Fact("accumulators in registers or tensor memory", "tirx-resolve-accumulators", _accumulator),
     "values": Fact("register tiles to be values", "tirx-mem2reg", _variable),
     "blocks": Fact(
@@ -132,7 +127,6 @@ FACTS: dict[str, Fact] = {
 """Name -> fact, in the order of the pipeline."""
 
 NEEDS: dict[str, tuple[str, ...]] = {
-    "tirx-mem2reg": ("memories",),
     "tirx-mem2reg": ("accumulators",),
     "tirx-pick-layouts": ("values", "blocks"),
     "tirx-check-layouts": ("values", "blocks", "layouts"),

@@ -20,7 +20,6 @@ from tirx.universe import new_context
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 
 _KERNELS = {
-    "memories": "gemm_any_target",
     "accumulators": "gemm_any_target",
     "values": "mma_m16n8k16_f16_gemm",
     "blocks": "tcgen05_2cta_gemm",
