@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AcquireOp,
+    AsyncMmaOp,
     AtOp,
     ForOp,
     MemorySpace,
@@ -159,8 +160,11 @@ class SkewedLoop:
     def _is_peeled(self) -> bool:
         """
         True if the first and the last round stand outside of the loop: parts that are one round apart, with register
-        tiles that live on. What the last round computes again has no registers in the loop then.
+        tiles that live on, and products that run on while threads compute. What the last round computes again has no
+        registers in the loop then. Fragments of mma.sync that are loaded a round ahead would take more of them.
         """
+        if not any(isinstance(inner, AsyncMmaOp) for part in self.op.parts for inner in part.body.walk()):
+            return False
         tiles = any(isinstance(key.value, SSAValue) and isinstance(key.value.type, TileType) for key in self.depths)
         offsets = {part.offset for part in self.op.parts}
         return tiles and offsets == {0, 1} and not any(map(self.code.counts_rounds, self.op.parts))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.sim.assembled import assembled_well
 
 from tirx.dialects.tirx import kernels
 from tirx.text.parsing import parse_located
@@ -81,6 +82,12 @@ def test_programs_besides_products() -> None:
     for broken in (replace(programs[0], replace=(("nowhere", ""),)),):
         with pytest.raises(ValueError, match="expected 'nowhere' in flash_attention.mlir, found none"):
             broken.text()
+
+
+def test_fragments_of_large_tiles_stay_in_registers(gpu: Any) -> None:
+    """The kernel with the most registers: fragments of two steps beside a tile of sums in f64."""
+    case = next(case for case in gpu.CASES if case.name == "f64 m16n8k8")
+    assembled_well(gpu.built(case, (4096, 4096, 4096)).program.ptx)
 
 
 def test_texts_that_cannot_be_scaled(gpu: Any) -> None:
