@@ -443,3 +443,22 @@ tirx.kernel @launch_values(%a: memref<?x8xf32>) target("sm_90") threads(32) {
   %n = arith.addi %m, %again : index
   tirx.return
 }
+
+// Numbers in memory: all threads load the same one.
+
+// CHECK-LABEL: ptx.entry @numbers
+// CHECK:         [[A:%.*]] = ptx.cvta.to.global
+// CHECK:         [[ROW:%.*]] = arith.shli
+// CHECK-NEXT:    [[AT:%.*]] = arith.addi [[A]], [[ROW]] : i64
+// CHECK:         [[COLUMN:%.*]] = arith.shli
+// CHECK-NEXT:    [[PLACE:%.*]] = arith.addi [[AT]], [[COLUMN]] : i64
+// CHECK-NEXT:    %n = ptx.ld global [[PLACE]] : i64 -> i32
+// CHECK:         %x = ptx.ld global {{%.*}} : i64 -> f64
+tirx.kernel @numbers(%a: memref<?x8xi32>, %b: memref<4xf64>) target("sm_80") threads(32) {
+  %c1 = arith.constant 1 : index
+  %i = tirx.block_id x
+  %n = memref.load %a[%i, %c1] : memref<?x8xi32>
+  %x = memref.load %b[%c1] : memref<4xf64>
+  "test.op"(%n, %x) : (i32, f64) -> ()
+  tirx.return
+}
