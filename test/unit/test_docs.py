@@ -1,6 +1,6 @@
 """
 Every code block of the guides is run: Python sessions as doctests, programs through the pipeline. IR and PTX are
-compared with what the passes make of the program of the page, up to the numbers of values and registers.
+compared with what the passes make of the program before them, up to the numbers of values and registers.
 
     python test/unit/test_docs.py
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import doctest
 import re
 from collections.abc import Iterator
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def without_numbers(text: str) -> str:
     return re.sub(r"%([a-z]*)\d+", r"%\1", text)
 
 
+@cache
 def stages(program: str) -> dict[str, str]:
     """Pass -> the IR after it; `ptx` -> the PTX."""
     found: dict[str, str] = {}
@@ -63,13 +65,11 @@ def stages(program: str) -> dict[str, str]:
 
 
 def excerpts(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """The excerpts of a page, with what they should be."""
-    program = re.search(r"^<!-- program -->\n```mlir\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    if program is None:
-        return
-    made = stages(program[1])
+    """The excerpts of a page, each of the last program before it, with what they should be."""
+    programs = list(re.finditer(r"^<!-- program -->\n```mlir\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
     for excerpt in _EXCERPT.finditer(text):
-        lines = made[excerpt["step"] or "ptx"].splitlines()
+        program = next(program for program in reversed(programs) if program.end() < excerpt.start())
+        lines = stages(program[1])[excerpt["step"] or "ptx"].splitlines()
         chosen = [line.strip() for line in lines if re.search(excerpt["lines"], line)]
         if excerpt["untyped"]:
             chosen = [line.partition(" : ")[0] if " : !" in line or " : i" in line else line for line in chosen]

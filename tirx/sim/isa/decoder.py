@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -491,11 +490,6 @@ def elementwise(
     return lambda group, mask: put(group, mask, function(*[source(group, mask) for source in sources]))
 
 
-def lane_bits(mask: Mask) -> int:
-    """The lanes of a warp as a bit mask."""
-    return int(np.packbits(mask, bitorder="little").view(np.uint32)[0])
-
-
 def uniform(values: Array, mask: Mask, what: str) -> int:
     """Returns the value that all lanes of `mask` share. Raises SimError if they differ."""
     chosen = values[mask]
@@ -512,7 +506,3 @@ def single(mask: Mask, what: str) -> int:
     if len(lanes) != 1:
         raise SimError(f"expected one thread to issue {what}, found {len(lanes)} lanes of the warp")
     return int(lanes[0])
-
-
-def is_power_of_two(value: int) -> bool:
-    return value > 0 and math.log2(value).is_integer()
