@@ -69,6 +69,7 @@ from tirx.dialects.tirx import (
     is_foreign,
     kernels,
     thread_set,
+    views_in_use,
 )
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
@@ -82,7 +83,7 @@ from tirx.passes.emit.clipping import Clip
 from tirx.passes.emit.control_flow import CONTROL_FLOW
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.foreign import lower_scalars
-from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async
+from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async, is_whole
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.parameters import Parameters
 from tirx.passes.emit.register_values import held_tile, register_format, zero_register
@@ -90,7 +91,8 @@ from tirx.passes.emit.roles import entry_registers, meet, role_branches
 from tirx.passes.emit.splat_emission import is_narrow_float
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
-from tirx.passes.plan.views import POINTER_ALIGNMENT, plan_clip
+from tirx.passes.plan.run_time_strides import STRIDE_BYTES, placed, run_time_strides, why_beyond_threads
+from tirx.passes.plan.views import POINTER_ALIGNMENT, Origin, plan_clip
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -260,22 +262,35 @@ class _KernelLowering:
 
     def memory(self, tile: SSAValue, emit: Emitter) -> MemoryTile:
         """Returns the address and alignment of a tile of global or shared memory, with its type."""
+        strides = tuple(
+            (number, self.stride(tile, dimension)) for dimension, number in sorted(run_time_strides(tile).items())
+        )
         root = tile
         while isinstance(op := root.owner, SubviewOp | ReshapeOp | WordsOp):
             root = op.source
         if root not in self.bases:
             wanted = f"expected a tile of global or shared memory, found {tile.type}"
             raise LocatedError(emit.location, beyond_threads(tile) or wanted)
-        return MemoryTile(TileType.of(tile), *self.bases[root])
+        return MemoryTile(placed(tile), *self.bases[root], strides)
+
+    def stride(self, tile: SSAValue, dimension: int) -> SSAValue:
+        """The run-time stride (i64, bytes) of the argument that a tile is a part of."""
+        origin = Origin.of(tile)
+        assert origin is not None
+        return self.parameters.stride(origin.view.source, dimension)
 
     def access(self, emit: Emitter, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess | ClippedAccess:
         tile, threads = self.memory(memory, emit), self.threads.count
-
-        def access(emit: Emitter, clip: Clip | None = None) -> TileAccess:
-            return TileAccess(emit, tile, register, threads, self.thread, once=once, clip=clip)
-
         clip = self.clip(memory, emit)
-        return access(emit) if clip is None else ClippedAccess(emit, clip, access)
+
+        def access(emit: Emitter, careful: bool = False) -> TileAccess:
+            end = tile.by_element() if careful and tile.strides else tile
+            bounds = clip if careful else None
+            return TileAccess(emit, end, register, threads, self.thread, once=once, clip=bounds)
+
+        if clip is None and not tile.strides:
+            return access(emit)
+        return ClippedAccess(emit, access, is_whole(emit, clip, tile))
 
     def clip(self, memory: SSAValue, emit: Emitter) -> Clip | None:
         """The bounds of a tile in memory, None where all of it exists."""
@@ -423,13 +438,20 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
     strides = type_.get_strides()
     if op.source not in lowering.parameters.pointers or strides is None:
         raise LocatedError(op, "expected a view of a kernel argument with strides")
-    static = [stride for stride in strides if stride is not None]
-    if len(static) < len(strides):
+    users = [user for user, _ in views_in_use(op.result)]
+    if None in strides and (
+        why_beyond_threads(op.result) is not None or all(isinstance(user, TmaLoadOp | TmaStoreOp) for user in users)
+    ):
         return (None,)  # only tensor maps know where it is
     bits = op.result.type.dtype.bits
     address = lowering.parameters.pointers[op.source]
     alignment = POINTER_ALIGNMENT
-    for index, stride in zip(op.indices, static, strict=True):
+    for dimension, (index, stride) in enumerate(zip(op.indices, strides, strict=True)):
+        if stride is None:
+            offset = emit(arith.IndexCastOp(index, i64)).result
+            distance = emit(arith.MuliOp(offset, lowering.parameters.stride(op.source, dimension))).result
+            address = emit.add(address, distance)
+            continue
         step = index_range(index).divisor * stride * bits
         if step % 8:
             raise LocatedError(
@@ -516,6 +538,9 @@ def _tma_store(lowering: _KernelLowering, op: TmaStoreOp, emit: Emitter) -> Sequ
 @_lowering(CpAsyncTileOp)
 def _cp_async(lowering: _KernelLowering, op: CpAsyncTileOp, emit: Emitter) -> Sequence[SSAValue]:
     ends = lowering.memory(op.source, emit), lowering.memory(op.destination, emit)
+    if (origin := Origin.of(op.source)) is not None:
+        for dimension in run_time_strides(op.source):
+            lowering.parameters.require_vectors(origin.view.source, dimension, STRIDE_BYTES)
     emit_cp_async(emit, op, *ends, lowering.threads.count, lowering.thread, lowering.clip(op.source, emit))
     return ()
 

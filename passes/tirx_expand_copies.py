@@ -41,6 +41,7 @@ from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.run_time_strides import memory_layout, placed
 from tirx.passes.plan.tensor_tiles import TensorTile, common_fragment
 from tirx.passes.plan.views import POINTER_ALIGNMENT, access_bytes, clipped_view
 from tirx.tcgen05 import LegalityError
@@ -63,7 +64,7 @@ Shape = tuple[int, ...]
 
 
 def _layout(op: Operation, tile: SSAValue) -> TileLayout | ComposeLayout:
-    layout = TileType.of(tile).layout
+    layout = memory_layout(tile)
     if layout is None:
         raise LocatedError(op, f"expected a layout on {tile.type}; tirx-pick-layouts chooses one")
     return layout
@@ -262,7 +263,7 @@ class _Expander:
             ends = tuple(_reshape(emit, end, (op.source_type.num_elements,)) for end in ends)
         for offsets, shape in self._memory_pieces(op, *ends):
             source, destination = (_subview(emit, end, offsets, shape) for end in ends)
-            layout = self._distribution(op, shape, TileType.of(source), TileType.of(destination))
+            layout = self._distribution(op, shape, placed(source), placed(destination))
             self._through_registers(emit, source, destination, layout)
         return True
 
@@ -305,7 +306,7 @@ class _Expander:
 
     def _memory_pieces(self, op: Operation, source: SSAValue, destination: SSAValue) -> Sequence[tuple[Offsets, Shape]]:
         """Cuts two tiles so that the threads have the registers for each piece."""
-        types = TileType.of(source), TileType.of(destination)
+        types = placed(source), placed(destination)
         dims, bits = types[0].dims, types[0].dtype.storage_bits
         layouts = [_layout(op, source), _layout(op, destination)]
         threads = thread_set(op).count

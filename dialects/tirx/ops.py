@@ -108,7 +108,7 @@ class ViewOp(DirectOperation):
     The tile of global memory whose first element is `%a[%m, %k]`. A tile of lower rank than the memref
     covers its trailing dimensions. The layout of the tile is given by the strides of the memref, which count elements;
     4-bit and 6-bit elements are packed, without padding, the first one in the low bits. With strides that are known at
-    the launch only the tile has no layout: bulk tensor copies (`engine tma`) move it.
+    the launch only the tile has no layout.
 
     With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped. Tiles
     that bulk tensor copies store begin at 0 or later in every dimension.

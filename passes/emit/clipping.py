@@ -49,7 +49,7 @@ class Clip:
             conditions.append(emit(arith.CmpiOp(bound.start, emit.constant(0, i32), "sge")).result)
             end = emit.add(bound.start, bound.open.extent)
             conditions.append(emit(arith.CmpiOp(end, bound.size, "sle")).result)
-        return _all(emit, conditions)
+        return all_of(emit, conditions)
 
     def contains(self, emission: IndexEmission, flat: IndexExpr, *, inner: bool = True) -> SSAValue:
         """Whether the element of a flat index of the tile exists (i1); without `inner`, but for that dimension."""
@@ -60,7 +60,7 @@ class Clip:
             for bound in self.bounds
             if inner or bound is not self.innermost
         ]
-        return _all(emit, conditions)
+        return all_of(emit, conditions)
 
     @property
     def innermost(self) -> Bound | None:
@@ -80,7 +80,8 @@ class Clip:
         return emission.emit.add(bound.start, emission(coordinate))
 
 
-def _all(emit: Emitter, conditions: Sequence[SSAValue]) -> SSAValue:
+def all_of(emit: Emitter, conditions: Sequence[SSAValue]) -> SSAValue:
+    """Whether all of these hold (i1)."""
     if not conditions:
         return emit.constant(1, i1)
     found = conditions[0]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import i16, i32, i64
+from xdsl.dialects.builtin import IntegerType, i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -29,22 +29,33 @@ from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import held_elements
-from tirx.passes.emit.clipping import Clip
+from tirx.passes.emit.clipping import Clip, all_of
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.global_reductions import GlobalReduction
 from tirx.passes.emit.index_emission import IndexEmission
 from tirx.passes.emit.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
 from tirx.passes.plan.bulk_copies import plan_thread_copies
 from tirx.passes.plan.product import ILLEGAL
+from tirx.passes.plan.run_time_strides import STRIDE_BYTES
 
 
 @dataclass(frozen=True)
 class MemoryTile:
-    """A tile in global or shared memory: its type, the address of its base (i64 or i32) and that base's alignment."""
+    """
+    A tile in global or shared memory: its type, the address of its base (i64 or i32) and that base's alignment (bytes).
+
+    `strides`: number in the layout that stands for a run-time stride -> that stride (i64, bytes), the largest number
+    first; the alignment is that with strides that are multiples of `STRIDE_BYTES`.
+    """
 
     type: TileType
     base: SSAValue
     alignment: int
+    strides: tuple[tuple[int, SSAValue], ...] = ()
+
+    def by_element(self) -> MemoryTile:
+        """The same tile, of which nothing but its elements is aligned."""
+        return replace(self, alignment=self.type.dtype.storage_bits // 8)
 
     @property
     def space(self) -> str:
@@ -64,11 +75,36 @@ class _Addresses:
 
     def place(self, access: Access) -> tuple[SSAValue, int]:
         """Returns the address of an access as a value and a constant number of bytes behind it."""
+        if self.memory.strides:
+            return self._strided(access.offset), 0
         distance, rest = divmod(access.const * self.bits, 8)
         if rest:
             # Half a byte on, so the thread's part is another half; only together do they make whole bytes.
             return self._address(access.offset), 0
         return self._address(access.base), distance
+
+    def _strided(self, expr: IndexExpr) -> SSAValue:
+        """The byte address of an element of a tile with run-time strides, whose coordinates are digits of `expr`."""
+        if expr in self._addresses:
+            return self._addresses[expr]
+        type_ = i32 if expr.known.greatest < 2**31 else i64
+        value, rest = self.memory.base, expr
+        for number, stride in self.memory.strides:
+            distance = self.emit(arith.MuliOp(self._wide(rest // number, type_), stride)).result
+            value, rest = self.emit.add(value, distance), rest % number
+        self._addresses[expr] = self.emit.add(value, self._wide(rest * (self.bits // 8), type_))
+        return self._addresses[expr]
+
+    def _wide(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:
+        value = self._emitted(expr, type_)
+        return value if type_ == i64 else self.emit(arith.ExtUIOp(value, i64)).result
+
+    def _emitted(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:
+        """The value of an expression of the thread."""
+        if type_ not in self._emission:
+            tid = self.tid if type_ == i32 else self.emit(arith.ExtUIOp(self.tid, i64)).result
+            self._emission[type_] = IndexEmission(self.emit, {THREAD_VARIABLE: tid}, type_)
+        return self._emission[type_](expr)
 
     def _address(self, expr: IndexExpr) -> SSAValue:
         """The byte address of the element `expr` elements after the base of the tile."""
@@ -78,10 +114,7 @@ class _Addresses:
             wide = self.memory.base.type == i64
             # 32-bit arithmetic is cheaper, and exact for offsets that fit: every part of a sum is 0 or more.
             type_ = i32 if not wide or (offset.known.least >= 0 and offset.known.greatest < 2**31) else i64
-            if type_ not in self._emission:
-                tid = self.tid if type_ == i32 else self.emit(arith.ExtUIOp(self.tid, i64)).result
-                self._emission[type_] = IndexEmission(self.emit, {THREAD_VARIABLE: tid}, type_)
-            value = self._emission[type_](offset)
+            value = self._emitted(offset, type_)
             if wide and type_ == i32:
                 value = self.emit(arith.ExtUIOp(value, i64)).result
             self._addresses[expr] = self.emit.add(self.memory.base, value)
@@ -326,15 +359,17 @@ class TileAccess:
 
 class ClippedAccess:
     """
-    Moves one register tile from or to a part of a memref, of which some elements may not exist.
+    Moves one register tile from or to a part of a memref, of which some elements may not exist, or whose rows may not
+    be aligned for vectors.
 
-    Where all of them exist, which is the same in all threads, accesses are those of other tiles.
+    Where `whole` (i1) holds, which is the same in all threads, accesses are those of other tiles; None is never.
+    `access` makes the accesses, those for other places with True.
     """
 
-    def __init__(self, emit: Emitter, clip: Clip, access: Callable[[Emitter, Clip | None], TileAccess]):
+    def __init__(self, emit: Emitter, access: Callable[[Emitter, bool], TileAccess], whole: SSAValue | None):
         self.emit = emit
-        self.clip = clip
         self.access = access
+        self.whole = whole
 
     def load(self) -> Sequence[SSAValue]:
         """Emits the loads; returns the registers of the tile. Registers without an element are zero."""
@@ -360,26 +395,36 @@ class ClippedAccess:
 
     def _branch(self, move: Callable[[TileAccess], Sequence[SSAValue]]) -> Sequence[SSAValue]:
         """Moves the tile without a look at the bounds if they hold for all of it, access by access otherwise."""
-        if self.clip.plan.never_whole:
-            return self._move(self.emit, self.clip, move)
+        if self.whole is None:
+            return self._move(self.emit, True, move)
         branches = [Block(), Block()]
         types: Sequence[Attribute] = ()
-        for block, clip in zip(branches, (None, self.clip), strict=True):
+        for block, careful in zip(branches, (False, True), strict=True):
             inside = Emitter(InsertPoint.at_end(block), self.emit.location)
-            registers = self._move(inside, clip, move)
+            registers = self._move(inside, careful, move)
             types = [register.type for register in registers]
             inside(scf.YieldOp(*registers))
-        whole = self.clip.contains_tile(self.emit)
-        return self.emit(scf.IfOp(whole, types, Region(branches[0]), Region(branches[1]))).results
+        return self.emit(scf.IfOp(self.whole, types, Region(branches[0]), Region(branches[1]))).results
 
     def _move(
-        self, emit: Emitter, clip: Clip | None, move: Callable[[TileAccess], Sequence[SSAValue]]
+        self, emit: Emitter, careful: bool, move: Callable[[TileAccess], Sequence[SSAValue]]
     ) -> Sequence[SSAValue]:
-        registers = move(self.access(emit, clip))
-        if clip is not None:
+        registers = move(self.access(emit, careful))
+        if careful:
             # Instructions of whole warps may follow.
             emit(BarWarpSyncOp())
         return registers
+
+
+def is_whole(emit: Emitter, clip: Clip | None, tile: MemoryTile) -> SSAValue | None:
+    """Whether all of a tile exists and its rows are aligned for vectors (i1); None where it never is."""
+    if clip is not None and clip.plan.never_whole:
+        return None
+    conditions = [] if clip is None else [clip.contains_tile(emit)]
+    for _, stride in tile.strides:
+        rest = emit.bit_and(stride, STRIDE_BYTES - 1)
+        conditions.append(emit(arith.CmpiOp(rest, emit.constant(0, i64), "eq")).result)
+    return all_of(emit, conditions)
 
 
 class MatrixAccess:

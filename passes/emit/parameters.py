@@ -23,7 +23,9 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call, Formula, FormulaAttr
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
 from tirx.dialects.ptx.parameters import EntryParam
+from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp
+from tirx.layout.dtypes import element_type
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.views import POINTER_ALIGNMENT
 
@@ -80,6 +82,27 @@ class Parameters:
             return self._start.constant(known, i32)
         hint = f"{memref.name_hint or f'arg{argument}'}_size{dimension}"
         return self._start(arith.IndexCastOp(self.launch_value(Call("size", (argument, dimension)), hint), i32)).result
+
+    def stride(self, memref: SSAValue, dimension: int) -> SSAValue:
+        """The run-time stride (i64, bytes) of a memref argument along a dimension."""
+        formula = self._stride_bytes(memref, dimension)
+        hint = f"{memref.name_hint or 'argument'}_stride{dimension}"
+        return self._start(arith.IndexCastOp(self.launch_value(formula, hint), i64)).result
+
+    def require_vectors(self, memref: SSAValue, dimension: int, divisor: int) -> None:
+        """Lets launches check that a run-time stride is a multiple of `divisor` bytes."""
+        name = memref.name_hint or f"argument {self._kernel.body.block.args.index(memref)}"  # pyright: ignore[reportArgumentType]
+        message = (
+            f"expected a stride of a multiple of {divisor} bytes along dimension {dimension} of '{name}' for cp.async"
+        )
+        add_requirement(
+            self._kernel, Requirement(self._stride_bytes(memref, dimension), "multiple_of", divisor, message)
+        )
+
+    def _stride_bytes(self, memref: SSAValue, dimension: int) -> Call:
+        number, type_ = self._kernel.body.block.args.index(memref), memref.type  # pyright: ignore[reportArgumentType]
+        assert isa(type_, MemRefType)
+        return Call("mul", (Call("stride", (number, dimension)), element_type(str(type_.element_type)).bits // 8))
 
     def launch_value(self, formula: Formula, hint: str | None = None) -> SSAValue:
         """The value (index) of a formula, which the launch computes."""

@@ -29,7 +29,6 @@ from tirx.dialects.tirx import (
     MemorySpace,
     TensorMap,
     TileType,
-    has_run_time_strides,
     thread_owner,
     thread_set,
 )
@@ -37,6 +36,7 @@ from tirx.hw.errors import LegalityError
 from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.product import ILLEGAL, target_of
+from tirx.passes.plan.run_time_strides import placed, run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import Origin, argument_number, plan_clip, view_alignment
 
 
@@ -135,17 +135,11 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
     return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
 
 
-def check_strides(global_tile: SSAValue, what: str) -> None:
-    """Raises LegalityError for a view with strides that are known at the launch only."""
-    origin = Origin.of(global_tile)
-    if origin is not None and has_run_time_strides(origin.view.source_type):
-        raise LegalityError(f"expected a memref with static strides for {what}, found {origin.view.source_type}")
-
-
 def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) -> CpAsyncPlan:
     """The `cp.async` of every thread of `threads`. Raises LegalityError or LayoutError where there are none."""
-    outside = TileType.of(global_tile)
-    check_strides(global_tile, "cp.async")
+    if (problem := why_beyond_threads(global_tile)) is not None:
+        raise LegalityError(problem)
+    outside = placed(global_tile)
     if outside.layout is None or shared.layout is None:
         raise LegalityError(f"expected layouts on {outside} and {shared}; tirx-pick-layouts chooses them")
     if outside.dtype.bits != outside.dtype.storage_bits:
@@ -233,7 +227,7 @@ def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:
     outside, inside = (copy.source, copy.destination) if loads else (copy.destination, copy.source)
     if engine is Engine.CP_ASYNC:
         plan_thread_copies(outside, TileType.of(inside), thread_set(copy).count)
-        return ()
+        return tuple(run_time_strides(outside))
     if isinstance(copy, CopyOp) and not isinstance(thread_owner(copy), KernelOp | None):
         raise TmaError(
             TmaReason.THREADS,

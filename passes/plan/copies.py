@@ -26,8 +26,9 @@ from tirx.dialects.tirx import (
 )
 from tirx.hw.features import FEATURES, required_version
 from tirx.layout import LayoutError, TileLayout
-from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine, check_engine, check_strides
+from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine, check_engine
 from tirx.passes.plan.product import ILLEGAL, target_of
+from tirx.passes.plan.run_time_strides import run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import clipped_view
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
@@ -178,7 +179,7 @@ def _engine(copy: CopyOp) -> Engine | None:
         return Engine.TMA_REDUCE
     for tile in (copy.source, copy.destination):
         problem = beyond_threads(tile)
-        if problem is not None or clipped_view(tile) is not None:
+        if problem is not None or run_time_strides(tile) or clipped_view(tile) is not None:
             choice = async_engine(copy)
             if choice.engine in (Engine.TMA, Engine.TMA_STORE):
                 return choice.engine
@@ -189,13 +190,7 @@ def _engine(copy: CopyOp) -> Engine | None:
 
 def beyond_threads(tile: SSAValue) -> str | None:
     """Why loads and stores of threads do not move a tile of global memory, though tensor maps may; None if they do."""
-    if TileType.of(tile).memory is not MemorySpace.GLOBAL:
-        return None
-    try:
-        check_strides(tile, "a copy by loads and stores")
-    except LegalityError as e:
-        return str(e)
-    return None
+    return why_beyond_threads(tile) if TileType.of(tile).memory is MemorySpace.GLOBAL else None
 
 
 def engine_between(source: MemorySpace, destination: MemorySpace) -> Engine | None:

@@ -48,7 +48,8 @@ def view_alignment(view: ViewOp) -> int:
     bits = view.result.type.dtype.bits
     alignment = POINTER_ALIGNMENT * 8
     for index, stride in zip(view.indices, type_.get_strides() or (), strict=True):
-        alignment = gcd(alignment, index_range(index).divisor * bits * (1 if stride is None else stride))
+        # Run-time strides are multiples of as many bytes where this matters: their views have no vectors elsewhere.
+        alignment = gcd(alignment, index_range(index).divisor * bits * (stride or 0))
     return alignment // 8 if alignment % 8 == 0 else 0
 
 
@@ -114,7 +115,7 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
     if inner is None:
         return ClipPlan(number, dims, bounds, None, 1, 1, never_whole) if bounds else None
     # Addresses that are multiples of this are so along the innermost dimension, and accesses stay in a row.
-    row_run = gcd(dims[inner], *(strides[leading + d] or 1 for d, n in enumerate(dims) if d != inner and n > 1))
+    row_run = gcd(dims[inner], *(strides[leading + d] or 0 for d, n in enumerate(dims) if d != inner and n > 1))
     run = row_run
     for bound in bounds:
         if bound.of_tile == inner:
@@ -144,13 +145,13 @@ def _open_bounds(origin: Origin, sizes: Sequence[int], dims: tuple[int, ...]) ->
 
 def access_bytes(tile: SSAValue) -> int:
     """
-    The bytes of the widest accesses that threads can make to a tile: less than 16 where it is a view that begins, or
-    ends, anywhere. A power of two, at least the size of an element.
+    The bytes of the widest accesses that threads can make to a tile that exists: less than 16 where it is a view that
+    begins anywhere, or surely ends beyond its memref. A power of two, at least the size of an element.
     """
     if TileType.of(tile).memory is not MemorySpace.GLOBAL or (origin := Origin.of(tile)) is None:
         return POINTER_ALIGNMENT
     bits = TileType.of(tile).dtype.storage_bits
     found = view_alignment(origin.view) or POINTER_ALIGNMENT
-    if (clip := plan_clip(tile)) is not None:
+    if (clip := plan_clip(tile)) is not None and clip.never_whole:
         found = min(found, clip.run * bits // 8)
     return max(found, bits // 8, 1)

@@ -33,7 +33,7 @@ DYNAMIC: dict[str, tuple[dict[str, int | tuple[int, ...]], Grid | None]] = {
     "layer_norm": ({"x": (16, 512), "y": (16, 512)}, None),
     "rms_norm": ({"x": (16, 512), "y": (16, 512)}, None),
     "softmax": ({"x": (8, 1024), "y": (8, 1024)}, None),
-    "gemm_any_target": ({"a": (200, 256), "d": (200, 128)}, None),
+    "gemm_any_target": ({"a": (200, 256), "b": (264, 256), "bias": (1, 264), "d": (200, 264)}, None),
     "flash_attention": ({"q": (4, 200, 128), "k": (2, 300, 128), "v": (2, 128, 300), "o": (4, 200, 128)}, None),
     "causal_flash_attention": ({"q": (4, 300, 128), "k": (2, 300, 128), "v": (2, 128, 300), "o": (4, 300, 128)}, None),
     "tensor_attention": ({"q": (4, 200, 128), "k": (2, 300, 128), "v": (2, 128, 300), "o": (4, 200, 128)}, None),

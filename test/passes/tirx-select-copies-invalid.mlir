@@ -137,10 +137,10 @@ tirx.kernel @reduce_min(%x: memref<128x32xf32>) target("sm_90") threads(128) {
 
 #r = #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>
 
-tirx.kernel @run_time_strides(%x: memref<?x?xf32>) target("sm_90") threads(128) {
+tirx.kernel @run_time_strides(%x: memref<?x?x?x?xf32>) target("sm_90") threads(128) {
   %c0 = arith.constant 0 : index
-  %g = tirx.view %x[%c0, %c0] : memref<?x?xf32> -> !tirx.tile<128x32xf32, global>
-  // expected-error@+1 {{expected a memref with static strides for a copy by loads and stores, found memref<?x?xf32>}}
+  %g = tirx.view %x[%c0, %c0, %c0, %c0] : memref<?x?x?x?xf32> -> !tirx.tile<128x32xf32, global>
+  // expected-error@+1 {{expected at most 2 run-time strides, found memref<?x?x?x?xf32>}}
   %r = tirx.load %g : !tirx.tile<128x32xf32, global> -> !tirx.tile<128x32xf32, register, #r>
   tirx.return
 }

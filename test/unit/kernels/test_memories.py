@@ -10,6 +10,8 @@ import pytest
 from unit.sim.assembled import assembled
 
 import tirx
+from tirx.runtime import Kernel
+from tirx.runtime.arrays import ArgumentError
 
 
 def _by_way_of(shape: tuple[int, ...], dtype: str, tiles: list[str], target: str, threads: int) -> str:
@@ -147,3 +149,53 @@ def test_rings_leave_room_for_exchanges():
     d = np.zeros((128, 64), np.float32, order="F")
     program.kernels["k"].simulate(a, b, d, check="strict")
     np.testing.assert_array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+_STRIDES = """
+tirx.kernel @k(%a: memref<?x?x?xf16>, %d: memref<?x?xf16, strided<[1, ?]>>) target("TARGET") grid(1) threads(64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = tirx.alloc : !tirx.tile<16x32xf16, shared>
+  %ga = tirx.view %a[%c1, %c0, %c0] CLIPPED : memref<?x?x?xf16> -> !tirx.tile<16x32xf16, global>
+  %gd = tirx.view %d[%c0, %c0] CLIPPED : memref<?x?xf16, strided<[1, ?]>> -> !tirx.tile<16x32xf16, global>
+  tirx.copy %ga, %s ENGINE : !tirx.tile<16x32xf16, global>, !tirx.tile<16x32xf16, shared>
+  %upper = tirx.subview %s[8, 0] : !tirx.tile<16x32xf16, shared> -> !tirx.tile<8x32xf16, shared>
+  %gupper = tirx.subview %gd[8, 0] : !tirx.tile<16x32xf16, global> -> !tirx.tile<8x32xf16, global>
+  %lower = tirx.subview %s[0, 0] : !tirx.tile<16x32xf16, shared> -> !tirx.tile<8x32xf16, shared>
+  %glower = tirx.subview %gd[0, 0] : !tirx.tile<16x32xf16, global> -> !tirx.tile<8x32xf16, global>
+  tirx.copy %upper, %gupper : !tirx.tile<8x32xf16, shared>, !tirx.tile<8x32xf16, global>
+  tirx.copy %lower, %glower : !tirx.tile<8x32xf16, shared>, !tirx.tile<8x32xf16, global>
+  tirx.return
+}
+"""
+
+
+def _strided(target: str, clipped: bool, engine: str) -> Kernel:
+    text = _STRIDES.replace("TARGET", target).replace("CLIPPED", "clipped" if clipped else "").replace("ENGINE", engine)
+    program = tirx.build(text)
+    assembled(program.ptx)
+    return program.kernels["k"]
+
+
+@pytest.mark.parametrize("clipped", [False, True])
+@pytest.mark.parametrize(("rows", "columns"), [(16, 32), (16, 40), (17, 33), (11, 27)])
+def test_run_time_strides(clipped: bool, rows: int, columns: int):
+    """Threads find elements behind any strides, by vectors where these are multiples of 16 bytes."""
+    if not clipped and (rows < 16 or columns < 32):
+        return
+    a = np.random.default_rng(0).integers(-9, 10, (2, rows, columns)).astype(np.float16)
+    d = np.full((rows, columns), 7, np.float16, order="F")
+    _strided("sm_75", clipped, "").simulate(a, d, check="strict")
+    expected = np.full_like(d, 7)
+    expected[:16, :32] = a[1, :16, :32]
+    np.testing.assert_array_equal(d, expected)
+
+
+def test_cp_async_needs_strides_of_16_bytes():
+    kernel = _strided("sm_80", True, "engine cp_async")
+    a = np.random.default_rng(0).integers(-9, 10, (2, 11, 24)).astype(np.float16)
+    d = np.zeros((11, 24), np.float16, order="F")
+    kernel.simulate(a, d, check="strict")
+    np.testing.assert_array_equal(d, a[1])
+    with pytest.raises(ArgumentError, match="multiple of 16 bytes along dimension 1 of 'a' for cp.async"):
+        kernel.simulate(np.zeros((2, 11, 27), np.float16), np.zeros((11, 27), np.float16, order="F"))

@@ -30,8 +30,8 @@ def bias_relu_residual(rng: np.random.Generator, numbers: Numbers) -> Launch:
 
 
 def bias_relu(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    """A has rows that no tile has."""
-    m, n, k = 100, 128, 256
+    """D has rows and columns that no tile has."""
+    m, n, k = 100, 72, 256
     a, b = random(rng, numbers, (m, k), F16), random(rng, numbers, (n, k), F16)
     bias = random(rng, numbers, (1, n), F16)
     sums, magnitude = product(a, b)
