@@ -92,24 +92,24 @@ def parse(text: str, file: str, target: str) -> ModuleOp:
     m, n, k = (types[name].extents[d] for name, d in ((product["a"], 0), (product["b"], 0), (product["a"], 1)))
     arguments = [product["a"], product["b"], *filter(None, [product["bias"]]), result]
 
-    blocks = -(-n // 256), -(-m // 128)
+    blocks = -(-n // 64), -(-m // 64)
 
-    @builder.kernel(*(types[x] for x in arguments), threads=256, grid=blocks, target=target)
+    @builder.kernel(*(types[x] for x in arguments), threads=128, grid=blocks, target=target)
     def dense(block: builder.KernelBuilder, a: Any, b: Any, *others: Any) -> None:
         with block.at(file, at):
-            row, column = block.block.y * 128, block.block.x * 256
-            sa, sb = block.shared(builder.f16[128, 64]), block.shared(builder.f16[256, 64])
-            acc = block.accumulator(builder.f32[128, 256], 0.0)
+            row, column = block.block.y * 64, block.block.x * 64
+            sa, sb = block.shared(builder.f16[64, 64]), block.shared(builder.f16[64, 64])
+            acc = block.accumulator(builder.f32[64, 64], 0.0)
             with block.loop(0, k, 64) as i:
-                sa[:] = a[row : row + 128, i : i + 64]
-                sb[:] = b[column : column + 256, i : i + 64]
+                sa[:] = a[row : row + 64, i : i + 64]
+                sb[:] = b[column : column + 64, i : i + 64]
                 acc += sa @ sb.T
             x = block.load(acc)
             if product["bias"]:
-                x = x + block.load(others[0][:, column : column + 256])
+                x = x + block.load(others[0][:, column : column + 64])
             if product["relu"]:
                 x = block.tile(block.insert(ReluOp(operands=[x.value], result_types=[x.ir_type])).result)
-            others[-1][row : row + 128, column : column + 256] = x
+            others[-1][row : row + 64, column : column + 64] = x
 
     host = func.FuncOp("run", (dense.op.function_type.inputs.data, ()))
     launch = LaunchOp(operands=[list(host.body.block.args)], properties={"kernel": SymbolRefAttr("dense")})

@@ -18,6 +18,12 @@ _MODULES = ("tirx", "tirx.builder", "tirx.embed", "tirx.layout", "tirx.sim")
 _NAMES = [(module, name) for module in _MODULES for name in import_module(module).__all__]
 
 
+@pytest.fixture(autouse=True)
+def _verify_once(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """What passes leave is verified by the tests of passes."""
+    monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
+
+
 def _documented(value: object) -> bool:
     """Returns True for what has a docstring of its own: not for constants, aliases of types and element types."""
     return inspect.isclass(value) or inspect.isfunction(value)

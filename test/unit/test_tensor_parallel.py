@@ -20,6 +20,12 @@ _EXAMPLE = Path(__file__).parents[2] / "examples" / "tensor_parallel.py"
 _SIZES = (64, 128, 64, 64)
 
 
+@pytest.fixture(autouse=True)
+def _verify_once(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """What passes leave is verified by the tests of passes."""
+    monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
+
+
 def _shards(array: Any, layout: TileLayout, mesh: Mesh) -> list[Any]:
     (d,) = to_placements(layout, array.shape, mesh)
     return [array] * mesh.size if d is None else np.split(array, mesh.size, d)

@@ -30,6 +30,12 @@ from tirx.dialects.formula import Call
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
+@pytest.fixture(autouse=True)
+def _verify_once(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """What passes leave is verified by the tests of passes."""
+    monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
+
+
 def test_a_product_is_that_of_the_text() -> None:
     @kernel(f16[256, 256], f16[512, 256], f32[256, 512], grid=(2, 2), threads=256, target="sm_90a")
     def wgmma_gemm(k: KernelBuilder, a: Array, b: Array, d: Array) -> None:

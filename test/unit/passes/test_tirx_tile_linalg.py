@@ -70,8 +70,7 @@ func.func @wgmma_gemm(%a: memref<256x256xf16>, %b: memref<512x256xf16>, %d: memr
     assert embed.ptx(module) == embed.ptx(by_hand)
 
 
-@pytest.mark.parametrize("first", ["mk", "km"])
-@pytest.mark.parametrize("second", ["nk", "kn"])
+@pytest.mark.parametrize(("first", "second"), [("mk", "kn"), ("km", "nk")])
 def test_operands_in_either_order_and_an_epilogue(first: str, second: str) -> None:
     """`relu(D + A B + bias)`, sizes that tiles do not divide, operands as they lie in memory."""
     sizes = {"m": 40, "n": 72, "k": 48}
