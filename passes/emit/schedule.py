@@ -21,6 +21,7 @@ from tirx.dialects.tirx import (
     AtOp,
     AwaitOp,
     BarrierOp,
+    Engine,
     ForOp,
     GlobalPostOp,
     GlobalWaitOp,
@@ -31,6 +32,7 @@ from tirx.dialects.tirx import (
     ReleaseOp,
     RingOp,
     RoleOp,
+    StoreOp,
     TilesOp,
     YieldOp,
 )
@@ -74,6 +76,8 @@ class Schedule(RoleCode):
         self.passed: dict[Place, Counter] = {}
         self.open: dict[Place, Variable] = {}
         self.turns: dict[RingOp, Turns] = {}
+        self.together: set[Block] = set()
+        """The blocks under construction at whose ends the lanes of a warp are together, until one lane arrives."""
         for place in places:
             ring, name = place
             plan = self.plan.rings[ring]
@@ -177,6 +181,8 @@ class Schedule(RoleCode):
         """Everything else stays; what is inside of it may be scheduled."""
         if not _only_computes(op):
             self.close(emit)
+        if isinstance(op, StoreOp) and op.engine is not None and op.engine.data is Engine.STMATRIX:
+            self._bring_together(emit)
         if isinstance(op, MapOp):  # a body on scalars
             new = emit(op.clone(self.values))
             self.values.update(zip(op.results, new.results, strict=True))
@@ -210,6 +216,7 @@ class Schedule(RoleCode):
             self.copies.wait_for_fill(op, emit)
             if not self.copies.meetings.is_covered(op):
                 self.barrier(emit)
+                self.together.add(emit.point.block)
         elif counter.parity is not None:
             parity = counter.parity.get(emit)
             mbarrier = self.storage.mbarrier(emit, before, slot)
@@ -220,6 +227,7 @@ class Schedule(RoleCode):
                 self._wait(emit, ring, side, mbarrier, parity)
                 # The waiting loop may let the lanes of a warp go on apart from each other.
                 emit(BarWarpSyncOp())
+                self.together.add(emit.point.block)
         if side.passing is Passing.BYTES:
             full = self.storage.mbarrier(emit, station, slot)
             self.elected(emit, lambda inside: self._expect(inside, station, full, side.bytes))
@@ -325,6 +333,7 @@ class Schedule(RoleCode):
             emit(BarWarpSyncOp())
         both = self.first_lane if condition is None else emit(arith.AndIOp(condition, self.first_lane)).result
         arrive(branch(emit, both), mbarrier, self._ranks(station))
+        self.together.clear()
 
     def _ranks(self, station: Station) -> Sequence[int]:
         """The blocks of the cluster at whose barriers a release arrives; none for the own one."""
@@ -370,10 +379,17 @@ class Schedule(RoleCode):
             emit(FenceProxyAsyncOp("shared::cta"))
             self.barrier(emit)
 
+    def _bring_together(self, emit: Emitter) -> None:
+        """Before an instruction that wants all lanes of a warp at once: one that arrived may be behind the others."""
+        if emit.point.block not in self.together:
+            emit(BarWarpSyncOp())
+            self.together.add(emit.point.block)
+
     def _product(self, op: AsyncMmaOp, emit: Emitter) -> None:
         if op.on_tensor_memory:
             self.elected(emit, lambda inside: _emit(inside, op.clone(self.values)))
         else:
+            self._bring_together(emit)
             self._other(op, emit)
 
     # Loops
