@@ -1,7 +1,7 @@
 """
 Every kernel with rings: written by hand (`RingKernel`) and made by the compiler from sequential programs (`Pipelined`).
 
-    python test/sweeps/rings.py [--share S] [--first N] [--seeds N] [FAMILY ...]
+    python test/sweeps/rings.py [--share S] [--first N] [--seeds N] [--seconds S] [FAMILY ...]
 
 Kernels are all legal combinations of family, slots 1 to 6, roles, tiles for each block (a grid, or 1, 2 and 3 tiles in
 each order), sizes that end inside of tiles, and for those by hand engines, skew, pending products, rings of stores and
@@ -85,18 +85,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=float, default=1.0, help="part of the kernels, from 0 to 1")
     parser.add_argument("--first", type=int, default=0, help="which part: the seed of the choice")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="CPU time after which no kernel begins")
     parser.add_argument("--seeds", type=int, default=1, help="schedules of each run")
     parser.add_argument("families", nargs="*", metavar="FAMILY", help="parts of names of families; all without any")
     options = parser.parse_args()
     rng = random.Random(options.first)
     counts: dict[str, Counter[str]] = {}
     start = time.process_time()
-    for case in cases():
+    # In any order, so that a sweep that ends early has seen something of everything.
+    for case in rng.sample(everything := list(cases()), len(everything)):
         if options.families and not any(part in case.family for part in options.families):
             continue
         row = counts.setdefault(case.family, Counter())
         row["of"] += 1
-        if rng.random() >= options.share:
+        if rng.random() >= options.share or time.process_time() - start > options.seconds:
             continue
         row["kernels"] += 1
         try:
@@ -112,7 +114,7 @@ def main() -> int:
             print(f"{case.kernel}\n{traceback.format_exc()}", file=sys.stderr, flush=True)
     print(f"{'':32}" + "".join(f"{name:>9}" for name in COLUMNS))
     total = sum(counts.values(), Counter[str]())
-    for name, row in (*counts.items(), ("all", total)):
+    for name, row in (*sorted(counts.items()), ("all", total)):
         print(f"{name:32}" + "".join(f"{row[column]:>9}" for column in COLUMNS))
     print(f"{time.process_time() - start:.0f} s of CPU time")
     return 1 if total["wrong"] else 0
