@@ -272,7 +272,7 @@ class ThreadGroup:
 
     __slots__ = (
         "cta", "first", "last", "banks", "states", "fenced", "lanes", "pc", "mask", "frames", "wait", "timed_out",
-        "deferred", "defers", "_mask", "_active",
+        "deferred", "defers", "passed_wait", "_mask", "_active",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
@@ -289,6 +289,7 @@ class ThreadGroup:
         self.wait: Wait | None = None
         self.timed_out = False
         self.deferred: Deferred | None = None
+        self.passed_wait = -1  # the instruction behind the wait at which the group has let others run
         self.defers = False  # may an instruction leave its work for later?
         self._mask: Mask | None = None  # that of the last `active`
         self._active: Array = np.zeros(0, np.int64)

@@ -157,7 +157,8 @@ class Scheduler:
         ]
         for group in released:
             group.wait = None
-        join_warps(cta, released)
+        # Warps that have just come by the same wait go on together, too.
+        join_warps(cta, released + [group for group in cta.groups if group.passed_wait == group.pc])
 
     def _quantum(self) -> int:
         return _QUANTUM if self._launch.random is None else self._launch.random.randrange(1, _RANDOM_QUANTUM)

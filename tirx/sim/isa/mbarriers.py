@@ -197,7 +197,12 @@ def _wait(decoder: Decoder, operation: str) -> Step:
             if len(threads):
                 (monitor.acquire_relaxed if relaxed else monitor.acquire)(threads, barrier.visible)
         put(group, mask, done)
-        return None if done[mask].all() else Outcome.YIELD
+        if not done[mask].all():
+            return Outcome.YIELD
+        if len(group.cta.groups) > 1 and random is None:
+            group.passed_wait = group.pc + 1
+            return Outcome.YIELD  # other warps may come by the wait, too
+        return None
 
     return step
 

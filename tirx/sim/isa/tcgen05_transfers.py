@@ -96,7 +96,7 @@ def decode_load(decoder: Decoder, operation: str) -> Step:
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         cta = group.cta
-        if group.warps > 1 and len(cta.groups) > 1:
+        if group.warps > 1 and any(each is not group and each.wait is None for each in cta.groups):
             return Outcome.SPLIT  # lets the other warps catch up
         cta.require_converged(group, mask, what)
         address = addresses.values(group, mask)
