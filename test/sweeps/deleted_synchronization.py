@@ -102,8 +102,8 @@ def without(op: Operation) -> Generator[None]:
     block.insert_op_before(op, following)
 
 
-def deletions(path: Path, options: str = "pipeline=off") -> Iterator[Deletion]:
-    """Everything that can be deleted from an example."""
+def deletions(path: Path, options: str = "pipeline=off", names: Sequence[str] = SYNCHRONISATION) -> Iterator[Deletion]:
+    """Everything that can be deleted from an example, of the operations `names`."""
     module = lowered(path, options)
     launches = {launch.entry: launch for launch in describe(module)}
     for entry in [op for op in module.walk() if isinstance(op, EntryOp)]:
@@ -112,7 +112,7 @@ def deletions(path: Path, options: str = "pipeline=off") -> Iterator[Deletion]:
         expected, found = _simulated(whole, launch, "strict")
         if found is not None or _static(entry) is not None:
             raise SystemExit(f"error: '{name}' is refused as it is: {found or _static(entry)}")
-        for op in [op for op in entry.walk() if op.name.removeprefix("ptx.") in SYNCHRONISATION]:
+        for op in [op for op in entry.walk() if op.name.removeprefix("ptx.") in names]:
             mnemonic = op.name.removeprefix("ptx.")
             with without(op):
                 static = _static(entry)
