@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.types import B64, PRED, U32, Array, Mask
 from tirx.sim.isa import bulk
 from tirx.sim.isa.decoder import Decoder
@@ -62,23 +62,29 @@ def _copy(decoder: Decoder) -> Step:
         else:
             read = decoder.source(operand, U32)
 
+    def part(cta: Cta, addresses: Array, used: Array, whole: Mask) -> Array:
+        """The data where some lanes read less than `size` bytes; the rest are zeros."""
+        data = np.zeros((len(addresses), size // 4), np.uint32)
+        raw = data.view(np.uint8)
+        if whole.any():
+            data[whole] = _global_words(cta, addresses[whole], size)
+        for index in np.flatnonzero(~whole & (used > 0)).tolist():
+            count = int(used[index])
+            cta.launch.observed.moved("global", "read", count)
+            raw[index, :count] = cta.launch.global_memory.bytes_at(int(addresses[index]), count, "cp.async")
+        return data
+
     def step(group: ThreadGroup, mask: Mask) -> None:
-        lanes = np.flatnonzero(mask)
+        lanes, _ = group.active(mask)
         cta = group.cta
+        addresses = source(group, mask)[lanes]
         used = np.full(len(lanes), size)
         if read is not None:
             used = np.minimum(read(group, mask)[lanes].astype(np.int64), size)
         if ignored is not None:
             used = np.where(ignored(group, mask)[lanes], 0, size)
-        data = np.zeros((len(lanes), size), np.uint8)
-        addresses = source(group, mask)[lanes]
         whole = used == size
-        if whole.any():
-            data[whole] = _global_bytes(group, addresses[whole], size)
-        for index in np.flatnonzero(~whole & (used > 0)).tolist():
-            count = int(used[index])
-            cta.launch.observed.moved("global", "read", count)
-            data[index, :count] = cta.launch.global_memory.bytes_at(int(addresses[index]), count, "cp.async")
+        data = _global_words(cta, addresses, size) if whole.all() else part(cta, addresses, used, whole)
         for rank, which, offsets in spaces.shared_targets(group, target(group, mask)[lanes]):
             spaces.check_shared(group, rank, offsets, size, "cp.async")
             cta.monitor.copy_async(rank, offsets, size, group.lanes[lanes[which]] + cta.first_thread)
@@ -90,8 +96,8 @@ def _copy(decoder: Decoder) -> Step:
     return step
 
 
-def _global_bytes(group: ThreadGroup, addresses: Array, size: int) -> Array:
-    return group.cta.launch.global_memory.load(addresses, np.dtype(np.uint8), size)
+def _global_words(cta: Cta, addresses: Array, size: int) -> Array:
+    return cta.launch.global_memory.load(addresses, np.dtype(np.uint32), size // 4)
 
 
 def _commit(group: ThreadGroup, mask: Mask) -> None:

@@ -223,6 +223,8 @@ def _mma(decoder: Decoder) -> Step:
     exact = decoder.symbols.arithmetic == "exact"
     rule = None if exact else find_rule("wgmma", decoder.symbols.target, form.types[0])
     fragments = [each.register for each in (*accumulators, *supplied)]
+    watched = [register for register in fragments if register.state >= 0]
+    states = frozenset(register.state for register in watched)
     a_source = None if in_registers else decoder.source(1, B64)
     b_source = decoder.source(2, B64)
 
@@ -235,7 +237,8 @@ def _mma(decoder: Decoder) -> Step:
             _WARPGROUP * WARP
         ):
             raise SimError("wgmma needs warpgroups of 128 threads; the last of the block is smaller")
-        _check_fenced(group, mask, fragments)
+        if watched:
+            _check_fenced(group, mask, watched)
         kept: Mask | None = None
         first = group.warp % _WARPGROUP * _ROWS
         rows = first + np.arange(group.warps * _ROWS)
@@ -271,7 +274,7 @@ def _mma(decoder: Decoder) -> Step:
             each.supplies(group, mask)
         results = raw_results(total.reshape(group.warps, 1, _ROWS, form.n), form.result, form.saturate)
         write_d(group, mask, of_d.pack(results))
-        _issued(group, [each.state for each in fragments])
+        _issued(group, states)
         return _together(group) if group.warps == 1 else None
 
     return step
@@ -326,7 +329,7 @@ def _addresses(
 
 def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> None:
     """Raises SimError if the thread has accessed one of the registers since the last wgmma.fence."""
-    rows = [register.state for register in fragments if register.state >= 0]
+    rows = [register.state for register in fragments]
     fenced = group.fenced[rows][:, mask].all(axis=1)
     if not fenced.all():
         name = next(register.name for register in fragments if register.state == rows[int(np.argmin(fenced))])
@@ -350,8 +353,7 @@ def _together(group: ThreadGroup) -> Outcome:
     return Outcome.WAIT
 
 
-def _issued(group: ThreadGroup, states: list[int]) -> None:
-    registers = frozenset(state for state in states if state >= 0)
+def _issued(group: ThreadGroup, registers: frozenset[int]) -> None:
     for warp in range(group.warp, group.warp + group.warps):
         group.cta.warpgroup_products[warp].issued(registers, group.cta.monitor.mark())
 
