@@ -63,7 +63,7 @@ EXAMPLES = (
     "tcgen05_ws_zero_columns",
     "wgmma_gemm",
 )
-_INSTRUCTIONS = 2_000_000  # of a run that does not end
+_INSTRUCTIONS = 100_000  # of a run that does not end
 _SEEDS = (None, 1, 2)
 
 
