@@ -132,7 +132,13 @@ class SubviewOp(DirectOperation):
     def parse(cls, parser: Parser) -> SubviewOp:
         operand = parser.parse_unresolved_operand()
         start = parser.pos
-        offsets = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_integer(parser))
+
+        def parse_offset() -> int:
+            if (operand := parser.parse_optional_unresolved_operand()) is not None:
+                parser.raise_error("expected a constant offset; those of tirx.view may be computed", operand.span)
+            return parse_integer(parser)
+
+        offsets = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_offset)
         if any(not 0 <= n < 2**31 for n in offsets):
             parser.raise_error(f"expected offsets of 0 or more, below 2**31, found {offsets}", start, parser.pos)
         attributes = parse_attributes(parser, cls)
