@@ -237,6 +237,7 @@ def wants_remarks() -> bool:
 
 
 WARNINGS = {
+    "aliased-elements": "A matrix descriptor by which two elements of an operand are read from the same bytes.",
     "emulated-instruction": "An instruction that the target computes in software: correct, but slow.",
     "different-sizes": "A product of clipped matrices of which one has more elements along K: the other one is read as "
     "if zeros followed.",

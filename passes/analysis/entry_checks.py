@@ -47,12 +47,12 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     for op, description in described:
         _located(op, lambda description=description: check_instruction(description, target.name))
         for message in MmaInfo(description).aliases if isinstance(description, Mma) else ():
-            warn(op, message)
+            warn(op, message, "aliased-elements")
     for op in (op for op in entry.body.walk() if isinstance(op, WgmmaMmaAsyncOp)):
         product = replace(op.description, threads=_threads(entry))
         _located(op, lambda product=product: check_wgmma(product))
         for message in WgmmaFacts(product).aliases:
-            warn(op, message)
+            warn(op, message, "aliased-elements")
     flow = ControlFlow(entry)
     _check_issue(entry, flow)
     _check_cta_groups(entry, instructions)

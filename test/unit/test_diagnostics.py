@@ -140,7 +140,7 @@ def test_every_rule_has_an_explanation():
 
 
 def test_warnings_have_names():
-    with pytest.raises(ValueError, match="expected a rule of emulated-instruction, .*, found other"):
+    with pytest.raises(ValueError, match="expected a rule of aliased-elements, .*, found other"):
         warn(ModuleOp([]), "odd", "other")
 
 

@@ -15,7 +15,9 @@ from tirx.universe import new_context
 needs_ptxas = pytest.mark.skipif(find_ptxas() is None, reason="ptxas is not installed")
 
 FILES = sorted(
-    p for p in Path(__file__).parents[2].joinpath("target/ptx").glob("*.mlir") if not p.stem.startswith("errors")
+    p
+    for p in Path(__file__).parents[2].joinpath("target/ptx").glob("*.mlir")
+    if not p.stem.startswith(("errors", "warnings"))
 )
 
 
