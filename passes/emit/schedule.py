@@ -27,7 +27,9 @@ from tirx.dialects.tirx import (
     GlobalWaitOp,
     KernelOp,
     LeaderOp,
+    LoadOp,
     MapOp,
+    MmaOp,
     Queue,
     ReleaseOp,
     RingOp,
@@ -181,7 +183,7 @@ class Schedule(RoleCode):
         """Everything else stays; what is inside of it may be scheduled."""
         if not _only_computes(op):
             self.close(emit)
-        if isinstance(op, StoreOp) and op.engine is not None and op.engine.data is Engine.STMATRIX:
+        if _wants_whole_warps(op):
             self._bring_together(emit)
         if isinstance(op, MapOp):  # a body on scalars
             new = emit(op.clone(self.values))
@@ -440,3 +442,14 @@ def _emit(emit: Emitter, op: Operation) -> None:
 
 def _only_computes(op: Operation) -> bool:
     return is_pure(op) or isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp)
+
+
+def _wants_whole_warps(op: Operation) -> bool:
+    """True for matrix instructions on registers, which all lanes of a warp execute together."""
+    match op:
+        case LoadOp() | StoreOp():
+            return op.engine is not None and op.engine.data in (Engine.LDMATRIX, Engine.STMATRIX)
+        case MmaOp():
+            return not op.on_tensor_memory
+        case _:
+            return False
