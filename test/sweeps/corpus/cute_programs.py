@@ -158,6 +158,7 @@ def tcgen05_kernel(mma, load_a, a, load_b, b, d, a_layout, b_layout):
     target = load.partition_D(global_d[(None, None), 0, 0])
     registers = cute.make_rmem_tensor(target.shape, cutlass.Float32)
     cute.copy(load, source, registers)
+    cute.arch.fence_view_async_tmem_load()
     cute.autovec_copy(registers, target)
     cute.arch.sync_threads()
     if warp_ == 0:
