@@ -43,6 +43,19 @@ from tirx.sim.core.observer import Observer, Observers
 from tirx.sim.errors import SimError, SimWarning
 from tirx.sim.profile import Profile
 from tirx.sim.tensor_map import TensorMap
-from tirx.sim.trace import Trace
+from tirx.sim.trace import DUMPED_STATES, Dump, DumpedState, Trace
 
-__all__ = ["Observer", "Observers", "Profile", "SimError", "SimWarning", "TensorMap", "Trace", "entries", "run"]
+__all__ = [
+    "DUMPED_STATES",
+    "Dump",
+    "DumpedState",
+    "Observer",
+    "Observers",
+    "Profile",
+    "SimError",
+    "SimWarning",
+    "TensorMap",
+    "Trace",
+    "entries",
+    "run",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,18 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tirx.sim import Observers, Profile, SimError, SimWarning, Trace, entries, run
+from tirx.sim import (
+    DUMPED_STATES,
+    Dump,
+    DumpedState,
+    Observers,
+    Profile,
+    SimError,
+    SimWarning,
+    Trace,
+    entries,
+    run,
+)
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError
 
@@ -69,6 +81,10 @@ class SimFlags:
     arithmetic: Literal["hardware", "exact"]
     max_instructions: int | None
     trace: bool
+    trace_values: bool
+    trace_threads: range | None
+    trace_lines: range | None
+    dump: tuple[tuple[int, DumpedState], ...]
     profile: bool
 
 
@@ -89,6 +105,21 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"expected a positive number, found '{text}'")
     return int(text)
+
+
+def _range(text: str) -> range:
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or (last and not last.isdecimal()) or int(last or first) < int(first):
+        raise argparse.ArgumentTypeError(f"expected a number or a range, as 5 or 0-31, found '{text}'")
+    return range(int(first), int(last or first) + 1)
+
+
+def _dump(text: str) -> tuple[int, DumpedState]:
+    line, _, what = text.partition(":")
+    states: dict[str, DumpedState] = {state: state for state in DUMPED_STATES}
+    if not line.isdecimal() or what not in states:
+        raise argparse.ArgumentTypeError(f"expected LINE:{' or LINE:'.join(DUMPED_STATES)}, found '{text}'")
+    return int(line), states[what]
 
 
 def parse_flags(argv: Sequence[str]) -> SimFlags:
@@ -139,6 +170,17 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         "--max-instructions", type=_count, metavar="COUNT", help="end with an error after so many warp instructions"
     )
     parser.add_argument("--trace", action="store_true", help="print every instruction that a warp executes")
+    parser.add_argument("--trace-values", action="store_true", help="with the registers that it reads and writes")
+    parser.add_argument("--trace-threads", type=_range, metavar="T[-T]", help="trace these threads of a block only")
+    parser.add_argument("--trace-lines", type=_range, metavar="L[-L]", help="trace these lines only")
+    parser.add_argument(
+        "--dump",
+        type=_dump,
+        action="append",
+        default=[],
+        metavar="LINE:WHAT",
+        help=f"print {', '.join(DUMPED_STATES)} when a warp first comes to a line",
+    )
     parser.add_argument("--profile", action="store_true", help="print counts of instructions, bytes and conflicts")
     found = parser.parse_args(argv)
     return SimFlags(
@@ -153,7 +195,11 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         found.check,
         found.arithmetic,
         found.max_instructions,
-        found.trace,
+        found.trace or found.trace_values or found.trace_threads is not None or found.trace_lines is not None,
+        found.trace_values,
+        found.trace_threads,
+        found.trace_lines,
+        tuple(found.dump),
         found.profile,
     )
 
@@ -240,10 +286,14 @@ def _progress_line() -> Callable[[int, int], None] | None:
     if not sys.stderr.isatty():
         return None
 
+    start = time.monotonic()
+
     def show(ended: int, total: int) -> None:
         # The cursor goes back to the start of the line, where an error message may follow.
         end = "\n" if ended == total else "\r"
-        print(f"{ended} of {total} CTAs", end=end, file=sys.stderr, flush=True)
+        left = (time.monotonic() - start) * (total - ended) / ended if ended else 0.0
+        shown = f", {left:.0f} s left" if ended < total else "          "
+        print(f"{ended} of {total} CTAs{shown}", end=end, file=sys.stderr, flush=True)
 
     return show
 
@@ -254,8 +304,11 @@ def _run(flags: SimFlags) -> None:
     except UnicodeDecodeError as error:
         raise FileError(f"cannot read '{flags.input_path}': it is not text in UTF-8") from error
     parameters = _Parameters(flags.parameters)
-    profile, trace = Profile() if flags.profile else None, Trace(sys.stdout) if flags.trace else None
-    watching = [each for each in (profile, trace) if each is not None]
+    profile, trace = Profile() if flags.profile else None, None
+    if flags.trace:
+        trace = Trace(sys.stdout, values=flags.trace_values, threads=flags.trace_threads, lines=flags.trace_lines)
+    dumps = [Dump(sys.stdout, line, what) for line, what in flags.dump]
+    watching = [each for each in (profile, trace, *dumps) if each is not None]
     try:
         run(
             text,

@@ -2,7 +2,7 @@
 Kernels that Triton, Gluon, CuTe DSL, TileLang and nvcc compile from the sources here run in the simulator.
 
     pip install triton==3.9.0 nvidia-cutlass-dsl==4.8.1 tilelang==0.1.15 torch==2.13.0 nvidia-cuda-nvcc
-    python test/sweeps/corpus [--only TEXT] [--save FOLDER] [--table]
+    python test/sweeps/corpus [--only TEXT] [--save FOLDER] [--pack FILE] [--table]
 
 Every kernel runs with `check="hardware"` and has to give what numpy gives. No GPU is needed. `--save` writes the PTX;
 `--table` prints the rows of docs/corpus.md. The exit code is the number of kernels that fail.
@@ -19,24 +19,25 @@ import time
 import traceback
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 _PRODUCERS = ("triton_kernels", "gluon_kernels", "cute_kernels", "tilelang_kernels", "cuda_kernels")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="part of producer/name/target")
+    parser.add_argument("--only", default="", help="part of producer/name/target, or several between commas")
     parser.add_argument("--producer", choices=_PRODUCERS, action="append")
     parser.add_argument("--save", type=Path)
+    parser.add_argument("--pack", type=Path, help="write kernels with their launches for test/unit/sim/test_corpus.py")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--trace", action="store_true", help="print the traceback of failures")
     flags = parser.parse_args()
-    from common import check
+    from common import check, copied, write
 
-    rows, failed = [], 0
+    rows, failed, packed = [], 0, []
     for module in flags.producer or _PRODUCERS:
         for case in importlib.import_module(module).CASES:
-            if flags.only not in case.title:
+            if not any(part in case.title for part in flags.only.split(",")):
                 continue
             start = time.process_time()
             try:
@@ -45,17 +46,21 @@ def main() -> int:
                     flags.save.mkdir(parents=True, exist_ok=True)
                     (flags.save / f"{case.title.replace('/', '_')}.ptx").write_text(kernel.ptx)
                 compiled = time.process_time()
+                before = copied(launch)
                 warnings = sorted({warning.rule for warning in check(kernel, launch)})
                 text = f"ok, {time.process_time() - compiled:.1f} s" + (
                     f", warnings: {', '.join(warnings)}" if warnings else ""
                 )
                 rows.append((case, warnings))
+                packed.append((case, kernel, before, warnings))
             except Exception as error:  # every kind of failure is counted and named
                 failed += 1
                 text = f"FAILED after {time.process_time() - start:.1f} s: {type(error).__name__}: {str(error)[:600]}"
                 if flags.trace:
                     traceback.print_exc()
             print(f"{case.title}: {text}", flush=True)
+    if flags.pack:
+        write(packed, flags.pack)
     if flags.table:
         print("\n| producer | kernel | target | uses | warnings |\n|---|---|---|---|---|")
         for case, warnings in rows:

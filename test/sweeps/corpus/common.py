@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tirx.sim import SimWarning, entries, run
+from tirx.sim import SimWarning, TensorMap, entries, run
 
 Array = Any
+_PERIOD = 1021
 
 
 @dataclass(frozen=True)
@@ -87,4 +89,63 @@ def check(kernel: Kernel, launch: Launch, seed: int | None = None) -> list[SimWa
 
 def small(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
     """Small integers, whose sums of products are exact."""
-    return rng.integers(-3, 4, shape).astype(np.float32).astype(dtype)
+    return repeated(rng.integers(-3, 4, _PERIOD), shape).astype(np.float32).astype(dtype)
+
+
+def normal(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
+    return repeated(rng.standard_normal(_PERIOD), shape).astype(dtype)
+
+
+def repeated(values: Array, shape: Sequence[int]) -> Array:
+    """Values over and over. Their number is prime, so that no two rows are the same, and files of them stay small."""
+    return np.resize(values, tuple(shape))
+
+
+def copied(launch: Launch) -> Launch:
+    """A launch with arrays of its own, to be kept as they are before the run."""
+    memo: dict[int, Any] = {}
+    arguments = [
+        TensorMap(copy.deepcopy(each.array, memo), each.box, each.swizzle) if isinstance(each, TensorMap)
+        else copy.deepcopy(each, memo)
+        for each in launch.arguments
+    ]  # fmt: skip
+    results = [(copy.deepcopy(found, memo), wanted, limit) for found, wanted, limit in launch.results]
+    return Launch(launch.grid, arguments, results)
+
+
+def write(kernels: Sequence[tuple[Case, Kernel, Launch, Sequence[str]]], path: Any) -> None:
+    """Writes kernels with their launches for the tests; PTX without comments and debugging information."""
+    from unit.sim.packed_kernels import PackedKernel, pack
+
+    pack(
+        [
+            PackedKernel(
+                case.title,
+                _plain(kernel.ptx),
+                kernel.entry or entries(kernel.ptx)[0],
+                tuple(launch.grid),
+                kernel.threads,
+                kernel.shared,
+                tuple(kernel.cluster),
+                tuple(launch.arguments),
+                tuple((found, _wanted(wanted, limit), limit) for found, wanted, limit in launch.results),
+                tuple(warnings),
+            )
+            for case, kernel, launch, warnings in kernels
+        ],
+        path,
+    )
+
+
+def _wanted(array: Array, limit: float) -> Any:
+    from unit.sim.packed_kernels import digest
+
+    array = np.asarray(array)
+    return array.astype(np.float16) if limit else digest(array)
+
+
+def _plain(ptx: str) -> str:
+    """PTX without what the simulator does not read: comments, and sections of debugging information."""
+    ptx = re.sub(r"^\s*\.section[^{]*\{.*?^\s*\}", "", ptx, flags=re.MULTILINE | re.DOTALL)
+    lines = (re.sub(r"\s+", " ", re.sub(r"//.*", "", line)).strip() for line in ptx.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith((".loc", ".file")))

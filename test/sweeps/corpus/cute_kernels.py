@@ -105,7 +105,9 @@ def _tensors(ptx: str, sizes: tuple[int, int, int], out: Any) -> Launch:
     maps = [TensorMap(a, (64, min(m, 128)), "128B"), TensorMap(b, (64, min(n, 128)), "128B")]
     first = re.search(r"\.param \.align \d+ \.b8 \w+_param_0\[(\d+)\]", ptx)  # the tiled MMA, whose fields are not set
     assert first is not None
-    return Launch((m // 128, n // 128), [bytes(int(first[1])), *maps, c], [(c, a.astype(np.float64) @ b.astype(np.float64).T, 0)])
+    return Launch(
+        (m // 128, n // 128), [bytes(int(first[1])), *maps, c], [(c, a.astype(np.float64) @ b.astype(np.float64).T, 0)]
+    )
 
 
 case("tcgen05_tma", "sm_100a", "tcgen05.mma, bulk tensor copies",

@@ -126,9 +126,9 @@ def attention():
     @T.prim_func
     def program(
         Q: T.Tensor((64, 64), "float16"), K: T.Tensor((128, 64), "float16"), V: T.Tensor((128, 64), "float16"),
-        O: T.Tensor((64, 64), "float16"),
+        OUT: T.Tensor((64, 64), "float16"),
     ):  # fmt: skip
-        with T.Kernel(1, threads=128) as bx:
+        with T.Kernel(1, threads=128) as _:
             queries = T.alloc_shared((64, 64), "float16")
             keys = T.alloc_shared((64, 64), "float16")
             rows = T.alloc_shared((64, 64), "float16")
@@ -164,11 +164,11 @@ def attention():
                 T.gemm(powers, rows, sums)
             for i, j in T.Parallel(64, 64):
                 sums[i, j] /= total[i]
-            T.copy(sums, O[0, 0])
+            T.copy(sums, OUT[0, 0])
 
     q, k, v = (_rng().standard_normal(shape).astype(np.float16) for shape in ((64, 64), (128, 64), (128, 64)))
     out = np.zeros((64, 64), np.float16)
     scores = q.astype(np.float64) @ k.astype(np.float64).T * 0.125
     powers = np.exp(scores - scores.max(1, keepdims=True))
     wanted = powers / powers.sum(1, keepdims=True) @ v.astype(np.float64)
-    return program, {"Q": q, "K": k, "V": v, "O": out}, [(out, wanted, 4e-3)]
+    return program, {"Q": q, "K": k, "V": v, "OUT": out}, [(out, wanted, 4e-3)]

@@ -215,4 +215,28 @@ def test_max_instructions(directory: Path, errors: Callable[..., str]):
 def test_progress_on_a_terminal(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main([_SCALE, "--grid", "2", *_USUAL, "--arg", "x.npy"]) == 0
-    assert capsys.readouterr().err == "1 of 2 CTAs\r2 of 2 CTAs\n"
+    assert capsys.readouterr().err == "1 of 2 CTAs, 0 s left\r2 of 2 CTAs          \n"
+
+
+def test_trace_of_values(directory: Path, capsys: pytest.CaptureFixture[str]):
+    options = ["--entry", "scale", "--block", "32", "--arg", "x.npy", "--arg", "1.5", "--out", "y.npy:f32:32"]
+    assert main([_SCALE, *options, "--trace-values", "--trace-threads", "1", "--trace-lines", "20-21"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "    %f1 = 1.0, %f0 = 1.5 -> %f1 = 1.5"
+
+
+def test_dump(directory: Path, capsys: pytest.CaptureFixture[str]):
+    options = ["--entry", "scale", "--block", "32", "--arg", "x.npy", "--arg", "1.5", "--out", "y.npy:f32:32"]
+    assert main([_SCALE, *options, "--dump", "20:registers", "--dump", "21:shared"]) == 0
+    shown = capsys.readouterr().out
+    assert "  %f0 = 1.5\n" in shown and "shared at line 21" in shown
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--dump", "20", "expected LINE:shared or LINE:tensor or LINE:registers, found '20'"),
+        ("--trace-threads", "5-1", "expected a number or a range, as 5 or 0-31, found '5-1'"),
+    ],
+)
+def test_wrong_filters(errors: Callable[..., str], option: str, value: str, message: str):
+    assert message in errors(_SCALE, "--block", "32", option, value)

@@ -28,6 +28,7 @@ class _Round:
         self.snapshot: Snapshot = None
         self.waiting: list[Array] = []
         self.results: list[Callable[[int], None]] = []
+        self.members: list[Array] = []
 
 
 class CtaBarriers:
@@ -70,6 +71,7 @@ class CtaBarriers:
             )
         current.expected = expected
         current.arrived += arriving
+        current.members.append(threads)
         current.trues += trues
         self._monitor.loads_returned(threads)
         current.snapshot = self._monitor.join(current.snapshot, self._monitor.release(threads))
@@ -93,9 +95,17 @@ class CtaBarriers:
         # The thread group that completes the barrier waits for an instant too, so that the warps can be joined.
         group.wait = Wait(
             lambda: current.generation != generation,
-            lambda: f"at barrier {number}, where {current.arrived} of {current.expected} threads are",
+            lambda: (
+                f"at barrier {number}, where {current.arrived} of {current.expected} threads are{self._of(current)}"
+            ),
         )
         return Outcome.WAIT
+
+    def _of(self, current: _Round) -> str:
+        """The warps of threads that have arrived."""
+        count = -(-self._threads // WARP)
+        warps = sorted({int(warp) % count for each in current.members for warp in np.unique(each // WARP)})
+        return f" (of warps {', '.join(map(str, warps))})" if warps else ""
 
 
 class WarpBarriers:

@@ -24,6 +24,7 @@ class Mbarrier:
         self._monitor = monitor
         self._released: Snapshot = None
         self.visible: Snapshot = None
+        self.users: dict[int, int] = {}  # instruction -> the last thread that used the object by it
 
     def arrive(self, count: int, snapshot: Snapshot) -> None:
         if count > self.pending:

@@ -20,6 +20,7 @@ _RANDOM_QUANTUM = 64
 _QUIET_INSTRUCTIONS = 200_000
 _QUIET_ROUNDS = 2_000
 # Turns after which a thread group that finds nothing changed is taken to wait for another.
+_NO_ARRIVALS = ("test_wait", "try_wait", "mbarrier.init", "mbarrier.inval", "pending_count")
 _IDLE_ROUNDS = 3
 
 
@@ -191,6 +192,7 @@ class Scheduler:
             first = first or op
             doing = group.wait.reason() if group.wait is not None else "runs without effect"
             lines.append(f"{group.describe()}, line {op.line}: {doing}")
+            lines += self._users(group, running)
         for cluster in running:
             for cta in cluster.ctas:
                 gone = int((cta.existing & ~cta.alive).sum())
@@ -200,6 +202,26 @@ class Scheduler:
         more = f"\n    and {len(lines) - 16} more" if len(lines) > 16 else ""
         message = reason + shown + more
         return SimError(message) if first is None else SimError(message, first.line, first.text)
+
+    def _users(self, group: ThreadGroup, running: Sequence[Cluster]) -> list[str]:
+        """Who has arrived at the mbarriers that a group waits for, by which instruction, and where they are now."""
+        lines: list[str] = []
+        for barrier in group.wait.on if group.wait is not None else ():
+            for pc, thread in barrier.users.items():
+                op = self._program.code[pc]
+                if any(part in op.opcode for part in _NO_ARRIVALS):
+                    continue
+                now = [
+                    f"now at line {self._program.code[each.pc].line}"
+                    for each in _groups(running)
+                    if thread - each.cta.first_thread in each.lanes[each.mask]
+                ]
+                lines.append(
+                    f"    thread {thread} has used it on line {op.line} ({op.opcode}), {(*now, 'and is gone')[0]}"
+                )
+            if not lines:
+                lines.append("    nobody has arrived there, and no copy or commit was told to")
+        return lines
 
 
 def _repeats(running: Sequence[Cluster], seen: set[tuple[object, ...]]) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from tirx.sim.core.mbarrier import Mbarrier
+
 
 class Outcome(enum.Enum):
     """The outcomes of a step that is not simply done (None: go on with the next instruction)."""
@@ -20,11 +22,12 @@ class Outcome(enum.Enum):
 
 @dataclass(slots=True)
 class Wait:
-    """Why a thread group does not run; `reason` is for people (deadlock reports)."""
+    """Why a thread group does not run; `reason` and `on` are for people (deadlock reports)."""
 
     ready: Callable[[], bool]
     reason: Callable[[], str]
     may_time_out: bool = False  # a try_wait: it may return false rather than wait for ever
+    on: tuple[Mbarrier, ...] = ()  # what it waits for, where that is mbarrier objects
 
 
 class Waiter(Protocol):

@@ -42,6 +42,7 @@ def use(group: ThreadGroup, address: int, thread: int, *, asynchronous: bool = F
     cta, offset = locate(group, address)
     found = cta.mbarrier(offset)
     group.cta.monitor.mbarrier_use(cta.rank, offset, thread, asynchronous)
+    found.users[group.pc] = thread
     return found
 
 
@@ -188,7 +189,8 @@ def _wait(decoder: Decoder, operation: str) -> Step:
         random = group.cta.launch.random
         spurious = random is not None and random.random() < _SPURIOUS
         if may_block and not done.any() and group.refused and not group.timed_out and not spurious:
-            group.wait = Wait(lambda: bool(completed().any()), _reason(barriers, phase, mask), may_time_out=True)
+            on = tuple(dict.fromkeys(barriers.values()))
+            group.wait = Wait(lambda: bool(completed().any()), _reason(barriers, phase, mask), True, on)
             return Outcome.RETRY
         group.timed_out = False
         group.refused = not done.any()

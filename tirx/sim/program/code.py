@@ -93,7 +93,8 @@ class Op:
     """
     A decoded instruction: `step` or `control`. `guard` gives its predicate, `negated` is the `!` of it.
 
-    `rows` are its 32-bit registers, if it does nothing but read and write registers and memory; otherwise None.
+    `rows` are its 32-bit registers, if it does nothing but read and write registers and memory; otherwise None. `uses`
+    and `definitions` are the registers that it reads and writes, for observers.
     """
 
     step: Step | None
@@ -104,6 +105,8 @@ class Op:
     line: int
     text: str
     rows: frozenset[int] | None = None
+    uses: tuple[Register, ...] = ()
+    definitions: tuple[Register, ...] = ()
 
 
 @dataclass(slots=True)

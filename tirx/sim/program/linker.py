@@ -174,8 +174,11 @@ class _Linker:
         if step is not None and instruction.root in _PLAIN and (guard is None or instruction.root != "mma"):
             own = self._decoders[function.name][index]
             rows = frozenset(each.row for each in (*own.uses, *own.definitions) if each.type.bits == 32)
+        own = self._decoders[function.name].get(index)
         return Op(
-            step, control, guard, instruction.negated, instruction.opcode, instruction.line, instruction.text, rows
+            *(step, control, guard, instruction.negated, instruction.opcode, instruction.line, instruction.text, rows),
+            uses=() if own is None else tuple(own.uses),
+            definitions=() if own is None else (*own.definitions, *own.pending),
         )
 
     def _following(self, code: list[Instruction], index: int) -> list[int]:
