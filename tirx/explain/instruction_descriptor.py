@@ -47,6 +47,10 @@ def explain_instruction_descriptor(
     nearest = None
     if isinstance(word, Integers) and value is None:
         problems += _bad_codes(word, kind, form)
+        descriptor = None if (bits := shaping_bits(word, kind)) is None else result(lambda: _decode(bits, kind))
+        if descriptor is not None:
+            unknown = ", ".join(field.name for field in fields if field.code is None)
+            notes += [*_notes(descriptor, cta_group, ws), ("computed by the kernel", unknown)]
     elif value is not None:
         descriptor = result(lambda: InstructionDescriptor.decode(value, kind))
         if descriptor is None and not problems:
@@ -60,9 +64,29 @@ def explain_instruction_descriptor(
     title = f"instruction descriptor of kind::{kind}"
     known = ", ".join(f"{field.name} {field.meaning}" for field in fields if field.code)
     summary = dict(notes).get("meaning", f"fields that are not zero: {known}")
+    if "computed by the kernel" in dict(notes):
+        summary += f"; computed by the kernel: {dict(notes)['computed by the kernel']}"
     if "note" in dict(notes):
         summary += f"; {dict(notes)['note']}"
     return Explanation(title, value, 32, tuple(fields), summary, tuple(notes), tuple(problems), nearest)
+
+
+_SHAPING = ("a", "b", "d", "m", "n", "a_major", "b_major", "sparse", "k96")
+
+
+def shaping_bits(word: Word, kind: str) -> int | None:
+    """The bits of a descriptor whose types, shape and major-ness are known, with 0 for those that are not.
+
+    Returns None if one of these is not known. Raises LegalityError for an unknown kind.
+    """
+    fields = find_form(kind).fields
+    if any(known_code(word, fields[name]) is None for name in _SHAPING if name in fields):
+        return None
+    return word if isinstance(word, int) else word.ones
+
+
+def _decode(bits: int, kind: str) -> InstructionDescriptor:
+    return InstructionDescriptor.decode(bits, kind)
 
 
 def _field(name: str, kind: str, form: Form, word: Word) -> FieldValue:

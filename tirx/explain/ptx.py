@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tirx.explain.instruction_descriptor import explain_instruction_descriptor
+from tirx.explain.instruction_descriptor import explain_instruction_descriptor, shaping_bits
 from tirx.explain.matrix_descriptor import explain_matrix_descriptor
 from tirx.explain.report import Explanation, known_value
 from tirx.explain.values import Values
@@ -173,7 +173,7 @@ class _Reader:
             vector,
             a=TmemOperand() if in_tmem else SmemOperand(a_word),
             b=SmemOperand(b_word),
-            descriptor=idesc.value,
+            descriptor=shaping_bits(idesc, kind),
             masked=mask is not None,
             mask=None if mask is None else mask.value,
             collector_buffer=collector[0],
