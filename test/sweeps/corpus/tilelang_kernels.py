@@ -1,6 +1,7 @@
 """Kernels of TileLang 0.1.15: lowered to CUDA C++, which nvcc compiles."""
 
-# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportInvalidTypeForm=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+# pyright: reportInvalidTypeForm=false, reportArgumentType=false
 
 import re
 from pathlib import Path

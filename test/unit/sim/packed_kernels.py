@@ -8,7 +8,7 @@ import lzma
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -112,7 +112,7 @@ def load(path: Path) -> list[PackedKernel]:
     def argument(given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        fields: dict[str, Any] = given
+        fields = cast("dict[str, Any]", given)
         if "map" in fields:
             return TensorMap(array(fields["map"]), fields["box"], fields["swizzle"])
         return bytes.fromhex(fields["bytes"]) if "bytes" in fields else array(fields)
