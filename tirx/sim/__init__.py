@@ -43,12 +43,10 @@ from tirx.sim.core.observer import Observer, Observers
 from tirx.sim.errors import SimError, SimWarning
 from tirx.sim.profile import Profile
 from tirx.sim.tensor_map import TensorMap
-from tirx.sim.trace import DUMPED_STATES, Dump, DumpedState, Trace
+from tirx.sim.trace import Dump, Trace
 
 __all__ = [
-    "DUMPED_STATES",
     "Dump",
-    "DumpedState",
     "Observer",
     "Observers",
     "Profile",

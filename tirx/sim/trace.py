@@ -86,6 +86,14 @@ class Dump(Observer):
 
     `what`: bytes of shared memory, words of the allocated tensor memory, or the registers of the warps that are there.
     Rows of zeros are left out. `limit`: how often.
+
+    >>> import sys
+    >>> from tirx.sim import Dump, run
+    >>> ptx = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { .reg .b32 %r<1>;\\n"
+    >>> ptx += "mov.b32 %r0, 5;\\nadd.u32 %r0, %r0, 1;\\nret; }"
+    >>> run(ptx, "f", grid=1, block=32, args=[], observer=Dump(sys.stdout, 6, "registers"))
+    registers at line 6, warp 0 (threads 0-31), CTA (0, 0, 0): add.u32 %r0, %r0, 1;
+      %r0 = 5
     """
 
     def __init__(self, output: TextIO, line: int, what: DumpedState, limit: int = 1):

@@ -20,9 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx.sim import (
-    DUMPED_STATES,
     Dump,
-    DumpedState,
     Observers,
     Profile,
     SimError,
@@ -31,6 +29,7 @@ from tirx.sim import (
     entries,
     run,
 )
+from tirx.sim.trace import DUMPED_STATES, DumpedState
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError
 

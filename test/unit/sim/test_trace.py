@@ -7,7 +7,8 @@ from io import StringIO
 import numpy as np
 import pytest
 
-from tirx.sim import Dump, DumpedState, Observer, SimError, Trace, run
+from tirx.sim import Dump, Observer, SimError, Trace, run
+from tirx.sim.trace import DumpedState
 
 _SCALE = """
 .version 8.6
