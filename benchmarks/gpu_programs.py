@@ -185,16 +185,15 @@ def _norm(kernel: str) -> Program:
         x = _matrix(torch, torch.float16)
         y = torch.empty_like(x)
         generator = torch.Generator(device="cuda").manual_seed(1)
-        weights = [torch.randn(1, _N, generator=generator, device="cuda") for _ in range(2 if centred else 1)]
-        halves = [weight[0].half() for weight in weights]
+        weights = [torch.randn(1, _N, generator=generator, device="cuda").half() for _ in range(2 if centred else 1)]
 
         def norm(x: Any, weights: Sequence[Any]) -> Any:
             if centred:
                 return torch.nn.functional.layer_norm(x, (_N,), weights[0], weights[1], 1e-5)
             return torch.nn.functional.rms_norm(x, (_N,), weights[0], 1e-5)
 
-        peers: dict[str, Run] = {"torch": lambda: norm(x, halves), "copy": lambda: y.copy_(x)}
-        expected = norm(x.float(), [weight[0] for weight in weights])
+        peers: dict[str, Run] = {"torch": lambda: norm(x, [weight[0] for weight in weights]), "copy": lambda: y.copy_(x)}
+        expected = norm(x.float(), [weight[0].float() for weight in weights])
         return (x, *weights, torch.zeros_like(x), 1e-5), expected, peers
 
     return Program(

@@ -1,4 +1,5 @@
-// Layer norm and RMS norm of any number of rows of 512 f16, computed in f32. Eight rows in a block: two in each warp, at the same time.
+// Layer norm and RMS norm of any number of rows of 512 f16, computed in f32; gamma and beta are f16.
+// Eight rows in a block: two in each warp, at the same time.
 //
 //   tirx-opt --lower-to-ptx norms.mlir
 
@@ -6,11 +7,11 @@
 !half = !tirx.tile<8x512xf16, register>
 !memory = !tirx.tile<8x512xf16, global>
 !row = !tirx.tile<8x1xf32, register>
-!weights = !tirx.tile<1x512xf32, register>
+!weights = !tirx.tile<1x512xf16, register>
 
 // y = (x - mean(x)) / sqrt(variance(x) + eps) * gamma + beta
 
-tirx.kernel @layer_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %beta: memref<1x512xf32>,
+tirx.kernel @layer_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf16>, %beta: memref<1x512xf16>,
     %y: memref<?x512xf16>, %eps: f32) target("sm_80") grid(ceildiv(size(0, 0), 8)) threads(128) {
   %c0 = arith.constant 0 : index
   %rows = arith.constant 8 : index
@@ -19,12 +20,12 @@ tirx.kernel @layer_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %beta:
   %first = arith.muli %i, %rows : index
   %gx = tirx.view %x[%first, %c0] clipped : memref<?x512xf16> -> !memory
   %gy = tirx.view %y[%first, %c0] clipped : memref<?x512xf16> -> !memory
-  %ggamma = tirx.view %gamma[%c0, %c0] : memref<1x512xf32> -> !tirx.tile<1x512xf32, global>
-  %gbeta = tirx.view %beta[%c0, %c0] : memref<1x512xf32> -> !tirx.tile<1x512xf32, global>
+  %ggamma = tirx.view %gamma[%c0, %c0] : memref<1x512xf16> -> !tirx.tile<1x512xf16, global>
+  %gbeta = tirx.view %beta[%c0, %c0] : memref<1x512xf16> -> !tirx.tile<1x512xf16, global>
 
   %halves = tirx.load %gx : !memory -> !half
-  %scale = tirx.load %ggamma : !tirx.tile<1x512xf32, global> -> !weights
-  %shift = tirx.load %gbeta : !tirx.tile<1x512xf32, global> -> !weights
+  %scale = tirx.load %ggamma : !tirx.tile<1x512xf16, global> -> !weights
+  %shift = tirx.load %gbeta : !tirx.tile<1x512xf16, global> -> !weights
   %tile = tirx.map ins(%halves : !half) {
   ^bb0(%h: f16):
     %f = arith.extf %h : f16 to f32
@@ -46,7 +47,9 @@ tirx.kernel @layer_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %beta:
     tirx.yield %f : f32
   } -> !row
   %result = tirx.map ins(%centred, %factor, %scale, %shift : !tile, !row, !weights, !weights) {
-  ^bb0(%d: f32, %f: f32, %g: f32, %b: f32):
+  ^bb0(%d: f32, %f: f32, %gh: f16, %bh: f16):
+    %g = arith.extf %gh : f16 to f32
+    %b = arith.extf %bh : f16 to f32
     %n = arith.mulf %d, %f : f32
     %r = math.fma %n, %g, %b : f32
     %h = arith.truncf %r : f32 to f16
@@ -58,7 +61,7 @@ tirx.kernel @layer_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %beta:
 
 // y = x / sqrt(mean(x^2) + eps) * gamma
 
-tirx.kernel @rms_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %y: memref<?x512xf16>, %eps: f32)
+tirx.kernel @rms_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf16>, %y: memref<?x512xf16>, %eps: f32)
     target("sm_80") grid(ceildiv(size(0, 0), 8)) threads(128) {
   %c0 = arith.constant 0 : index
   %rows = arith.constant 8 : index
@@ -67,10 +70,10 @@ tirx.kernel @rms_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %y: memr
   %first = arith.muli %i, %rows : index
   %gx = tirx.view %x[%first, %c0] clipped : memref<?x512xf16> -> !memory
   %gy = tirx.view %y[%first, %c0] clipped : memref<?x512xf16> -> !memory
-  %ggamma = tirx.view %gamma[%c0, %c0] : memref<1x512xf32> -> !tirx.tile<1x512xf32, global>
+  %ggamma = tirx.view %gamma[%c0, %c0] : memref<1x512xf16> -> !tirx.tile<1x512xf16, global>
 
   %halves = tirx.load %gx : !memory -> !half
-  %scale = tirx.load %ggamma : !tirx.tile<1x512xf32, global> -> !weights
+  %scale = tirx.load %ggamma : !tirx.tile<1x512xf16, global> -> !weights
   %tile, %squares = tirx.map ins(%halves : !half) {
   ^bb0(%h: f16):
     %f = arith.extf %h : f16 to f32
@@ -85,7 +88,8 @@ tirx.kernel @rms_norm(%x: memref<?x512xf16>, %gamma: memref<1x512xf32>, %y: memr
     tirx.yield %f : f32
   } -> !row
   %result = tirx.map ins(%tile, %factor, %scale : !tile, !row, !weights) {
-  ^bb0(%a: f32, %f: f32, %g: f32):
+  ^bb0(%a: f32, %f: f32, %gh: f16):
+    %g = arith.extf %gh : f16 to f32
     %n = arith.mulf %a, %f : f32
     %r = arith.mulf %n, %g : f32
     %h = arith.truncf %r : f32 to f16

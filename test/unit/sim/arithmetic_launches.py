@@ -103,11 +103,11 @@ def softmax(rng: np.random.Generator, numbers: Numbers) -> Launch:
 
 def _norm(rng: np.random.Generator, numbers: Numbers, *, centred: bool) -> Launch:
     x, eps = random(rng, numbers, (16, 512), F16), 1e-3
-    weights = [random(rng, numbers, (1, 512), F32) for _ in range(2 if centred else 1)]
+    weights = [random(rng, numbers, (1, 512), F16) for _ in range(2 if centred else 1)]
     wide = x.astype(np.float64)
     if centred:
         wide = wide - wide.mean(1, keepdims=True)
-    expected = wide / np.sqrt((wide**2).mean(1, keepdims=True) + eps) * weights[0]
+    expected = wide / np.sqrt((wide**2).mean(1, keepdims=True) + eps) * weights[0].astype(np.float64)
     expected = _as_f32(expected + weights[1] if centred else expected)
     tolerance = 2.0**-10 * np.abs(expected) + 2.0**-16
     return Launch([x, *weights, result(x.shape, F16), eps], [Output(1 + len(weights), expected, tolerance)])
