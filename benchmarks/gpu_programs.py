@@ -192,8 +192,9 @@ def _norm(kernel: str) -> Program:
                 return torch.nn.functional.layer_norm(x, (_N,), weights[0], weights[1], 1e-5)
             return torch.nn.functional.rms_norm(x, (_N,), weights[0], 1e-5)
 
-        peers: dict[str, Run] = {"torch": lambda: norm(x, [weight[0] for weight in weights]), "copy": lambda: y.copy_(x)}
-        expected = norm(x.float(), [weight[0].float() for weight in weights])
+        halves = [weight[0] for weight in weights]
+        peers: dict[str, Run] = {"torch": lambda: norm(x, halves), "copy": lambda: y.copy_(x)}
+        expected = norm(x.float(), [half.float() for half in halves])
         return (x, *weights, torch.zeros_like(x), 1e-5), expected, peers
 
     return Program(
