@@ -20,6 +20,12 @@
 // TRACE:      cta (0, 0, 0) warp 0 line {{[0-9]+}}: st.global
 // TRACE:      cta (0, 0, 0) warp 0 line {{[0-9]+}}: ret;
 
+// A launch descriptor says all but the arguments.
+// RUN: tirx-opt --lower-to-ptx %s -o %t/copy.ptx --launch %t/copy.json
+// RUN: tirx-sim %t/copy.ptx --launch %t/copy.json --arg %t/d.npy --profile | filecheck %s
+// RUN: not tirx-sim %t/copy.ptx --launch %t/copy.json --out %t/e.npy:f32:31x4 2>&1 | filecheck %s --check-prefix=SHAPE
+// SHAPE: error: argument 'd': expected shape (32, 4), found (31, 4)
+
 // RUN: tirx-sim --help | filecheck %s --check-prefix=HELP
 // HELP: usage: tirx-sim
 // HELP: --dynamic-shared BYTES
@@ -39,7 +45,11 @@
 // RUN: not tirx-sim %t/copy.ptx --block 0 --arg 0 2>&1 | filecheck %s --check-prefix=BLOCK
 // BLOCK: error: argument --block: expected one to three positive numbers, as 4 or 4,2,1, found '0'
 
-// RUN: ls %t | filecheck %s --check-prefix=FILES
+// RUN: ls %t | filecheck %s --check-prefix=AFTER
+// AFTER:      copy.json
+// AFTER-NEXT: copy.ptx
+// AFTER-NEXT: d.npy
+// AFTER-NOT:  {{.}}
 
 #rows = #tirx.tile_layout<S[(4, 8, 4) : (1, 4@laneid, 1@laneid)]>
 !tile = !tirx.tile<32x4xf32, register, #rows>

@@ -19,6 +19,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tirx.runtime.arrays import ArgumentError
+from tirx.runtime.launch import Launch, read_launches
+from tirx.runtime.simulation import simulate
 from tirx.sim import (
     Dump,
     Observers,
@@ -59,8 +62,15 @@ The kernel's parameters are the --arg and --out options, in their order on the c
 Arrays are row-major. bf16, fp8 and packed types are arrays of uint16 or uint8 with their bit patterns. A file that is
 given several times is one array, as when a kernel gets the same pointer twice.
 
-  tirx-opt --lower-to-ptx examples/tcgen05_gemm.mlir -o gemm.ptx
-  tirx-sim gemm.ptx --grid 4,4 --block 128 --arg a.npy --arg b.npy --out d.npy:f32:512x1024 --profile
+What tirx-opt has compiled is launched as its launch descriptor says: grid, block, cluster, shared memory, tensor maps.
+Parameters are then the arguments of the program's kernel.
+
+  tirx-opt --lower-to-ptx examples/tcgen05_gemm.mlir -o gemm.ptx --launch gemm.json
+  tirx-sim gemm.ptx --launch gemm.json --arg a.npy --arg b.npy --out d.npy:f32:512x1024 --profile
+
+PTX of other compilers needs these values on the command line:
+
+  tirx-sim kernel.ptx --grid 4,4 --block 128 --dynamic-shared 65536 --arg a.npy --out d.npy:f32:512x1024
 """
 
 
@@ -70,7 +80,8 @@ class SimFlags:
 
     input_path: str
     entry: str | None
-    grid: tuple[int, ...]
+    launch: str | None
+    grid: tuple[int, ...] | None
     block: tuple[int, ...]
     cluster: tuple[int, ...]
     parameters: tuple[tuple[bool, str], ...]
@@ -130,12 +141,16 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    one = (1,)
     parser.add_argument("input", help="the PTX file, or - for standard input")
     parser.add_argument("--entry", help="the kernel; not needed if the module has only one")
-    parser.add_argument("--grid", type=_dimensions, default=one, metavar="X[,Y[,Z]]", help="CTAs (default: 1)")
-    parser.add_argument("--block", type=_dimensions, required=True, metavar="X[,Y[,Z]]", help="threads of a CTA")
-    parser.add_argument("--cluster", type=_dimensions, default=one, metavar="X[,Y[,Z]]", help="CTAs of a cluster")
+    parser.add_argument("--launch", metavar="FILE", help="launch descriptors, which 'tirx-opt --launch FILE' writes")
+    parser.add_argument(
+        "--grid", type=_dimensions, metavar="X[,Y[,Z]]", help="CTAs (default: 1, or what --launch says)"
+    )
+    parser.add_argument(
+        "--block", type=_dimensions, metavar="X[,Y[,Z]]", help="threads of a CTA; needed without --launch"
+    )
+    parser.add_argument("--cluster", type=_dimensions, metavar="X[,Y[,Z]]", help="CTAs of a cluster (default: 1)")
     for name, is_output, text in (
         ("--arg", False, "the next parameter: a number, or a .npy file"),
         ("--out", True, "the next parameter: an array to write after the run"),
@@ -149,7 +164,7 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
             metavar="VALUE" if not is_output else "FILE[:TYPE:SHAPE]",
             help=text,
         )
-    parser.add_argument("--dynamic-shared", type=_bytes, default=0, metavar="BYTES", help="dynamic shared memory")
+    parser.add_argument("--dynamic-shared", type=_bytes, metavar="BYTES", help="dynamic shared memory")
     parser.add_argument("--seed", type=int, help="interleave the warps at random, reproducibly")
     parser.add_argument(
         "--check",
@@ -182,14 +197,20 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
     )
     parser.add_argument("--profile", action="store_true", help="print counts of instructions, bytes and conflicts")
     found = parser.parse_args(argv)
+    if found.launch is None and found.block is None:
+        raise UsageError("expected --block, or --launch with the launch descriptors of 'tirx-opt --launch'")
+    for name in ("block", "cluster", "dynamic_shared"):
+        if found.launch is not None and getattr(found, name) is not None:
+            raise UsageError(f"expected no --{name.replace('_', '-')} with --launch, which says it; found both")
     return SimFlags(
         found.input,
         found.entry,
+        found.launch,
         found.grid,
-        found.block,
-        found.cluster,
+        found.block or (),
+        found.cluster or (1,),
         tuple(found.parameters),
-        found.dynamic_shared,
+        found.dynamic_shared or 0,
         found.seed,
         found.check,
         found.arithmetic,
@@ -280,6 +301,16 @@ def _entry(text: str, wanted: str | None) -> str:
     return names[0]
 
 
+def _read_launch(path: str, entry: str) -> Launch:
+    try:
+        launches = {launch.entry: launch for launch in read_launches(read_input(path).decode())}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(f"cannot read '{path}': it has no launch descriptors of 'tirx-opt --launch'") from error
+    if entry not in launches:
+        raise UsageError(f"--launch: expected a descriptor of {entry}, found those of {', '.join(launches) or 'none'}")
+    return launches[entry]
+
+
 def _progress_line() -> Callable[[int, int], None] | None:
     """Shows progress on a terminal; None where there is none."""
     if not sys.stderr.isatty():
@@ -308,23 +339,35 @@ def _run(flags: SimFlags) -> None:
         trace = Trace(sys.stdout, values=flags.trace_values, threads=flags.trace_threads, lines=flags.trace_lines)
     dumps = [Dump(sys.stdout, line, what) for line, what in flags.dump]
     watching = [each for each in (profile, trace, *dumps) if each is not None]
+
+    def report(warning: SimWarning) -> None:
+        print(_show(flags.input_path, warning, "warning"), file=sys.stderr)
+
+    options: dict[str, Any] = {
+        "seed": flags.seed,
+        "check": flags.check,
+        "arithmetic": flags.arithmetic,
+        "max_instructions": flags.max_instructions,
+        "observer": Observers(*watching) if watching else None,
+        "progress": _progress_line(),
+        "report": report,
+    }
     try:
-        run(
-            text,
-            _entry(text, flags.entry),
-            flags.grid,
-            flags.block,
-            parameters.arguments,
-            flags.dynamic_shared,
-            flags.cluster,
-            seed=flags.seed,
-            check=flags.check,
-            arithmetic=flags.arithmetic,
-            max_instructions=flags.max_instructions,
-            observer=Observers(*watching) if watching else None,
-            progress=_progress_line(),
-            report=lambda warning: print(_show(flags.input_path, warning, "warning"), file=sys.stderr),
-        )
+        entry = _entry(text, flags.entry)
+        if flags.launch is not None:
+            launch = _read_launch(flags.launch, entry)
+            simulate(text, launch, parameters.arguments, grid=flags.grid, **options)
+        else:
+            run(
+                text,
+                entry,
+                flags.grid or (1,),
+                flags.block,
+                parameters.arguments,
+                flags.dynamic_shared,
+                flags.cluster,
+                **options,
+            )
     finally:
         if trace is not None:
             trace.finish()
@@ -353,7 +396,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SimError as error:
         print(_show(flags.input_path if flags else "", error), file=sys.stderr)
         return 1
-    except (UsageError, FileError) as error:
+    except (UsageError, FileError, ArgumentError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:

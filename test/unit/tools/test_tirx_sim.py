@@ -84,7 +84,9 @@ _USUAL = ("--block", "32", "--arg", "x.npy", "--arg", "1")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--arg", "x.npy"), "the following arguments are required: --block"),
+        (("--arg", "x.npy"), "expected --block, or --launch with the launch descriptors"),
+        (("--block", "32", "--launch", "x.json"), "expected no --block with --launch, which says it; found both"),
+        (("--launch", "x.npy"), "cannot read 'x.npy': it has no launch descriptors of 'tirx-opt --launch'"),
         (("--block", "32", "--grid", "1,2,3,4"), "argument --grid: expected one to three positive numbers"),
         (("--block", "32", "--cluster", "a"), "argument --cluster: expected one to three positive numbers"),
         (("--block", "32", "--dynamic-shared", "-1"), "argument --dynamic-shared: expected a number of bytes"),
