@@ -204,7 +204,9 @@ def parse_transfer(
             return ReductionAttr(parser.parse_str_enum(Reduction))
 
     properties = parse_clauses(
-        parser, {"reduce": parse_reduce, "engine": lambda: EngineAttr(parser.parse_str_enum(Engine))}
+        parser,
+        {"reduce": parse_reduce, "engine": lambda: EngineAttr(parser.parse_str_enum(Engine))},
+        before_types=True,
     )
     attributes = parse_attributes(parser, op)
     parser.parse_punctuation(":")

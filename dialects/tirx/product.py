@@ -337,6 +337,7 @@ class ProductOp(DirectOperation):
                 "plan": parse_plan,
                 **{name: lambda name=name: properties.update({name: UnitAttr()}) for name in flags},
             },
+            before_types=True,
         )
         attributes = parse_attributes(parser, cls)
         a, b, accumulator, *more = _resolved(parser, [*operands, *scales, *metadata])

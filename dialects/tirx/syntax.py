@@ -57,13 +57,20 @@ def parse_in_parens(parser: Parser, keyword: str) -> int | None:
         return parse_integer(parser)
 
 
-def parse_clauses(parser: Parser, clauses: Mapping[str, Callable[[], T]]) -> dict[str, T]:
-    """Keywords that follow in any order, each at most once, with what its function parses behind each."""
+def parse_clauses(parser: Parser, clauses: Mapping[str, Callable[[], T]], before_types: bool = False) -> dict[str, T]:
+    """
+    Keywords that follow in any order, each at most once, with what its function parses behind each.
+
+    With `before_types` no other word may follow: it is an error that names the clauses.
+    """
     found: dict[str, T] = {}
     while True:
         start = parser.pos
         name = next((name for name in clauses if parser.parse_optional_keyword(name) is not None), None)
         if name is None:
+            if before_types and (word := parser.parse_optional_identifier()) is not None:
+                known = ", ".join(clauses)
+                parser.raise_error(f"expected ':' and types or a clause ({known}), found '{word}'", start, parser.pos)
             return found
         if name in found:
             parser.raise_error(f"expected the clause '{name}' once, found it again", start, parser.pos)

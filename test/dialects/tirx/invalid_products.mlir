@@ -165,7 +165,7 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 // -----
 
 func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
-  // expected-error@+1 {{Expected ':'}}
+  // expected-error@+1 {{expected ':' and types or a clause (scales, metadata, zero_columns, accumulate, instruction, plan, weight_stationary}}
   tirx.mma %a, %b, %c negate_c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
   func.return
 }
