@@ -23,7 +23,7 @@ _TEXT = (EXAMPLES / "gemm_any_target.mlir").read_text()
         ("sm_100a", "tensor memory, for tcgen05.mma of kind f16", "tcgen05.mma.", "cp.async.bulk.tensor"),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_four_generations(target: str, where: str, instruction: str, copies: str):
     remarks: list[Diagnostic] = []
     with diagnostic_handler(remarks.append):

@@ -14,6 +14,7 @@ from tirx.sim import SimWarning, run
 _KERNELS = load(Path(__file__).parent / "data" / "corpus.xz")
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("kernel", _KERNELS, ids=[kernel.title for kernel in _KERNELS])
 def test_runs_and_equals_numpy(kernel: PackedKernel) -> None:
     warnings: list[SimWarning] = []

@@ -101,7 +101,7 @@ def test_columns_of_mn_major_bytes():
 
 @pytest.mark.parametrize("in_tensor", [False, True], ids=["shared", "tensor"])
 @pytest.mark.parametrize("product", _PAIRS, ids=str)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_pairs(product: Product, in_tensor: bool):
     _check(replace(product, a_in_tensor_memory=in_tensor))
 
@@ -196,7 +196,7 @@ _WEIGHT_STATIONARY = [
 
 @pytest.mark.parametrize("in_tensor", [False, True], ids=["shared", "tensor"])
 @pytest.mark.parametrize("product", _WEIGHT_STATIONARY, ids=str)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_weight_stationary_sparse(product: Product, in_tensor: bool):
     _check(replace(product, weight_stationary=True, sparse=True, a_in_tensor_memory=in_tensor))
 
@@ -229,7 +229,7 @@ _PTXAS = [
 
 
 @pytest.mark.parametrize("product", _PTXAS, ids=str)
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_ptxas_accepts(product: Product):
     result = assemble(build(product).text, product.target)
     assert result.ok, result.stderr

@@ -43,7 +43,7 @@ def _decompressed(rows: Bytes, packing: str) -> Bytes:
 @pytest.mark.parametrize("packing", ["", "b4x16_p64", "b6x16_p32"])
 @pytest.mark.parametrize("ctas", [1, 2])
 @pytest.mark.parametrize("shape", _COPIES)
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_copies(shape: str, ctas: int, packing: str):
     """To columns 4, ...; of a pair, each CTA copies what is in its own shared memory."""
     rows, size, lanes = _COPIES[shape]

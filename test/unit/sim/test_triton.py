@@ -25,6 +25,7 @@ def _ptx(name: str, target: str) -> str:
 
 @targets
 @pytest.mark.parametrize("n", [512, 700])
+@pytest.mark.sample(1)
 def test_add(target: str, n: int) -> None:
     rng = np.random.default_rng(1)
     x, y = (rng.standard_normal(n).astype(np.float32) for _ in range(2))
@@ -35,6 +36,7 @@ def test_add(target: str, n: int) -> None:
 
 @targets
 @pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.sample(1)
 def test_softmax(target: str, seed: int | None) -> None:
     x = (np.random.default_rng(2).standard_normal((3, 200)) * 5).astype(np.float32)
     out = np.zeros_like(x)
@@ -131,6 +133,7 @@ def test_row_norm(target: str) -> None:
 
 @targets
 @pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.sample(1)
 def test_locked_sum(target: str, seed: int | None) -> None:
     x = np.random.default_rng(6).integers(-9, 9, (5, 200)).astype(np.float32)
     total, lock = np.zeros(200, np.float32), np.zeros(1, np.int32)
