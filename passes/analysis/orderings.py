@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from tirx.dialects.ptx.effects import AccessKind
 from tirx.passes.analysis.memory_accesses import Access
-from tirx.passes.analysis.thread_flow import ActiveThreads
+from tirx.passes.analysis.thread_flow import ActiveThreads, Decision
 from tirx.passes.analysis.thread_values import Symbol
 
 
@@ -21,6 +22,8 @@ class Ordering(enum.Enum):
 
     COMPLETE = enum.auto()
     """A wait of the sort that its kind asks for."""
+    COMPLETE_THERE = enum.auto()
+    """Such a wait, of which its own threads know: they tell at the next barrier."""
     GROUPED = enum.auto()
     """cp.async.bulk.commit_group."""
     SYNCED = enum.auto()
@@ -86,12 +89,20 @@ class Younger:
     groups: int
 
 
-OrderingState: TypeAlias = "frozenset[Ordering] | frozenset[Ordering | Committed | Arrived | Younger]"
+@dataclass(frozen=True)
+class OtherWay:
+    """Its threads take the other edge of the branch at the end of a block, by a predicate that chose them before."""
+
+    branch: Block
+
+
+OrderingState: TypeAlias = "frozenset[Ordering] | frozenset[Ordering | Committed | Arrived | Younger | OtherWay]"
 """All that has happened to an access since."""
 
 NOTHING: OrderingState = frozenset()
 OF_WARPS: OrderingState = frozenset((Ordering.WARP_SYNCED,))
 JUST_COMPLETE = frozenset((Ordering.COMPLETE,))
+JUST_COMPLETE_THERE = frozenset((Ordering.COMPLETE_THERE,))
 JUST_HEARD = frozenset((Ordering.HEARD,))
 OF_WHOLE_WARPS = (AccessKind.TENSOR_LOAD, AccessKind.TENSOR_STORE)
 
@@ -146,17 +157,36 @@ class State:
             changed = True
         return changed
 
-    def along(self, active: ActiveThreads) -> State:
+    def along(self, branch: Block, decision: Decision, before: ActiveThreads, taking: ActiveThreads) -> State:
         """
-        The state for the threads `active`, which take a branch. Accesses of threads that do not take it are known only
-        where the threads have met since.
+        The state for the threads `taking`, those of `before` that take the edge with `decision` of a branch. Accesses
+        of threads that do not take it are known only where the threads have met since.
         """
-        kept = {
-            access: ordering
-            for access, ordering in self.pending.items()
-            if Ordering.MET in ordering or not is_elsewhere(access.active, active)
-        }
+        other_way = OtherWay(branch)
+        condition, value = decision
+        kept: dict[Access, OrderingState] = {}
+        for access, ordering in self.pending.items():
+            if Ordering.MET not in ordering and is_elsewhere(access.active, taking):
+                continue
+            if other_way in ordering:
+                ordering -= {other_way}
+            if (condition, not value) in access.active.decisions and not is_elsewhere(access.active, before):
+                ordering |= {other_way}
+            kept[access] = ordering
         return State(kept, dict(self.loading), self.waited)
+
+    def behind(self, branches: Iterable[Block]) -> State:
+        """
+        A copy of the state where both edges of some branches have come together.
+
+        What is pending only in threads that went the other way than its own, those have waited for, or never did.
+        """
+        state = self.copy()
+        for other_way in map(OtherWay, branches):
+            for access, ordering in self.pending.items():
+                if other_way in ordering:
+                    state.pending[access] = state.pending[access] - {other_way} | JUST_COMPLETE_THERE
+        return state
 
 
 def is_elsewhere(who: ActiveThreads, here: ActiveThreads) -> bool:

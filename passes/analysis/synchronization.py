@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.dialects.ptx.base import PTXInstruction
-from tirx.dialects.ptx.core import EntryOp
+from tirx.dialects.ptx.core import CondBraOp, EntryOp
 from tirx.dialects.ptx.effects import (
     AccessKind,
     BlockBarrier,
@@ -125,6 +126,12 @@ class OrderingAnalysis:
         }
         self._waited_by_others: dict[ActiveThreads, frozenset[Barrier]] = {}
         self._bypassing: dict[tuple[Block, Edge], bool] = {}
+        self._joined: defaultdict[Block, list[Block]] = defaultdict(list)
+        """Block -> the branches whose paths come together there first."""
+        for block in self.flow.blocks:
+            join = self.flow.control.post_dominators.immediate(block)
+            if isinstance(block.last_op, CondBraOp) and join is not None:
+                self._joined[join].append(block)
         self._states = self._solve()
 
     def _read(self, op: Operation, active: ActiveThreads) -> bool:
@@ -191,7 +198,7 @@ class OrderingAnalysis:
     def visit(self, check: Check) -> None:
         """Calls `check` for every instruction that can be reached."""
         for block in self.flow.blocks:
-            state = self._states[block].copy()
+            state = self._states[block].behind(self._joined[block])
             active = self.flow.active[block]
             for op in block.ops:
                 access = self._accesses.get(op)
@@ -207,12 +214,12 @@ class OrderingAnalysis:
         waiting.add(first)
         while (block := waiting.pop()) is not None:
             active = self.flow.active[block]
-            state = states[block].copy()
+            state = states[block].behind(self._joined[block])
             for op in self._interesting[block]:
                 self._step(op, active, state)
             for edge in edges(block):
                 taking = self.flow.along(edge, active)
-                arriving = state.along(taking) if edge.decision is not None else state
+                arriving = state if edge.decision is None else state.along(block, edge.decision, active, taking)
                 if self._bypasses_synchronization(block, edge):
                     arriving = State(loading=state.loading, waited=state.waited)
                 if edge.successor not in states:
@@ -317,6 +324,8 @@ def _meet(
 
     def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         known = _completed(ordering, waited) | heard
+        if Ordering.COMPLETE_THERE in ordering and active.exact and not (access.threads & ~active.threads).any():
+            known |= JUST_COMPLETE
         return known | gained(access, ordering | known)
 
     _advance(analysis, state, learned)

@@ -196,3 +196,271 @@ ptx.entry @roles_by_the_way() target("sm_100a") reqntid(128) {
 ^end:
   ptx.ret
 }
+
+// -----
+
+// All have met behind the store, so that all know of it; that it is complete all learn when they meet the leader again.
+
+ptx.entry @leader_waits(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %32 = ptx.constant 32 : i32
+  %first = ptx.setp lt %tid, %32 : i32
+  %elected = ptx.elect.sync
+  %leader = ptx.and %first, %elected : i1
+  %tile = ptx.shared_alloc @tile bytes 2048 align 128
+  %map = ptx.param_address @map
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  %n = ptx.ld.param @n : i32
+  ptx.bra ^loop(%0 : i32)
+^loop(%i : i32):
+  ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^store, ^stored
+^store:
+  ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
+  ptx.cp.async.bulk.commit_group
+  ptx.bra ^stored
+^stored:
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^wait, ^waited
+^wait:
+  ptx.cp.async.bulk.wait_group 0 read
+  ptx.bra ^waited
+^waited:
+  ptx.bar.sync 0
+  %i1 = ptx.add %i, %4 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^loop(%i1 : i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// Without the wait the leader has nothing to tell.
+
+ptx.entry @nobody_waits(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %32 = ptx.constant 32 : i32
+  %first = ptx.setp lt %tid, %32 : i32
+  %elected = ptx.elect.sync
+  %leader = ptx.and %first, %elected : i1
+  %tile = ptx.shared_alloc @tile bytes 2048 align 128
+  %map = ptx.param_address @map
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  %n = ptx.ld.param @n : i32
+  ptx.bra ^loop(%0 : i32)
+^loop(%i : i32):
+  // expected-error@+1 {{expected cp.async.bulk.commit_group and wait_group.read between 'ptx.cp.async.bulk.tensor.store' and this write of the same shared memory, found none}}
+  ptx.st shared %tile, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^store, ^stored
+^store:
+  ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
+  ptx.cp.async.bulk.commit_group
+  ptx.bra ^stored
+^stored:
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^wait, ^waited
+^wait:
+  ptx.bra ^waited
+^waited:
+  ptx.bar.sync 0
+  %i1 = ptx.add %i, %4 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^loop(%i1 : i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// Without the barrier behind the wait nobody else knows of it.
+
+ptx.entry @leader_tells_nobody(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %32 = ptx.constant 32 : i32
+  %first = ptx.setp lt %tid, %32 : i32
+  %elected = ptx.elect.sync
+  %leader = ptx.and %first, %elected : i1
+  %tile = ptx.shared_alloc @tile bytes 2048 align 128
+  %map = ptx.param_address @map
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  %n = ptx.ld.param @n : i32
+  ptx.bra ^loop(%0 : i32)
+^loop(%i : i32):
+  // expected-error@+1 {{expected cp.async.bulk.commit_group and wait_group.read between 'ptx.cp.async.bulk.tensor.store' and this write of the same shared memory, found none}}
+  ptx.st shared %tile, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^store, ^stored
+^store:
+  ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
+  ptx.cp.async.bulk.commit_group
+  ptx.bra ^stored
+^stored:
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^wait, ^waited
+^wait:
+  ptx.cp.async.bulk.wait_group 0 read
+  ptx.bra ^waited
+^waited:
+  %i1 = ptx.add %i, %4 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^loop(%i1 : i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// The others meet each other before they meet the leader.
+
+ptx.entry @meet_before_the_leader(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %32 = ptx.constant 32 : i32
+  %first = ptx.setp lt %tid, %32 : i32
+  %elected = ptx.elect.sync
+  %leader = ptx.and %first, %elected : i1
+  %tile = ptx.shared_alloc @tile bytes 2048 align 128
+  %map = ptx.param_address @map
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  %n = ptx.ld.param @n : i32
+  ptx.bra ^loop(%0 : i32)
+^loop(%i : i32):
+  ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^store, ^stored
+^store:
+  ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
+  ptx.cp.async.bulk.commit_group
+  ptx.bra ^stored
+^stored:
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^wait, ^others
+^wait:
+  ptx.cp.async.bulk.wait_group 0 read
+  ptx.bra ^waited
+^others:
+  ptx.bar.sync 1
+  // expected-error@+1 {{expected cp.async.bulk.commit_group and wait_group.read between 'ptx.cp.async.bulk.tensor.store' and this write of the same shared memory, found none}}
+  ptx.st shared %tile, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.bra ^waited
+^waited:
+  ptx.bar.sync 0
+  %i1 = ptx.add %i, %4 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^loop(%i1 : i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// The other warps meet each other behind the leader's wait, without its warp.
+
+ptx.entry @meet_without_the_leader(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %32 = ptx.constant 32 : i32
+  %first = ptx.setp lt %tid, %32 : i32
+  %elected = ptx.elect.sync
+  %leader = ptx.and %first, %elected : i1
+  %tile = ptx.shared_alloc @tile bytes 2048 align 128
+  %map = ptx.param_address @map
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  %n = ptx.ld.param @n : i32
+  ptx.bra ^loop(%0 : i32)
+^loop(%i : i32):
+  ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^store, ^stored
+^store:
+  ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
+  ptx.cp.async.bulk.commit_group
+  ptx.bra ^stored
+^stored:
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^wait, ^waited
+^wait:
+  ptx.cp.async.bulk.wait_group 0 read
+  ptx.bra ^waited
+^waited:
+  ptx.cond_bra %first, ^next, ^others
+^others:
+  ptx.bar.sync 1 threads 96
+  // expected-error@+1 {{expected cp.async.bulk.commit_group and wait_group.read between 'ptx.cp.async.bulk.tensor.store' and this write of the same shared memory, found none}}
+  ptx.st shared %tile, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.bra ^next
+^next:
+  ptx.bar.sync 0
+  %i1 = ptx.add %i, %4 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^loop(%i1 : i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// The leader waits only if a value says so.
+
+ptx.entry @leader_waits_sometimes(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %32 = ptx.constant 32 : i32
+  %first = ptx.setp lt %tid, %32 : i32
+  %elected = ptx.elect.sync
+  %leader = ptx.and %first, %elected : i1
+  %tile = ptx.shared_alloc @tile bytes 2048 align 128
+  %map = ptx.param_address @map
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  %n = ptx.ld.param @n : i32
+  ptx.bra ^loop(%0 : i32)
+^loop(%i : i32):
+  // expected-error@+1 {{expected cp.async.bulk.commit_group and wait_group.read between 'ptx.cp.async.bulk.tensor.store' and this write of the same shared memory, found none}}
+  ptx.st shared %tile, %0, %0, %0, %0 : i32, i32, i32, i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^store, ^stored
+^store:
+  ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
+  ptx.cp.async.bulk.commit_group
+  ptx.bra ^stored
+^stored:
+  ptx.bar.sync 0
+  %other = ptx.elect.sync
+  ptx.cond_bra %leader, ^ask, ^waited
+^ask:
+  ptx.cond_bra %other, ^wait, ^waited
+^wait:
+  ptx.cp.async.bulk.wait_group 0 read
+  ptx.bra ^waited
+^waited:
+  ptx.bar.sync 0
+  %i1 = ptx.add %i, %4 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^loop(%i1 : i32), ^end
+^end:
+  ptx.ret
+}
