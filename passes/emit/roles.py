@@ -10,7 +10,14 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.ptx.sync import BarrierClusterArriveOp, BarrierClusterWaitOp, BarSyncOp, RegisterChange, SetMaxNRegOp
+from tirx.dialects.ptx.sync import (
+    BarrierClusterArriveOp,
+    BarrierClusterWaitOp,
+    BarSyncOp,
+    BarWarpSyncOp,
+    RegisterChange,
+    SetMaxNRegOp,
+)
 from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS
 from tirx.passes.emit.emitter import Emitter
@@ -24,7 +31,9 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
     if threads.barrier:
         emit(BarSyncOp(threads.barrier, threads.count))
     elif kernel.of_pairs:
-        # Both blocks, since one may read from global memory what the other wrote.
+        # Both blocks, since one may read from global memory what the other wrote. Both instructions are `.aligned`, and
+        # one lane may have taken a branch before them, which nothing promises to end together (PTX ISA, 3.1.1).
+        emit(BarWarpSyncOp())
         emit(BarrierClusterArriveOp(aligned=True))
         emit(BarrierClusterWaitOp(aligned=True))
     else:

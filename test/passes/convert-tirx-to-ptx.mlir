@@ -358,6 +358,7 @@ tirx.kernel @nibbles(%x: memref<4x64xf4E2M1FN>, %y: memref<64xf4E2M1FN>) target(
 // CHECK-NEXT:    %x = arith.index_cast %4 : i32 to index
 // CHECK-NEXT:    %5 = ptx.read_special ctaid.y
 // CHECK-NEXT:    %y = arith.index_cast %5 : i32 to index
+// CHECK-NEXT:    ptx.bar.warp.sync
 // CHECK-NEXT:    ptx.barrier.cluster.arrive aligned
 // CHECK-NEXT:    ptx.barrier.cluster.wait aligned
 // CHECK-NEXT:    ptx.ret

@@ -11,7 +11,7 @@ import pytest
 
 import tirx
 from tirx.ptx.ptxas import assemble
-from tirx.sim import SimError, run
+from tirx.sim import SimError, SimWarning, run
 from tirx.tcgen05 import InstructionDescriptor
 
 
@@ -49,11 +49,13 @@ NUMPY: dict[str, Any] = {
 
 
 def simulate(ptx: str, m: int, n: int, k: int, dtype: str, acc: str, seed: int | None = None) -> None:
-    """Small integers: all sums are exact."""
+    """Small integers: all sums are exact. The simulator has nothing to warn of."""
     rng = np.random.default_rng(m + n)
     a, b = (rng.integers(-2, 3, (rows, k)).astype(NUMPY[dtype]) for rows in (m, n))
     d = np.full((m, n), 7, NUMPY[acc])
-    run(ptx, "pair", 2, 128, [a, b, d], cluster=(2, 1, 1), seed=seed)
+    warnings: list[SimWarning] = []
+    run(ptx, "pair", 2, 128, [a, b, d], cluster=(2, 1, 1), seed=seed, report=warnings.append)
+    assert warnings == []
     assert np.array_equal(d.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64).T)
 
 
