@@ -86,9 +86,8 @@ from tirx.passes.emit.foreign import lower_scalars
 from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async, is_whole
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.parameters import Parameters
-from tirx.passes.emit.register_values import held_tile, register_format, zero_register
+from tirx.passes.emit.register_values import held_tile, is_narrow_float, register_format, zero_register
 from tirx.passes.emit.roles import entry_registers, meet, role_branches
-from tirx.passes.emit.splat_emission import is_narrow_float
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
 from tirx.passes.plan.run_time_strides import STRIDE_BYTES, placed, run_time_strides, why_beyond_threads

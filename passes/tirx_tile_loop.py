@@ -31,7 +31,7 @@ from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.analysis.purity import is_pure
-from tirx.passes.analysis.rings.extraction import is_scheduling
+from tirx.passes.analysis.scheduled import is_scheduling
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.schedule import multiprocessors, start_values
 

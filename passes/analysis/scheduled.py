@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AcquireOp,
+    AllocOp,
     AsyncCopyOp,
     AsyncMmaOp,
     AsyncNextOp,
@@ -38,6 +39,19 @@ SCHEDULED = (
     TilesOp,
 )
 """Operations that say who works when, which sequential kernels do not have."""
+
+BARRIERS = "ring_barriers"
+"""The attribute of the allocation of the mbarriers of lowered rings."""
+
+
+def has_barriers(kernel: KernelOp) -> bool:
+    """True if rings of a kernel have been lowered to mbarriers."""
+    return any(isinstance(op, AllocOp) and BARRIERS in op.attributes for op in kernel.body.block.ops)
+
+
+def is_scheduling(op: Operation) -> bool:
+    """True if the operation or one inside of it waits, releases or starts asynchronous work."""
+    return any(isinstance(inner, SCHEDULED) for inner in op.walk())
 
 
 def require_sequential(kernel: KernelOp) -> None:

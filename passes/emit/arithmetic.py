@@ -9,9 +9,6 @@ from xdsl.ir import SSAValue
 from tirx.dialects.tirx import BroadcastOp, ConvertOp, MapOp, ReduceOp, SplatOp
 from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.map_emission import MapEmission
-from tirx.passes.emit.register_moves import ReduceEmission, broadcast, convert
-from tirx.passes.emit.splat_emission import splat
 
 ArithmeticOp = MapOp | ReduceOp | BroadcastOp | ConvertOp | SplatOp
 
@@ -33,6 +30,11 @@ def emit_arithmetic(
     `thread` (i32) is the number of a thread among them, `registers` has those of the operands. Raises LocatedError for
     what no instructions do.
     """
+    # These take long to import, and kernels that only move data do without them.
+    from tirx.passes.emit.map_emission import MapEmission
+    from tirx.passes.emit.register_moves import ReduceEmission, broadcast, convert
+    from tirx.passes.emit.splat_emission import splat
+
     match op:
         case MapOp():
             return MapEmission(emit, op, registers, threads, thread, target).run()

@@ -16,6 +16,14 @@ from tirx.passes.emit.emitter import Emitter
 
 REGISTER_BITS = 32
 
+NARROW_FLOATS = {
+    "f8E4M3FN": ("float8_e4m3fn", 8),
+    "f8E5M2": ("float8_e5m2", 8),
+    "f8E8M0FNU": ("float8_e8m0fnu", 8),
+    "f4E2M1FN": ("float4_e2m1fn", 4),
+}
+"""Floating-point types of which no element has a register of its own: the name in ml_dtypes, and bits."""
+
 
 @dataclass(frozen=True)
 class RegisterFormat:
@@ -32,6 +40,12 @@ class RegisterFormat:
     @property
     def slots(self) -> int:
         return self.count * self.packed
+
+
+@lru_cache(256)
+def is_narrow_float(type_: Attribute) -> bool:
+    """Returns True for a floating-point type of which no element has a register of its own: several share one."""
+    return str(type_) in NARROW_FLOATS
 
 
 @lru_cache(maxsize=1024)

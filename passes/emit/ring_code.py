@@ -25,7 +25,7 @@ from tirx.dialects.tirx.attributes import MemorySpace
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target
 from tirx.layout import TileLayout
-from tirx.passes.analysis.rings.lowered import BARRIERS
+from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.rings import RingsPlan, Station
 

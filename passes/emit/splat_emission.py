@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import ml_dtypes
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import register_class
@@ -18,21 +16,7 @@ from tirx.dialects.ptx.packed import CvtPairOp
 from tirx.dialects.tirx import SplatOp
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.map_emission import narrow_format
-from tirx.passes.emit.register_values import REGISTER_BITS, register_format
-
-_CODES = {
-    "f8E4M3FN": (ml_dtypes.float8_e4m3fn, 8),
-    "f8E5M2": (ml_dtypes.float8_e5m2, 8),
-    "f8E8M0FNU": (ml_dtypes.float8_e8m0fnu, 8),
-    "f4E2M1FN": (ml_dtypes.float4_e2m1fn, 4),
-}
-"""Element types without registers of their own: the type of numpy, and bits."""
-
-
-@lru_cache(256)
-def is_narrow_float(type_: Attribute) -> bool:
-    """Returns True if a type is a floating-point type that several of share a register and none has one alone."""
-    return str(type_) in _CODES
+from tirx.passes.emit.register_values import NARROW_FLOATS, REGISTER_BITS, is_narrow_float, register_format
 
 
 def splat(emit: Emitter, op: SplatOp) -> list[SSAValue]:
@@ -58,8 +42,8 @@ def _narrow(emit: Emitter, op: SplatOp) -> SSAValue:
     value, type_ = op.value, op.value.type
     match value.owner:
         case arith.ConstantOp(value=FloatAttr(value=number)):
-            dtype, bits = _CODES[str(type_)]
-            code = int(np.array([number.data]).astype(dtype).view(np.uint8)[0]) & (1 << bits) - 1
+            name, bits = NARROW_FLOATS[str(type_)]
+            code = int(np.array([number.data]).astype(getattr(ml_dtypes, name)).view(np.uint8)[0]) & (1 << bits) - 1
             word = sum(code << at for at in range(0, REGISTER_BITS, bits))
             return emit(ConstantOp(bit_pattern(word, REGISTER_BITS))).result
         case arith.TruncFOp(input=source) if source.type == f32 and (format_ := narrow_format(type_)) is not None:

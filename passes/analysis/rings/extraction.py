@@ -71,7 +71,7 @@ from tirx.passes.analysis.rings.parties import (
 )
 from tirx.passes.analysis.rings.scalars import ScalarNames, integer_constant
 from tirx.passes.analysis.rings.slots import SlotTile, enclosing_loop, executions_since, pending_product, slot_tile
-from tirx.passes.analysis.scheduled import SCHEDULED
+from tirx.passes.analysis.scheduled import is_scheduling
 
 ANSWER_BYTES = 16
 """Bytes of an answer of cluster launch control (PTX ISA, `clusterlaunchcontrol.try_cancel`)."""
@@ -124,11 +124,6 @@ def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
             if op.has_trait(MemoryReadEffect, value_if_unregistered=False) and not op.has_trait(MemoryWriteEffect):
                 return (Mode.READ,)
             return (Mode.READ, Mode.WRITE)
-
-
-def is_scheduling(op: Operation) -> bool:
-    """True if the operation or one inside of it waits, releases or starts asynchronous work."""
-    return any(isinstance(inner, SCHEDULED) for inner in op.walk())
 
 
 @dataclass

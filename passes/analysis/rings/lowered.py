@@ -21,6 +21,7 @@ from tirx.dialects.tcgen05 import CommitOp
 from tirx.dialects.tirx import AddressOp, AllocOp, KernelOp, LeaderOp, TileType, TmaLoadOp, thread_owner, thread_set
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.rings.model import RingError
+from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.passes.emit.emitter import constant_value
 
 
@@ -48,14 +49,6 @@ class _Arrival:
 
 
 _Arrives = MbarrierArriveOp | MbarrierArriveExpectTxOp | CpAsyncMbarrierArriveOp | CommitOp
-
-BARRIERS = "ring_barriers"
-"""The attribute of the allocation of the mbarriers of lowered rings."""
-
-
-def has_barriers(kernel: KernelOp) -> bool:
-    """True if rings of a kernel have been lowered to mbarriers."""
-    return any(isinstance(op, AllocOp) and BARRIERS in op.attributes for op in kernel.body.block.ops)
 
 
 def _of_rings(op: MbarrierInitOp | _Arrives) -> bool:
