@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any, cast
 
 from tirx.copy.tensor_map_bits import SIZE, TensorMapBits
@@ -35,7 +36,15 @@ from tirx.tools.files import FileError, close_output, read_input, write_output
 from tirx.tools.process import ArgumentParser, UsageError
 
 _ILLEGAL = 2
-_WORDS = ("smem", "wgmma", "idesc", "mask", "tensormap")
+_CLASSES: dict[str, type] = {
+    "smem": SmemDescriptor,
+    "wgmma": WgmmaDescriptor,
+    "idesc": InstructionDescriptor,
+    "mask": ZeroColumnMask,
+    "tensormap": TensorMapBits,
+}
+"""What a word is -> the class that encodes it, whose parameters are the fields."""
+_WORDS = tuple(_CLASSES)
 
 _EPILOG = """\
 What to explain is one of
@@ -78,11 +87,14 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _word(text: str) -> int:
+def _word(text: str, bits: int = 64) -> int:
     try:
-        return int(text, 0)
+        word = int(text, 0)
     except ValueError as error:
         raise UsageError(f"expected a word as 0x4000404000010000, or field=value, found '{text}'") from error
+    if not 0 <= word < 1 << bits:
+        raise UsageError(f"expected a word of {bits} bits, found '{text}'")
+    return word
 
 
 def _value(text: str) -> Any:
@@ -115,7 +127,17 @@ def _encoded(what: str, texts: Sequence[str], flags: argparse.Namespace) -> int:
     pairs = [text.partition("=") for text in texts]
     if bad := [text for text, (_, equals, _) in zip(texts, pairs, strict=True) if not equals]:
         raise UsageError(f"expected field=value, found '{bad[0]}'")
-    fields: dict[str, Any] = {name: value if name == "columns" else _value(value) for name, _, value in pairs}
+    known = signature(_CLASSES[what]).parameters
+    fields: dict[str, Any] = {}
+    for name, _, text in pairs:
+        if what == "mask" and name == "columns":
+            fields[name] = text
+        elif name not in known:
+            raise UsageError(f"{what}: expected fields of {', '.join(known)}, found '{name}'")
+        else:
+            value = _value(text)
+            # `none` is the name of a swizzle, but of an offset it is no offset.
+            fields[name] = text.lower() if value is None and "None" not in str(known[name].annotation) else value
     offsets: dict[str, Any] = {"start": 0, "lbo": None, "sbo": None, "swizzle": "none"}
     kind: dict[str, Any] = {"kind": flags.kind}
     try:
@@ -139,7 +161,7 @@ def _encoded(what: str, texts: Sequence[str], flags: argparse.Namespace) -> int:
                         fields[name] = (fields[name],)
                 address: dict[str, Any] = {"address": 0, "strides": ()}
                 return int.from_bytes(TensorMapBits(**(address | fields)).encode(), "little")
-    except TypeError as error:  # of the constructor: a field that does not exist, or of another type
+    except TypeError as error:  # of the constructor: a field that is missing or of another type
         raise UsageError(f"{what}: {str(error).split('() ')[-1]}") from error
 
 
@@ -173,7 +195,7 @@ def _explain(what: str, text: str, flags: argparse.Namespace) -> Explanation:
             )
         case "idesc":
             return explain_instruction_descriptor(
-                _word(text), flags.kind, cta_group=flags.cta_group, ws=flags.ws, target=flags.target
+                _word(text, bits=32), flags.kind, cta_group=flags.cta_group, ws=flags.ws, target=flags.target
             )
         case "mask":
             return explain_zero_column_mask(_word(text), m=flags.m, n=flags.n)

@@ -17,6 +17,7 @@ _PTX = Path(__file__).parents[1] / "sim" / "triton" / "matmul_sm100.ptx"
     [
         ("smem 0x4000404000010000 --major K", "bits 61-63    swizzle                     2       128B"),
         ("smem sbo=1024 swizzle=128B", "matrix descriptor of tcgen05.mma: 0x4000404000010000"),
+        ("smem lbo=128 sbo=256 swizzle=none", "matrix descriptor of tcgen05.mma: 0x0000401000080000"),
         ("wgmma sbo=1024 swizzle=128B", "matrix descriptor of wgmma.mma_async: 0x4000004000010000"),
         ("idesc 0x08400010 --target sm_100a", "meaning: D (f32, 128 x 256) += A (f16, 128 x 16, K-major)"),
         ("idesc m=128 n=256 a=bf16 b=bf16", "instruction descriptor of kind::f16: 0x08400490"),
@@ -58,7 +59,9 @@ def test_illegal_is_2(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("smem", "smem: expected a word or fields"),
         ("smem 12x", "expected a word as 0x4000404000010000, or field=value, found '12x'"),
-        ("smem foo=1", "smem: got an unexpected keyword argument 'foo'"),
+        ("smem foo=1", "smem: expected fields of start, lbo, sbo, swizzle, base_offset, lbo_absolute, found 'foo'"),
+        ("smem 0x40004040000100000", "expected a word of 64 bits, found '0x40004040000100000'"),
+        ("idesc 0x108400010", "expected a word of 32 bits, found '0x108400010'"),
         ("smem start=8", "start address: expected a multiple of 16 bytes, found 8"),
         ("mask columns=0-3", "columns: expected --m and --n of the instruction"),
         ("smem 0 --shape 12", "--shape: expected rows and elements of K as 128x16, found '12'"),
