@@ -30,6 +30,7 @@ from tirx.diagnostics import operation_name
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import ScalarOpInterface
+from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, print_attributes, shape_text, types_text
 
 YIELD = "tirx.yield"
@@ -48,14 +49,9 @@ def scalar_type(element: Attribute) -> Attribute:
             return f32 if str(element) == "tf32" else element
 
 
-def _require_register(type_: TileType) -> None:
-    if type_.memory is not MemorySpace.REGISTER:
-        raise VerifyException(f"expected a register tile, found {type_}")
-
-
 def _require_readable(type_: TileType) -> None:
     if type_.memory is not MemorySpace.ACCUMULATOR:
-        _require_register(type_)
+        require_register(type_)
 
 
 def require_broadcast(source: TileType, result: TileType) -> None:
@@ -138,7 +134,7 @@ class MapOp(IRDLOperation):
             )
         first, *others = self.out_types
         for value in self.res:
-            _require_register(TileType.of(value))
+            require_register(TileType.of(value))
         for tile in (*self.ins, *self.outs):
             _require_readable(TileType.of(tile))
         for type_ in others:
@@ -299,7 +295,7 @@ class ReduceOp(DirectOperation):
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
         _require_readable(source)
-        _require_register(result)
+        require_register(result)
         rank, along = len(source.dims), self.along
         if not along or len(set(along)) != len(along) or not all(0 <= d < rank for d in along):
             raise VerifyException(f"expected different dimensions from 0 to {rank - 1}, found {list(along)}")
@@ -353,7 +349,7 @@ class _OneToOneOp(DirectOperation):
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
         _require_readable(source)
-        _require_register(result)
+        require_register(result)
         if source.element_type != result.element_type:
             raise VerifyException(f"expected {source.element_type} elements, found {result.element_type}")
 

@@ -34,14 +34,15 @@ from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
 from tirx.mma import VARIANTS, Fragment
 
 
-def _require_register(type_: TileType) -> None:
+def require_register(type_: TileType) -> None:
+    """Raises VerifyException for a tile in memory."""
     if type_.memory is not MemorySpace.REGISTER:
         raise VerifyException(f"expected a register tile, found {type_}")
 
 
 def _require_moved(register: TileType, memory: TileType, found: str) -> None:
     """Raises VerifyException unless a load or store can move these tiles; `found` names both in order."""
-    _require_register(register)
+    require_register(register)
     if memory.memory is MemorySpace.REGISTER:
         raise VerifyException(f"expected a tile in global, shared or tensor memory, found {memory}")
     if (register.dims, register.element_type) != (memory.dims, memory.element_type):
@@ -168,7 +169,7 @@ class SplatOp(DirectOperation):
         Operation.__init__(self, operands=[value], result_types=[type_])
 
     def verify_(self) -> None:
-        _require_register(self.result.type)
+        require_register(self.result.type)
         if self.value.type != self.result.type.element_type:
             raise VerifyException(f"expected a {self.result.type.element_type} value, found {self.value.type}")
 
@@ -189,7 +190,7 @@ class ZeroOp(DirectOperation):
         Operation.__init__(self, result_types=[type_])
 
     def verify_(self) -> None:
-        _require_register(self.result.type)
+        require_register(self.result.type)
 
 
 @irdl_op_definition

@@ -54,6 +54,11 @@ def is_scheduling(op: Operation) -> bool:
     return any(isinstance(inner, SCHEDULED) for inner in op.walk())
 
 
+def is_cp_async(op: Operation) -> bool:
+    """Returns True for a copy by `cp.async`."""
+    return isinstance(op, AsyncCopyOp) and op.engine.data is Engine.CP_ASYNC
+
+
 def require_sequential(kernel: KernelOp) -> None:
     """Raises LocatedError at the first operation of `kernel` that belongs to the scheduled level."""
     for op in kernel.walk():

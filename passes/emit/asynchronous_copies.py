@@ -25,6 +25,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.passes.analysis.rings.meetings import Meetings
 from tirx.passes.analysis.rings.slots import executions_since, slot_tile
+from tirx.passes.analysis.scheduled import is_cp_async
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.ring_code import of_block
 from tirx.passes.emit.role_code import RoleCode
@@ -46,7 +47,7 @@ class CopyCode:
             if op.engine.data is Engine.CP_ASYNC and (slot := slot_tile(op.destination)) is not None
         }
         self.fills_for_async_proxy = any(
-            access.slot.ring in filled and not _is_cp_async(access.op)
+            access.slot.ring in filled and not is_cp_async(access.op)
             for accesses in code.plan.extraction.accesses.values()
             for access in accesses
             if isinstance(access.op, AsyncCopyOp | AsyncMmaOp)
@@ -166,7 +167,3 @@ class CopyCode:
 
 def _start(emit: Emitter, op: Operation) -> None:
     emit(op)
-
-
-def _is_cp_async(op: object) -> bool:
-    return isinstance(op, AsyncCopyOp) and op.engine.data is Engine.CP_ASYNC

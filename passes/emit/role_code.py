@@ -119,9 +119,3 @@ class RoleCode(abc.ABC):
         inside(scf.YieldOp(*body(inside, block.args[0], block.args[1:])))
         step = emit.constant(1, IndexType()) if step is None else step
         return emit(scf.ForOp(lower, upper, step, list(inits), Region(block))).results
-
-
-def yielded(op: AtOp | ForOp) -> Sequence[SSAValue]:
-    """The operands of the terminator of a body."""
-    last = op.body.block.last_op
-    return () if last is None else tuple(last.operands)

@@ -43,10 +43,11 @@ from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.bound_releases import BoundReleases, Passes, Place
 from tirx.passes.analysis.rings.model import RingError
 from tirx.passes.analysis.rings.parties import SELF, Members, Owner, is_issued_by_one_thread
+from tirx.passes.analysis.rings.slots import yielded
 from tirx.passes.emit.asynchronous_copies import CopyCode
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.ring_code import Counter, RingStorage, Turns, Variable, arrive, branch, expect_bytes
-from tirx.passes.emit.role_code import RoleCode, yielded
+from tirx.passes.emit.role_code import RoleCode
 from tirx.passes.emit.skewed_loop import SkewedLoop
 from tirx.passes.emit.tile_order import persistent_tiles
 from tirx.passes.plan.rings import UNCOUNTED, Passing, RingsPlan, Side, Station, To

@@ -24,8 +24,9 @@ from tirx.dialects.tirx import (
     ZeroOp,
 )
 from tirx.passes.analysis.purity import is_pure
+from tirx.passes.analysis.rings.slots import yielded
 from tirx.passes.emit.emitter import Emitter, constant_value
-from tirx.passes.emit.role_code import RoleCode, yielded
+from tirx.passes.emit.role_code import RoleCode
 
 
 class Runs(Enum):

@@ -169,10 +169,6 @@ class ComposeLayout:
         """Returns True if no address holds two different elements. A swizzle is a permutation: the tile decides."""
         return self.tile.is_injective()
 
-    def is_swizzle(self) -> bool:
-        """Returns True if this is the swizzle itself on row-major addresses from 0 on: its tile is trivial."""
-        return self.tile.is_trivial()
-
     def is_surjective(self, box: Mapping[str, int | tuple[int, int]]) -> bool:
         """Returns True if every coordinate of a box holds some copy of some element; see TileLayout.is_surjective.
 

@@ -71,7 +71,7 @@ from tirx.passes.analysis.rings.parties import (
 )
 from tirx.passes.analysis.rings.scalars import ScalarNames, integer_constant
 from tirx.passes.analysis.rings.slots import SlotTile, enclosing_loop, executions_since, pending_product, slot_tile
-from tirx.passes.analysis.scheduled import is_scheduling
+from tirx.passes.analysis.scheduled import is_cp_async, is_scheduling
 
 ANSWER_BYTES = 16
 """Bytes of an answer of cluster launch control (PTX ISA, `clusterlaunchcontrol.try_cancel`)."""
@@ -385,7 +385,7 @@ class _Program:
             if isinstance(access.op, AsyncCopyOp) and access.op.engine.data is Engine.CP_ASYNC
         }
         waits = any(
-            access.slot.ring in filled and _is_asynchronous(access.op) and not _is_cp_async(access.op)
+            access.slot.ring in filled and _is_asynchronous(access.op) and not is_cp_async(access.op)
             for accesses in self.extraction.accesses.values()
             for access in accesses
         )
@@ -558,10 +558,6 @@ def _always_runs(loop: ForOp) -> bool:
 
 def _is_asynchronous(op: Operation) -> bool:
     return isinstance(op, AsyncCopyOp | AsyncMmaOp | AsyncNextOp)
-
-
-def _is_cp_async(op: Operation) -> bool:
-    return isinstance(op, AsyncCopyOp) and op.engine.data is Engine.CP_ASYNC
 
 
 def _first_station(slot: SlotTile) -> bool:

@@ -137,13 +137,13 @@ def pending_product(value: SSAValue) -> tuple[AsyncMmaOp, int]:
             case OpResult(op=AsyncMmaOp() as op):
                 return op, iterations
             case OpResult(op=AtOp() as part):
-                value = _yielded(part)[value.index]
+                value = yielded(part)[value.index]
             case OpResult(op=ForOp() as loop):
-                value = _yielded(loop)[value.index]
+                value = yielded(loop)[value.index]
             case BlockArgument() if isinstance(loop := value.block.parent_op(), ForOp) and value.index > 0:
                 if not isinstance(loop.inits[value.index - 1].type, TileType):
                     raise RingError("cannot decide: which product a tile pending from before the loop waits for", loop)
-                value = _yielded(loop)[value.index - 1]
+                value = yielded(loop)[value.index - 1]
                 iterations += 1
             case _:
                 break
@@ -151,6 +151,7 @@ def pending_product(value: SSAValue) -> tuple[AsyncMmaOp, int]:
     raise RingError("cannot decide: which product a pending tile waits for", origin)
 
 
-def _yielded(op: AtOp | ForOp) -> tuple[SSAValue, ...]:
+def yielded(op: AtOp | ForOp) -> tuple[SSAValue, ...]:
+    """The operands of the terminator of a body."""
     last = op.body.block.last_op
     return () if last is None else tuple(last.operands)

@@ -294,6 +294,10 @@ class ThreadGroup:
         self._mask: Mask | None = None  # that of the last `active`
         self._active: Array = np.zeros(0, np.int64)
 
+    def thread(self, lane: int) -> int:
+        """The index in the cluster of the thread of a lane."""
+        return int(self.lanes[lane]) + self.cta.first_thread
+
     def finish_deferred(self) -> None:
         """Does the work that waits, if there is any."""
         waiting, self.deferred = self.deferred, None

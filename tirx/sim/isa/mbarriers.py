@@ -68,13 +68,9 @@ def _init(decoder: Decoder, operation: str) -> Step:
         where, count = addresses(group, mask), counts(group, mask)
         for lane in np.flatnonzero(mask).tolist():
             cta, offset = locate(group, int(where[lane]))
-            cta.init_mbarrier(offset, int(count[lane]), _thread(group, lane))
+            cta.init_mbarrier(offset, int(count[lane]), group.thread(lane))
 
     return step
-
-
-def _thread(group: ThreadGroup, lane: int) -> int:
-    return int(group.lanes[lane]) + group.cta.first_thread
 
 
 def _inval(decoder: Decoder, operation: str) -> Step:
@@ -84,7 +80,7 @@ def _inval(decoder: Decoder, operation: str) -> Step:
         where = addresses(group, mask)
         for lane in np.flatnonzero(mask).tolist():
             cta, offset = locate(group, int(where[lane]))
-            cta.inval_mbarrier(offset, _thread(group, lane))
+            cta.inval_mbarrier(offset, group.thread(lane))
 
     return step
 
@@ -98,7 +94,7 @@ def _transactions(decoder: Decoder, operation: str) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> None:
         where, size = addresses(group, mask), sizes(group, mask)
         for lane in np.flatnonzero(mask).tolist():
-            use(group, int(where[lane]), _thread(group, lane)).expect(sign * int(size[lane]))
+            use(group, int(where[lane]), group.thread(lane)).expect(sign * int(size[lane]))
         group.cta.launch.made_progress()
 
     return step
@@ -125,7 +121,7 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
         states = np.zeros(len(mask), np.uint64)
         monitor = group.cta.monitor
         for lane in np.flatnonzero(mask).tolist():
-            thread = _thread(group, lane)
+            thread = group.thread(lane)
             barrier = use(group, int(where[lane]), thread)
             states[lane] = barrier.phase | barrier.pending << _PENDING_SHIFT
             threads = np.array([thread])

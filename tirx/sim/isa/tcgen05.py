@@ -12,7 +12,7 @@ from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.mbarriers import use
 from tirx.sim.isa.registry import instruction
-from tirx.sim.isa.tcgen05_common import cta_group, thread_of, value_of, warp_wide
+from tirx.sim.isa.tcgen05_common import cta_group, value_of, warp_wide
 from tirx.sim.isa.tcgen05_mma import decode_mma
 from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.isa.tcgen05_transfers import decode_copy, decode_load, decode_shift, decode_store, decode_wait
@@ -120,7 +120,7 @@ def _commit(decoder: Decoder, operation: str) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, "tcgen05.commit")
         cta = group.cta
-        thread = thread_of(group, lane)
+        thread = group.thread(lane)
         address = value_of(addresses, group, mask, lane)
         targets = [address]
         if ctas is not None:

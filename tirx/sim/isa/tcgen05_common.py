@@ -27,8 +27,3 @@ def cta_group(decoder: Decoder) -> int:
 
 def value_of(source: Source, group: ThreadGroup, mask: Mask, lane: int) -> int:
     return int(source(group, mask)[lane])
-
-
-def thread_of(group: ThreadGroup, lane: int) -> int:
-    """The index in the cluster of the thread of a lane."""
-    return int(group.lanes[lane]) + group.cta.first_thread

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, PRED, U32, Mask
 from tirx.sim.isa.decoder import Decoder, single
-from tirx.sim.isa.tcgen05_common import cta_group, thread_of, value_of
+from tirx.sim.isa.tcgen05_common import cta_group, value_of
 from tirx.sim.isa.tcgen05_targets import TARGETS, need_feature
 from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address, Name, Operand, Vector
@@ -68,7 +68,7 @@ def decode_mma(decoder: Decoder, operation: str) -> Step:
             else None,
             metadata=None if metadata is None else value_of(metadata, group, mask, lane),
         )
-        tensor_mma(group.cta, thread_of(group, lane), form, operands)
+        tensor_mma(group.cta, group.thread(lane), form, operands)
 
     return step
 

@@ -11,7 +11,7 @@ from tirx.sim.core.types import B32, B64, TYPES, WARP, Array, Mask, PtxType
 from tirx.sim.core.wait import Outcome
 from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.floating import extremum_of
-from tirx.sim.isa.tcgen05_common import cta_group, thread_of, value_of, warp_wide
+from tirx.sim.isa.tcgen05_common import cta_group, value_of, warp_wide
 from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.isa.words import word_destinations, word_sources
 from tirx.sim.program.code import Step
@@ -204,7 +204,7 @@ def decode_copy(decoder: Decoder, operation: str) -> Step:
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, "tcgen05.cp")
-        thread = thread_of(group, lane)
+        thread = group.thread(lane)
         address = value_of(addresses.values, group, mask, lane)
         descriptor = value_of(descriptors, group, mask, lane)
         for cta in group.cta.pair if group_size == 2 else (group.cta,):
@@ -224,6 +224,6 @@ def decode_shift(decoder: Decoder, operation: str) -> Step:
         lane = single(mask, "tcgen05.shift")
         address = value_of(addresses.values, group, mask, lane)
         for cta in group.cta.pair if group_size == 2 else (group.cta,):
-            tensor_shift(cta, thread_of(group, lane), address)
+            tensor_shift(cta, group.thread(lane), address)
 
     return step

@@ -95,7 +95,6 @@ class Symbols:
         self.register_counts: dict[int, int] = {}
         self._registers: dict[tuple[int, str], Register] = {}
         self._owners: dict[tuple[int, str], tuple[Scope, str] | None] = {}  # by the scope that mentions a name
-        self._watch: dict[tuple[int, str], int] = {}
         self._places: dict[int, Place] = {}
         self._place_parameters(functions[0])
         self._place_locals()
@@ -274,7 +273,6 @@ class Symbols:
             offset = -(-offset // variable.alignment) * variable.alignment
         for variable in dynamic:
             self._places[id(variable)] = Place("shared", offset)
-        self.dynamic_offset = offset
         if dynamic_shared:
             spans.append((offset, dynamic_shared))
             offset += dynamic_shared
