@@ -37,8 +37,9 @@ class Dominance:
 
     def is_defined_at(self, value: SSAValue, user: Operation) -> bool:
         """Returns True if `value` is defined on every path that leads to `user`."""
-        if type(value) is OpResult and value.op.parent is user.parent is not None:
-            if self._is_before(value.op, user, user.parent):
+        here = user.parent
+        if here is not None and type(value) is OpResult and value.op.parent is here:
+            if self._is_before(value.op, user, here):
                 return True
             return value.op.has_trait(UsableBeforeDefinition)
         owner = value.owner
