@@ -4,7 +4,7 @@
 // ahead. No layout is written: tirx-pick-layouts chooses them.
 //
 //   tirx-opt --lower-to-ptx mma_m16n8k16_f16_gemm.mlir
-//   tirx-opt --lower-to-ptx="pipeline=on stages=3" mma_m16n8k16_f16_gemm.mlir      (cp.async, two slots ahead)
+//   tirx-opt --lower-to-ptx="stages=3" mma_m16n8k16_f16_gemm.mlir      (cp.async, two slots ahead)
 
 tirx.kernel @mma_f16_gemm(%a: memref<256x128xf16>, %b: memref<512x128xf16>, %d: memref<256x512xf32>)
     target("sm_80") grid(2, 2) threads(256) {

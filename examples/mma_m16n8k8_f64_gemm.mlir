@@ -4,7 +4,7 @@
 // bank conflicts.
 //
 //   tirx-opt --lower-to-ptx mma_m16n8k8_f64_gemm.mlir
-//   tirx-opt --lower-to-ptx="pipeline=on stages=5 roles=load" mma_m16n8k8_f64_gemm.mlir      (TMA, by warps of their own)
+//   tirx-opt --lower-to-ptx="stages=5 roles=load" mma_m16n8k8_f64_gemm.mlir      (TMA, by warps of their own)
 
 tirx.kernel @mma_f64_gemm(%a: memref<256x32xf64>, %b: memref<256x32xf64>, %d: memref<256x256xf64>)
     target("sm_90a") grid(2, 2) threads(256) {

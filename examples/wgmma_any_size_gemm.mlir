@@ -3,7 +3,7 @@
 // start at multiples of 16 bytes.
 //
 //   tirx-opt --lower-to-ptx wgmma_any_size_gemm.mlir
-//   tirx-opt --lower-to-ptx="pipeline=on" wgmma_any_size_gemm.mlir      (persistent, in a ring of slots)
+//   tirx-opt --lower-to-ptx="pipeline=off" wgmma_any_size_gemm.mlir      (not persistent, without rings)
 
 tirx.kernel @wgmma_any_size_gemm(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %d: memref<?x?xf16>)
     target("sm_90a") grid(ceildiv(size(2, 1), 256), ceildiv(size(2, 0), 128)) threads(256) {

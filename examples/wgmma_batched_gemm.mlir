@@ -1,7 +1,7 @@
 // A batch of products D = A * B^T in f16 on Hopper, rounded from sums in f32: 3 times 256x128, 256x128, 256x256, all
 // K-major. A third dimension of the grid counts the products; the rest is wgmma_f16_out_gemm.mlir.
 //
-//   tirx-opt --lower-to-ptx="pipeline=on" wgmma_batched_gemm.mlir
+//   tirx-opt --lower-to-ptx wgmma_batched_gemm.mlir
 
 !in = f16
 !out = f16

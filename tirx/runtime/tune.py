@@ -3,7 +3,7 @@ A search on the GPU for how copies, products and stores of a program overlap bes
 
 Without a search, tables of start values decide (`tirx.passes.plan.schedule`). The search tries one knob after the other
 and keeps what was fastest; the result is written into the text of the program as attributes, for everybody who compiles
-it with `pipeline=on`.
+it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The fastest program: its text with the options as attributes, to be compiled with `pipeline=on`."""
+    """The fastest program: its text with the options as attributes."""
 
     text: str
     best: Trial
