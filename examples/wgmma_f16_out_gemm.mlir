@@ -2,7 +2,7 @@
 // wgmma_gemm.mlir, with a last step on registers.
 //
 //   tirx-opt --lower-to-ptx wgmma_f16_out_gemm.mlir
-//   tirx-opt --lower-to-ptx="stages=3" wgmma_f16_out_gemm.mlir      (TMA both ways, persistent)
+//   tirx-opt --lower-to-ptx="stages=3" wgmma_f16_out_gemm.mlir      (TMA both ways, three slots)
 
 !in = f16
 !out = f16
