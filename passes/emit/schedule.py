@@ -41,7 +41,7 @@ from tirx.dialects.tirx import (
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.bound_releases import BoundReleases, Passes, Place
-from tirx.passes.analysis.rings.model import RingError
+from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.parties import SELF, Members, Owner, is_issued_by_one_thread
 from tirx.passes.analysis.rings.slots import yielded
 from tirx.passes.emit.asynchronous_copies import CopyCode

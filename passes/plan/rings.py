@@ -32,8 +32,9 @@ from tirx.dialects.tirx import (
     TileType,
 )
 from tirx.passes.analysis.purity import is_pure, is_terminator
+from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.extraction import Extraction
-from tirx.passes.analysis.rings.model import Kernel, Ring, RingError
+from tirx.passes.analysis.rings.model import Kernel, Ring
 from tirx.passes.analysis.rings.parties import (
     SELF,
     WARP,

@@ -24,7 +24,8 @@ from tirx.dialects.tirx import (
     TilesOp,
 )
 from tirx.passes.analysis.purity import is_terminator
-from tirx.passes.analysis.rings.model import RingError, Rotation
+from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.model import Rotation
 from tirx.passes.analysis.rings.slots import executions_since, pending_product
 
 Place = tuple[RingOp, str]

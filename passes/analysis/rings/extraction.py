@@ -33,6 +33,7 @@ from tirx.dialects.tirx import (
     TileType,
 )
 from tirx.passes.analysis.purity import is_pure, is_terminator
+from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.model import (
     Access,
     Acquire,
@@ -51,7 +52,6 @@ from tirx.passes.analysis.rings.model import (
     Mode,
     Release,
     Ring,
-    RingError,
     Statement,
     Use,
     WorkQueue,

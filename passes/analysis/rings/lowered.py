@@ -20,7 +20,7 @@ from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.tcgen05 import CommitOp
 from tirx.dialects.tirx import AddressOp, AllocOp, KernelOp, LeaderOp, TileType, TmaLoadOp, thread_owner, thread_set
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.analysis.rings.model import RingError
+from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.passes.emit.emitter import constant_value
 

@@ -249,24 +249,6 @@ class Kernel:
     roles: Mapping[str, Body]
 
 
-class RingError(Exception):
-    """
-    A kernel that is wrong, or that the check cannot decide.
-
-    `origin` is the place of the error; `others` are further places, each with what happens there.
-    """
-
-    def __init__(self, message: str, origin: object = None, others: Iterable[tuple[str, object]] = ()):
-        super().__init__(message)
-        self.message = message
-        self.origin = origin
-        self.others = tuple(others)
-
-
-class EndlessError(RingError):
-    """The replay comes to no end: parties wait for ever, or more and more work is open."""
-
-
 def walk(body: Iterable[Statement]) -> Iterator[Statement]:
     """Every statement of a body, those around others first."""
     for statement in body:

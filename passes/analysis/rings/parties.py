@@ -27,7 +27,7 @@ from tirx.dialects.tirx import (
     Unit,
 )
 from tirx.passes.analysis.purity import is_pure, is_terminator
-from tirx.passes.analysis.rings.model import RingError
+from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.slots import slot_tile
 
 WARP = 32

@@ -14,19 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 
+from tirx.passes.analysis.rings.errors import EndlessError, RingError
 from tirx.passes.analysis.rings.model import (
     Access,
     AwaitIssue,
     BeforeLast,
     Body,
     Condition,
-    EndlessError,
     FromRound,
     If,
     Issue,
     Kernel,
     Loop,
-    RingError,
     Rotation,
     Statement,
     Step,

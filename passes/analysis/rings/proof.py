@@ -6,9 +6,9 @@ from xdsl.ir import Operation
 
 from tirx.diagnostics import LocatedError, Note, nearest_location, remark, wants_remarks
 from tirx.dialects.tirx import KernelOp, RingOp
+from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.extraction import Extraction
 from tirx.passes.analysis.rings.lowered import check_barriers
-from tirx.passes.analysis.rings.model import RingError
 from tirx.passes.analysis.rings.progress import check, smallest_slots
 from tirx.passes.analysis.scheduled import has_barriers
 

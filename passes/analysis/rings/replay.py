@@ -12,13 +12,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tirx.passes.analysis.rings.errors import EndlessError, RingError
 from tirx.passes.analysis.rings.model import (
     Access,
     Acquire,
     Await,
     AwaitIssue,
     Completion,
-    EndlessError,
     Fence,
     Issue,
     Kernel,
@@ -26,7 +26,6 @@ from tirx.passes.analysis.rings.model import (
     Release,
     Restart,
     Ring,
-    RingError,
     Rotation,
     Step,
     Use,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
@@ -18,7 +19,10 @@ from tirx.dialects.tirx import (
     TileType,
 )
 from tirx.passes.analysis.purity import is_pure
-from tirx.passes.analysis.rings.model import RingError, Rotation
+from tirx.passes.analysis.rings.errors import RingError
+
+if TYPE_CHECKING:
+    from tirx.passes.analysis.rings.model import Rotation
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,11 @@ def executions_since(producer: Operation, user: Operation, iterations: int = 0) 
     same = position == user_position
     behind = not _precedes(producer, user) if same else position > user_position
     rounds = user_stage - stage + iterations - (1 if behind else 0)
-    return Rotation(loop.loop.data, rounds, user_stage + iterations) if rounds else 0
+    if not rounds:
+        return 0
+    from tirx.passes.analysis.rings.model import Rotation  # many classes, which only kernels with rings need
+
+    return Rotation(loop.loop.data, rounds, user_stage + iterations)
 
 
 def _require_same_parts(producer: Operation, user: Operation, inner: Operation | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Flag, auto
 
+from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.model import (
     Access,
     Acquire,
@@ -18,7 +19,6 @@ from tirx.passes.analysis.rings.model import (
     Release,
     Restart,
     Ring,
-    RingError,
     Statement,
     Use,
     accesses,

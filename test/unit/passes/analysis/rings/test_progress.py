@@ -10,7 +10,8 @@ import pytest
 from unit.passes.analysis.rings.cases import CASES, without_roles
 from unit.passes.analysis.rings.simulator import BugError, Path, run_in_all_orders, run_randomly, straight_line
 
-from tirx.passes.analysis.rings.model import Kernel, Loop, RingError, walk
+from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.model import Kernel, Loop, walk
 from tirx.passes.analysis.rings.progress import check, smallest_slots
 
 

@@ -10,7 +10,8 @@ import pytest
 from unit.passes.analysis.rings.random_programs import generate, mutate
 from unit.passes.analysis.rings.simulator import BugError, Path, run_in_all_orders, run_randomly, straight_line
 
-from tirx.passes.analysis.rings.model import Kernel, RingError
+from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.model import Kernel
 from tirx.passes.analysis.rings.progress import check
 
 TRIPS = ((0, 1), (0, 1, 2, 3), (2, 3, 4, 5), (1, 5, 7))
