@@ -97,6 +97,14 @@ def lookups(formula: Formula) -> list[tuple[str, int, int]]:
             return []
 
 
+def constant_divisors(formula: Formula) -> list[int]:
+    """The numbers by which a formula divides, as far as they are written in it."""
+    if not isinstance(formula, Call):
+        return []
+    own = [each for each in formula.operands[1:] if formula.function == "ceildiv" and isinstance(each, int)]
+    return own + [found for operand in formula.operands for found in constant_divisors(operand)]
+
+
 def parse_formula(parser: AttrParser) -> Formula:
     """Parses a number or `function(formula, ...)`."""
     start = parser.pos

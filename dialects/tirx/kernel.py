@@ -44,7 +44,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.formula import Call, Formula, FormulaAttr, lookups, parse_formula
+from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors, lookups, parse_formula
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
 from tirx.dialects.traits import InSymbolTable
@@ -88,6 +88,21 @@ def _grid_problem(dims: Sequence[Formula]) -> str | None:
         f"expected a grid of 1 to 3 positive extents of at most {', '.join(map(str, GRID_LIMITS))}, "
         f"found ({', '.join(map(str, dims))})"
     )
+
+
+def _formula_problem(formula: Formula, arguments: Sequence[Attribute]) -> str | None:
+    """Why a launch with `arguments` of these types cannot compute a formula, or None when it can."""
+    for what, argument, dimension in lookups(formula):
+        type_ = arguments[argument] if argument < len(arguments) else None
+        if not isinstance(type_, MemRefType) or dimension >= type_.get_num_dims():
+            return (
+                f"expected a memref argument of the kernel that has {what}({argument}, {dimension}), found "
+                f"{'no such argument' if type_ is None else type_}"
+            )
+    divisors = (divisor for divisor in constant_divisors(formula) if divisor < 1)
+    if (divisor := next(divisors, None)) is not None:
+        return f"expected a positive divisor in {formula}, found {divisor}"
+    return None
 
 
 @dataclass(frozen=True)
@@ -264,6 +279,9 @@ class KernelOp(IRDLOperation, OnThreads):
                 raise VerifyException(str(e)) from e
         if self.grid is not None and (problem := _grid_problem(_extents(self.grid))) is not None:
             raise VerifyException(problem)
+        for extent in () if self.grid is None else _extents(self.grid):
+            if (problem := _formula_problem(extent, self.function_type.inputs.data)) is not None:
+                raise VerifyException(f"grid: {problem}")
         if not 1 <= self.num_threads <= 1024:
             raise VerifyException(f"expected 1 to 1024 threads, found {self.num_threads}")
         if self.cluster is not None and (found := self.cluster.value.data) != PAIR:
@@ -407,14 +425,8 @@ class LaunchValueOp(IRDLOperation):
             around = around.parent_op()
         if around is None:
             return
-        arguments = around.function_type.inputs.data
-        for what, argument, dimension in lookups(self.formula.data):
-            type_ = arguments[argument] if argument < len(arguments) else None
-            if not isinstance(type_, MemRefType) or dimension >= type_.get_num_dims():
-                raise VerifyException(
-                    f"expected a memref argument of the kernel that has {what}({argument}, {dimension}), found "
-                    f"{'no such argument' if type_ is None else type_}"
-                )
+        if (problem := _formula_problem(self.formula.data, around.function_type.inputs.data)) is not None:
+            raise VerifyException(problem)
 
     @classmethod
     def parse(cls, parser: Parser) -> LaunchValueOp:

@@ -352,6 +352,7 @@ class Schedule(RoleCode):
         queue = op.awaited_queue
         self.close(emit)
         if queue is Queue.WGMMA:
+            self._bring_together(emit)
             self._other(op, emit)
         else:
             self.copies.wait(op, emit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from numbers import Real
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -72,7 +73,9 @@ class Point:
         return op
 
     def constant(self, value: int | float, type_: Attribute) -> SSAValue:
-        """A constant of an integer, index or float type."""
+        """A constant of an integer, index or float type. Raises BuildError for what is no number."""
+        if not isinstance(value, Real):
+            raise BuildError(f"expected a tile or a number, found {value!r}")
         if isinstance(type_, IndexType) or str(type_).lstrip("su").startswith("i"):
             attribute: Attribute = IntegerAttr(int(value), cast("IntegerType | IndexType", type_))
         else:

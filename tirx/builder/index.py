@@ -31,16 +31,18 @@ class Index:
     value: SSAValue = field(repr=False)
     terms: Mapping[SSAValue, int] = field(repr=False)
     offset: int = 0
+    is_natural: bool = False
+    """True where it is known to be 0 or more."""
 
     @staticmethod
-    def of(point: Point, value: SSAValue) -> Index:
-        """An index of which nothing is known."""
-        return Index(point, value, {value: 1})
+    def of(point: Point, value: SSAValue, *, is_natural: bool = False) -> Index:
+        """An index of which nothing else is known."""
+        return Index(point, value, {value: 1}, is_natural=is_natural)
 
     @staticmethod
     def constant(point: Point, value: int) -> Index:
         """A number."""
-        return Index(point, point.constant(value, IndexType()), {}, value)
+        return Index(point, point.constant(value, IndexType()), {}, value, value >= 0)
 
     def _other(self, other: Index | int) -> Index:
         if isinstance(other, Index):
@@ -60,7 +62,8 @@ class Index:
         terms = {**self.terms}
         for value, count in other.terms.items():
             terms[value] = terms.get(value, 0) + sign * count
-        return Index(self.point, self.point(op).results[0], terms, self.offset + sign * other.offset)
+        is_natural = sign > 0 and self.is_natural and other.is_natural
+        return Index(self.point, self.point(op).results[0], terms, self.offset + sign * other.offset, is_natural)
 
     def __add__(self, other: Index | int) -> Index:
         if other == 0:
@@ -80,23 +83,31 @@ class Index:
     def __mul__(self, other: Index | int) -> Index:
         right = self._other(other)
         product = self.point(arith.MuliOp(self.value, right.value)).result
+        is_natural = self.is_natural and right.is_natural
         for a, b in ((self, right), (right, self)):
             if not b.terms:
                 scaled = {value: count * b.offset for value, count in a.terms.items()}
-                return Index(self.point, product, scaled, a.offset * b.offset)
-        return Index.of(self.point, product)
+                return Index(self.point, product, scaled, a.offset * b.offset, is_natural)
+        return Index.of(self.point, product, is_natural=is_natural)
 
     __rmul__ = __mul__
 
-    def _opaque(self, kind: type[Operation], left: Index, right: Index) -> Index:
-        op = kind.create(operands=[left.value, right.value], result_types=[IndexType()])
-        return Index.of(self.point, self.point(op).results[0])
-
     def __floordiv__(self, other: Index | int) -> Index:
-        return self._opaque(arith.DivUIOp, self, self._other(other))
+        """The quotient, rounded down as Python's."""
+        right = self._other(other)
+        is_natural = self.is_natural and right.is_natural
+        kind = arith.DivUIOp if is_natural else arith.FloorDivSIOp
+        op = kind.create(operands=[self.value, right.value], result_types=[IndexType()])
+        return Index.of(self.point, self.point(op).results[0], is_natural=is_natural)
 
     def __mod__(self, other: Index | int) -> Index:
-        return self._opaque(arith.RemUIOp, self, self._other(other))
+        """The remainder, with the sign of `other` as Python's."""
+        right = self._other(other)
+        if not (self.is_natural and right.is_natural):
+            rest = self - self // right * right
+            return Index.of(self.point, rest.value, is_natural=right.is_natural)
+        op = arith.RemUIOp.create(operands=[self.value, right.value], result_types=[IndexType()])
+        return Index.of(self.point, self.point(op).results[0], is_natural=True)
 
     def _compare(self, other: Index | int, how: str) -> Condition:
         right = self._other(other)

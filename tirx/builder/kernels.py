@@ -32,7 +32,7 @@ class BlockIndex:
     point: Point = field(repr=False)
 
     def _along(self, axis: GridAxis) -> Index:
-        return Index.of(self.point, self.point(BlockIdOp(axis)).result)
+        return Index.of(self.point, self.point(BlockIdOp(axis)).result, is_natural=True)
 
     @property
     def x(self) -> Index:
@@ -123,12 +123,15 @@ class KernelBuilder:
         op = scf.ForOp(low, high, by, [], Region(body))
         self.point(op)
         with self.point.inside(body):
-            yield Index.of(self.point, body.args[0])
+            is_natural = start.is_natural if isinstance(start, Index) else start >= 0
+            yield Index.of(self.point, body.args[0], is_natural=is_natural)
             self.point(scf.YieldOp())
 
     @contextmanager
     def when(self, condition: Condition) -> Generator[None]:
         """What runs only where a condition holds (`scf.if`)."""
+        if not isinstance(condition, Condition):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BuildError(f"expected a condition such as i < n or i.equals(n), found {condition!r}")
         body = Block()
         self.point(scf.IfOp(condition.value, [], Region(body), Region()))
         with self.point.inside(body):

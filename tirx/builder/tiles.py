@@ -94,7 +94,7 @@ class Array:
         if extent is not None:
             return Index.constant(self.point, extent)
         index = self.point.constant(dimension, IndexType())
-        return Index.of(self.point, self.point(DimOp(self.value, index)).result)
+        return Index.of(self.point, self.point(DimOp(self.value, index)).result, is_natural=True)
 
     def __getitem__(self, key: Any) -> Tile:
         starts: list[Index] = []
@@ -223,6 +223,8 @@ class Tile:
         return apply(methodcaller("to", dtype), self)
 
     def _reduced(self, along: int, how: Combination) -> Tile:
+        if not -len(self.shape) <= along < len(self.shape):
+            raise BuildError(f"expected a dimension of {self!r}, found {along}")
         extents = [1 if d == along % len(self.shape) else n for d, n in enumerate(self.shape)]
         type_ = TileType.get(extents, self.ir_type.element_type, MemorySpace.REGISTER)
         op = self.point(ReduceOp(self.value, [along % len(self.shape)], how, type_))

@@ -189,6 +189,8 @@ def _parse(parse: Callable[[str], _ResultT], spec: str) -> _ResultT:
         return parse(spec)
     except ArgSpecParseError as error:
         raise UsageError(str(error).rstrip()) from error
+    except ValueError as error:  # a number of thousands of digits
+        raise UsageError(f"expected options with numbers that fit, found '{spec[:80]}'") from error
 
 
 def _convert(kind: type[_ConvertibleT], spec: ArgSpec) -> _ConvertibleT:

@@ -24,7 +24,8 @@ from tirx.explain import (
 )
 from tirx.hw.dtypes import DTYPES
 from tirx.hw.errors import LegalityError
-from tirx.hw.targets import TARGETS
+from tirx.hw.features import UnsupportedFeature, required_version
+from tirx.hw.targets import TARGETS, Target
 from tirx.sim import SimError
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import MAJORS, TCGEN05_OPERANDS, WGMMA_OPERANDS
@@ -36,6 +37,9 @@ from tirx.tools.files import FileError, close_output, read_input, write_output
 from tirx.tools.process import ArgumentParser, UsageError
 
 _ILLEGAL = 2
+_MOST_COLUMNS = 256
+_MOST_ELEMENTS = 1024  # along a side of an operand: none reads more
+_FEATURES = {"smem": "tcgen05", "wgmma": "wgmma", "idesc": "tcgen05", "mask": "tcgen05"}
 _CLASSES: dict[str, type] = {
     "smem": SmemDescriptor,
     "wgmma": WgmmaDescriptor,
@@ -115,11 +119,18 @@ def _columns(text: str) -> set[int]:
     """`0-3,12` as the columns 0 to 3 and 12."""
     found: set[int] = set()
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        if not first.isdecimal() or (last and not last.isdecimal()):
-            raise UsageError(f"columns: expected as 0-3,12-15, found '{text}'")
-        found |= set(range(int(first), int(last or first) + 1))
+        first, dash, last = part.partition("-")
+        columns = [_small(each, _MOST_COLUMNS - 1) for each in (first, last if dash else first)]
+        if None in columns or columns != sorted(cast("list[int]", columns)):
+            raise UsageError(f"columns: expected as 0-3,12-15, up to {_MOST_COLUMNS - 1}, found '{text[:80]}'")
+        low, high = cast("list[int]", columns)
+        found |= set(range(low, high + 1))
     return found
+
+
+def _small(text: str, most: int) -> int | None:
+    """A number from 0 to `most`, or None."""
+    return int(text) if text.isdecimal() and len(text) <= len(str(most)) and int(text) <= most else None
 
 
 def _encoded(what: str, texts: Sequence[str], flags: argparse.Namespace) -> int:
@@ -129,6 +140,8 @@ def _encoded(what: str, texts: Sequence[str], flags: argparse.Namespace) -> int:
         raise UsageError(f"expected field=value, found '{bad[0]}'")
     known = signature(_CLASSES[what]).parameters
     fields: dict[str, Any] = {}
+    if len({name for name, _, _ in pairs}) < len(pairs):
+        raise UsageError(f"{what}: expected every field once, found '{' '.join(texts)[:80]}'")
     for name, _, text in pairs:
         if what == "mask" and name == "columns":
             fields[name] = text
@@ -151,8 +164,10 @@ def _encoded(what: str, texts: Sequence[str], flags: argparse.Namespace) -> int:
             case "mask" if "columns" in fields:
                 if flags.m is None or flags.n is None:
                     raise UsageError("columns: expected --m and --n of the instruction")
-                shift = int(fields.get("shift", 0))
-                return ZeroColumnMask.from_columns(_columns(fields["columns"]), flags.m, flags.n, shift).encode()
+                columns, shift = _columns(fields.pop("columns")), fields.pop("shift", 0)
+                if fields:
+                    raise UsageError(f"columns: expected no field but shift beside it, found '{next(iter(fields))}'")
+                return ZeroColumnMask.from_columns(columns, flags.m, flags.n, shift).encode()
             case "mask":
                 return ZeroColumnMask(**fields).encode()
             case _:
@@ -161,17 +176,23 @@ def _encoded(what: str, texts: Sequence[str], flags: argparse.Namespace) -> int:
                         fields[name] = (fields[name],)
                 address: dict[str, Any] = {"address": 0, "strides": ()}
                 return int.from_bytes(TensorMapBits(**(address | fields)).encode(), "little")
-    except TypeError as error:  # of the constructor: a field that is missing or of another type
-        raise UsageError(f"{what}: {str(error).split('() ')[-1]}") from error
+    except TypeError as error:  # of the constructor: a field that is missing, or of another type
+        problem = str(error).partition("() ")[2]
+        problem = problem or f"expected values as --help shows them, found '{' '.join(texts)[:80]}'"
+        raise UsageError(f"{what}: {problem}") from error
 
 
 def _shape(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
-    parts = text.split("x")
-    if len(parts) != 2 or not all(part.isdecimal() and int(part) for part in parts):
-        raise UsageError(f"--shape: expected rows and elements of K as 128x16, found '{text}'")
-    return int(parts[0]), int(parts[1])
+    parts = [_small(part, _MOST_ELEMENTS) for part in text.split("x")]
+    match parts:
+        case [int(rows), int(k)] if rows and k:
+            return rows, k
+        case _:
+            raise UsageError(
+                f"--shape: expected rows and elements of K as 128x16, up to {_MOST_ELEMENTS}, found '{text[:80]}'"
+            )
 
 
 def _map_bytes(text: str) -> bytes:
@@ -179,6 +200,15 @@ def _map_bytes(text: str) -> bytes:
     if len(digits) == 2 * SIZE and all(digit in "0123456789abcdefABCDEF" for digit in digits):
         return bytes.fromhex(digits)
     return read_input(text)
+
+
+def _check_target(what: str, target: str | None) -> None:
+    """Raises UsageError for a target without the instructions whose descriptor this is."""
+    if target is not None and what in _FEATURES:
+        try:
+            required_version(_FEATURES[what], Target.parse(target))
+        except UnsupportedFeature as error:
+            raise UsageError(f"{what}: {error}") from error
 
 
 def _explain(what: str, text: str, flags: argparse.Namespace) -> Explanation:
@@ -227,6 +257,7 @@ def _run(flags: argparse.Namespace) -> bool:
         text = json.dumps(report.json(), indent=2) if flags.json else report.text(path, fields=flags.fields)
         write_output("-", text + "\n" if text else "no tcgen05 and no wgmma instruction\n")
         return report.legal
+    _check_target(flags.what, flags.target)
     found = [_explain(flags.what, text, flags) for text in _texts(flags)]
     if flags.json:
         data = [each.json() for each in found]

@@ -65,6 +65,20 @@ tirx.kernel @k() grid(ceildiv(8)) threads(32) {
 
 // -----
 
+// expected-error@+1 {{grid: expected a memref argument of the kernel that has size(0, 1), found memref<8xf32>}}
+tirx.kernel @k(%a: memref<8xf32>) grid(ceildiv(size(0, 1), 8)) threads(32) {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{grid: expected a positive divisor in mul(2, ceildiv(size(0, 0), 0)), found 0}}
+tirx.kernel @k(%a: memref<8xf32>) grid(mul(2, ceildiv(size(0, 0), 0))) threads(32) {
+  tirx.return
+}
+
+// -----
+
 // expected-error@+1 {{expected 2 numbers of 0 or more for size, found size(-1, 0)}}
 tirx.kernel @k() grid(size(-1, 0)) threads(32) {
   tirx.return

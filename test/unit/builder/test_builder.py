@@ -184,9 +184,40 @@ def _too_many(k: KernelBuilder, a: Array) -> None:
     a[:, :, :]
 
 
+def _no_dimension(k: KernelBuilder, a: Array) -> None:
+    k.load(a[:, :]).sum(2)
+
+
+def _equality(k: KernelBuilder, a: Array) -> None:
+    with k.when(k.block.x == 0):  # pyright: ignore[reportArgumentType, reportUnnecessaryComparison]
+        pass
+
+
+def _no_number(k: KernelBuilder, a: Array) -> None:
+    a[:, :] = None  # pyright: ignore[reportArgumentType]
+
+
+def test_quotients_of_negative_indices_are_those_of_python() -> None:
+    @kernel(f32[5, 4], f32[5, 4], grid=(5,), threads=32, target="sm_80")
+    def moved(k: KernelBuilder, a: Array, b: Array) -> None:
+        i = (k.block.x - 1) % 5
+        j = (k.block.x - 3) // 3 + 1
+        b[i : i + 1, :] = k.load(a[j : j + 1, :])
+
+    a, b = np.arange(20, dtype=np.float32).reshape(5, 4), np.zeros((5, 4), np.float32)
+    tirx.build(moved.module).kernels["moved"].simulate(a, b)
+    want = np.zeros_like(b)
+    for block in range(5):
+        want[(block - 1) % 5] = a[(block - 3) // 3 + 1]
+    np.testing.assert_array_equal(b, want)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
+        (_no_dimension, r"expected a dimension of a tile f32\[64, 64\] in registers, found 2"),
+        (_equality, "expected a condition such as i < n or i.equals"),
+        (_no_number, "expected a tile or a number, found None"),
         (_loop, "expected a condition that is known in Python, found an index; use k.when and k.loop"),
         (_condition, "expected a condition that is known in Python, found one of the kernel; use k.when"),
         (_unknown, "expected slices of fixed extents within .*, found one whose extent depends on the launch"),

@@ -37,7 +37,9 @@ def test_four_generations(target: str, where: str, instruction: str, copies: str
     assert assembled.ok, assembled.stderr
 
     launch = arithmetic_launches.bias_relu(np.random.default_rng(0), "integers")
-    program.kernels["gemm_any_target"].simulate(*launch.arguments, check="strict")
+    warnings: list[object] = []
+    program.kernels["gemm_any_target"].simulate(*launch.arguments, check="strict", report=warnings.append)
+    assert not warnings
     for output in launch.outputs:
         np.testing.assert_array_equal(np.asarray(launch.arguments[output.index]).astype(float), output.expected)
 
