@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call, Formula
@@ -35,6 +36,7 @@ from tirx.dialects.tirx import (
     kernels,
 )
 from tirx.dialects.tirx.maps import scalar_type
+from tirx.hw.targets import Target, TargetError
 from tirx.passes.analysis.structured import Structured, contracted, is_structured, memref_type, reduced, structured
 from tirx.passes.emit.emitter import Emitter
 
@@ -68,7 +70,23 @@ class TirxTileLinalgPass(ModulePass):
             if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in names:
                 raise LocatedError(call, f"expected no calls of @{name}, which becomes a kernel; launch it")
         for each in made:
-            _Tiling(each, self).run()
+            self._check(each)
+            try:
+                _Tiling(each, self).run()
+            except VerifyException as error:  # of a tile that is too large
+                raise LocatedError(each, str(error)) from error
+
+    def _check(self, function: func.FuncOp) -> None:
+        """Raises LocatedError for options that no kernel can have."""
+        if any(extent < 1 for extent in self.tile):
+            raise LocatedError(function, f"expected positive tile sizes, found {','.join(map(str, self.tile))}")
+        if not 1 <= self.threads <= 1024:
+            raise LocatedError(function, f"expected 1 to 1024 threads, found {self.threads}")
+        if self.target is not None:
+            try:
+                Target.parse(self.target)
+            except TargetError as error:
+                raise LocatedError(function, str(error)) from error
 
 
 class _Form(StrEnum):

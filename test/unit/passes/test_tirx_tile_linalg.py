@@ -246,3 +246,19 @@ def test_what_has_no_tiles(body: str, message: str) -> None:
     module = embed.parse(f"{_MAPS}func.func @f({_ARGUMENTS}) {{\n  {body}\n  func.return\n}}", "f.mlir")
     with pytest.raises(LocatedError, match=f"f.mlir:.*{message}"):
         embed.run(module, [TirxTileLinalgPass((32, 32, 32), 64, "sm_80")])
+
+
+@pytest.mark.parametrize(
+    ("tile", "threads", "target", "message"),
+    [
+        ((0, 32, 32), 64, "sm_80", "expected positive tile sizes, found 0,32,32"),
+        ((1 << 40, 32, 32), 64, "sm_80", "expected at most 1048576 elements"),
+        ((32, 32, 32), 0, "sm_80", "expected 1 to 1024 threads, found 0"),
+        ((32, 32, 32), 64, "sm_1", "unknown target 'sm_1'"),
+    ],
+)
+def test_what_no_kernel_has(tile: tuple[int, ...], threads: int, target: str, message: str) -> None:
+    copy = '"memref.copy"(%a, %d) : (memref<40x24xf32>, memref<40x24xf32>) -> ()'
+    text = f"func.func @f(%a: memref<40x24xf32>, %d: memref<40x24xf32>) {{\n  {copy}\n  func.return\n}}"
+    with pytest.raises(LocatedError, match=f"f.mlir:1:.*{message}"):
+        embed.run(embed.parse(text, "f.mlir"), [TirxTileLinalgPass(tile, threads, target)])
