@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, UnitAttr
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -45,6 +45,7 @@ from tirx.hw.targets import Target
 from tirx.layout import LayoutError
 from tirx.passes.analysis.index_analysis import ancestors
 from tirx.passes.analysis.pipelining import hardware_operation
+from tirx.passes.analysis.purity import is_terminator
 from tirx.passes.analysis.rings.parties import is_issued_by_one_thread
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter, constant_value
@@ -138,7 +139,7 @@ class _Pairs:
         self.loops = [op for op in kernel.walk() if isinstance(op, TilesOp)]
         self.blocks = [op for op in kernel.walk() if isinstance(op, BlockIdOp) and op.axis.data is self.axis]
         self.coordinates = self._coordinates()
-        self.known: dict[SSAValue, bool] = {}
+        self.dependent = self._dependent()
 
     def share(self) -> None:
         """Raises _NotShared before anything is changed."""
@@ -169,15 +170,25 @@ class _Pairs:
         found: set[SSAValue] = {loop.body.block.args[self.index] for loop in self.loops if loop.extents}
         return found | {op.result for op in self.blocks}
 
+    def _dependent(self) -> set[SSAValue]:
+        """The values that may differ between the tiles of a pair: what comes of a coordinate, through regions too."""
+        found = self._coordinates()
+        pending = list(found)
+        while pending:
+            for use in pending.pop().uses:
+                reached = [use.operation]
+                if is_terminator(use.operation) and (around := use.operation.parent_op()) is not None:
+                    reached.append(around)
+                for op in reached:
+                    for value in (*op.results, *(each for block in _blocks(op) for each in block.args)):
+                        if value not in found:
+                            found.add(value)
+                            pending.append(value)
+        return found
+
     def _depends(self, value: SSAValue) -> bool:
         """Returns True if a value may differ between the tiles of a pair."""
-        if value in self.coordinates:
-            return True
-        if not isinstance(value, OpResult):
-            return False
-        if value not in self.known:
-            self.known[value] = any(map(self._depends, value.op.operands))
-        return self.known[value]
+        return value in self.dependent
 
     def _check_kernel(self) -> None:
         kernel = self.kernel
@@ -209,6 +220,8 @@ class _Pairs:
                     deciding = () if op.trips is None else (op.trips,)
                 case scf.ForOp():
                     deciding = (op.lb, op.ub, op.step)
+                case scf.WhileOp():
+                    deciding = tuple(each.condition for each in op.before_region.block.ops if isinstance(each, scf.ConditionOp))
                 case scf.IfOp():
                     deciding = (op.cond,) if any(is_issued_by_one_thread(inner) for inner in op.walk()) else ()
                 case _:
@@ -370,6 +383,10 @@ def _part_of(view: ViewOp, indices: Sequence[SSAValue], part: TileType) -> ViewO
     layout = strided_layout(view.source_type, part.dims)
     type_ = TileType.get(part.dims, whole.element_type, whole.memory, None if isinstance(layout, str) else layout)
     return ViewOp(view.source, indices, type_, clipped=view.clipped is not None)
+
+
+def _blocks(op: Operation) -> Iterator[Block]:
+    return (block for region in op.regions for block in region.blocks)
 
 
 def _written(op: Operation) -> SSAValue | None:

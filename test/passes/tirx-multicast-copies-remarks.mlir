@@ -138,3 +138,55 @@ tirx.kernel @word() target("sm_90a") threads(128) attributes {tirx.cluster = "sq
 tirx.kernel @plain() target("sm_90") threads(128) {
   tirx.return
 }
+
+// -----
+
+!a = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!b = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
+!ga = !tirx.tile<64x64xf16, global>
+!gb = !tirx.tile<128x64xf16, global>
+
+// The rows of B come of the coordinate of the pair through a branch.
+
+// expected-remark@+1 {{@branch has no pairs of blocks: it has no copy by TMA that is the same in both blocks of a pair}}
+tirx.kernel @branch(%a: memref<256x4096xf16>, %b: memref<?x4096xf16>, %n: index) target("sm_90a") grid(min(12, sm_count()))
+    threads(256) {
+  %c4 = arith.constant 4 : index
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<a: !a, b: !b>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.tiles @tile %i, %j = order(group 8) of (%c4, %c3) {
+        tirx.for @k %k = 0 to %n {
+          %sa, %sb = tirx.acquire %ab at(use)
+          "test.op"(%sa, %sb) : (!a, !b) -> ()
+          tirx.release %ab at(use)
+        }
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.tiles @tile %i, %j = order(group 8) of (%c4, %c3) {
+        %m = arith.muli %i, %c64 : index
+        %isz = arith.cmpi eq, %j, %c3 : index
+        %n0 = scf.if %isz -> (index) {
+          %x = arith.muli %i, %c128 : index
+          scf.yield %x : index
+        } else {
+          scf.yield %c64 : index
+        }
+        tirx.for @k %k = 0 to %n {
+          %kk = arith.muli %k, %c64 : index
+          %ga = tirx.view %a[%m, %kk] : memref<256x4096xf16> -> !ga
+          %gb = tirx.view %b[%n0, %kk] : memref<?x4096xf16> -> !gb
+          %sa, %sb = tirx.acquire %ab at(fill)
+          tirx.async_copy %ga, %sa engine(tma) : !ga, !a
+          tirx.async_copy %gb, %sb engine(tma) : !gb, !b
+          tirx.release %ab at(fill) after(tma)
+        }
+      }
+    }
+  }
+  tirx.return
+}
