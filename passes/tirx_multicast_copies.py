@@ -221,7 +221,9 @@ class _Pairs:
                 case scf.ForOp():
                     deciding = (op.lb, op.ub, op.step)
                 case scf.WhileOp():
-                    deciding = tuple(each.condition for each in op.before_region.block.ops if isinstance(each, scf.ConditionOp))
+                    deciding = tuple(
+                        each.condition for each in op.before_region.block.ops if isinstance(each, scf.ConditionOp)
+                    )
                 case scf.IfOp():
                     deciding = (op.cond,) if any(is_issued_by_one_thread(inner) for inner in op.walk()) else ()
                 case _:
