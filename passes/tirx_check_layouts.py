@@ -230,7 +230,7 @@ class _Checker:
         extents = (1,) * (len(sizes) - len(op.result.type.dims)) + op.result.type.dims
         for dimension, (index, size, extent) in enumerate(zip(op.indices, sizes, extents, strict=True)):
             fact = index_range(index)
-            if fact.low is not None and fact.low < 0:
+            if op.clipped is None and fact.low is not None and fact.low < 0:
                 raise LocatedError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
             if op.clipped is None and size >= 0 and fact.high is not None and fact.high + extent > size:
                 raise LocatedError(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
 from tirx.dialects.tirx import AsyncCopyOp, CopyOp, Engine, EngineAttr, LoadOp, MemorySpace, StoreOp, kernels
 from tirx.passes.plan.bulk_copies import async_engine
 from tirx.passes.plan.copies import check_written, match_engine, match_transfer
-from tirx.passes.plan.views import clipped_view
+from tirx.passes.plan.views import clipped_view, unproved_starts
 
 
 def _explain(copy: AsyncCopyOp) -> None:
@@ -33,6 +33,23 @@ def _explain_clipped(copy: CopyOp) -> None:
             remark(copy, f"threads look at the bounds of this copy; {choice.reason}")
 
 
+def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
+    """Stores on the view of a bulk store that it begins inside the memref, or says that the kernel finds out."""
+    if copy.engine is None or copy.engine.data not in (Engine.TMA_STORE, Engine.TMA_REDUCE):
+        return
+    if (view := clipped_view(copy.destination)) is None or view.begins_inside is not None:
+        return
+    if not (unproved := unproved_starts(copy.destination)):
+        view.begins_inside = UnitAttr()
+        return
+    where = " and ".join(map(str, unproved))
+    remark(
+        copy,
+        f"this bulk store traps if its tile begins before the memref in dimension {where}: 'clipped begins_inside' on "
+        "the view says that it never does, 'engine ld_st' on a copy from shared memory stores such tiles",
+    )
+
+
 @dataclass(frozen=True)
 class TirxSelectCopiesPass(ModulePass):
     """
@@ -42,8 +59,9 @@ class TirxSelectCopiesPass(ModulePass):
 
     Later passes read the engine. One that is written stays where it can do the copy, and is an error elsewhere: `tma`,
     `cp_async` and `tma_store` between global and shared memory need a target and layouts that allow them. Views that
-    are clipped, or whose strides the launch gives, have `tma` and `tma_store` where that is legal. Remarks say why a
-    copy does not have the fastest engine of its target.
+    are clipped, or whose strides the launch gives, have `tma` and `tma_store` where that is legal. Clipped views that
+    bulk stores write get `begins_inside` where their indices show it. Remarks say why a copy does not have the fastest
+    engine of its target.
     """
 
     name = "tirx-select-copies"
@@ -60,8 +78,11 @@ class TirxSelectCopiesPass(ModulePass):
                 elif isinstance(move, AsyncCopyOp):
                     check_written(move, move.engine.data)
                     _explain(move)
+                    _mark_start(move)
                     continue
                 else:
                     continue
                 if engine is not None:
                     move.engine = EngineAttr(engine)
+                if isinstance(move, CopyOp):
+                    _mark_start(move)

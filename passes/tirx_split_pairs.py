@@ -322,7 +322,10 @@ class _Splitter:
         offset = emit.mul(self._rank(), dims[dimension])
         indices[outer + dimension] = emit.add(indices[outer + dimension], offset)
         type_ = TileType.get(dims, TileType.of(tile).element_type, MemorySpace.GLOBAL)
-        return emit(ViewOp(view.source, indices, type_, clipped=view.clipped is not None)).result
+        begins_inside = view.begins_inside is not None
+        return emit(
+            ViewOp(view.source, indices, type_, clipped=view.clipped is not None, begins_inside=begins_inside)
+        ).result
 
     def _rank(self) -> SSAValue:
         if self.rank is None:

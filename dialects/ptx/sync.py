@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i1
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition, opt_prop_def, prop_def, result_def
+from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -96,6 +96,25 @@ class BarWarpSyncOp(MaskedOp):
 
     def emit(self, reg: Names) -> str:
         return f"bar.warp.sync {self.mask.value.data:#x}"
+
+
+@irdl_op_definition
+class TrapOp(PTXInstruction):
+    """Ends the kernel with an error if the condition holds: `@%p trap`. See PTX ISA, "trap"."""
+
+    name = "ptx.trap"
+    ISSUE: ClassVar = Issue.THREAD
+    EFFECTS: ClassVar = NO_EFFECTS
+
+    condition = operand_def(i1)
+
+    assembly_format = "$condition attr-dict"
+
+    def __init__(self, condition: SSAValue):
+        super().__init__(operands=[condition])
+
+    def emit(self, reg: Names) -> str:
+        return f"@{reg(self.condition)} trap"
 
 
 @irdl_op_definition

@@ -110,8 +110,9 @@ class ViewOp(DirectOperation):
     4-bit and 6-bit elements are packed, without padding, the first one in the low bits. With strides that are known at
     the launch only the tile has no layout.
 
-    With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped. Tiles
-    that bulk tensor copies store begin at 0 or later in every dimension.
+    With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped. Bulk
+    tensor copies store no tile that begins before the memref. `clipped begins_inside` says that this one begins at 0 or
+    later in every dimension; without it the thread that starts a bulk store traps where that is not so.
     """
 
     name = "tirx.view"
@@ -119,15 +120,31 @@ class ViewOp(DirectOperation):
     source = operand_def(MemRefType)
     indices = var_operand_def(IndexType())
     clipped = opt_prop_def(UnitAttr)
+    begins_inside = opt_prop_def(UnitAttr)
     result = result_def(TileType)
 
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$source `[` $indices `]` (`clipped` $clipped^)? attr-dict `:` type($source) `->` type($result)"
+    assembly_format = (
+        "$source `[` $indices `]` (`clipped` $clipped^)? (`begins_inside` $begins_inside^)? attr-dict `:` "
+        "type($source) `->` type($result)"
+    )
 
     traits = traits_def(Pure())
 
-    def __init__(self, source: SSAValue, indices: Sequence[SSAValue], type_: TileType, *, clipped: bool = False):
-        super().__init__(operands=[source, indices], properties={"clipped": unit(clipped)}, result_types=[type_])
+    def __init__(
+        self,
+        source: SSAValue,
+        indices: Sequence[SSAValue],
+        type_: TileType,
+        *,
+        clipped: bool = False,
+        begins_inside: bool = False,
+    ):
+        super().__init__(
+            operands=[source, indices],
+            properties={"clipped": unit(clipped), "begins_inside": unit(begins_inside)},
+            result_types=[type_],
+        )
 
     @property
     def source_type(self) -> MemRefType[Attribute]:
@@ -140,6 +157,8 @@ class ViewOp(DirectOperation):
         source, tile = self.source_type, self.result.type
         if len(self.indices) != source.get_num_dims():
             raise VerifyException(f"expected {source.get_num_dims()} indices into {source}, found {len(self.indices)}")
+        if self.begins_inside is not None and self.clipped is None:
+            raise VerifyException("expected begins_inside behind clipped only: other views are inside altogether")
         if not isinstance(source.memory_space, NoneAttr):
             raise VerifyException(f"expected a memref in global memory, without a memory space, found {source}")
         if tile.memory is not MemorySpace.GLOBAL:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.dialects.tirx import BlockIdOp, CtaRankOp, ForOp, GridAxis, KernelOp, TilesOp
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.tirx import BlockIdOp, CtaRankOp, ForOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, TilesOp
 from tirx.hw.integers import Integers
 from tirx.passes.emit.emitter import constant_value
 
@@ -25,7 +27,23 @@ _BINARY: Mapping[type[Operation], Callable[[Integers, Integers], Integers]] = {
 
 
 def index_range(value: SSAValue) -> Integers:
-    """The values that an index or integer may have, by the operations that define it."""
+    """The values that an index or integer may have, by the operations that define it. A kernel may reach both ends."""
+    return _range(value, _derive, _sources)
+
+
+def index_limits(value: SSAValue) -> Integers:
+    """
+    Limits of the values of an index or integer, which no launch need reach.
+
+    Beyond `index_range` it counts on what a launch can have: blocks of a grid, elements of memory.
+    """
+    return _range(value, _derive_limits, _all_operands)
+
+
+_Derive = Callable[[SSAValue, Mapping[SSAValue, Integers]], Integers]
+
+
+def _range(value: SSAValue, derive: _Derive, sources: Callable[[SSAValue], tuple[SSAValue, ...]]) -> Integers:
     # Operands first, without recursion: chains of operations may be longer than the stack.
     known: dict[SSAValue, Integers] = {}
     pending = [value]
@@ -33,10 +51,10 @@ def index_range(value: SSAValue) -> Integers:
         one = pending[-1]
         if one in known:
             pending.pop()
-        elif waiting := [source for source in _sources(one) if source not in known]:
+        elif waiting := [source for source in sources(one) if source not in known]:
             pending += waiting
         else:
-            known[one] = _derive(one, known)
+            known[one] = derive(one, known)
             pending.pop()
     return known[value]
 
@@ -126,6 +144,118 @@ def _induction_range(low: Integers, high: Integers, step: int | None) -> Integer
         if low.low is not None and low.low == low.high:
             last = low.low + max(0, high.high - 1 - low.low) // step * step
     return Integers(low.width, low=low.low, high=last, divisor=divisor)
+
+
+def _all_operands(value: SSAValue) -> tuple[SSAValue, ...]:
+    """The values that `_derive_limits` asks for."""
+    if isinstance(value.owner, Operation) and type(value.owner) in _LIMITS:
+        return tuple(x for x in value.owner.operands if isinstance(x.type, IndexType | IntegerType))
+    return _sources(value)
+
+
+def _derive_limits(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
+    found = _derive(value, known)
+    op = value.owner
+    if isinstance(op, Block) or type(op) not in _LIMITS or found.value is not None:
+        return found
+    low, high = _LIMITS[type(op)](op, [known[x] for x in _all_operands(value)])
+    low = found.low if low is None else max(low, found.least)
+    high = found.high if high is None else min(high, found.greatest)
+    return Integers.within(low, high, found.width, found.divisor)
+
+
+_Limits = tuple[int | None, int | None]
+
+_GRID_LIMITS = {GridAxis.X: (1 << 31) - 1, GridAxis.Y: 65535, GridAxis.Z: 65535}
+"""Blocks of a grid along an axis (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")."""
+
+_ELEMENT_LIMIT = 1 << 48
+"""More elements than the memory of any GPU has."""
+
+
+def _block_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+    assert isinstance(op, BlockIdOp | GridDimOp)
+    most = _GRID_LIMITS[op.axis.data]
+    return (0, most - 1) if isinstance(op, BlockIdOp) else (1, most)
+
+
+def _launch_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+    assert isinstance(op, LaunchValueOp)
+    return _formula_limits(op.formula.data)
+
+
+def _formula_limits(formula: Formula) -> tuple[int, int]:
+    match formula:
+        case int():
+            return formula, formula
+        case Call("add" | "mul" | "min" | "max" as name, (a, b)):
+            combine = {"add": operator.add, "mul": operator.mul, "min": min, "max": max}[name]
+            left, right = _formula_limits(a), _formula_limits(b)
+            corners = [combine(x, y) for x in left for y in right]
+            return min(corners), max(corners)
+        case Call("ceildiv", (a, _)):
+            # The divisor is positive, or there is no launch.
+            low, high = _formula_limits(a)
+            return min(low, 0), max(high, 0)
+        case _:
+            return 0, _ELEMENT_LIMIT
+
+
+def _quotient_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+    left, right = operands
+    return (0, left.high) if min(left.least, right.least) >= 0 else (None, None)
+
+
+def _remainder_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+    left, right = operands
+    if right.least < 0 or (left.least < 0 and isinstance(op, arith.RemSIOp)):
+        return None, None
+    limits = [x for x in (None if right.high is None else right.high - 1, left.high) if x is not None]
+    return 0, min(limits) if limits and left.least >= 0 else None if right.high is None else right.high - 1
+
+
+def _least_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+    # Read as unsigned, a negative number is the greater one.
+    from_zero = [x for x in operands if isinstance(op, arith.MinSIOp) or x.least >= 0]
+    if not from_zero:
+        return None, None
+    return min(x.least for x in from_zero), min(x.greatest for x in from_zero)
+
+
+def _greatest_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+    if isinstance(op, arith.MaxUIOp) and min(x.least for x in operands) < 0:
+        return None, None
+    return max(x.least for x in operands), max(x.greatest for x in operands)
+
+
+def _either_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+    _, left, right = operands
+    return min(left.least, right.least), max(left.greatest, right.greatest)
+
+
+def _and_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+    both = operands[0] & operands[1]
+    return both.low, both.high
+
+
+_LIMITS: Mapping[type[Operation], Callable[[Operation, Sequence[Integers]], _Limits]] = {
+    BlockIdOp: _block_limits,
+    GridDimOp: _block_limits,
+    LaunchValueOp: _launch_limits,
+    memref.DimOp: lambda op, operands: (0, _ELEMENT_LIMIT),
+    arith.DivUIOp: _quotient_limits,
+    arith.DivSIOp: _quotient_limits,
+    arith.CeilDivUIOp: _quotient_limits,
+    arith.RemUIOp: _remainder_limits,
+    arith.RemSIOp: _remainder_limits,
+    arith.MinUIOp: _least_limits,
+    arith.MinSIOp: _least_limits,
+    arith.MaxUIOp: _greatest_limits,
+    arith.MaxSIOp: _greatest_limits,
+    arith.SelectOp: _either_limits,
+    arith.AndIOp: _and_limits,
+}
+"""Operation -> the ends of its result, from those of its operands, in their order."""
 
 
 def ancestors(op: Operation) -> Iterator[Operation]:

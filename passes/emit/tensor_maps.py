@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from math import gcd, prod
 
 from xdsl.dialects import arith, scf
@@ -13,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.memory import ParamAddressOp
 from tirx.dialects.ptx.parameters import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, EntryParam
+from tirx.dialects.ptx.sync import TrapOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp, CpAsyncBulkTensorStoreOp, PrefetchTensormapOp
 from tirx.dialects.tirx import (
     AllocOp,
@@ -29,6 +31,7 @@ from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.plan.bulk_copies import TmaCopy, check_reduction, plan_tma
 from tirx.passes.plan.product import ILLEGAL
+from tirx.passes.plan.views import unproved_starts
 
 SHARED_CTA_SINCE = (8, 6)
 """The PTX version from which a load names the block's own shared memory (PTX ISA, "cp.async.bulk.tensor")."""
@@ -88,11 +91,28 @@ class TensorMapParameters:
 
     def store(self, emit: Emitter, op: TmaStoreOp, base: SSAValue) -> None:
         """Starts to store all boxes of a tile from the shared address `base` (i32) and on."""
-        reduce = None if op.reduce is None else op.reduce.data
+        combine = None if op.reduce is None else op.reduce.data
         copy = self._plan(op)
         self._check_reduction(op, copy)
+        self._trap_before_memref(emit, op, copy)
         for tensor_map, address, coordinates in self._boxes(emit, copy, base):
-            emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=reduce))
+            emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=combine))
+
+    @staticmethod
+    def _trap_before_memref(emit: Emitter, op: TmaStoreOp, copy: TmaCopy) -> None:
+        """
+        Traps where a clipped tile begins before the memref: the top-left corner of a box that is stored may not be
+        negative (CUDA C++ Programming Guide, "Using TMA to transfer multi-dimensional arrays").
+        """
+        starts: list[SSAValue] = []
+        leading = len(copy.origin.view.indices) - len(copy.origin.start)
+        for d in unproved_starts(op.global_tile):
+            index = _word(emit, copy.origin.view.indices[d])
+            starts.append(emit.add(index, 0 if d < leading else copy.origin.start[d - leading]))
+        if starts:
+            # The sign of their union is that of the least.
+            signs = reduce(lambda a, b: emit(arith.OrIOp(a, b)).result, starts)
+            emit(TrapOp(emit(arith.CmpiOp(signs, emit.constant(0, i32), "slt")).result))
 
     @staticmethod
     def _check_reduction(op: TmaStoreOp, copy: TmaCopy) -> None:

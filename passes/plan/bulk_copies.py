@@ -37,7 +37,7 @@ from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.product import ILLEGAL, target_of
 from tirx.passes.plan.run_time_strides import placed, run_time_strides, why_beyond_threads
-from tirx.passes.plan.views import Origin, argument_number, plan_clip, view_alignment
+from tirx.passes.plan.views import Origin, argument_number, plan_clip, surely_negative_start, view_alignment
 
 
 def _times(formula: Formula, factor: int) -> Formula:
@@ -235,6 +235,12 @@ def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:
             "tirx.async_copy",
         )
     planned = plan_tma(outside, TileType.of(inside), target)
+    if not loads and (start := surely_negative_start(outside)) is not None:
+        raise TmaError(
+            TmaReason.VIEW,
+            f"expected a tile that begins inside the memref for a bulk store, found index {start[1]} in dimension "
+            f"{start[0]}",
+        )
     if engine is Engine.TMA_REDUCE:
         reduce = copy.reduce.data if isinstance(copy, CopyOp) and copy.reduce is not None else "add"
         check_reduction(reduce, planned.boxes.unit.type, TileType.of(inside).dtype.name)

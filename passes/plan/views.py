@@ -11,7 +11,7 @@ from xdsl.ir import Block, SSAValue
 
 from tirx.dialects.tirx import KernelOp, MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, WordsOp
 from tirx.hw.errors import LegalityError
-from tirx.passes.analysis.index_analysis import index_range
+from tirx.passes.analysis.index_analysis import index_limits, index_range
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
@@ -134,13 +134,42 @@ def _open_bounds(origin: Origin, sizes: Sequence[int], dims: tuple[int, ...]) ->
     found: list[OpenBound] = []
     leading = len(sizes) - len(dims)
     for d, (index, size) in enumerate(zip(origin.view.indices, sizes, strict=True)):
-        extent, first = (1, 0) if d < leading else (dims[d - leading], origin.start[d - leading])
+        extent, first = 1 if d < leading else dims[d - leading], _first(origin, d)
         fact = index_range(index)
         begins = fact.low is not None and fact.low + first >= 0
         ends = size != DYNAMIC_INDEX and fact.high is not None and fact.high + first + extent <= size
         if not (begins and ends):
             found.append(OpenBound(d, None if d < leading else d - leading, extent, index, first))
     return found
+
+
+def unproved_starts(tile: SSAValue) -> tuple[int, ...]:
+    """The dimensions of the memref in which a clipped tile is not known to begin at 0 or later; () for other tiles."""
+    view, origin = clipped_view(tile), Origin.of(tile)
+    if view is None or view.begins_inside is not None:
+        return ()
+    return tuple(
+        d
+        for d, index in enumerate(view.indices)
+        if (low := index_limits(index).low) is None or low + _first(origin, d) < 0
+    )
+
+
+def surely_negative_start(tile: SSAValue) -> tuple[int, int] | None:
+    """A dimension of the memref, and the index before 0 at which constants let a clipped tile begin in it."""
+    view, origin = clipped_view(tile), Origin.of(tile)
+    for d, index in enumerate(() if view is None or view.begins_inside is not None else view.indices):
+        if (low := index_range(index).low) is not None and low + _first(origin, d) < 0:
+            return d, low + _first(origin, d)
+    return None
+
+
+def _first(origin: Origin | None, dimension: int) -> int:
+    """How far behind the index of the view a part of it begins, along a dimension of the memref."""
+    if origin is None:
+        return 0
+    leading = len(origin.view.indices) - len(origin.start)
+    return 0 if dimension < leading else origin.start[dimension - leading]
 
 
 def access_bytes(tile: SSAValue) -> int:

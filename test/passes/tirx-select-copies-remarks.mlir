@@ -39,3 +39,28 @@ tirx.kernel @clipped(%x: memref<100x33xf32>) target("sm_90") threads(128) {
   tirx.copy %s, %g : !tirx.tile<128x32xf32, shared, #s>, !tirx.tile<128x32xf32, global, #g>
   tirx.return
 }
+
+// -----
+
+#s = #tirx.tile_layout<S[(16, 32) : (32, 1)]>
+
+tirx.kernel @starts(%x: memref<100x32xf32>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %s = tirx.alloc : !tirx.tile<16x32xf32, shared, #s>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %m = arith.muli %i, %c16 : index
+    %before = arith.subi %m, %c1 : index
+    %g = tirx.view %x[%before, %c0] clipped : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s>
+    // expected-remark@+1 {{threads look at the bounds of this copy; no tma_store: expected a tile that begins inside the memref for a bulk store, found index -1 in dimension 0}}
+    tirx.copy %s, %g : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
+  }
+  %h = tirx.view %x[%n, %n] clipped : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s>
+  // expected-remark@+1 {{this bulk store traps if its tile begins before the memref in dimension 0 and 1: 'clipped begins_inside' on the view says that it never does, 'engine ld_st' on a copy from shared memory stores such tiles}}
+  tirx.copy %s, %h : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
+  %p = tirx.view %x[%n, %n] clipped begins_inside : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s>
+  tirx.copy %s, %p : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
+  tirx.return
+}

@@ -115,7 +115,7 @@ tirx.kernel @reduce(%x: memref<128x32xf32>) target("sm_90") threads(128) {
 // CHECK-LABEL: tirx.kernel @clipped
 tirx.kernel @clipped(%x: memref<100x?xf32>) target("sm_90") threads(128) {
   %c64 = arith.constant 64 : index
-  // CHECK: tirx.view %x[%c64, %c64] clipped : memref<100x?xf32> -> !tirx.tile<128x32xf32, global>
+  // CHECK: tirx.view %x[%c64, %c64] clipped begins_inside : memref<100x?xf32> -> !tirx.tile<128x32xf32, global>
   %g = tirx.view %x[%c64, %c64] clipped : memref<100x?xf32> -> !tirx.tile<128x32xf32, global>
   %s = tirx.alloc : !tirx.tile<128x32xf32, shared>
   // CHECK: tirx.copy %g, %s engine tma

@@ -90,6 +90,7 @@ ptx.entry @arith() target("sm_90") {
 // CHECK-NEXT:   ptx.mbarrier.wait_parity %s, %0
 // CHECK-NEXT:   ptx.mbarrier.inval %s
 // CHECK-NEXT:   %3 = ptx.elect.sync
+// CHECK-NEXT:   ptx.trap %3
 // CHECK-NEXT:   %4 = ptx.elect.sync mask 65535
 ptx.entry @memory_and_sync(a : u64) target("sm_90") {
   %a = ptx.ld.param @a : i64
@@ -115,6 +116,7 @@ ptx.entry @memory_and_sync(a : u64) target("sm_90") {
   ptx.mbarrier.wait_parity %s, %0
   ptx.mbarrier.inval %s
   %3 = ptx.elect.sync
+  ptx.trap %3
   %4 = ptx.elect.sync mask 65535
   ptx.ret
 }

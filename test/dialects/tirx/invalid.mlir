@@ -502,3 +502,11 @@ tirx.kernel @no_dimension(%a: memref<8xf32>) threads(32) {
   %m = tirx.launch_value add(1, stride(0, 1))
   tirx.return
 }
+
+// -----
+
+tirx.kernel @inside(%a: memref<8x8xf32>, %i: index) threads(32) {
+  // expected-error@+1 {{expected begins_inside behind clipped only: other views are inside altogether}}
+  %t = tirx.view %a[%i, %i] begins_inside : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
+  tirx.return
+}

@@ -9,6 +9,7 @@ from unit.sim.assembled import assembled
 
 import tirx
 from tirx.runtime.arrays import ArgumentError
+from tirx.sim import SimError
 
 SEEDS = (14, 23, 30)
 CLIPPED_SEEDS = (1, 3)
@@ -97,6 +98,85 @@ def test_strides_that_tensor_maps_do_not_have():
     a = np.zeros((10, 9), np.float16)
     with pytest.raises(ArgumentError, match="expected a stride of a multiple of 16 bytes along dimension 1"):
         tirx.build(CLIPPED).kernels["k"].simulate(a, a.copy())
+
+
+STARTS = """
+!s = !tirx.tile<8x16xf32, shared>
+!g = !tirx.tile<8x16xf32, global>
+tirx.kernel @k(%a: memref<8x16xf32>, %d: memref<20x16xf32>, %t: memref<2xi32>) target("sm_90a") grid(2) threads(64) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c13 = arith.constant 13 : index
+  %s = tirx.alloc : !s
+  %ga = tirx.view %a[%c0, %c0] : memref<8x16xf32> -> !g
+  tirx.copy %ga, %s : !g, !s
+  %i = tirx.block_id x
+  %word = memref.load %t[%i] : memref<2xi32>
+  %any = arith.index_cast %word : i32 to index
+  START
+  %gd = tirx.view %d[%m, %c0] clipped : memref<20x16xf32> -> !g
+  tirx.copy %s, %gd ENGINE : !s, !g
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "start, engine, starts, is_bulk",
+    [
+        ("%m = arith.muli %i, %c13 : index", "", (0, 13), True),
+        ("%m = arith.addi %any, %c0 : index", "", (3, 17), True),
+        ("%m = arith.addi %any, %c0 : index", "", (3, -1), True),
+        ("%m = arith.addi %any, %c0 : index", "engine ld_st", (-7, 30), False),
+        ("%n = arith.muli %i, %c13 : index\n  %m = arith.subi %n, %c8 : index", "", (-8, 5), False),
+    ],
+)
+def test_tiles_that_begin_before_the_memref(start: str, engine: str, starts: tuple[int, int], is_bulk: bool):
+    """Threads drop what is before the memref; a bulk store that is not known to begin inside traps there."""
+    program = tirx.build(STARTS.replace("START", start).replace("ENGINE", engine))
+    assembled(program.ptx)
+    assert ("cp.async.bulk.tensor.2d.global" in program.ptx) is is_bulk
+    assert ("trap" in program.ptx) is (is_bulk and "%any" in start)
+    a, d = np.arange(1, 129, dtype=np.float32).reshape(8, 16), np.zeros((20, 16), np.float32)
+    arguments = a, d, np.array(starts, np.int32)
+    if is_bulk and min(starts) < 0:
+        with pytest.raises(SimError, match="the kernel executes trap"):
+            program.kernels["k"].simulate(*arguments)
+        return
+    program.kernels["k"].simulate(*arguments, check="strict")
+    expected = np.zeros((60, 16), np.float32)
+    for first in starts:
+        expected[20 + first : 28 + first] = a
+    np.testing.assert_array_equal(d, expected[20:40])
+
+
+BEFORE = """
+!s = !tirx.tile<8x16xf32, shared>
+!g = !tirx.tile<8x16xf32, global>
+tirx.kernel @k(%a: memref<20x16xf32>, %d: memref<48x16xf32>) target("sm_90a") grid(6) threads(64) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %i = tirx.block_id x
+  %s = tirx.alloc : !s
+  %m = arith.muli %i, %c4 : index
+  %n = arith.subi %m, %c8 : index
+  %to = arith.muli %i, %c8 : index
+  %ga = tirx.view %a[%n, %c0] clipped : memref<20x16xf32> -> !g
+  tirx.copy %ga, %s engine ENGINE : !g, !s
+  %gd = tirx.view %d[%to, %c0] : memref<48x16xf32> -> !g
+  tirx.copy %s, %gd : !s, !g
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["tma", "cp_async", "ld_st"])
+def test_loads_of_tiles_that_begin_before_the_memref(engine: str):
+    a, d = np.arange(1, 321, dtype=np.float32).reshape(20, 16), np.ones((48, 16), np.float32)
+    tirx.build(BEFORE.replace("ENGINE", engine)).kernels["k"].simulate(a, d, check="strict")
+    padded = np.pad(a, ((8, 8), (0, 0)))
+    np.testing.assert_array_equal(d, np.concatenate([padded[4 * i : 4 * i + 8] for i in range(6)]))
 
 
 PRODUCT = """

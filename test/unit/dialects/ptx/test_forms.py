@@ -189,6 +189,7 @@ def _barriers() -> Iterator[PTXInstruction]:
     yield ptx.BarSyncOp()
     yield ptx.BarSyncOp(1, 64)
     yield ptx.BarWarpSyncOp()
+    yield ptx.TrapOp(PREDICATE)
     yield ptx.ElectSyncOp()
     yield ptx.FenceMbarrierInitOp()
     for space in (None, "shared::cta", "global"):

@@ -6,9 +6,10 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
 from xdsl.ir import SSAValue
 
 import tirx
-from tirx.dialects.tirx import BlockIdOp, GridAxis
+from tirx.dialects.formula import Call
+from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, LaunchValueOp
 from tirx.hw.integers import Integers
-from tirx.passes.analysis.index_analysis import index_range
+from tirx.passes.analysis.index_analysis import index_limits, index_range
 
 
 def constant(value: int) -> SSAValue:
@@ -24,6 +25,42 @@ def test_ranges():
     assert index_range(arith.SubiOp(eight, constant(9)).result).value == (1 << 64) - 1
     assert index_range(arith.IndexCastOp(eight, i32).result) == Integers.of(8, 32)
     assert index_range(arith.RemUIOp(block, eight).result) == Integers(64)
+
+
+def test_limits_of_what_a_launch_can_have():
+    x, y = BlockIdOp(GridAxis.X).result, BlockIdOp(GridAxis.Y).result
+    three, eight = constant(3), constant(8)
+    tile = arith.MuliOp(x, eight).result
+    size = LaunchValueOp(Call("ceildiv", (Call("size", (0, 1)), 8))).result
+
+    def ends(value: SSAValue) -> tuple[int | None, int | None]:
+        limits = index_limits(value)
+        return limits.low, limits.high
+
+    assert ends(x) == (0, 2**31 - 2) and ends(y) == (0, 65534)
+    assert ends(GridDimOp(GridAxis.Z).result) == (1, 65535)
+    assert ends(tile) == (0, 8 * (2**31 - 2)) and index_limits(tile).divisor == 8
+    assert ends(size) == (0, 1 << 48)
+    assert ends(arith.SubiOp(size, x).result) == (2 - 2**31, 1 << 48)
+    assert ends(arith.RemUIOp(x, size).result) == (0, 2**31 - 2)
+    assert ends(arith.RemUIOp(x, three).result) == (0, 2)
+    assert ends(arith.DivUIOp(x, size).result) == (0, 2**31 - 2)
+    before = arith.SubiOp(y, three).result
+    assert ends(before) == (-3, 65531)
+    assert ends(arith.DivSIOp(before, three).result) == (None, None)
+    assert ends(arith.RemSIOp(before, three).result) == (None, None)
+    assert ends(arith.RemUIOp(before, three).result) == (0, 2)
+    assert ends(arith.MinUIOp(before, eight).result) == (8, 8)
+    assert ends(arith.MinSIOp(before, eight).result) == (-3, 8)
+    assert ends(arith.MinUIOp(before, before).result) == (None, None)
+    assert ends(arith.MaxSIOp(before, three).result) == (3, 65531)
+    assert ends(arith.MaxUIOp(before, three).result) == (None, None)
+    assert ends(arith.AndIOp(x, three).result) == (0, 3)
+    some = arith.CmpiOp(x, y, "ult").result
+    assert ends(arith.SelectOp(some, before, tile).result) == (-3, 8 * (2**31 - 2))
+    total = LaunchValueOp(Call("mul", (Call("size", (0, 0)), Call("min", (Call("sm_count"), 4))))).result
+    assert ends(total) == (0, 1 << 50)
+    assert index_limits(three).value == 3
 
 
 def test_chains_are_longer_than_the_stack():
