@@ -1,0 +1,70 @@
+"""The fuzzer: its corpus, a few inputs of every class, limits, and that failures are found and made small."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fuzz.classes import CLASSES
+from fuzz.engine import CORPUS, Finding, InputClass, Problem, examine
+from fuzz.minimise import minimised
+
+_INPUTS = {"modules": 8, "layouts": 60, "kernels": 10, "commands": 20}
+"""Of each class, in every run of the tests."""
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*")), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_corpus(path: Path) -> None:
+    found = examine(CLASSES[path.parent.name](), path.read_text(encoding="utf-8", errors="surrogateescape"))
+    assert not isinstance(found, Finding), found
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_some_inputs(name: str) -> None:
+    inputs = CLASSES[name]()
+    for number in range(_INPUTS[name]):
+        text = inputs.generate(random.Random(f"{name} 0 {number}"))
+        assert text == inputs.generate(random.Random(f"{name} 0 {number}"))
+        found = examine(inputs, text)
+        assert not isinstance(found, Finding), f"{found}\n{text}"
+
+
+class _Broken(InputClass):
+    name = "broken"
+
+    def generate(self, rng: random.Random) -> str:
+        return "".join(rng.choice(("one\n", "two\n", "three four\n")) for _ in range(30))
+
+    def check(self, text: str) -> str:
+        if "four" in text and "two" in text:
+            raise Problem("wrong answer", "as planted", "here")
+        if text == "wait":
+            while True:
+                pass
+        return {"index": "accepted"}[text]
+
+
+def test_failures_are_named_and_minimised() -> None:
+    inputs = _Broken()
+    text = inputs.generate(random.Random(3))
+    found = examine(inputs, text)
+    assert found == Finding("wrong answer", "here", "as planted")
+    assert minimised(text, lambda small: examine(inputs, small) == found) in ("twofour", "fourtwo")
+    assert examine(inputs, "index") == "accepted"
+
+
+def test_exceptions_and_time() -> None:
+    unknown = examine(_Broken(), "else")
+    assert isinstance(unknown, Finding) and unknown.cause == ("KeyError", "test_fuzz.py:check")
+    late = examine(_Broken(), "wait", seconds=0.05)
+    assert isinstance(late, Finding) and late.kind == "out of time"
