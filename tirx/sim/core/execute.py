@@ -79,6 +79,7 @@ def run_group(
     except UndefinedError as error:
         if not watch_all():
             raise error.at(op.line, op.text, group.describe(mask)) from None
+        group.finish_deferred()
         if undone is not None:
             undone(group, op)
         return executed
@@ -244,6 +245,7 @@ def join_warps(cta: Cta, released: Sequence[ThreadGroup]) -> None:
 
 def _diverge(group: ThreadGroup, paths: list[tuple[int, Mask]], join: int | None) -> None:
     """Replaces a thread group of one warp by one for each path (pc, lanes)."""
+    group.finish_deferred()
     cta = group.cta
     cta.diverged[group.warp] = group.pc
     frames = group.frames
@@ -280,6 +282,7 @@ def _table_branch(group: ThreadGroup, mask: Mask, control: TableBranch) -> Outco
 
 def _arrive(group: ThreadGroup) -> None:
     """The thread group has reached the place where its innermost frame's lanes meet."""
+    group.finish_deferred()
     frame = group.frames[-1]
     frame.arrived |= group.mask
     group.cta.groups.remove(group)

@@ -73,8 +73,9 @@ class Decoder:
 
     Modifiers are taken one by one, so that at the end (`finish`) whatever is left is unknown and an error. Types are
     the last modifiers (`type`). `uses` and `definitions` list the registers that were asked for, `pending` those
-    that an asynchronous instruction writes (or reads), `fragments` those of wgmma.mma_async. `lenient`:
-    sources may be undefined (`tirx.sim.program.undefined`).
+    that an asynchronous instruction writes (or reads), `fragments` those of wgmma.mma_async. `needed` are the rows of
+    the 32-bit registers without which the instruction cannot execute, if it looks itself after work that waits to write
+    the others (`ThreadGroup.deferred`). `lenient`: sources may be undefined (`tirx.sim.program.undefined`).
     """
 
     def __init__(self, symbols: Symbols, instruction: Instruction, *, lenient: bool = False):
@@ -89,6 +90,7 @@ class Decoder:
         self.definitions: list[Register] = []
         self.pending: list[Register] = []
         self.fragments: list[Register] = []
+        self.needed: frozenset[int] | None = None
 
     # Errors
 

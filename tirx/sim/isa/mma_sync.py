@@ -12,13 +12,14 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, F64, WARP, Array, Mask
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.deferred import defer
+from tirx.sim.isa.deferred import Products, defer
 from tirx.sim.isa.fragments import Operand, Packing, from_matrices, matrix_fragment, quad_fragment, to_matrices
 from tirx.sim.isa.mma_forms import Form, read_form
 from tirx.sim.isa.mma_scales import Scale, read_scales
 from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.sparse import Metadata, read_selector
 from tirx.sim.isa.words import word_destinations, word_sources
+from tirx.sim.numerics.chains import Chain
 from tirx.sim.numerics.formats import TABLES, decode_elements
 from tirx.sim.numerics.products import product
 from tirx.sim.numerics.rounding import bits_of, canonical, fused_f64, odd_sum, round_to
@@ -125,10 +126,11 @@ def _packed(decoder: Decoder, form: Form, stored: int, saturate: bool, total: _S
         for index, packing in enumerate(packings[:3])
     ]
     write = word_destinations(decoder, decoder.vector(0, packings[3].registers))
+    read_a, read_b, read_c = reads
     of_a, of_b, of_c, of_d = packings
     key = total.rule, types, form.layouts, form.m, form.k, saturate
-    results = [decoder.register_of(item) for item in decoder.vector(0, of_d.registers)]
-    rows = frozenset(register.row for register in results if register is not None)
+    chains = total.rule is not None and not form.is_quads and types[0] == types[3]
+    old, results = (_rows(decoder, index, packing.registers) for index, packing in ((3, of_c), (0, of_d)))
 
     def multiply(group: ThreadGroup, mask: Mask, words: Sequence[Array]) -> Array:
         a, b, c = (
@@ -137,15 +139,38 @@ def _packed(decoder: Decoder, form: Form, stored: int, saturate: bool, total: _S
         )
         return of_d.pack(raw_results(total.of(group, mask, a, b, c), types[0], saturate))
 
+    def multiply_chains(group: ThreadGroup, mask: Mask, a: Array, b: Array, c: Array) -> Array:
+        if total.rule is None or len(a) == 1:
+            return multiply(group, mask, (a[0], b[0], c))
+        chain = Chain(total.rule, (types[1], types[2]), types[0])
+        left, right = numbers(of_a.unpack(a), types[1]), numbers(of_b.unpack(b), types[2])
+        for step in range(len(a)):
+            chain.add(left[step], right[step])
+        return of_d.pack(raw_results(chain.plus(numbers(of_c.unpack(c), types[3])), types[0], saturate))
+
+    waiting = None
+    if results is not None and total.is_plain:
+        waiting = Products(key, multiply_chains, chains, old, results)
+        factors = [decoder.register_of(item) for index in (1, 2) for item in decoder.items(index)]
+        decoder.needed = frozenset(each.row for each in factors if each is not None)
+
     def step(group: ThreadGroup, mask: Mask) -> None:
         group.cta.require_converged(group, mask, "mma.sync")
-        words = [read(group, mask) for read in reads]
-        if total.is_plain and group.defers:
-            defer(group, key, multiply, words, mask, write, rows)
+        if waiting is not None and group.defers:
+            readers = (lambda: read_a(group, mask)), (lambda: read_b(group, mask)), (lambda: read_c(group, mask))
+            defer(group, waiting, mask, *readers, write)
         else:
-            write(group, mask, multiply(group, mask, words))
+            group.finish_deferred()
+            write(group, mask, multiply(group, mask, [read(group, mask) for read in reads]))
 
     return step
+
+
+def _rows(decoder: Decoder, index: int, count: int) -> tuple[int, ...] | None:
+    """The registers of a vector, as rows of their bank; None if not all of its elements are registers."""
+    found = [decoder.register_of(item) for item in decoder.vector(index, count)]
+    registers = [register for register in found if register is not None]
+    return tuple(register.row for register in registers) if len(registers) == len(found) else None
 
 
 @lru_cache(maxsize=64)

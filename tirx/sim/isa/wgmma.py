@@ -19,11 +19,14 @@ from tirx.sim.core.types import B32, B64, PRED, WARP, Array, Mask, RegisterState
 from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, Fragment, uniform
+from tirx.sim.isa.deferred import WarpgroupProducts
 from tirx.sim.isa.fragments import Packing, matrix_fragment, wide_accumulator
 from tirx.sim.isa.mma_sync import numbers, raw_results
 from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.sparse import read_selector
 from tirx.sim.isa.words import accumulator_words, fragment_words
+from tirx.sim.memory.gather import Gather
+from tirx.sim.numerics.chains import Chain
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply_values
 from tirx.sim.program.code import Register, Step
@@ -217,7 +220,7 @@ def _mma(decoder: Decoder) -> Step:
     if in_registers:
         supplied = [decoder.fragment(item) for item in decoder.vector(1, of_a.registers)]
     read_a = fragment_words(supplied)
-    read_d, write_d = accumulator_words(accumulators)
+    check_d, mark_d, read_words, write_words = accumulator_words(accumulators)
     metadata = read_selector(decoder, 4, form.types[0], form.depth, True) if form.sparse else None
     words_of = decoder.source(3, B32) if form.sparse else None
     exact = decoder.symbols.arithmetic == "exact"
@@ -227,6 +230,32 @@ def _mma(decoder: Decoder) -> Step:
     states = frozenset(register.state for register in watched)
     a_source = None if in_registers else decoder.source(1, B64)
     b_source = decoder.source(2, B64)
+    chains = rule is not None and metadata is None and form.result in ("f16", "f32")
+    rows_of_d = frozenset(each.register.row for each in accumulators)
+    key = rule, form.types, form.result, form.n, tuple(each.register.row for each in accumulators)
+    if chains:
+        decoder.needed = frozenset(each.register.row for each in supplied)
+
+    def old_numbers(group: ThreadGroup) -> Array:
+        return numbers(of_d.unpack(read_words(group)), form.result).reshape(-1, form.n)
+
+    def no_numbers(group: ThreadGroup) -> Array:
+        return np.zeros((group.warps * _ROWS, form.n), np.float32)
+
+    def write_numbers(group: ThreadGroup, total: Array) -> None:
+        results = raw_results(total.reshape(group.warps, 1, _ROWS, form.n), form.result, form.saturate)
+        write_words(group, of_d.pack(results))
+
+    def wait(group: ThreadGroup, left: Array, right: Array, accumulates: bool) -> None:
+        """Lets a product wait until somebody needs D."""
+        assert rule is not None, "the type has a rule"
+        waiting = group.deferred
+        if not (accumulates and isinstance(waiting, WarpgroupProducts) and waiting.key == key and not waiting.is_full):
+            group.finish_deferred()
+            chain = Chain(rule, form.types, form.result)
+            read = old_numbers if accumulates else no_numbers
+            group.deferred = waiting = WarpgroupProducts(key, rows_of_d, chain, read, write_numbers)
+        waiting.chain.add(left, right)
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         cta = group.cta
@@ -261,19 +290,24 @@ def _mma(decoder: Decoder) -> Step:
         cta.launch.observed.moved("shared", "read", bytes_of_b * group.warps // _WARPGROUP)
         right = _operand(group, b_bits, np.arange(form.n), form.depth, kind.bits, form.types[1], transpose_b, "wgmma B")
         cta.launch.observed.multiplied(left, right)
-        total = np.zeros((len(rows), form.n), np.float32)
-        if uniform(scale(group, mask), mask, "scale-d"):
-            total = numbers(of_d.unpack(read_d(group, mask)), form.result).reshape(len(rows), form.n)
-        if rule is None:
-            # Sums start at +0: they are never -0.
-            total = ideal(sign * left, right, np.zeros(total.shape)) + total
+        accumulates = bool(uniform(scale(group, mask), mask, "scale-d"))
+        if accumulates:
+            check_d(group, mask)
+        left = left if sign == 1 else -left
+        if chains and group.defers:
+            wait(group, left, right, accumulates)
         else:
-            left = left if sign == 1 else -left
-            total = multiply_values(rule, left, right, total, form.types, form.result, kept)
+            group.finish_deferred()
+            total = (old_numbers if accumulates else no_numbers)(group)
+            if rule is None:
+                # Sums start at +0: they are never -0.
+                total = ideal(left, right, np.zeros(total.shape)) + total
+            else:
+                total = multiply_values(rule, left, right, total, form.types, form.result, kept)
+            write_numbers(group, total)
         for each in supplied:
             each.supplies(group, mask)
-        results = raw_results(total.reshape(group.warps, 1, _ROWS, form.n), form.result, form.saturate)
-        write_d(group, mask, of_d.pack(results))
+        mark_d(group, mask)
         _issued(group, states)
         return _together(group) if group.warps == 1 else None
 
@@ -294,13 +328,13 @@ def _operand(
     """Rows of an operand in shared memory of `depth` elements of `width` bits, as float32 (rows, K)."""
     cta = group.cta
     size, element_bytes = (depth, width // 8) if transposed else (depth * width // 8, 0)
-    addresses, distinct, descriptor = _addresses(bits, int(rows[0]), len(rows), size, element_bytes, what)
-    cta.check_shared(distinct, 1, what)
+    places = _places(bits, int(rows[0]), len(rows), size, element_bytes, what)
+    cta.check_shared(places.distinct, 1, what)
     threads = cta.first_thread + np.arange(group.first, group.last, WARP)
-    cta.monitor.warpgroup_read(cta.rank, distinct, threads, what)
+    cta.monitor.warpgroup_read(cta.rank, places.distinct, threads, what)
     if cta.launch.checks:
-        check_operand(cta, descriptor, addresses, distinct, None, max(width // 8, 1))
-    raw = cta.shared.data[addresses].reshape(len(rows), -1)
+        check_operand(cta, places.descriptor, places.addresses, places.distinct, None, max(width // 8, 1))
+    raw = places.gather.read(cta.shared).reshape(len(rows), -1)
     if element == "b1":
         return _bits(raw)
     return decode_elements(raw, element)
@@ -311,20 +345,27 @@ def _bits(raw: Array) -> Array:
     return np.unpackbits(raw, axis=-1, bitorder="little").astype(np.float32)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Addresses of the bytes of an operand, the distinct ones among them, and what reads the bytes."""
+
+    descriptor: SharedDescriptor
+    addresses: Array
+    distinct: Array
+    gather: Gather
+
+
 @lru_cache(maxsize=1024)
-def _addresses(
-    bits: int, first: int, rows: int, size: int, element: int, what: str
-) -> tuple[Array, Array, SharedDescriptor]:
+def _places(bits: int, first: int, rows: int, size: int, element: int, what: str) -> _Places:
     """
-    Returns the addresses of `rows` rows of an operand, starting at row `first`, the distinct ones among them, and its
-    descriptor.
+    Returns the addresses of `rows` rows of an operand, starting at row `first`.
 
     `element` is the bytes of an element of an MN-major operand of `size` elements along K, 0 for a K-major one of
     `size` bytes.
     """
     descriptor, index = SharedDescriptor.of_wgmma(bits, what), first + np.arange(rows)
     addresses = descriptor.mn_major(index, size, element) if element else descriptor.k_major(index, size)
-    return addresses, np.unique(addresses), descriptor
+    return _Places(descriptor, addresses, np.unique(addresses), Gather(addresses))
 
 
 def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> None:

@@ -66,34 +66,52 @@ def word_destinations(decoder: Decoder, items: Sequence[Operand], *, pending: bo
     return write
 
 
-def accumulator_words(accumulators: Sequence[Accumulator]) -> tuple[ReadWords, WriteWords]:
-    """Reads and writes the registers of D of wgmma.mma_async."""
+def accumulator_words(
+    accumulators: Sequence[Accumulator],
+) -> tuple[
+    Callable[[ThreadGroup, Mask], None],
+    Callable[[ThreadGroup, Mask], None],
+    Callable[[ThreadGroup], Array],
+    Callable[[ThreadGroup, Array], None],
+]:
+    """
+    Returns functions for D of wgmma.mma_async: one that raises UndefinedError if a register was never written, one that
+    marks them as being accumulated, one that reads them in all lanes, and one that writes them.
+    """
     registers = [each.register for each in accumulators]
     rows, states = _rows(registers), _states(registers)
 
-    def write(group: ThreadGroup, mask: Mask, values: Array) -> None:
+    def check(group: ThreadGroup, mask: Mask) -> None:
+        _check_asynchronous(group, mask, accumulators, states)
+
+    def mark(group: ThreadGroup, mask: Mask) -> None:
         if len(states):
             _set_states(group, mask, states, RegisterState.ACCUMULATING)
-        _write(group, mask, rows, values)
 
-    return _asynchronous(accumulators, registers), write
+    def write(group: ThreadGroup, values: Array) -> None:
+        group.banks[B32.bank][rows] = values
+
+    return check, mark, lambda group: _read(group, rows), write
 
 
 def fragment_words(fragments: Sequence[Fragment]) -> ReadWords:
     """Reads the registers of A of wgmma.mma_async."""
-    return _asynchronous(fragments, [each.register for each in fragments])
-
-
-def _asynchronous(operands: Sequence[Accumulator | Fragment], registers: Sequence[Register]) -> ReadWords:
+    registers = [each.register for each in fragments]
     rows, states = _rows(registers), _states(registers)
 
     def read(group: ThreadGroup, mask: Mask) -> Array:
-        if len(states) and (group.states[states][:, mask] == RegisterState.UNDEFINED).any():
-            for each in operands:
-                each.read(group, mask)  # names the register that is undefined
+        _check_asynchronous(group, mask, fragments, states)
         return _read(group, rows)
 
     return read
+
+
+def _check_asynchronous(
+    group: ThreadGroup, mask: Mask, operands: Sequence[Accumulator | Fragment], states: Array
+) -> None:
+    if len(states) and (group.states[states][:, mask] == RegisterState.UNDEFINED).any():
+        for each in operands:
+            each.read(group, mask)  # names the register that is undefined
 
 
 def _rows(registers: Sequence[Register]) -> Array:

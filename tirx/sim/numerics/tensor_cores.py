@@ -401,12 +401,19 @@ def _small_integers(rule: Rule, a: Array, b: Array, c: Array) -> Array | None:
     """
     Returns the sum if all numbers are integers so small that no order cuts off or rounds anything; otherwise None.
     """
-    most = float(np.abs(a).max()) * float(np.abs(b).max()) * a.shape[-1] + float(np.abs(c).max())
-    if not most < 2.0 ** min(rule.bits - 1, rule.fraction + 1):  # so that NaN is none of them
-        return None
-    if any((each != np.rint(each)).any() for each in (a, b, c)):
+    limit = 2.0 ** min(rule.bits - 1, rule.fraction + 1)
+    of_a, of_b, of_c = largest_integer(a), largest_integer(b), largest_integer(c)
+    if of_a is None or of_b is None or of_c is None or of_a * of_b * a.shape[-1] + of_c >= limit:
         return None
     # No sum along the way is too large for f32.
     total = product(a, b)
     np.add(total, c, out=total, casting="same_kind")
     return np.add(total, np.float32(0), out=total)
+
+
+def largest_integer(values: Array) -> float | None:
+    """Returns the largest absolute value if all numbers are integers below 2^24, otherwise None."""
+    most = max(float(np.maximum.reduce(values, axis=None)), -float(np.minimum.reduce(values, axis=None)))
+    if not most < 2.0**24:  # so that NaN is none of them
+        return None
+    return most if np.array_equal(values, np.rint(values)) else None

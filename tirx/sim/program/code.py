@@ -93,7 +93,7 @@ class Op:
     """
     A decoded instruction: `step` or `control`. `guard` gives its predicate, `negated` is the `!` of it.
 
-    `rows` are its 32-bit registers, if it does nothing but read and write registers and memory; otherwise None. `uses`
+    `rows` are the 32-bit registers before which deferred work has to be done; None: before it in any case. `uses`
     and `definitions` are the registers that it reads and writes, for observers.
     """
 

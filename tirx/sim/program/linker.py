@@ -21,10 +21,6 @@ from tirx.sim.reader.syntax import Function, Instruction, Module, Name
 
 _BRANCHES = ("bra", "brx")
 _ENDS = ("ret", "exit")
-# Instructions before which no deferred work has to be done but that on their registers (`Op.rows`).
-_PLAIN = frozenset(
-    "add and cvt cvta fma ld ldmatrix lop3 mad max min mma mov mul or prmt selp setp shl shr st sub xor".split()
-)
 
 
 def link(
@@ -170,11 +166,13 @@ class _Linker:
             if control is None:
                 step = self._step(decoder)
                 step = carrying(decoder, step) if carry else step
-        rows = None
-        if step is not None and instruction.root in _PLAIN and (guard is None or instruction.root != "mma"):
-            own = self._decoders[function.name][index]
-            rows = frozenset(each.row for each in (*own.uses, *own.definitions) if each.type.bits == 32)
         own = self._decoders[function.name].get(index)
+        rows = None
+        if own is not None and (step is not None or isinstance(control, Branch)):
+            everything = (*own.uses, *own.definitions, *own.pending)
+            rows = own.needed
+            if rows is None:
+                rows = frozenset(each.row for each in everything if each.type.bits == 32)
         return Op(
             *(step, control, guard, instruction.negated, instruction.opcode, instruction.line, instruction.text, rows),
             uses=() if own is None else tuple(own.uses),

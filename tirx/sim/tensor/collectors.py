@@ -45,6 +45,10 @@ class Collectors:
     def __init__(self) -> None:
         self._filled: dict[str, Collected] = {}
 
+    def discard(self, buffer: str) -> None:
+        """Empties collector `buffer`."""
+        self._filled.pop(buffer, None)
+
     def apply(self, buffer: str, usage: str, operand: Collected, what: str) -> None:
         """Fills, uses or discards collector `buffer`, as the modifier of `what` says."""
         if usage in ("use", "lastuse"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
-from tirx.sim.core.traffic import Traffic
+from tirx.sim.core.traffic import Direction, Traffic
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.monitor import Monitor
@@ -13,11 +15,20 @@ from tirx.sim.tensor.data_path import COLUMNS, LANES
 _MIN_COLUMNS = 32
 
 
+class Deferred(Protocol):
+    """Work that waits until somebody reads or writes the memory."""
+
+    def finish(self) -> None:
+        """Does the work; the memory has no `deferred` work then."""
+        ...
+
+
 class TensorMemory:
     """`values[lane, column]`; `allocations` are column -> number of columns, `groups` column -> cta_group."""
 
     def __init__(self, monitor: Monitor, rank: int, observed: Traffic):
-        self.values: Array = np.zeros((LANES, COLUMNS), np.uint32)
+        self.deferred: Deferred | None = None
+        self._values: Array = np.zeros((LANES, COLUMNS), np.uint32)
         self.allocations: dict[int, int] = {}
         self.groups: dict[int, int] = {}
         self._monitor = monitor
@@ -27,6 +38,21 @@ class TensorMemory:
         self._count = 0
         self._smallest = COLUMNS
         self._relinquished = False
+
+    @property
+    def values(self) -> Array:
+        """The words of all cells, (lanes, columns)."""
+        self.finish_deferred()
+        return self._values
+
+    def finish_deferred(self) -> None:
+        """Does the work that waits, if there is any."""
+        if self.deferred is not None:
+            self.deferred.finish()
+
+    def moved(self, direction: Direction, words: int) -> None:
+        """Tells observers of words that are read or written."""
+        self._observed.moved("tensor", direction, 4 * words)
 
     def read(self, lanes: Array | slice, columns: Array | slice) -> Array:
         """Cells that `check_cells` has found to be there."""

@@ -11,8 +11,8 @@ import numpy as np
 from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
-from tirx.sim.numerics.rounding import canonical
 from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply_scaled, multiply_values
+from tirx.sim.tensor.accumulation import accumulate, numbers_to_words, words_to_numbers
 from tirx.sim.tensor.collectors import Collected
 from tirx.sim.tensor.copies import SHIFTED_LANES, shift_rows
 from tirx.sim.tensor.data_path import LANES, DataPath, data_path
@@ -92,8 +92,11 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     a = _joined(parts)
     kept = None if operands.metadata is None else np.concatenate(selected)
     b, zero, shift = _b(ctas, thread, operands, fields, what)
-    collected = _collected(form, operands, fields, a, b, zero, shift)
-    ctas[0].collectors.apply(form.collector, form.usage, collected, what)
+    if form.usage == "discard":
+        ctas[0].collectors.discard(form.collector)
+    else:
+        collected = _collected(form, operands, fields, a, b, zero, shift)
+        ctas[0].collectors.apply(form.collector, form.usage, collected, what)
     factors = None
     if operands.scale_factors is not None:
         factors = _scale_factors(ctas, thread, form, operands, fields, path)
@@ -127,15 +130,25 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
                 cta.monitor.tensor_async_read(each.rank, out_lanes, out_columns, thread, f"{what} D", shape)
             cta.monitor.tensor_async_write(each.rank, out_lanes, out_columns, thread, "mma", f"{what} D", shape)
         places.append(written)
-    old = _joined([each.tensor.read(*block) for each in ctas]) if operands.accumulate else None
     exact = cta.launch.program.arithmetic == "exact"
-    total = _product(fields, a, b, factors, kept, _old_values(old, fields, operands.scale, a, b), cta, exact)
-    for each, written, own in zip(ctas, places, _parted(_words(total, fields), len(ctas)), strict=True):
-        if written is None:
-            each.tensor.write(*block, own)
-        else:
-            each.tensor.write(lanes[written], columns[written], own[written])
-        if form.ashift:
+    plain = words is None and kept is None and factors is None and not operands.scale and not exact
+    memories = [each.tensor for each in ctas]
+    target = cta.launch.program.target
+    if plain and area is not None and accumulate(memories, area, fields, target, a, b, operands.accumulate):
+        for each in memories:
+            if operands.accumulate:
+                each.moved("read", path.rows * fields.n)
+            each.moved("written", path.rows * fields.n)
+    else:
+        old = _joined([each.read(*block) for each in memories]) if operands.accumulate else None
+        total = _product(fields, a, b, factors, kept, _old_values(old, fields, operands.scale, a, b), cta, exact)
+        for each, written, own in zip(memories, places, _parted(_words(total, fields), len(ctas)), strict=True):
+            if written is None:
+                each.write(*block, own)
+            else:
+                each.write(lanes[written], columns[written], own[written])
+    if form.ashift:
+        for each in ctas:
             _shift_a(each, thread, operands, fields, what)
     cta.launch.made_progress()
 
@@ -269,7 +282,7 @@ def _old_values(old: Array | None, fields: InstructionDescriptor, scale: int | N
         return np.zeros((len(a), len(b)), np.float32)
     if fields.d == "s32":
         return old.view(np.int32).astype(np.float64)
-    values = old.view(np.float32) if fields.d == "f32" else (old & 0xFFFF).astype(np.uint16).view(np.float16)
+    values = words_to_numbers(old, fields.d)
     return values.astype(np.float64) * 2.0**-scale if scale else values
 
 
@@ -302,6 +315,4 @@ def _words(total: Array, fields: InstructionDescriptor) -> Array:
         if fields.saturate:
             whole = np.clip(whole, -(2**31), 2**31 - 1)
         return (whole & 0xFFFFFFFF).astype(np.uint32)
-    if fields.d == "f32":
-        return canonical(total.astype(np.float32, copy=False)).view(np.uint32)
-    return canonical(total.astype(np.float16)).view(np.uint16).astype(np.uint32)
+    return numbers_to_words(total, fields.d)

@@ -10,6 +10,7 @@ import numpy as np
 from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
+from tirx.sim.memory.gather import Gather
 from tirx.sim.numerics.formats import bytes_used, decode_elements, unpack_groups
 from tirx.sim.tensor.data_path import DataPath
 from tirx.sim.tensor.instruction_descriptor import NARROW, InstructionDescriptor
@@ -19,11 +20,15 @@ from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """Addresses of the elements of an operand, the bytes that matter (None: all), and the distinct ones among them."""
+    """
+    Addresses of the elements of an operand, the bytes that matter (None: all), the distinct ones among them, and what
+    reads the bytes.
+    """
 
     addresses: Array
     used: Mask | None
     distinct: Array
+    gather: Gather
 
 
 @lru_cache(maxsize=1024)
@@ -51,22 +56,23 @@ def _places(
     if used_rows is not None:
         used = used & np.frombuffer(used_rows, np.bool_).reshape((-1,) + (1,) * (addresses.ndim - 1))
     everything = bool(used.all())
-    return _Places(addresses, None if everything else used, np.unique(addresses if everything else addresses[used]))
+    distinct = np.unique(addresses if everything else addresses[used])
+    return _Places(addresses, None if everything else used, distinct, Gather(addresses))
 
 
 def read_async(cta: Cta, thread: int, addresses: Array, what: str, used: Mask | None = None) -> Array:
     """Reads bytes of shared memory at `addresses` (any shape) through the async proxy. Only the `used` ones matter."""
-    return _read(cta, thread, addresses, np.unique(addresses if used is None else addresses[used]), what)
+    return _read(cta, thread, Gather(addresses), np.unique(addresses if used is None else addresses[used]), what)
 
 
-def _read(cta: Cta, thread: int, addresses: Array, wanted: Array, what: str) -> Array:
-    """Reads bytes at `addresses`; only the bytes at `wanted` matter."""
+def _read(cta: Cta, thread: int, bytes_: Gather, wanted: Array, what: str) -> Array:
+    """Reads bytes, of which only those at `wanted` matter."""
     if len(wanted):
         cta.check_shared(wanted, 1, what)
         cta.monitor.async_read(cta.rank, wanted, thread, what)
         cta.launch.observed.moved("shared", "read", len(wanted))
     # What does not matter may lie anywhere; the field of 18 bits wraps around.
-    return cta.shared.data.take(addresses, mode="clip")
+    return bytes_.read(cta.shared)
 
 
 def read_tensor(cta: Cta, thread: int, lanes: Array, columns: Array, what: str) -> Array:
@@ -116,7 +122,7 @@ def shared_operand(
     marks = None if used_rows is None or used_rows.all() else used_rows.tobytes()
     padded = element if fields.kind.element == 1 else "u8"
     places = _places(descriptor, first, rows, marks, size, width, padded)
-    raw = _read(cta, thread, places.addresses, places.distinct, what).reshape(rows, -1)
+    raw = _read(cta, thread, places.gather, places.distinct, what).reshape(rows, -1)
     check_operand(cta, descriptor, places.addresses, places.distinct, places.used, fields.kind.element)
     return _decode(raw, element, fields)
 

@@ -1,0 +1,66 @@
+"""Products that wait and are computed together are those that are computed one by one, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tirx.sim.memory.gather import Gather
+from tirx.sim.memory.segment import Segment
+from tirx.sim.numerics.chains import Chain
+from tirx.sim.numerics.tensor_cores import find_rule, multiply_values
+
+_TYPES = [("tcgen05", "sm_100a", "f16"), ("wgmma", "sm_90a", "e4m3"), ("mma.sync", "sm_80", "bf16")]
+
+
+@np.errstate(all="ignore")
+@pytest.mark.parametrize("result", ["f32", "f16"])
+@pytest.mark.parametrize("family, target, element", _TYPES)
+def test_as_one_by_one(family: str, target: str, element: str, result: str) -> None:
+    rule = find_rule(family, target, element)  # type: ignore[arg-type]
+    assert rule is not None
+    rng = np.random.default_rng(3)
+    for trial in range(12):
+        chain = Chain(rule, (element, element), result)
+        expected = c = rng.integers(-4, 5, (2, 16, 8)).astype(np.float32)
+        # Small integers, halves, and sums that leave the range in which nothing is rounded.
+        factors = rng.choice([1.0, 0.5, 240.0] if trial % 2 else [1.0], 9)
+        for factor in factors:
+            a, b = (rng.integers(-3, 4, (2, rows, 32)).astype(np.float32) for rows in (16, 8))
+            chain.add(a * np.float32(factor), b * np.float32(factor))
+            expected = multiply_values(
+                rule, a * np.float32(factor), b * np.float32(factor), expected, (element,) * 2, result
+            )
+        found = chain.plus(c)
+        assert np.array_equal(found.astype(np.float64), np.asarray(expected).astype(np.float64))
+        assert not np.signbit(found[found == 0]).any()
+
+
+@np.errstate(all="ignore")
+@pytest.mark.parametrize("special", [np.inf, np.nan, 65504.0])
+def test_special_numbers(special: float) -> None:
+    rule = find_rule("tcgen05", "sm_100a", "f16")
+    assert rule is not None
+    chain = Chain(rule, ("f16", "f16"), "f16")
+    a, b = np.ones((4, 16), np.float32), np.ones((8, 16), np.float32)
+    c = np.zeros((4, 8), np.float32)
+    c[1, 2] = special
+    expected = c
+    for _ in range(3):
+        chain.add(a, b)
+        expected = multiply_values(rule, a, b, expected, ("f16", "f16"), "f16")
+    assert np.array_equal(chain.plus(c), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("stretch", [1, 2, 16])
+def test_gathered_bytes(stretch: int) -> None:
+    rng = np.random.default_rng(stretch)
+    memory = Segment(rng.integers(0, 256, 4096).astype(np.uint8))
+    starts = rng.permutation(4096 // stretch)[:32] * stretch
+    matrix = (starts[:, None] + np.arange(stretch)).reshape(8, -1)
+    # MN-major: chunks of 16 bytes along the rows.
+    turned = (16 * rng.permutation(64)[:12].reshape(6, 2, 1, 1) + 2 * np.arange(8)[:, None] + np.arange(2)).reshape(
+        6, 16, 2
+    )
+    for addresses in (matrix, turned.swapaxes(0, 1)):
+        assert np.array_equal(Gather(addresses).read(memory), memory.data[addresses])

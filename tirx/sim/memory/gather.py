@@ -1,0 +1,57 @@
+"""Reads of many bytes whose addresses are known in advance: operands of tensor cores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tirx.sim.core.types import Array
+from tirx.sim.memory.segment import Segment
+
+# Aligned runs of bytes that numpy copies as one element, the largest first.
+_UNITS: tuple[tuple[int, Any], ...] = (
+    (16, np.complex128),
+    (8, np.uint64),
+    (4, np.uint32),
+    (2, np.uint16),
+    (1, np.uint8),
+)
+
+
+class Gather:
+    """
+    Reads the bytes at `addresses` (any shape), in as few and large pieces as they allow.
+
+    Operands are read again and again at the same addresses, mostly in chunks of 16 bytes, so that a table of the chunks
+    is worth its time. The memory must have a multiple of 16 bytes.
+    """
+
+    def __init__(self, addresses: Array):
+        self._shape = addresses.shape
+        # Elements of MN-major operands (rows, K, bytes) are contiguous along the rows.
+        self._turned = addresses.ndim == 3 and _unit(addresses) < 16 and _unit(addresses.swapaxes(0, 1)) == 16
+        ordered = addresses.swapaxes(0, 1) if self._turned else addresses
+        self._width = _unit(ordered)
+        self._dtype = np.dtype(_UNITS[self._width])
+        self._index = np.ascontiguousarray(ordered.reshape(-1)[:: self._width] // self._width)
+
+    def read(self, segment: Segment) -> Array:
+        """Returns the bytes, in the shape of the addresses; those beyond the end of the memory are any bytes."""
+        found = segment.rows(self._dtype, 1).reshape(-1).take(self._index, mode="clip").view(np.uint8)
+        if not self._turned:
+            return found.reshape(self._shape)
+        rows, depth, element = self._shape
+        turned = found.view(f"u{element}").reshape(depth, rows).T
+        return np.ascontiguousarray(turned).view(np.uint8).reshape(self._shape)
+
+
+def _unit(addresses: Array) -> int:
+    """Returns the bytes of the largest aligned pieces that the addresses, in their order, consist of."""
+    flat = addresses.reshape(-1)
+    for width in _UNITS:
+        if len(flat) % width == 0:
+            pieces = flat.reshape(-1, width)
+            if not (pieces[:, 0] % width).any() and (pieces - pieces[:, :1] == np.arange(width)).all():
+                return width
+    raise AssertionError("every byte is a piece")
