@@ -10,13 +10,7 @@ from tirx.sim.core.types import Array
 from tirx.sim.memory.segment import Segment
 
 # Aligned runs of bytes that numpy copies as one element, the largest first.
-_UNITS: tuple[tuple[int, Any], ...] = (
-    (16, np.complex128),
-    (8, np.uint64),
-    (4, np.uint32),
-    (2, np.uint16),
-    (1, np.uint8),
-)
+_UNITS: dict[int, Any] = {16: np.complex128, 8: np.uint64, 4: np.uint32, 2: np.uint16, 1: np.uint8}
 
 
 class Gather:
