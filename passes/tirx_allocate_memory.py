@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.definition import i32_attr
-from tirx.dialects.tirx import KernelOp, MemoryPlanAttr, kernels
+from tirx.dialects.schedule_names import RING, SCHEDULE, Schedule
+from tirx.dialects.tirx import AllocOp, KernelOp, MemoryPlanAttr, kernels
 from tirx.hw.targets import Target
+from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.passes.plan.memory import allocate
 
 
@@ -43,4 +45,25 @@ def _allocate(kernel: KernelOp) -> None:
         if alloc.start not in (None, start):
             raise LocatedError(alloc, f"expected the tile at {start}, found it at {alloc.start}")
         alloc.place = i32_attr(start)
-    kernel.memory = MemoryPlanAttr(allocation.plan)
+    if kernel.memory is None:
+        kernel.memory = MemoryPlanAttr(allocation.plan)
+        _place_rings(kernel)
+
+
+def _place_rings(kernel: KernelOp) -> None:
+    """Stores where the slots and mbarriers of lowered rings are."""
+    schedule = Schedule.of(kernel)
+    if not schedule.rings:
+        return
+    starts: dict[str, list[int]] = {}
+    barriers = 0
+    for op in kernel.body.block.ops:
+        if isinstance(op, AllocOp) and op.start is not None:
+            if isinstance(ring := op.attributes.get(RING), StringAttr):
+                starts.setdefault(ring.data, []).append(op.start)
+            elif BARRIERS in op.attributes:
+                barriers = op.start
+    if any(len(starts.get(ring.name, ())) != len(ring.tiles) for ring in schedule.rings):
+        raise LocatedError(kernel, f"expected a tile with {RING} = NAME for each tile of the rings of {SCHEDULE}")
+    rings = (ring.placed(barriers, starts.get(ring.name, ())) for ring in schedule.rings)
+    Schedule(schedule.roles, tuple(rings)).store(kernel)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import UnitAttr, i1, i32
+from xdsl.dialects.builtin import StringAttr, UnitAttr, i1, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -20,6 +20,7 @@ from tirx.dialects.ptx.mbarrier import (
 )
 from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.ptx.sync import FenceMbarrierInitOp
+from tirx.dialects.schedule_names import RING
 from tirx.dialects.tirx import AddressOp, AllocOp, BarrierOp, RingOp, SlotOp, TileType, slot_storage
 from tirx.dialects.tirx.attributes import MemorySpace
 from tirx.hw.features import UnsupportedFeature, required_version
@@ -111,6 +112,7 @@ class RingStorage:
                 type_ = slot_storage(tile.storage, plan.slots, tile.stride)
                 alloc = emit(AllocOp(type_))
                 alloc.result.name_hint = ring.result.name_hint
+                alloc.attributes[RING] = StringAttr(plan.name)
                 self.tiles[(ring, index)] = alloc.result
         if count := self.plan.num_barriers:
             words = (count, MBARRIER_BYTES // 4)

@@ -24,6 +24,7 @@ def lower_kernel(kernel: KernelOp) -> None:
     if kernel.target is None:
         raise LocatedError(kernel, 'expected a target, such as target("sm_90a"), on the kernel or on the command line')
     plan = plan_rings(kernel)
+    names = plan.names()
     old = kernel.body.block
     new = Block(arg_types=old.arg_types)
     values: dict[SSAValue, SSAValue] = {}
@@ -52,6 +53,7 @@ def lower_kernel(kernel: KernelOp) -> None:
                 code.operation(op, emit)
     body = kernel.detach_region(kernel.body)
     kernel.add_region(Region(new))
+    names.store(kernel)
     body.drop_all_references()
 
 

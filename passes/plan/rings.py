@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import count
 
 from xdsl.ir import Operation
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.dialects.tirx import (
     AcquireOp,
     Across,
@@ -47,7 +49,7 @@ from tirx.passes.analysis.rings.parties import (
 )
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.analysis.rings.structure import Activity, activity
-from tirx.passes.plan.memory import COLUMN_STEP, shared_alignment, shared_bytes
+from tirx.passes.plan.memory import COLUMN_STEP, MBARRIER_BYTES, shared_alignment, shared_bytes
 from tirx.passes.plan.tensor_tiles import TensorTile
 
 
@@ -169,6 +171,8 @@ class RingPlan:
     """A ring: the tiles of its slots and its stations."""
 
     op: RingOp
+    name: str
+    """That of the SSA value, or a number; no other ring of the kernel has it."""
     tiles: tuple[Tile, ...]
     stations: tuple[Station, ...]
 
@@ -180,6 +184,21 @@ class RingPlan:
     @property
     def slots(self) -> int:
         return self.op.num_slots
+
+    def names(self) -> RingPlace:
+        """The ring with places that are still to be chosen."""
+        contents = self.op.result.type.contents
+        labels = ["|".join(view.label.data or f"tile{i}" for view in tile) for i, tile in enumerate(contents)]
+        return RingPlace(
+            self.name,
+            self.slots,
+            tuple(self.op.station_names),
+            tuple(-1 if station.first is None else MBARRIER_BYTES * station.first for station in self.stations),
+            tuple(
+                SlotTile(label, "tensor" if tile.in_tensor_memory else "shared", -1, tile.stride)
+                for label, tile in zip(labels, self.tiles, strict=True)
+            ),
+        )
 
     def station(self, name: str) -> Station:
         return self.stations[0 if name == SELF else self.op.station_names.index(name)]
@@ -198,7 +217,7 @@ class RingsPlan:
     model: Kernel = field(init=False)
     happens: Activity = field(init=False)
     owners: tuple[Owner, ...] = field(init=False)
-    rings: Mapping[RingOp, RingPlan] = field(init=False)
+    rings: dict[RingOp, RingPlan] = field(init=False)
 
     def __post_init__(self) -> None:
         self.extraction = Extraction(self.kernel)
@@ -227,6 +246,15 @@ class RingsPlan:
                     "expected products of pairs in a role that does nothing else, since the first block alone issues "
                     "them, found other work of threads beside them",
                 )
+
+    def names(self) -> Schedule:
+        """The roles and rings by name. Places are those before `tirx-allocate-memory`."""
+        roles = [
+            RoleWarps(owner.sym_name.data, owner.thread_set.first // WARP, owner.num_warps)
+            for owner in self.owners
+            if isinstance(owner, RoleOp)
+        ]
+        return Schedule(tuple(roles), tuple(plan.names() for plan in self.rings.values()))
 
     @property
     def num_blocks(self) -> int:
@@ -299,7 +327,10 @@ class RingsPlan:
             first_barrier = first if used[index] else None
             stations.append(Station(index, sides, fence, first_barrier, *self._blocks(ring, index, passings)))
             first += ring.num_slots if used[index] else 0
-        return RingPlan(ring, tuple(tiles), tuple(stations))
+        taken = {plan.name for plan in self.rings.values()}
+        hint = ring.result.name_hint or f"ring{len(taken)}"
+        name = next(each for n in count() if (each := f"{hint}_{n}" if n else hint) not in taken)
+        return RingPlan(ring, name, tuple(tiles), tuple(stations))
 
     def _blocks(self, ring: RingOp, index: int, passings: Mapping[str, Mapping[Owner, Passing]]) -> tuple[int, To]:
         """How many blocks arrive at the barriers behind a station, and at whose."""

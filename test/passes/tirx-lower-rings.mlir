@@ -7,8 +7,12 @@
 // A role of one thread fills by TMA, another one reads: one arrival and the bytes of a slot, then one of each of 4 warps.
 // The threads that read fence, because TMA writes the slot next.
 
+// Launch descriptors name the roles and the rings.
+
 // CHECK-LABEL: tirx.kernel @roles
-// CHECK:      [[SLOTS:%.*]] = tirx.alloc : !tirx.tile<2x64x64xf16, shared, {{.*}}(2, 64, 64) : (4096, 64, 1)
+// CHECK-SAME: roles = [{name = "load", first = 0 : i32, warps = 1 : i32}, {name = "read", first = 1 : i32, warps = 4 : i32}]
+// CHECK-SAME: rings = [{name = "ring", slots = 2 : i32, stations = ["fill", "use"], barriers = [0 : i32, 16 : i32], tiles = [{name = "tile0", memory = "shared", start = -1 : i32, stride = 8192 : i32}]}]
+// CHECK:      [[SLOTS:%.*]] = tirx.alloc {ring = "ring"} : !tirx.tile<2x64x64xf16, shared, {{.*}}(2, 64, 64) : (4096, 64, 1)
 // CHECK-NEXT: [[WORDS:%.*]] = tirx.alloc {ring_barriers} : !tirx.tile<4x2xi32, shared
 // CHECK-NEXT: [[BARS:%.*]] = tirx.address [[WORDS]]
 // CHECK:      scf.if

@@ -16,6 +16,7 @@ from tirx.dialects.ptx.effects import AccessKind, Bytes
 from tirx.dialects.ptx.memory import LdParamOp, ParamAddressOp
 from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.requirements import requirements
+from tirx.dialects.schedule_names import Schedule
 from tirx.dialects.tirx.tensor_maps import TensorMapAttr
 from tirx.layout import LayoutError
 from tirx.layout.dtypes import element_type
@@ -67,6 +68,7 @@ def describe_entry(entry: EntryOp) -> Launch:
             *(Precondition(each.value, each.test, each.bound, each.message) for each in required),
             *(p for a in arguments if isinstance(a, TensorMapArgument) for p in _preconditions(a)),
         ),
+        schedule=Schedule.of(entry),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from tirx.dialects.formula import Call, Formula, LaunchSizes
+from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 
 FORMAT = 1
 """The number of the JSON format; it grows when a reader of the old one would misread the new one."""
@@ -130,7 +131,8 @@ class Launch:
 
     `grid` counts blocks along x, y and z as formulas of the arguments (numbers count from 0 among all `arguments`),
     None if the program does not say; `block` counts threads and `cluster` blocks; `dynamic_shared` is in bytes.
-    `arguments` are the parameters of the entry in order: callers pass the pointers and scalars among them.
+    `arguments` are the parameters of the entry in order: callers pass the pointers and scalars among them. `schedule`
+    names roles and rings, for people and `tirx-sim --timeline`; a launch does not need it.
 
     >>> import tirx
     >>> head = 'tirx.kernel @k(%a: memref<?xf32>) target("sm_80") grid(ceildiv(size(0, 0), 64)) threads(32)'
@@ -147,6 +149,7 @@ class Launch:
     dynamic_shared: int
     arguments: tuple[Argument, ...]
     preconditions: tuple[Precondition, ...] = ()
+    schedule: Schedule = Schedule()
 
     @property
     def passed(self) -> tuple[PointerArgument | ScalarArgument, ...]:
@@ -171,6 +174,7 @@ class Launch:
                 dynamic_shared=data["dynamic_shared"],
                 arguments=tuple(_argument(each) for each in data["arguments"]),
                 preconditions=tuple(_precondition(each) for each in data["preconditions"]),
+                schedule=Schedule.from_json(data.get("schedule", {})),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"expected a launch descriptor, found one with a fault: {error!r}") from error
@@ -186,6 +190,8 @@ def _pretty(value: Any, indent: str = "") -> str:
     inner = indent + "  "
     match value:
         case {"kind": _}:
+            return json.dumps(value)
+        case dict() if all(isinstance(each, str | int) for each in cast("dict[str, Any]", value).values()):
             return json.dumps(value)
         case dict():
             items = [
@@ -213,7 +219,7 @@ def _to_json(value: object) -> object:
             return [value.function, *(_to_json(x) for x in value.operands)]
         case tuple():
             return [_to_json(x) for x in cast("tuple[object, ...]", value)]
-        case Launch() | Precondition():
+        case Launch() | Precondition() | Schedule() | RoleWarps() | RingPlace() | SlotTile():
             return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
         case PointerArgument() | ScalarArgument() | ComputedArgument() | TensorMapArgument():
             return {"kind": value.kind} | {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}

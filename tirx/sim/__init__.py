@@ -23,7 +23,8 @@ Text goes through these packages, each of which imports only those above it (`ap
 
 A step is a closure over rows of registers. It executes an instruction for a *thread group*: converged lanes of one or
 several warps, whose registers are numpy arrays with an element for each lane. `run(observer=...)` takes a `Profile`
-(counts), a `Trace` (a line for each instruction) or another `Observer`; the command `tirx-sim` does all of this.
+(counts), a `Trace` (a line for each instruction), a `Timeline` or another `Observer`; the command `tirx-sim` does all
+of this.
 
 To add an instruction, write a decoder in the module of its family in `isa/` and register it by the first part of its
 opcode. It takes every modifier it knows from the `Decoder` (what is left is an error), asks it for sources and
@@ -43,6 +44,7 @@ from tirx.sim.core.observer import Observer, Observers
 from tirx.sim.errors import SimError, SimWarning
 from tirx.sim.profile import Profile
 from tirx.sim.tensor_map import TensorMap
+from tirx.sim.timeline import Timeline
 from tirx.sim.trace import Dump, Trace
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "SimError",
     "SimWarning",
     "TensorMap",
+    "Timeline",
     "Trace",
     "entries",
     "run",

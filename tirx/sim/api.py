@@ -109,7 +109,8 @@ def run(
 
     def new_monitor(ctas: int, lanes: int, note: Note) -> Monitor:
         if level is None:
-            return Monitor()
+            own = observer.monitor(ctas, lanes, note) if isinstance(observer, Observer) else None
+            return own or Monitor()
         return Checker(ctas, lanes, program.shared_end, None if level == "strict" else note)
 
     launch = Launch(

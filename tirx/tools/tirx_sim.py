@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tirx.dialects.schedule_names import Schedule
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.launch import Launch, read_launches
 from tirx.runtime.simulation import simulate
@@ -28,6 +29,7 @@ from tirx.sim import (
     Profile,
     SimError,
     SimWarning,
+    Timeline,
     Trace,
     entries,
     run,
@@ -96,6 +98,7 @@ class SimFlags:
     trace_lines: range | None
     dump: tuple[tuple[int, DumpedState], ...]
     profile: bool
+    timeline: tuple[str, ...]
 
 
 def _dimensions(text: str) -> tuple[int, ...]:
@@ -196,7 +199,20 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         help=f"print {', '.join(DUMPED_STATES)} when a warp first comes to a line",
     )
     parser.add_argument("--profile", action="store_true", help="print counts of instructions, bytes and conflicts")
+    parser.add_argument(
+        "--timeline",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write what warps, copies, products and slots of rings do, step by step: a page (.html), or a trace for "
+        "Perfetto (.json); without checks",
+    )
     found = parser.parse_args(argv)
+    for path in found.timeline:
+        if not path.endswith((".html", ".json")):
+            raise UsageError(f"--timeline: expected a file called .html or .json, found '{path}'")
+    if found.timeline and found.check == "strict":
+        raise UsageError("expected no --check with --timeline, which runs without checks; found both")
     if found.launch is None and found.block is None:
         raise UsageError("expected --block, or --launch with the launch descriptors of 'tirx-opt --launch'")
     for name in ("block", "cluster", "dynamic_shared"):
@@ -212,7 +228,7 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         tuple(found.parameters),
         found.dynamic_shared or 0,
         found.seed,
-        found.check,
+        found.check if not found.timeline else False,
         found.arithmetic,
         found.max_instructions,
         found.trace or found.trace_values or found.trace_threads is not None or found.trace_lines is not None,
@@ -221,6 +237,7 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         found.trace_lines,
         tuple(found.dump),
         found.profile,
+        tuple(found.timeline),
     )
 
 
@@ -338,7 +355,14 @@ def _run(flags: SimFlags) -> None:
     if flags.trace:
         trace = Trace(sys.stdout, values=flags.trace_values, threads=flags.trace_threads, lines=flags.trace_lines)
     dumps = [Dump(sys.stdout, line, what) for line, what in flags.dump]
-    watching = [each for each in (profile, trace, *dumps) if each is not None]
+    entry = _entry(text, flags.entry)
+    launch = None if flags.launch is None else _read_launch(flags.launch, entry)
+    timeline = None
+    if flags.timeline:
+        from tirx.tools.timeline_page import named_timeline
+
+        timeline = named_timeline(Schedule() if launch is None else launch.schedule)
+    watching = [each for each in (profile, trace, timeline, *dumps) if each is not None]
 
     def report(warning: SimWarning) -> None:
         print(_show(flags.input_path, warning, "warning"), file=sys.stderr)
@@ -353,9 +377,7 @@ def _run(flags: SimFlags) -> None:
         "report": report,
     }
     try:
-        entry = _entry(text, flags.entry)
-        if flags.launch is not None:
-            launch = _read_launch(flags.launch, entry)
+        if launch is not None:
             simulate(text, launch, parameters.arguments, grid=flags.grid, **options)
         else:
             run(
@@ -371,12 +393,24 @@ def _run(flags: SimFlags) -> None:
     finally:
         if trace is not None:
             trace.finish()
+        if timeline is not None:
+            _write_timeline(timeline, flags, entry)
     for path, array in parameters.outputs.items():
         content = io.BytesIO()
         np.save(content, array)
         write_file(path, content.getvalue())
     if profile is not None:
         write_output("-", profile.table())
+
+
+def _write_timeline(timeline: Timeline, flags: SimFlags, entry: str) -> None:
+    from tirx.tools.timeline_page import timeline_html, timeline_trace
+
+    timeline.finish()
+    title = f"{entry} ({'<stdin>' if flags.input_path == '-' else Path(flags.input_path).name})"
+    for path in flags.timeline:
+        text = timeline_html(timeline, title) if path.endswith(".html") else timeline_trace(timeline)
+        write_file(path, text.encode())
 
 
 def _show(path: str, error: SimError | SimWarning, severity: str = "error") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.traffic import Direction, Space, Traffic
 from tirx.sim.core.types import Array
+from tirx.sim.hazards.monitor import Monitor, Note
 from tirx.sim.program.code import Op
 
 
@@ -29,6 +30,13 @@ class Observer(Traffic):
         Takes back `op`, which started last but was not executed: it starts again later, or once for each part of
         `group`.
         """
+
+    def monitor(self, ctas: int, lanes: int, note: Note) -> Monitor | None:
+        """
+        Returns what is told of all accesses and synchronisation of a cluster of `ctas` CTAs with `lanes` lanes each, in
+        the place of the checker of a run without checks. None: nothing is.
+        """
+        return None
 
 
 class Observers(Observer):
@@ -64,3 +72,6 @@ class Observers(Observer):
     def multiplied(self, a: Array, b: Array) -> None:
         for observer in self._observers:
             observer.multiplied(a, b)
+
+    def monitor(self, ctas: int, lanes: int, note: Note) -> Monitor | None:
+        return next((m for each in self._observers if (m := each.monitor(ctas, lanes, note)) is not None), None)
