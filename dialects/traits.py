@@ -5,7 +5,8 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator, OpTrait, Pure, SymbolTable
-from xdsl.utils.exceptions import VerifyException
+
+from tirx.rules import SymbolTableError
 
 
 class UsableBeforeDefinition(OpTrait):
@@ -22,7 +23,7 @@ class InSymbolTable(OpTrait):
     def verify(self, op: Operation) -> None:
         parent = op.parent_op()
         if parent is not None and not parent.has_trait(SymbolTable, value_if_unregistered=True):
-            raise VerifyException(
+            raise SymbolTableError(
                 f"expected '{op.name}' in a symbol table, such as builtin.module or gpu.module, "
                 f"found it in '{parent.name}'"
             )

@@ -36,6 +36,7 @@ from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.fast_math import may_approximate
 from tirx.passes.emit.narrow_integers import widen_bytes
+from tirx.rules import NoFormError
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def convert_entry(entry: EntryOp) -> None:
     ops = list(entry.body.walk())
     for op in ops:
         if op.name.partition(".")[0] not in _KNOWN_DIALECTS and not isinstance(op, UnrealizedConversionCastOp):
-            raise LocatedError(
+            raise NoFormError(
                 op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
             )
     widen_bytes(entry)
@@ -117,10 +118,10 @@ def _lower(op: Operation) -> None:
     rule = RULES.get(type(op))
     if rule is None:
         supported = ", ".join(sorted(t.name for t in RULES))
-        raise LocatedError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
+        raise NoFormError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
     for value in (*op.operands, *op.results):
         if register_class(value.type) is None:
-            raise LocatedError(op, f"'{op.name}': no PTX register holds {value.type}")
+            raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results
     replacement = rule(op, Emitter.before(op))
     if replacement.name_hint is None:
@@ -135,7 +136,7 @@ def _integer(emit: Emitter, value: int, type_: Attribute) -> SSAValue:
 
 
 def _unsupported(op: Operation, *types: Attribute) -> LocatedError:
-    return LocatedError(op, f"no PTX form for '{op.name}' on {' -> '.join(map(str, types))}")
+    return NoFormError(op, f"no PTX form for '{op.name}' on {' -> '.join(map(str, types))}")
 
 
 @_rule(arith.ConstantOp)

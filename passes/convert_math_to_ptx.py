@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp, bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects import ptx
 from tirx.dialects.ptx.core import ConstantOp, entries
 from tirx.dialects.ptx.functions import FORMS, Function
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.fast_math import may_approximate
+from tirx.rules import NoFormError
 
 LOG2_E = 1.4426950408889634
 LOG_2 = 0.6931471805599453
@@ -60,11 +60,9 @@ def _lower(op: Operation) -> None:
     type_ = op.results[0].type
     supported = {rule.name for rule in (*_DIRECT, *_FUNCTIONS)}
     if type(op) not in _DIRECT and type(op) not in _FUNCTIONS:
-        raise LocatedError(
-            op, f"no PTX form for '{op.name}'; convert-math-to-ptx lowers {', '.join(sorted(supported))}"
-        )
+        raise NoFormError(op, f"no PTX form for '{op.name}'; convert-math-to-ptx lowers {', '.join(sorted(supported))}")
     if type_ not in (f16, bf16, f32, f64):
-        raise LocatedError(op, f"expected '{op.name}' on f16, bf16, f32 or f64, found {type_}")
+        raise NoFormError(op, f"expected '{op.name}' on f16, bf16, f32 or f64, found {type_}")
     compute = _Compute(Emitter.before(op), op)
     replacement = compute.run()
     replacement.name_hint = replacement.name_hint or op.results[0].name_hint
@@ -88,7 +86,7 @@ class _Compute:
         if self.approximate and (type(op), type_) in _HALF:
             return self.emit.value(_HALF[type(op), type_](op.operands[0]))
         if type_ == f64:
-            raise LocatedError(op, f"no PTX form for '{op.name}' on f64")
+            raise NoFormError(op, f"no PTX form for '{op.name}' on f64")
         operands = [v if type_ == f32 else self.emit.value(ptx.CvtOp(v, f32)) for v in op.operands]
         if (compute := _FUNCTIONS.get(type(op))) is not None:
             result = compute(self, operands[0])

@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
+from tirx.rules import NoFormError, StageError
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def convert_entry(entry: EntryOp) -> None:
         for op in constructs:
             if type(op) not in RULES:
                 supported = ", ".join(sorted(t.name for t in RULES))
-                raise LocatedError(op, f"no PTX form for '{op.name}'; convert-scf-to-ptx lowers {supported}")
+                raise NoFormError(op, f"no PTX form for '{op.name}'; convert-scf-to-ptx lowers {supported}")
         for op in reversed(constructs):
             pending += RULES[type(op)](op)
 
@@ -76,7 +76,7 @@ def _written(end: Operation, op: Operation) -> Operation:
 def _check_registers(op: Operation, types: Sequence[Attribute]) -> None:
     for type_ in types:
         if register_class(type_) is None:
-            raise LocatedError(op, f"'{op.name}': no PTX register holds {type_}; run convert-arith-to-ptx first")
+            raise StageError(op, f"'{op.name}': no PTX register holds {type_}; run convert-arith-to-ptx first")
 
 
 def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tuple[Block, Block]:

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tcgen05
 from tirx.dialects.ptx import tcgen05 as ptx
 from tirx.dialects.ptx.arith import MaxOp, MinOp
@@ -25,6 +24,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.tensor_lifetimes import check_lifetimes
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
+from tirx.rules import StageError
 from tirx.tcgen05 import TmemAccess
 from tirx.tcgen05.tmem import LANES
 from tirx.tcgen05.tmem_access import MAX_REGISTERS
@@ -49,7 +49,7 @@ def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:
     """The operation that gives the allocation behind `tile`, or behind the tile it is a view of, its columns."""
     root = base_allocation(tile).owner
     if not isinstance(root, tcgen05.TileOp):
-        raise LocatedError(emit.location, f"expected a tile in an allocation of tensor memory, found {tile.type}")
+        raise StageError(emit.location, f"expected a tile in an allocation of tensor memory, found {tile.type}")
     return root
 
 
@@ -310,7 +310,7 @@ class ConvertTcgen05ToPtxPass(ModulePass):
         for inner in list(op.walk()):
             kind = type(inner)
             if kind in _SYMBOLIC:
-                raise LocatedError(inner, f"expected materialized descriptors, found {inner.name}")
+                raise StageError(inner, f"expected materialized descriptors, found {inner.name}")
             if isinstance(inner, tcgen05.TileOp | SubviewOp | ReshapeOp):
                 views.append(inner)
             if (rule := _RULES.get(kind)) is None:

@@ -8,13 +8,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError, warn
+from tirx.diagnostics import warn
 from tirx.dialects.tirx import MmaOp, MmaSyncOp, MmaSyncPlan, kernels
 from tirx.hw.targets import Target
 from tirx.mma import MmaVariant
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.mma_product import is_emulated, planned_steps
 from tirx.passes.plan.product import Product
+from tirx.rules import StageError
 
 
 def _warn_if_emulated(mma: MmaOp, variant: MmaVariant, target: Target | None) -> None:
@@ -43,7 +44,7 @@ class ConvertTirxToMmaPass(ModulePass):
             target = None if kernel.target is None else Target.parse(kernel.target.data)
             for mma in [m for m in kernel.walk() if isinstance(m, MmaOp) and m.result is not None]:
                 if mma.plan is None or not isinstance(mma.plan.data, MmaSyncPlan):
-                    raise LocatedError(mma, "expected a plan of mma_sync; tirx-select-instructions chooses it")
+                    raise StageError(mma, "expected a plan of mma_sync; tirx-select-instructions chooses it")
                 steps = planned_steps(Product.of(mma), mma.plan.data)
                 _warn_if_emulated(mma, steps[0].variant, target)
                 emit = Emitter.before(mma)

@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from tirx.copy.matrix import MatrixPlan
@@ -92,6 +91,7 @@ from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
 from tirx.passes.plan.run_time_strides import STRIDE_BYTES, placed, run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import POINTER_ALIGNMENT, Origin, plan_clip
+from tirx.rules import KernelArgumentError, NoTargetError, ParameterError, RegisterLayoutError, StageError
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -119,16 +119,16 @@ class _KernelLowering:
     def run(self) -> None:
         kernel = self.kernel
         if kernel.target is None:
-            raise LocatedError(
+            raise NoTargetError(
                 kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
             )
         self.target = Target.parse(kernel.target.data)
         lower_scalars(kernel, self.target)
         if kernel.is_whole_pair:
-            raise LocatedError(kernel, "expected what one block of a pair does; run tirx-split-pairs first")
+            raise StageError(kernel, "expected what one block of a pair does; run tirx-split-pairs first")
         try:
             check_identifier("the name of a kernel", kernel.sym_name.data)
-        except VerifyException as e:
+        except ParameterError as e:
             raise LocatedError(kernel, str(e)) from e
         block = kernel.body.block
         first = block.first_op
@@ -144,11 +144,11 @@ class _KernelLowering:
         self.maps.prefetch(self.thread)
         parameters = [*self.parameters.declared, *self.maps.parameters]
         if (size := sum(parameter.size for parameter in parameters)) > PARAM_LIMIT:
-            raise LocatedError(kernel, f"expected at most {PARAM_LIMIT} bytes of parameters, found {size}")
+            raise KernelArgumentError(kernel, f"expected at most {PARAM_LIMIT} bytes of parameters, found {size}")
         self._erase_lowered()
         for argument in reversed(block.args):
             if (use := argument.first_use) is not None:
-                raise LocatedError(
+                raise KernelArgumentError(
                     use.operation,
                     "expected only 'tirx.view' and 'memref.load' on a memref argument, found "
                     f"'{operation_name(use.operation)}'",
@@ -200,7 +200,7 @@ class _KernelLowering:
                 self.lowered.append(op)
                 continue
             if op.name.startswith("tirx."):
-                raise LocatedError(op, f"expected '{op.name}' to be lowered by an earlier pass")
+                raise StageError(op, f"expected '{op.name}' to be lowered by an earlier pass")
             if not isinstance(op, scf.YieldOp | scf.ConditionOp):  # whose operands are expanded with the loop or branch
                 self._require_no_tiles(op)
             for region in op.regions:
@@ -213,7 +213,7 @@ class _KernelLowering:
             if type(value.type) is TileType:
                 name = operation_name(op)
                 hint = "; lower it before convert-tirx-to-ptx, or give it a TileOpInterface" if is_foreign(op) else ""
-                raise LocatedError(op, f"expected no tiles after lowering, found {value.type} on '{name}'{hint}")
+                raise StageError(op, f"expected no tiles after lowering, found {value.type} on '{name}'{hint}")
 
     def _erase_lowered(self) -> None:
         """Erases what has been lowered, users first."""
@@ -269,7 +269,7 @@ class _KernelLowering:
             root = op.source
         if root not in self.bases:
             wanted = f"expected a tile of global or shared memory, found {tile.type}"
-            raise LocatedError(emit.location, beyond_threads(tile) or wanted)
+            raise RegisterLayoutError(emit.location, beyond_threads(tile) or wanted)
         return MemoryTile(placed(tile), *self.bases[root], strides)
 
     def stride(self, tile: SSAValue, dimension: int) -> SSAValue:
@@ -301,7 +301,7 @@ class _KernelLowering:
 
     def matrix_access(self, emit: Emitter, memory: SSAValue, plan: MatrixPlan | None) -> MatrixAccess:
         if plan is None:
-            raise LocatedError(emit.location, "expected layouts that matrix instructions move; run tirx-select-copies")
+            raise StageError(emit.location, "expected layouts that matrix instructions move; run tirx-select-copies")
         return MatrixAccess(emit, self.memory(memory, emit), plan, self.thread)
 
 
@@ -422,11 +422,11 @@ def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SS
     type_ = op.result.type
     layout = type_.layout
     if type_.memory is not MemorySpace.SHARED or layout is None:
-        raise LocatedError(
+        raise StageError(
             op, f"expected a shared tile with a layout at this point, found {type_}; earlier passes lower the others"
         )
     if op.start is None or lowering.shared is None:
-        raise LocatedError(op, "expected a place in shared memory; tirx-allocate-memory chooses it")
+        raise StageError(op, "expected a place in shared memory; tirx-allocate-memory chooses it")
     address = emit.add(lowering.shared, op.start)
     return lowering.declare(op.result, address, POINTER_ALIGNMENT)
 
@@ -436,7 +436,7 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
     type_ = op.source_type
     strides = type_.get_strides()
     if op.source not in lowering.parameters.pointers or strides is None:
-        raise LocatedError(op, "expected a view of a kernel argument with strides")
+        raise KernelArgumentError(op, "expected a view of a kernel argument with strides")
     users = [user for user, _ in views_in_use(op.result)]
     if None in strides and (
         why_beyond_threads(op.result) is not None or all(isinstance(user, TmaLoadOp | TmaStoreOp) for user in users)
@@ -453,7 +453,7 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
             continue
         step = index_range(index).divisor * stride * bits
         if step % 8:
-            raise LocatedError(
+            raise KernelArgumentError(
                 op, f"expected a view of {type_} that starts on a whole byte, found steps of {step} bits"
             )
         alignment = gcd(alignment, step // 8)
@@ -473,7 +473,9 @@ def _load_scalar(lowering: _KernelLowering, op: memref.LoadOp, emit: Emitter) ->
     type_ = op.memref.type
     strides = type_.get_strides() if isa(type_, MemRefType) else None
     if strides is None or None in strides or op.results[0].type not in (i32, i64, f32, f64):
-        raise LocatedError(op, f"expected i32, i64, f32 or f64 in a memref with static strides to load, found {type_}")
+        raise KernelArgumentError(
+            op, f"expected i32, i64, f32 or f64 in a memref with static strides to load, found {type_}"
+        )
     size = 8 if op.results[0].type in (i64, f64) else 4
     for index, stride in zip(op.indices, strides, strict=True):
         offset = emit(arith.IndexCastOp(index, i64)).result

@@ -59,6 +59,7 @@ from tirx.passes.plan.product import Product
 from tirx.passes.plan.tcgen05_product import Instructions, ProductShape, check_threads, instructions
 from tirx.passes.plan.tcgen05_scales import BlockScaling
 from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.rules import KernelEndError, RegisterLayoutError, RingLoweringError, StageError
 from tirx.tcgen05 import LegalityError, portable
 from tirx.tcgen05.stored_operand import is_padded
 
@@ -105,11 +106,11 @@ class _KernelLowering:
             raise LocatedError(self.kernel, str(e)) from e
         for alloc in self.tensors:
             if alloc.result.type.layout is None:
-                raise LocatedError(alloc, f"expected a layout on {alloc.result.type}; tirx-pick-layouts chooses one")
+                raise StageError(alloc, f"expected a layout on {alloc.result.type}; tirx-pick-layouts chooses one")
             if alloc.start is None:
-                raise LocatedError(alloc, "expected a place in tensor memory; tirx-allocate-memory chooses it")
+                raise StageError(alloc, "expected a place in tensor memory; tirx-allocate-memory chooses it")
         if self.kernel.memory is None:
-            raise LocatedError(self.kernel, "expected a memory plan; tirx-allocate-memory chooses it")
+            raise StageError(self.kernel, "expected a memory plan; tirx-allocate-memory chooses it")
         plan = self.kernel.memory.data
         if thread_set(self.kernel).count > WARPGROUP_THREADS:
             self._fence_barriers()
@@ -134,7 +135,7 @@ class _KernelLowering:
         # The allocations go; what stands after them stays.
         first = next((op for op in self.kernel.body.block.ops if op not in self.tensors), None)
         if first is None:
-            raise LocatedError(self.kernel, "expected the kernel to end in 'tirx.return'")
+            raise KernelEndError(self.kernel, "expected the kernel to end in 'tirx.return'")
         emit = Emitter(InsertPoint.before(first), self.kernel.location)
         warp = emit.div(emit(ReadSpecialOp("tid.x")).result, WARP_SIZE)
         is_first_warp = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
@@ -168,7 +169,7 @@ class _KernelLowering:
         waits = [op for op in self.transfers if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TCGEN05_CP)]
         owners = list(dict.fromkeys(thread_owner(op) for op in (*self.products, *waits)))
         if len(owners) > 1:
-            raise LocatedError(
+            raise RingLoweringError(
                 self.kernel,
                 f"expected products that all threads wait for in one role, found them in {len(owners)}; tirx.async_mma "
                 "starts products that rings wait for",
@@ -241,7 +242,7 @@ class _KernelLowering:
     def _planned(mma: MmaOp | AsyncMmaOp) -> Instructions:
         """The instructions of a product; remarks on shapes that not all sources have."""
         if mma.plan is None or not isinstance(mma.plan.data, Tcgen05Plan):
-            raise LocatedError(mma, "expected a plan of tcgen05; tirx-select-instructions chooses it")
+            raise StageError(mma, "expected a plan of tcgen05; tirx-select-instructions chooses it")
         product = instructions(Product.of(mma), mma.plan.data)
         shape = product.shape
         variant = shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse
@@ -346,7 +347,7 @@ class _KernelLowering:
     def _transfer(self, op: LoadOp | StoreOp | CopyOp) -> None:
         threads = thread_set(op)
         if threads.first % WARPGROUP_THREADS:
-            raise LocatedError(
+            raise RegisterLayoutError(
                 op,
                 f"expected threads from a multiple of {WARPGROUP_THREADS} on, since warp w reaches lanes "
                 f"32 * (w mod 4) to 32 * (w mod 4) + 31 of tensor memory, found those from thread {threads.first} on",
@@ -379,7 +380,7 @@ class _KernelLowering:
                 self._publish(emit)
                 self._issue(emit, self._scale_copy(op, emit))
             case CopyOp():
-                raise LocatedError(
+                raise RegisterLayoutError(
                     op,
                     f"expected one side of a copy with tensor memory in registers, found {op.source_type.memory} to "
                     f"{op.destination_type.memory}; tirx-expand-copies goes through registers",
@@ -402,7 +403,7 @@ class _KernelLowering:
         spoilt = np.argwhere(others & active[:, None, None, None])
         if len(spoilt):
             warp, lane, column, _ = (int(x) for x in spoilt[0])
-            raise LocatedError(
+            raise RegisterLayoutError(
                 store,
                 f"expected a part of a tensor tile in whole warps of 32 lanes (16 where every warp holds 16) and in "
                 f"neighbouring columns, as tcgen05.st writes them; it would overwrite lane {32 * warp + lane}, column "
@@ -422,12 +423,12 @@ class _KernelLowering:
         """The data movement shape that takes the tensor tile to exactly this register layout."""
         tile = TensorTile.of(tensor)
         if not isinstance(register.layout, TileLayout):
-            raise LocatedError(op, f"expected a layout on {register}; tirx-pick-layouts chooses one")
+            raise StageError(op, f"expected a layout on {register}; tirx-pick-layouts chooses one")
         for shape, fragment in tile.fragments():
             if same_registers(fragment, register.layout):
                 return shape
         expected = tile.fragment()
-        raise LocatedError(
+        raise RegisterLayoutError(
             op,
             f"expected a register layout that tcgen05.ld and st can move, such as {expected}, found {register.layout}",
         )
@@ -435,7 +436,7 @@ class _KernelLowering:
     def _epilogue(self, base: SSAValue, is_first_warp: SSAValue, columns: int) -> None:
         last = self.kernel.body.block.last_op
         if not isinstance(last, ReturnOp):
-            raise LocatedError(self.kernel, "expected the kernel to end in 'tirx.return'")
+            raise KernelEndError(self.kernel, "expected the kernel to end in 'tirx.return'")
         emit = Emitter.before(last)
         self._barrier(emit)
         self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns, self.group)])

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects import wgmma
 from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, Queue, WgmmaPlan, kernels, thread_set
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
@@ -17,6 +16,7 @@ from tirx.passes.analysis.wgmma_groups import groups_since
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.plan.product import Product
 from tirx.passes.plan.wgmma_product import instructions
+from tirx.rules import RegisterLayoutError, StageError
 from tirx.wgmma import MAX_PENDING, ROWS, WgmmaInstructions, WgmmaStep, accumulator_part
 
 
@@ -87,7 +87,7 @@ def _lower(mma: MmaOp | AsyncMmaOp) -> None:
     """A sequential product is complete, one that is asynchronous is pending, when the next operation begins."""
     first = thread_set(mma).first
     if first % WARPGROUP_THREADS:
-        raise LocatedError(
+        raise RegisterLayoutError(
             mma,
             f"expected threads from a multiple of {WARPGROUP_THREADS} on for wgmma, found those from thread {first} on",
         )
@@ -96,7 +96,7 @@ def _lower(mma: MmaOp | AsyncMmaOp) -> None:
     if isinstance(mma, MmaOp):
         value = emit(wgmma.WaitGroupOp(0, [value])).tiles[0]
     if mma.result is None:
-        raise LocatedError(mma, "expected a register accumulator that is a value; tirx-mem2reg makes one")
+        raise StageError(mma, "expected a register accumulator that is a value; tirx-mem2reg makes one")
     mma.result.replace_all_uses_with(value)
     mma.detach()
     mma.erase()
@@ -142,4 +142,4 @@ class ConvertTirxToWgmmaPass(ModulePass):
                 if inner.plan is not None and isinstance(inner.plan.data, WgmmaPlan):
                     _lower(inner)
                 elif isinstance(inner, AsyncMmaOp):
-                    raise LocatedError(inner, "expected a plan of wgmma; tirx-select-instructions chooses it")
+                    raise StageError(inner, "expected a plan of wgmma; tirx-select-instructions chooses it")

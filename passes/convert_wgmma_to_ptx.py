@@ -11,13 +11,13 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnrealizedConversionCas
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects import wgmma
 from tirx.dialects.ptx.conversion import UndefinedOp
 from tirx.dialects.ptx.wgmma import WgmmaCommitGroupOp, WgmmaFenceOp, WgmmaMmaAsyncOp, WgmmaWaitGroupOp
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
+from tirx.rules import StageError
 
 OpT = TypeVar("OpT", bound=Operation)
 _RULES: dict[type[Operation], Callable[[Operation, Emitter], Sequence[SSAValue]]] = {}
@@ -114,7 +114,7 @@ class ConvertWgmmaToPtxPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
             if isinstance(inner, wgmma.SmemDescriptorOp):
-                raise LocatedError(inner, f"expected materialized descriptors, found {inner.name}")
+                raise StageError(inner, f"expected materialized descriptors, found {inner.name}")
             if (rule := _RULES.get(type(inner))) is None:
                 continue
             results = rule(inner, Emitter.before(inner))

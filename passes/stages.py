@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tcgen05 import (
     CpDescriptorOp,
     InstructionDescriptorOp,
@@ -30,6 +29,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.passes.analysis.scheduled import LOWERED, is_lowered_with_products
+from tirx.rules import StageError
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,6 @@ def require(module: Operation, facts: Collection[str], pass_name: str) -> None:
         for op in kernel.walk():
             for fact in wanted:
                 if fact.breaks(op):
-                    raise LocatedError(
+                    raise StageError(
                         op, f"expected {fact.says} before {pass_name}, found '{op.name}'; run {fact.left_by} first"
                     )

@@ -8,13 +8,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.schedule_names import RING, SCHEDULE, Schedule
 from tirx.dialects.tirx import AllocOp, KernelOp, MemoryPlanAttr, kernels
 from tirx.hw.targets import Target
 from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.passes.plan.memory import allocate
+from tirx.rules import NoTargetError, WrittenChoiceError
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,16 @@ class TirxAllocateMemoryPass(ModulePass):
 
 def _allocate(kernel: KernelOp) -> None:
     if kernel.target is None:
-        raise LocatedError(kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line')
+        raise NoTargetError(
+            kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
+        )
     allocation = allocate(kernel, Target.parse(kernel.target.data))
     if kernel.memory is not None and kernel.memory.data != allocation.plan:
         expected = MemoryPlanAttr(allocation.plan).body()
-        raise LocatedError(kernel, f"expected memory({expected}), found memory({kernel.memory.body()})")
+        raise WrittenChoiceError(kernel, f"expected memory({expected}), found memory({kernel.memory.body()})")
     for alloc, start in allocation.starts.items():
         if alloc.start not in (None, start):
-            raise LocatedError(alloc, f"expected the tile at {start}, found it at {alloc.start}")
+            raise WrittenChoiceError(alloc, f"expected the tile at {start}, found it at {alloc.start}")
         alloc.place = i32_attr(start)
     if kernel.memory is None:
         kernel.memory = MemoryPlanAttr(allocation.plan)
@@ -64,6 +66,6 @@ def _place_rings(kernel: KernelOp) -> None:
             elif BARRIERS in op.attributes:
                 barriers = op.start
     if any(len(starts.get(ring.name, ())) != len(ring.tiles) for ring in schedule.rings):
-        raise LocatedError(kernel, f"expected a tile with {RING} = NAME for each tile of the rings of {SCHEDULE}")
+        raise WrittenChoiceError(kernel, f"expected a tile with {RING} = NAME for each tile of the rings of {SCHEDULE}")
     rings = (ring.placed(barriers, starts.get(ring.name, ())) for ring in schedule.rings)
     Schedule(schedule.roles, tuple(rings)).store(kernel)

@@ -36,6 +36,7 @@ from tirx.dialects.tirx import (
     views_in_use,
 )
 from tirx.dialects.tirx.views import PACKED_BITS
+from tirx.hw.errors import TensorCellsError, TensorMemoryError
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target, TargetError
 from tirx.layout import LayoutError, TileLayout, axis
@@ -55,13 +56,28 @@ from tirx.passes.plan.tcgen05_product import (
     product_shape,
 )
 from tirx.passes.plan.views import clipped_view
+from tirx.rules import (
+    ForeignOperationError,
+    InjectiveError,
+    NoTargetError,
+    NumberRangeError,
+    PackedElementsError,
+    PairError,
+    RegisterLayoutError,
+    ThreadRangeError,
+    TileOverlapError,
+    UnwrittenError,
+    ViewBoundsError,
+)
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
 
 
 def _target(kernel: KernelOp) -> Target:
     if kernel.target is None:
-        raise LocatedError(kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line')
+        raise NoTargetError(
+            kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
+        )
     try:
         return Target.parse(kernel.target.data)
     except TargetError as e:
@@ -113,11 +129,11 @@ class _Checker:
         try:
             op.check_layouts()
         except ILLEGAL as e:
-            raise LocatedError(op, f"'{op.name}': {e}") from e
+            raise ForeignOperationError(op, f"'{op.name}': {e}") from e
         for tile, wanted in op.wanted_layouts(self.target).items():
             found = TileType.of(tile).layout
             if found is not None and not found.equivalent(wanted):
-                raise LocatedError(op, f"expected a tile of layout {wanted} for '{op.name}', found {found}")
+                raise ForeignOperationError(op, f"expected a tile of layout {wanted} for '{op.name}', found {found}")
 
     @staticmethod
     def _constant(op: arith.ConstantOp) -> None:
@@ -125,7 +141,7 @@ class _Checker:
         if isinstance(op.value, IntegerAttr) and isinstance(op.value.type, IndexType):
             number = op.value.value.data
             if not -(2**63) <= number < 2**63:
-                raise LocatedError(op, f"expected an index from -2^63 to 2^63 - 1, found {number}")
+                raise NumberRangeError(op, f"expected an index from -2^63 to 2^63 - 1, found {number}")
 
     @staticmethod
     def _packed(op: Operation) -> None:
@@ -134,7 +150,7 @@ class _Checker:
             if not isinstance(type_ := value.type, TileType) or type_.dtype.bits != PACKED_BITS:
                 continue
             if type_.memory not in (MemorySpace.GLOBAL, MemorySpace.SHARED):
-                raise LocatedError(
+                raise PackedElementsError(
                     op, f"expected {PACKED_BITS}-bit elements in global and shared memory only, found {type_}"
                 )
             if isinstance(op, CopyOp) and type_.layout is not None:
@@ -146,7 +162,7 @@ class _Checker:
     def alloc(self, op: AllocOp) -> None:
         type_ = op.result.type
         if type_.layout is not None and CTA_AXIS in type_.layout.axes:
-            raise LocatedError(
+            raise PairError(
                 op, f"expected a kernel with cluster(2) for a layout with axis {CTA_AXIS}, found {type_.layout}"
             )
         match type_.memory:
@@ -183,26 +199,26 @@ class _Checker:
         reader = min(reads, key=self.position.__getitem__)
         loops = {op for op in ancestors(reader) if isinstance(op, scf.ForOp)}
         if not any(self.position[op] < self.position[reader] or loops & set(ancestors(op)) for op in writes):
-            raise LocatedError(
+            raise UnwrittenError(
                 reader, f"expected a tile that is written before it is read, found no write of {alloc.result.type}"
             )
 
     def _shared(self, op: AllocOp, type_: TileType) -> None:
         layout = type_.layout
         if layout is not None and not layout.is_injective():
-            raise LocatedError(op, f"expected a layout that gives every element its own address, found {layout}")
+            raise InjectiveError(op, f"expected a layout that gives every element its own address, found {layout}")
 
     def _tensor(self, op: AllocOp, type_: TileType) -> None:
         try:
             check_threads(self.kernel)
             if type_.dtype.storage_bits > COLUMN_BITS:
-                raise LegalityError(
+                raise TensorMemoryError(
                     f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_.element_type}"
                 )
             if type_.layout is None:
                 return
             if not type_.layout.is_injective():
-                raise LegalityError(f"expected a layout that gives every element its own cell, found {type_.layout}")
+                raise TensorCellsError(f"expected a layout that gives every element its own cell, found {type_.layout}")
         except (LegalityError, LayoutError) as e:
             raise LocatedError(op, str(e)) from e
 
@@ -214,10 +230,10 @@ class _Checker:
         for name, (_, high) in layout.footprint().items():
             if (row := axis(name)).kind == "thread":
                 if row.weight is None:
-                    raise LocatedError(op, f"expected axes that count threads of a block, found {name} in {layout}")
+                    raise ThreadRangeError(op, f"expected axes that count threads of a block, found {name} in {layout}")
                 last += high * row.weight
         if last >= (threads := thread_set(op).count):
-            raise LocatedError(
+            raise ThreadRangeError(
                 op,
                 f"expected a register tile within the {threads} threads of the kernel, "
                 f"found one that reaches thread {last}: {layout}",
@@ -231,9 +247,9 @@ class _Checker:
         for dimension, (index, size, extent) in enumerate(zip(op.indices, sizes, extents, strict=True)):
             fact = index_range(index)
             if op.clipped is None and fact.low is not None and fact.low < 0:
-                raise LocatedError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
+                raise ViewBoundsError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
             if op.clipped is None and size >= 0 and fact.high is not None and fact.high + extent > size:
-                raise LocatedError(
+                raise ViewBoundsError(
                     op,
                     f"expected dimension {dimension} of the view within {size} elements, "
                     f"found one that reaches element {fact.high + extent - 1}",
@@ -242,7 +258,7 @@ class _Checker:
     def loop(self, op: scf.ForOp) -> None:
         low, high, step = (constant_value(v) for v in (op.lb, op.ub, op.step))
         if step is not None and step <= 0:
-            raise LocatedError(op, f"expected a positive step, found {step}")
+            raise NumberRangeError(op, f"expected a positive step, found {step}")
         if low is not None and high is not None and low >= high:
             warn(op, f"the loop from {low} to {high} never runs", "never-runs")
 
@@ -261,7 +277,7 @@ class _Checker:
             return
         found = overlap(op.source, op.destination)
         if found is Overlap.YES:
-            raise LocatedError(op, "expected two tiles that do not overlap, found two that share elements")
+            raise TileOverlapError(op, "expected two tiles that do not overlap, found two that share elements")
         if found is Overlap.MAYBE and memory is MemorySpace.GLOBAL:
             message = "the two views of one memref may overlap; what they share would be undefined"
             warn(op, message, "overlapping-views")
@@ -285,11 +301,11 @@ class _Checker:
             strided = strided_layout(view.source_type, existing)
             layout = strided if isinstance(strided, TileLayout) else None
         if target.memory is MemorySpace.GLOBAL and layout is not None and not layout.is_injective():
-            raise LocatedError(op, f"expected a destination that has an address for every element, found {layout}")
+            raise InjectiveError(op, f"expected a destination that has an address for every element, found {layout}")
 
     def arithmetic(self, op: MapOp | ReduceOp | BroadcastOp) -> None:
         if (problem := mismatch(op)) is not None:
-            raise LocatedError(op, problem)
+            raise RegisterLayoutError(op, problem)
 
     def product(self, op: MmaOp) -> None:
         product = Product.of(op)
@@ -327,7 +343,9 @@ class _Checker:
         """LegalityError for a product that overwrites the A that it still reads."""
         a, accumulator = op.a, op.accumulator
         if base_allocation(a) is base_allocation(accumulator) and overlap(a, accumulator) is Overlap.YES:
-            raise LegalityError("expected A in other columns than the accumulator, found two tiles that share columns")
+            raise TensorMemoryError(
+                "expected A in other columns than the accumulator, found two tiles that share columns"
+            )
 
 
 _BEFORE_SPLIT: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {

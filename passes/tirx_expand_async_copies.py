@@ -39,6 +39,7 @@ from tirx.layout import TileLayout
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
 from tirx.passes.plan.product import ILLEGAL, target_of
+from tirx.rules import StageError
 
 
 def _writes(op: Operation, array: SSAValue) -> bool:
@@ -83,7 +84,7 @@ class _Expansion:
     def _initialise(self, emit: Emitter) -> None:
         """Makes the mbarrier that loads complete, and the parity of the phase that the next one completes."""
         if self._kernel.memory is None:
-            raise LocatedError(self._kernel, "expected a memory plan; tirx-allocate-memory chooses it")
+            raise StageError(self._kernel, "expected a memory plan; tirx-allocate-memory chooses it")
         type_ = TileType.get((2,), i32, MemorySpace.SHARED, TileLayout.row_major((2,)))
         self._mbarrier = emit(AddressOp(emit(AllocOp(type_, self._kernel.memory.data.copies)).result)).result
         self._by_leader(emit, [MbarrierInitOp(self._mbarrier, 1), FenceMbarrierInitOp()])

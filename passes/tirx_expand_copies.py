@@ -44,6 +44,7 @@ from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.run_time_strides import memory_layout, placed
 from tirx.passes.plan.tensor_tiles import TensorTile, common_fragment
 from tirx.passes.plan.views import POINTER_ALIGNMENT, access_bytes, clipped_view
+from tirx.rules import RegisterLayoutError, StageError
 from tirx.tcgen05 import LegalityError
 
 REGISTER_BYTES = 256
@@ -66,7 +67,7 @@ Shape = tuple[int, ...]
 def _layout(op: Operation, tile: SSAValue) -> TileLayout | ComposeLayout:
     layout = memory_layout(tile)
     if layout is None:
-        raise LocatedError(op, f"expected a layout on {tile.type}; tirx-pick-layouts chooses one")
+        raise StageError(op, f"expected a layout on {tile.type}; tirx-pick-layouts chooses one")
     return layout
 
 
@@ -234,7 +235,7 @@ class _Expander:
         if MemorySpace.REGISTER in memories or op.engine == EngineAttr(Engine.TCGEN05_CP):
             return False
         if op.reduce is not None and MemorySpace.TENSOR not in memories:
-            raise LocatedError(op, "expected copies with reduce to be expanded; run tirx-expand-async-copies")
+            raise StageError(op, "expected copies with reduce to be expanded; run tirx-expand-async-copies")
         emit = Emitter.before(op)
         if op.source_type.dtype.bits == PACKED_BITS:
             words = emit(CopyOp(emit(WordsOp(op.source)).result, emit(WordsOp(op.destination)).result))
@@ -292,7 +293,7 @@ class _Expander:
         """Returns the register layout that says which thread moves which elements between global and shared memory."""
         ends = source.layout, destination.layout
         if ends[0] is None or ends[1] is None:
-            raise LocatedError(op, f"expected layouts on {source} and {destination}; tirx-pick-layouts chooses them")
+            raise StageError(op, f"expected layouts on {source} and {destination}; tirx-pick-layouts chooses them")
         return copy_distribution(
             shape,
             ends[0],
@@ -328,7 +329,7 @@ class _Expander:
             choices.append((held, accesses, pieces))
         held, _, pieces = min(choices, key=lambda choice: (max(choice[0], room), choice[1]))
         if held > self.registers * 4:
-            raise LocatedError(
+            raise RegisterLayoutError(
                 op,
                 f"expected a tile that {threads} threads can share out, found one of which a thread "
                 f"has to move {held} bytes at once; extents with more divisors in common with the threads help",
@@ -366,7 +367,9 @@ class _Expander:
         # A tile that is one column wide need not name the axis.
         run = 1 if type_.dims[-1] == 1 else last.extent if last is not None and last.axis == "TCol" else 0
         if not isinstance(layout, TileLayout) or run == 0 or type_.dims[-1] % run:
-            raise LocatedError(op, f"expected a tensor tile with neighbouring elements in columns, found {layout}")
+            raise RegisterLayoutError(
+                op, f"expected a tensor tile with neighbouring elements in columns, found {layout}"
+            )
         whole = type_.dims if run == type_.dims[-1] else (*type_.dims[:-1], type_.dims[-1] // run, run)
         grouped, starts = layout.group(whole)
         elements = TensorTile.of(type_).column_elements

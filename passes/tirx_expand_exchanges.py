@@ -29,11 +29,12 @@ from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
 from tirx.passes.emit.emitter import Emitter
+from tirx.rules import StageError, WholeWarpsError
 
 
 def _layout(op: Operation, tile: SSAValue) -> TileLayout:
     if not isinstance(layout := TileType.of(tile).layout, TileLayout):
-        raise LocatedError(op, f"expected a layout on {tile.type}; tirx-pick-layouts chooses one")
+        raise StageError(op, f"expected a layout on {tile.type}; tirx-pick-layouts chooses one")
     return layout
 
 
@@ -94,7 +95,9 @@ class _Expander:
         if (result := self._by_warps(emit, op)) is not None:
             return result
         if self.threads % WARP_SIZE:
-            raise LocatedError(op, f"expected whole warps for a reduction across threads, found {self.threads} threads")
+            raise WholeWarpsError(
+                op, f"expected whole warps for a reduction across threads, found {self.threads} threads"
+            )
         # Threads that share out the tile in other numbers than powers of two: give every warp what it combines.
         rows = row_layout(source.dims, op.along, len(source.dims) - 1, source.dtype.storage_bits, self.threads)
         moved = emit(ConvertOp(op.source, source.with_layout(rows)))

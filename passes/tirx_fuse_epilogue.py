@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.copy.tma import MAX_BOX, ROW_UNIT
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import remark
 from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
@@ -33,6 +33,7 @@ from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine
 from tirx.passes.plan.memory import aligned_bytes
 from tirx.passes.plan.schedule import BARRIER_BYTES, fewest_slots, start_values
+from tirx.rules import ScheduleOptionError
 
 AUTO, DIRECT = "auto", "direct"
 
@@ -63,7 +64,7 @@ class TirxFuseEpiloguePass(ModulePass):
             attribute = kernel.attributes.pop(EPILOGUE, StringAttr(self.epilogue))
             word = attribute.data if isinstance(attribute, StringAttr) else str(attribute)
             if word not in (AUTO, DIRECT):
-                raise LocatedError(kernel, f"expected an epilogue of {AUTO} or {DIRECT}, found {word}")
+                raise ScheduleOptionError(kernel, f"expected an epilogue of {AUTO} or {DIRECT}, found {word}")
             if word == AUTO:
                 _fuse(kernel)
 

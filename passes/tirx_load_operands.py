@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import remark
 from tirx.dialects.tirx import AllocOp, CopyOp, LoadOp, MemorySpace, MmaOp, TileType, kernels
 from tirx.dialects.tirx.product import SHARED_CLAUSES
 from tirx.passes.emit.emitter import Emitter
@@ -16,6 +16,7 @@ from tirx.passes.plan.copies import is_scale_copy
 from tirx.passes.plan.families import MMA_SYNC, family_of
 from tirx.passes.plan.product import Product, kernel_around
 from tirx.passes.plan.wgmma_product import why_not_wgmma
+from tirx.rules import FamilyClauseError, KernelEndError
 
 
 def _stage(copy: CopyOp) -> None:
@@ -23,7 +24,7 @@ def _stage(copy: CopyOp) -> None:
     start = kernel_around(copy)
     first = None if start is None else start.body.block.first_op
     if first is None:
-        raise LocatedError(copy, "expected a copy inside a kernel, found it in none")
+        raise KernelEndError(copy, "expected a copy inside a kernel, found it in none")
     staged = Emitter.before(first)(AllocOp(copy.source_type.in_memory(MemorySpace.SHARED))).result
     staged.owner.location = copy.location
     staged.name_hint = copy.source.name_hint
@@ -55,7 +56,7 @@ class TirxLoadOperandsPass(ModulePass):
                     continue
                 for clause in SHARED_CLAUSES:
                     if getattr(mma, clause) is not None:
-                        raise LocatedError(
+                        raise FamilyClauseError(
                             mma,
                             f"expected no clause '{clause}' on a product by mma.sync, found it; wgmma (sm_90a) and "
                             "tcgen05 have it",

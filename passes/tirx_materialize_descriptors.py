@@ -19,6 +19,7 @@ from tirx.dialects.tirx.kernel import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.layout import LayoutError
 from tirx.passes.emit.emitter import Emitter, bit_pattern
+from tirx.rules import OperandStepError
 from tirx.tcgen05 import LegalityError, SmemDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
 from tirx.wgmma.kinds import WARPGROUP_THREADS
@@ -78,7 +79,7 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
     template = replace(parts[0], start=0).encode()
     grid = _grid(starts)
     if grid is None or template != replace(parts[-1], start=0).encode():
-        raise LocatedError(
+        raise OperandStepError(
             op,
             "expected warpgroups that are equally far apart in the tile, found descriptors that start at bytes "
             + ", ".join(str(part.start) for part in parts),

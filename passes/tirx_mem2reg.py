@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
-from tirx.diagnostics import LocatedError, operation_name
+from tirx.diagnostics import operation_name
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx import (
     AllocOp,
@@ -53,6 +53,7 @@ from tirx.dialects.tirx import (
 from tirx.passes.analysis.register_classes import is_register_tile, same_layout
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.plan.copies import match_engine
+from tirx.rules import ForeignOperationError, KernelArgumentError, RegisterValueError, StageError, UnwrittenError
 
 _Values = dict[SSAValue, SSAValue]
 """The current value of every variable that has one."""
@@ -95,12 +96,12 @@ def _check_tiles(op: Operation) -> None:
     if not tiles:
         return
     if not isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp | arith.SelectOp):
-        raise LocatedError(
+        raise RegisterValueError(
             op, f"expected tiles to go through scf.for, scf.while, scf.if and arith.select only, found {op.name}"
         )
     for type_ in tiles:
         if type_.memory is not MemorySpace.REGISTER:
-            raise LocatedError(op, f"expected {op.name} on register tiles, which are values, found {type_}")
+            raise RegisterValueError(op, f"expected {op.name} on register tiles, which are values, found {type_}")
 
 
 def _check_foreign(op: Operation) -> None:
@@ -108,14 +109,14 @@ def _check_foreign(op: Operation) -> None:
     name = operation_name(op)
     for value in foreign_effects(op).writes:
         if is_register_tile(value):
-            raise LocatedError(
+            raise ForeignOperationError(
                 op,
                 f"expected '{name}' not to write {value.type}: register tiles are values; let it return a new one "
                 "and be Pure, give it a TileOpInterface, or lower it before tirx-mem2reg",
             )
     for result in op.results:
         if isinstance(type_ := result.type, TileType) and type_.memory is not MemorySpace.REGISTER:
-            raise LocatedError(
+            raise ForeignOperationError(
                 op,
                 f"expected tiles in memory of tirx.alloc, tirx.view and views of these, found {type_} of '{name}'; "
                 "give it the tile as an operand",
@@ -165,7 +166,7 @@ class _Promoter:
     def __init__(self, kernel: KernelOp):
         for op in kernel.walk():
             if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.ACCUMULATOR:
-                raise LocatedError(op, "expected accumulators with a memory; tirx-resolve-accumulators chooses it")
+                raise StageError(op, "expected accumulators with a memory; tirx-resolve-accumulators chooses it")
         self.kernel = kernel
         self.declarations = [op for op in kernel.walk() if _declares_variable(op)]
         self.variables = {op.results[0] for op in self.declarations}
@@ -217,7 +218,7 @@ class _Promoter:
         if tile not in self.variables:
             return tile
         if tile not in values:
-            raise LocatedError(reader, "expected a register tile that was written before, found one without contents")
+            raise UnwrittenError(reader, "expected a register tile that was written before, found one without contents")
         return values[tile]
 
     def _block(self, block: Block, values: _Values) -> None:
@@ -233,7 +234,7 @@ class _Promoter:
                     self._map(op, values)
                 case _ if op.regions:
                     if self._carried(op):  # roles may keep tiles of their own in registers
-                        raise LocatedError(
+                        raise RegisterValueError(
                             op,
                             f"expected scf.for, scf.while or scf.if around what is kept in registers, found {op.name}",
                         )
@@ -253,7 +254,9 @@ class _Promoter:
             case CopyOp() if is_register_tile(op.source) or is_register_tile(op.destination):
                 self._copy(op, values)
             case SubviewOp() | ReshapeOp() if is_register_tile(op.source):
-                raise LocatedError(op, "expected whole register tiles, found a part of one; allocate the parts instead")
+                raise RegisterValueError(
+                    op, "expected whole register tiles, found a part of one; allocate the parts instead"
+                )
             case FillOp() if is_register_tile(op.tile):
                 self._require_variable(op, op.tile)
                 values[op.tile] = Emitter.before(op)(SplatOp(op.value, op.tile_type)).result
@@ -276,7 +279,7 @@ class _Promoter:
 
     def _require_variable(self, op: Operation, tile: SSAValue) -> None:
         if tile not in self.variables:
-            raise LocatedError(
+            raise RegisterValueError(
                 op, f"expected 'tirx.alloc' to write to in registers, found a value, which never changes: {tile.type}"
             )
 
@@ -415,7 +418,9 @@ def _zero(emit: Emitter, type_: Attribute) -> SSAValue:
         case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
             return emit(arith.ConstantOp(FloatAttr(0.0, type_))).result
         case _:
-            raise LocatedError(emit.location, f"expected a scalar of a type that arith has constants of, found {type_}")
+            raise RegisterValueError(
+                emit.location, f"expected a scalar of a type that arith has constants of, found {type_}"
+            )
 
 
 def _retyped(emit: Emitter, value: SSAValue, type_: TileType) -> SSAValue:
@@ -482,10 +487,10 @@ def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:
     arguments = kernel.body.block.args
     index = constant_value(dim.index)
     if dim.source not in arguments or index is None:
-        raise LocatedError(dim, "expected a memref argument of the kernel and a constant index, found another")
+        raise KernelArgumentError(dim, "expected a memref argument of the kernel and a constant index, found another")
     type_ = dim.source.type
     if not isa(type_, MemRefType) or not 0 <= index < type_.get_num_dims():
-        raise LocatedError(dim, f"expected a dimension of {type_}, found {index}")
+        raise KernelArgumentError(dim, f"expected a dimension of {type_}, found {index}")
     emit = Emitter.before(dim)
     size = type_.get_shape()[index]
     if size >= 0:

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import remark
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import (
@@ -53,6 +53,7 @@ from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.schedule import Cluster, start_values
 from tirx.passes.plan.views import Origin, argument_number
+from tirx.rules import ScheduleOptionError
 
 AUTO = "auto"
 
@@ -109,7 +110,7 @@ def _wanted(kernel: KernelOp, option: str) -> Cluster:
     if word == AUTO:
         return start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).cluster
     if word not in tuple(Cluster):
-        raise LocatedError(kernel, f"expected a cluster of {AUTO}, {', '.join(Cluster)}, found {word}")
+        raise ScheduleOptionError(kernel, f"expected a cluster of {AUTO}, {', '.join(Cluster)}, found {word}")
     return Cluster(word)
 
 

@@ -70,6 +70,7 @@ from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scal
 from tirx.passes.plan.tensor_layouts import choose_tensor_layout, plain_tensor_layout, tensor_roots
 from tirx.passes.plan.tensor_tiles import common_fragment
 from tirx.passes.plan.wgmma_product import check, register_layouts
+from tirx.rules import LayoutChoiceError, RegisterLayoutError, ViewShapeError, WholeWarpsError
 from tirx.tcgen05 import LegalityError
 
 
@@ -82,7 +83,7 @@ def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
                 try:
                     part = SubviewOp.type_of(TileType.of(value), op.start, op.result.type.dims).layout
                 except LayoutError as e:
-                    raise LocatedError(op, f"the layout picked for the source has no such part: {e}") from e
+                    raise LayoutChoiceError(op, f"the layout picked for the source has no such part: {e}") from e
                 if part is not None:
                     _place(op.result, part)
             case ReshapeOp() if op.result.type.layout is None:
@@ -163,12 +164,12 @@ class _Picker:
         if op.result.type.layout is None and not has_run_time_strides(op.source_type):
             layout = strided_layout(op.source_type, op.result.type.dims)
             if isinstance(layout, str):
-                raise LocatedError(op, layout)
+                raise ViewShapeError(op, layout)
             _place(op.result, layout)
 
     def _picked(self, tile: SSAValue, layout: TileLayout | ComposeLayout, why: str) -> None:
         if not isinstance(tile.owner, AllocOp):
-            raise LocatedError(
+            raise LayoutChoiceError(
                 self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation"
             )
         _place(tile, layout)
@@ -228,7 +229,7 @@ class _Picker:
         layouts = [layout for value in placed if (layout := PendingType.tile_of(value).layout) is not None]
         for value, other in zip(placed[1:], layouts[1:], strict=True):
             if not same_layout(layouts[0], other):
-                raise LocatedError(
+                raise LayoutChoiceError(
                     value.owner if isinstance(value.owner, Operation) else registers.first_op,
                     f"expected register tiles of one layout, found {layouts[0]} and {other}; "
                     "copy through shared memory to change who holds what",
@@ -255,7 +256,7 @@ class _Picker:
         tiles = mma.a, mma.b, mma.accumulator
         for name, tile in zip(("A", "B"), tiles, strict=False):
             if not is_register_tile(tile):
-                raise LocatedError(
+                raise LayoutChoiceError(
                     mma,
                     f"expected {name} in registers for mma.sync, found it in {TileType.of(tile).memory.place}; wgmma "
                     "(sm_90a) reads operands in shared memory",
@@ -265,7 +266,7 @@ class _Picker:
         if len(placed) == len(tiles):
             return
         if not self.fragments.issuperset(placed):
-            raise LocatedError(
+            raise LayoutChoiceError(
                 mma,
                 "expected layouts on all of A, B and the accumulator or on none: the fragments depend on each other",
             )
@@ -274,7 +275,7 @@ class _Picker:
         threads = thread_set(mma).count
         warps, rest = divmod(threads, WARP_SIZE)
         if rest:
-            raise LocatedError(mma, f"expected whole warps for mma.sync, found {threads} threads")
+            raise WholeWarpsError(mma, f"expected whole warps for mma.sync, found {threads} threads")
         majors = operand_major(classes[0]), operand_major(classes[1])
         types = mma.a_type.dtype.name, mma.accumulator_type.dtype.name
         try:
@@ -301,7 +302,7 @@ class _Picker:
                     else f"expected {('A', 'B', 'the accumulator')[index]} in the fragments of one product only, or "
                     "layouts on all tiles: another product asks for other fragments"
                 )
-                raise LocatedError(mma, f"{problem}: {picked} and {layout}")
+                raise LayoutChoiceError(mma, f"{problem}: {picked} and {layout}")
 
     def _staged_or_plain(self, alloc: AllocOp, operands: Iterable[RegisterClass]) -> None:
         type_ = alloc.result.type
@@ -367,7 +368,7 @@ class _Picker:
             raise LocatedError(registers.first_op, str(e)) from e
         held = layout.span("m") * bits // 32
         if held > MAX_REGISTERS and held * threads > 4 * type_.num_elements * bits // 32:
-            raise LocatedError(
+            raise RegisterLayoutError(
                 registers.first_op,
                 f"expected a register tile that {threads} threads can share out, found a {shape_text(type_)} tile of "
                 f"which a thread has to hold {held} registers; extents with more divisors in common with the threads "

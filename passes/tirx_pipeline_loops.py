@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import remark
 from tirx.dialects.tirx import (
     AcquireOp,
     Across,
@@ -48,6 +48,7 @@ from tirx.passes.plan.schedule_loops import (
     RingPlan,
     plan_loops,
 )
+from tirx.rules import NoTargetError, ScheduleOptionError
 
 AUTO = "auto"
 FILL, USE = "fill", "use"
@@ -80,10 +81,10 @@ class TirxPipelineLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.stages != AUTO and (not isinstance(self.stages, int) or self.stages < 1):
-            raise LocatedError(op, f"expected stages to be {AUTO} or 1 or more, found {self.stages}")
+            raise ScheduleOptionError(op, f"expected stages to be {AUTO} or 1 or more, found {self.stages}")
         for kernel in kernels(op):
             if kernel.target is None:
-                raise LocatedError(kernel, 'expected a target, such as target("sm_90a"), on the kernel')
+                raise NoTargetError(kernel, 'expected a target, such as target("sm_90a"), on the kernel')
             target = Target.parse(kernel.target.data)
             for plan in plan_loops(kernel, target, self.stages if isinstance(self.stages, int) else None):
                 _Pipeline(kernel, plan).rewrite()

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tirx import (
@@ -33,11 +32,12 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.product import K96_INSTRUCTION
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import TensorProductError
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.families import WGMMA, family_of
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
+from tirx.rules import InvalidOperation
 
 
 def is_accumulator(value: SSAValue) -> bool:
@@ -57,21 +57,21 @@ def _why_not_tensor_memory(mma: MmaOp) -> str | None:
 def _check_tensor_memory(mma: MmaOp) -> None:
     product = Product.of(mma)
     if product.target is None:
-        raise LegalityError("expected a target, found none")
+        raise TensorProductError("expected a target, found none")
     if product.instruction not in (None, K96_INSTRUCTION):
-        raise LegalityError(f'expected no instruction of mma.sync, found "{product.instruction}"')
+        raise TensorProductError(f'expected no instruction of mma.sync, found "{product.instruction}"')
     product_shape(replace(product, accumulator=mma.accumulator_type.in_memory(MemorySpace.TENSOR)))
     for name, type_, memories in (
         ("A", mma.a_type, (MemorySpace.SHARED, MemorySpace.TENSOR)),
         ("B", mma.b_type, (MemorySpace.SHARED,)),
     ):
         if type_.memory not in memories:
-            raise LegalityError(
+            raise TensorProductError(
                 f"expected {name} in {' or '.join(memory.place for memory in memories)} for tcgen05, found it in "
                 f"{type_.memory.place}"
             )
     if (threads := thread_set(mma).count) % WARPGROUP_THREADS:
-        raise LegalityError(f"expected whole warpgroups of {WARPGROUP_THREADS} threads, found {threads} threads")
+        raise TensorProductError(f"expected whole warpgroups of {WARPGROUP_THREADS} threads, found {threads} threads")
 
 
 def _place(tile: SSAValue, memory: MemorySpace) -> None:
@@ -143,7 +143,7 @@ def _resolve(alloc: AllocOp) -> None:
     for mma in products:
         try:
             mma.verify_()  # clauses that accumulators in registers do not have
-        except VerifyException as e:
+        except InvalidOperation as e:
             raise LocatedError(mma, f"{e} (not in tensor memory: {why})") from e
     move = _in_tensor_memory if why is None else _in_registers
     for op, tile in dict.fromkeys(views_in_use(alloc.result)):

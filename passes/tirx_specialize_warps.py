@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import remark
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -47,6 +47,7 @@ from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.role_bodies import NotSeparable, copied_part, remove_part
 from tirx.passes.plan.schedule import WORKING_REGISTERS, Roles, entry_bound, role_registers, start_values
 from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.rules import ScheduleOptionError
 from tirx.tcgen05.tmem import COLUMNS
 
 AUTO = "auto"
@@ -100,7 +101,7 @@ def _wanted(kernel: KernelOp, word: str) -> Roles:
     if word == AUTO:
         return start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).roles
     if word not in tuple(Roles):
-        raise LocatedError(kernel, f"expected roles to be {AUTO}, {', '.join(Roles)}, found {word}")
+        raise ScheduleOptionError(kernel, f"expected roles to be {AUTO}, {', '.join(Roles)}, found {word}")
     return Roles(word)
 
 
@@ -128,7 +129,7 @@ def _check_pairs(kernel: KernelOp, found: str) -> None:
         return
     for op in kernel.walk():
         if isinstance(op, AsyncMmaOp) and op.pair is not None:
-            raise LocatedError(
+            raise ScheduleOptionError(
                 op,
                 f"expected roles={Roles.LOAD_MMA_EPILOGUE} for products of pairs in rings, found {found}; "
                 "tirx.stages = 1 on the loop keeps it sequential",

@@ -39,6 +39,7 @@ from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
+from tirx.rules import KernelEndError, PairError
 from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
 
 _ROWS = 0
@@ -69,7 +70,7 @@ def _written_split(op: Operation, type_: TileType) -> int | None:
             others = (*grouped.shard[:start], *grouped.shard[start + 1 :], *grouped.replica)
             if all(it.axis != CTA_AXIS for it in others) and CTA_AXIS not in grouped.offsets:
                 return dimension
-    raise LocatedError(
+    raise PairError(
         op,
         f"expected axis {CTA_AXIS} once, as the outermost digit {PAIR} : 1@{CTA_AXIS} of one dimension, of which each "
         f"block of the pair holds one half, or as R[{PAIR} : 1@{CTA_AXIS}] where each holds all; found {layout}",
@@ -91,7 +92,7 @@ def _of_one_block(type_: TileType, dimension: int | None) -> TileType:
 def _ends(op: Operation) -> tuple[SSAValue, SSAValue]:
     """The tile that a copy, load or store reads and the one that it writes."""
     if (ends := transfer(op)) is None:
-        raise LocatedError(op, f"expected a copy, a load or a store, found '{op.name}'")
+        raise PairError(op, f"expected a copy, a load or a store, found '{op.name}'")
     return ends
 
 
@@ -195,7 +196,7 @@ class _Splitter:
                     return None
                 found = _reshaped(TileType.of(op.source).dims, op.result.type.dims, dimension)
                 if found is None:
-                    raise LocatedError(
+                    raise PairError(
                         op,
                         f"expected a reshape that keeps the halves of dimension {dimension}, which the blocks of the "
                         f"pair share out, found {shape_text(TileType.of(op.source))} to {shape_text(op.result.type)}",
@@ -224,7 +225,7 @@ class _Splitter:
             hint = ""
             if isinstance(TileType.of(root).layout, ComposeLayout):
                 hint = "; a swizzle has no place for it: leave the layout out, or write the kernel with per_cta"
-            raise LocatedError(
+            raise PairError(
                 mma,
                 f"expected each block of the pair to hold half of the rows of {name}, by {PAIR} : 1@{CTA_AXIS} in its "
                 f"layout or without one, found {TileType.of(root)}{hint}",
@@ -250,7 +251,7 @@ class _Splitter:
             case SubviewOp() if used:
                 dimension = self.splits_of(op.source)
                 if op.result.type.dims[dimension] != TileType.of(op.source).dims[dimension]:
-                    raise LocatedError(
+                    raise PairError(
                         op,
                         f"expected a part with all of dimension {dimension}, which the blocks of the pair share out, "
                         f"found {shape_text(op.result.type)} of {shape_text(TileType.of(op.source))}",
@@ -259,15 +260,15 @@ class _Splitter:
                 source, destination = _ends(op)
                 ends = [tile for tile in (source, destination) if TileType.of(tile).memory is not MemorySpace.GLOBAL]
                 if len({self._of(tile) for tile in ends}) > 1:
-                    raise LocatedError(
+                    raise PairError(
                         op,
                         "expected two tiles that are distributed over the pair in the same way, found "
                         f"{source.type} and {destination.type}: a block does not read what the other one holds",
                     )
             case MmaOp() if used and not op.on_tensor_memory:
-                raise LocatedError(op, "expected a product of registers on tiles of one block, found distributed ones")
+                raise PairError(op, "expected a product of registers on tiles of one block, found distributed ones")
             case MmaOp() if op.scale_b is not None and self._of(op.scale_b) is not None:
-                raise LocatedError(
+                raise PairError(
                     op,
                     "expected all of SFB in both blocks of the pair, which multiply all columns, found one of the "
                     f"tiles that the blocks share out: {op.scale_b.type}",
@@ -277,13 +278,13 @@ class _Splitter:
             case scf.ForOp() | scf.YieldOp() | arith.SelectOp() | UnrealizedConversionCastOp():
                 pass  # register tiles
             case _ if used:
-                raise LocatedError(op, f"expected no distributed tile on '{op.name}', found {used[0].type}")
+                raise PairError(op, f"expected no distributed tile on '{op.name}', found {used[0].type}")
             case _:
                 pass
         for value in used:
             dims = TileType.of(value).dims
             if (dimension := self._of(value)) is not None and dims[dimension] % PAIR:
-                raise LocatedError(
+                raise PairError(
                     op,
                     f"expected an even extent for the two blocks to share out, found {shape_text(TileType.of(value))}",
                 )
@@ -292,7 +293,7 @@ class _Splitter:
         """The distributed dimension of a tile that has one."""
         dimension = self._of(tile)
         if dimension is None:
-            raise LocatedError(self.kernel, f"expected a distributed tile, found {tile.type}")
+            raise PairError(self.kernel, f"expected a distributed tile, found {tile.type}")
         return dimension
 
     # What a block does.
@@ -314,7 +315,7 @@ class _Splitter:
             starts = [a + b for a, b in zip(starts, view.start, strict=True)]
             view = view.source.owner
         if not isinstance(view, ViewOp):
-            raise LocatedError(copy, "expected a view of a memref, or a part of one, for a tile of the pair")
+            raise PairError(copy, "expected a view of a memref, or a part of one, for a tile of the pair")
         emit = Emitter.before(copy)
         dims = _half(TileType.of(tile).dims, dimension)
         outer = len(view.indices) - len(dims)
@@ -331,7 +332,7 @@ class _Splitter:
         if self.rank is None:
             first = self.kernel.body.block.first_op
             if first is None:
-                raise LocatedError(self.kernel, "expected the kernel to end in 'tirx.return'")
+                raise KernelEndError(self.kernel, "expected the kernel to end in 'tirx.return'")
             self.rank = Emitter(InsertPoint.before(first), self.kernel.location)(CtaRankOp()).result
         return self.rank
 
@@ -356,7 +357,7 @@ class _Splitter:
                 case ReshapeOp():
                     inner = None if dimension is None else _reshaped(before, op.result.type.dims, dimension)
                     if inner is None and dimension is not None:
-                        raise LocatedError(op, f"expected a reshape that keeps the halves of dimension {dimension}")
+                        raise PairError(op, f"expected a reshape that keeps the halves of dimension {dimension}")
                     dims = _half(op.result.type.dims, inner)
                     self._replace(op.result, inner, TileType.get(dims, type_.element_type, type_.memory, type_.layout))
                 case _:

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call, Formula
@@ -39,6 +38,7 @@ from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.analysis.structured import Structured, contracted, is_structured, memref_type, reduced, structured
 from tirx.passes.emit.emitter import Emitter
+from tirx.rules import InvalidOperation, LinalgError, TilingError
 
 
 @dataclass(frozen=True)
@@ -68,20 +68,20 @@ class TirxTileLinalgPass(ModulePass):
         names = {each.sym_name.data for each in made}
         for call in op.walk():
             if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in names:
-                raise LocatedError(call, f"expected no calls of @{name}, which becomes a kernel; launch it")
+                raise LinalgError(call, f"expected no calls of @{name}, which becomes a kernel; launch it")
         for each in made:
             self._check(each)
             try:
                 _Tiling(each, self).run()
-            except VerifyException as error:  # of a tile that is too large
+            except InvalidOperation as error:  # of a tile that is too large
                 raise LocatedError(each, str(error)) from error
 
     def _check(self, function: func.FuncOp) -> None:
         """Raises LocatedError for options that no kernel can have."""
         if any(extent < 1 for extent in self.tile):
-            raise LocatedError(function, f"expected positive tile sizes, found {','.join(map(str, self.tile))}")
+            raise TilingError(function, f"expected positive tile sizes, found {','.join(map(str, self.tile))}")
         if not 1 <= self.threads <= 1024:
-            raise LocatedError(function, f"expected 1 to 1024 threads, found {self.threads}")
+            raise TilingError(function, f"expected 1 to 1024 threads, found {self.threads}")
         if self.target is not None:
             try:
                 Target.parse(self.target)
@@ -123,7 +123,7 @@ class _Tiling:
         self.extents = tile[: self.rank]
         self.has_reduction = any(step.reduction for step in steps)
         if len(tile) < self.rank + self.has_reduction:
-            raise LocatedError(
+            raise TilingError(
                 self.function,
                 f"expected {self.rank + self.has_reduction} tile sizes, {self.rank} of parallel dimensions"
                 f"{' and that of the reduction' if self.has_reduction else ''}, found {len(tile)}",
@@ -154,7 +154,7 @@ class _Tiling:
     def _operations(self) -> list[Operation]:
         blocks = self.function.body.blocks
         if len(blocks) != 1:
-            raise LocatedError(self.function, f"expected a function of one block, found {len(blocks)}")
+            raise LinalgError(self.function, f"expected a function of one block, found {len(blocks)}")
         found: list[Operation] = []
         for op in self.function.body.block.ops:
             if is_structured(op):
@@ -162,7 +162,7 @@ class _Tiling:
             elif not isinstance(op, arith.ConstantOp | func.ReturnOp) or (
                 isinstance(op, func.ReturnOp) and op.operands
             ):
-                raise LocatedError(
+                raise LinalgError(
                     op,
                     "expected linalg.generic, linalg.matmul, linalg.fill, memref.copy and constants in a function that "
                     f"becomes a kernel, found '{op.name}'{' with operands' if op.name == 'func.return' else ''}",
@@ -175,24 +175,24 @@ class _Tiling:
         written = {output: step.op for step in steps for output in step.outputs}
         for step in steps:
             if len(step.parallel) not in (1, 2) or len(step.parallel) != self.rank:
-                raise LocatedError(
+                raise LinalgError(
                     step.op,
                     f"expected one or two parallel dimensions, the same number in all operations of @"
                     f"{self.function.sym_name.data}, found {len(step.parallel)}",
                 )
             if len(step.reduction) > 1:
-                raise LocatedError(step.op, f"expected at most one reduction dimension, found {len(step.reduction)}")
+                raise LinalgError(step.op, f"expected at most one reduction dimension, found {len(step.reduction)}")
             for number, (operand, dims) in enumerate(zip(step.operands, step.dims, strict=True)):
                 if not isinstance(operand.type, MemRefType):
                     continue
                 if operand not in arguments:
-                    raise LocatedError(step.op, "expected memrefs that are arguments of the function, found another")
+                    raise LinalgError(step.op, "expected memrefs that are arguments of the function, found another")
                 if number >= len(step.inputs) and dims != step.parallel:
-                    raise LocatedError(
+                    raise LinalgError(
                         step.op, f"expected outputs indexed by the parallel dimensions in order, found {dims}"
                     )
                 if operand in written and dims != step.parallel:
-                    raise LocatedError(
+                    raise LinalgError(
                         step.op,
                         f"expected what this function writes to be read where it is written, found it read by {dims}; "
                         "blocks do not wait for each other: make two functions of it",
@@ -212,7 +212,7 @@ class _Tiling:
                     form = _Form.COLUMN if dims[0] == step.parallel[0] else _Form.ROW
                 if found.setdefault(operand, form) != form:
                     ways = f"as {found[operand]} and as {form}"
-                    raise LocatedError(step.op, f"expected an argument to be indexed in one way, found it {ways}")
+                    raise LinalgError(step.op, f"expected an argument to be indexed in one way, found it {ways}")
         return found
 
     @staticmethod
@@ -233,7 +233,7 @@ class _Tiling:
                 type_ = memref_type(argument)
                 strides = type_.get_strides()
                 if strides is None or any(n is None for n in strides):
-                    raise LocatedError(
+                    raise LinalgError(
                         self.function,
                         f"expected known strides of an argument indexed in the other order, found {type_}",
                     )
@@ -334,7 +334,7 @@ class _Tiling:
         elif (found := reduced(step)) is not None and self.rank == 1:
             self._reduction(step, *found)
         else:
-            raise LocatedError(
+            raise LinalgError(
                 step.op,
                 "expected a product of two inputs that is added to the output over two parallel dimensions, or a "
                 "reduction by addf, maxnumf or minnumf over one, found another body",
@@ -369,7 +369,7 @@ class _Tiling:
         by_dims = {frozenset(dims): (operand, dims) for operand, dims in zip(step.inputs, step.dims, strict=False)}
         pair = [by_dims.get(frozenset(wanted)) for wanted in ((m, k), (n, k))]
         if None in pair:
-            raise LocatedError(
+            raise LinalgError(
                 step.op,
                 f"expected inputs indexed by ({m}, {k}) and ({n}, {k}), found {step.dims[0]} and {step.dims[1]}",
             )
@@ -415,7 +415,7 @@ class _Tiling:
             type_, part = memref_type(operand), self.options.tile[1]
             size = type_.get_shape()[dims.index(d)]
             if size == DYNAMIC_INDEX or size % part:
-                raise LocatedError(step.op, f"expected a multiple of {part} elements to reduce, found {type_}")
+                raise TilingError(step.op, f"expected a multiple of {part} elements to reduce, found {type_}")
         assert step.body is not None
         column = (*self.extents, 1)
         total = self._alloc(column, memref_type(out).element_type, MemorySpace.REGISTER)
@@ -455,7 +455,7 @@ class _Tiling:
             if op not in needed:
                 continue
             if op.regions or not op.name.startswith(("arith.", "math.")):
-                raise LocatedError(
+                raise LinalgError(
                     op, f"expected arith and math in the body of a structured operation, found '{op.name}'"
                 )
             clone = op.clone(values)

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import remark
 from tirx.dialects.formula import Call, Formula, FormulaAttr
 from tirx.dialects.tirx import (
     AllocOp,
@@ -34,6 +34,7 @@ from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.scheduled import is_scheduling
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.schedule import multiprocessors, start_values
+from tirx.rules import ScheduleOptionError
 
 AUTO, NONE = "auto", "none"
 _ORDERS = (TileOrder.ROW, TileOrder.GROUP, TileOrder.HILBERT)
@@ -72,7 +73,7 @@ def _written(kernel: KernelOp, option: str) -> str:
     word = kernel.attributes.get(ORDER, StringAttr(option))
     found = word.data if isinstance(word, StringAttr) else str(word)
     if found not in (AUTO, NONE, *_ORDERS):
-        raise LocatedError(kernel, f"expected an order of {AUTO}, {NONE}, {', '.join(_ORDERS)}, found {found}")
+        raise ScheduleOptionError(kernel, f"expected an order of {AUTO}, {NONE}, {', '.join(_ORDERS)}, found {found}")
     return found
 
 
@@ -91,7 +92,7 @@ def _order(kernel: KernelOp, word: str) -> tuple[TileOrder, int | None] | None:
     if problem is not None:
         where, reason = problem
         if asked:
-            raise LocatedError(where, f"expected a kernel that can loop over its tiles, found that {reason}")
+            raise ScheduleOptionError(where, f"expected a kernel that can loop over its tiles, found that {reason}")
         remark(where, f"@{kernel.sym_name.data} keeps its grid: {reason}")
         return None
     return order, group

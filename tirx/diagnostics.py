@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, UnregisteredOp
 from xdsl.ir import Operation
@@ -78,7 +78,7 @@ class Diagnostic:
 
     @property
     def rule(self) -> str:
-        """The stable name of what is broken: that of a rule of the hardware or of a warning, or else the stage."""
+        """The stable name of what is broken; the step that found it for an error of another compiler that has none."""
         return self.facts.rule or self.stage or "tirx"
 
     @property
@@ -98,8 +98,18 @@ class Diagnostic:
     def __str__(self) -> str:
         where = self.position
         prefix = "" if where is None else f"{where[0]}:{where[1]}:{where[2]}: "
-        flag = f" [-W{self.rule}]" if self.severity == "warning" else ""
-        return f"{prefix}{self.severity}: {self.message}{flag}"
+        return f"{prefix}{self.severity}: {self.message}{self._flag}"
+
+    @property
+    def _flag(self) -> str:
+        """The rule as it stands behind the message, unless the message ends in it, as those of hardware's rules do."""
+        match self.severity:
+            case "warning":
+                return f" [-W{self.rule}]"
+            case "error" if (rule := self.facts.rule) is not None and not self.message.endswith(f"[{rule}]"):
+                return f" [{rule}]"
+            case _:
+                return ""
 
 
 def operation_name(op: Operation) -> str:
@@ -145,6 +155,9 @@ class LocatedError(DiagnosticException):
     ...     print(error.diagnostic.rule)
     syntax
     """
+
+    rule: ClassVar[str | None] = None
+    """The name of the rule that is broken. None: that of the error which this one is raised from."""
 
     others: tuple[LocatedError, ...] = ()
 

@@ -125,7 +125,7 @@ def run(
     >>> from tirx import embed
     >>> module = embed.parse("tirx.kernel @k() threads(32) { tirx.return }", "k.mlir")
     >>> embed.run(module, embed.pipeline(), on_diagnostic=lambda d: print(d.position, d.severity, d.rule))
-    ('k.mlir', 1, 1) error tirx-check-layouts
+    ('k.mlir', 1, 1) error target-missing
     False
     """
     known = new_context() if context is None else context

@@ -23,7 +23,6 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import HasFolder
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, irdl_op_definition, unit
@@ -38,6 +37,7 @@ from tirx.dialects.ptx.base import (
     typed,
 )
 from tirx.dialects.ptx.folding import fold_integers
+from tirx.rules import InstructionFormError
 
 _INTS = (i16, i32, i64)
 _FLOATS = (f16, bf16, f32, f64)
@@ -65,7 +65,7 @@ class _SameTypeOp(PureInstruction, abc.ABC):
     def verify_(self) -> None:
         if self.result.type not in self.ACCEPTS:
             accepted = ", ".join(map(str, self.ACCEPTS))
-            raise VerifyException(f"{self.name}: expected type to be one of {accepted}, found {self.result.type}")
+            raise InstructionFormError(f"{self.name}: expected type to be one of {accepted}, found {self.result.type}")
 
     def features(self) -> tuple[str, ...]:
         feature = self.FEATURES.get(self.result.type)
@@ -109,7 +109,7 @@ class _SignedBinaryOp(_SameTypeOp, abc.ABC):
     def verify_(self) -> None:
         super().verify_()
         if self.unsigned is not None and is_float(self.result.type):
-            raise VerifyException(f"{self.name}: expected 'unsigned' on integers only, found {self.result.type}")
+            raise InstructionFormError(f"{self.name}: expected 'unsigned' on integers only, found {self.result.type}")
 
     def mnemonic(self) -> str:
         name, type_ = self.name.removeprefix("ptx."), self.result.type
@@ -199,7 +199,7 @@ class _MinMaxOp(_SignedBinaryOp, abc.ABC):
     def verify_(self) -> None:
         super().verify_()
         if self.nan is not None and self.result.type not in (f16, bf16, f32):
-            raise VerifyException(f"{self.name}: expected 'nan' on f16, bf16 or f32, found {self.result.type}")
+            raise InstructionFormError(f"{self.name}: expected 'nan' on f16, bf16 or f32, found {self.result.type}")
 
     def features(self) -> tuple[str, ...]:
         return super().features() + (() if self.nan is None else ("minmax.NaN",))
@@ -298,9 +298,9 @@ class Ex2ApproxOp(_UnaryOp):
     def verify_(self) -> None:
         super().verify_()
         if self.result.type == bf16 and self.ftz is None:
-            raise VerifyException("expected 'ftz' on bf16, found none")
+            raise InstructionFormError("expected 'ftz' on bf16, found none")
         if self.result.type == f16 and self.ftz is not None:
-            raise VerifyException("expected 'ftz' on bf16 or f32, found f16")
+            raise InstructionFormError("expected 'ftz' on bf16 or f32, found f16")
 
     def mnemonic(self) -> str:
         return f"ex2.approx{'' if self.ftz is None else '.ftz'}.{self.result.type}"
@@ -374,7 +374,9 @@ class MulWideOp(PureInstruction):
 
     def verify_(self) -> None:
         if _WIDER.get(self.lhs.type) != self.result.type:
-            raise VerifyException(f"expected i16 -> i32 or i32 -> i64, found {self.lhs.type} -> {self.result.type}")
+            raise InstructionFormError(
+                f"expected i16 -> i32 or i32 -> i64, found {self.lhs.type} -> {self.result.type}"
+            )
 
     def emit(self, reg: Names) -> str:
         type_ = typed(self.lhs.type, unsigned=self.unsigned is not None)
@@ -468,12 +470,12 @@ class SetpOp(PureInstruction):
     def verify_(self) -> None:
         type_ = self.lhs.type
         if type_ not in (*_INTS, *_FLOATS):
-            raise VerifyException(f"expected integer or float registers, found {type_}")
+            raise InstructionFormError(f"expected integer or float registers, found {type_}")
         if not is_float(type_) and self.comparison.data not in _INTEGER_COMPARISONS:
             choices = ", ".join(_INTEGER_COMPARISONS)
-            raise VerifyException(f"expected a comparison of integers ({choices}), found {self.comparison.data}")
+            raise InstructionFormError(f"expected a comparison of integers ({choices}), found {self.comparison.data}")
         if is_float(type_) and self.unsigned is not None:
-            raise VerifyException(f"expected 'unsigned' on integers only, found {type_}")
+            raise InstructionFormError(f"expected 'unsigned' on integers only, found {type_}")
 
     def features(self) -> tuple[str, ...]:
         return ("bf16.setp",) if self.lhs.type == bf16 else ()
@@ -503,7 +505,7 @@ class SelpOp(PureInstruction):
 
     def verify_(self) -> None:
         if self.result.type == i1:
-            raise VerifyException("expected integer or float registers, found i1: PTX selects no predicates")
+            raise InstructionFormError("expected integer or float registers, found i1: PTX selects no predicates")
 
     def emit(self, reg: Names) -> str:
         on_true, on_false = source(reg, self.on_true), source(reg, self.on_false)

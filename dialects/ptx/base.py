@@ -30,10 +30,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrConstraint, IntConstraint, IRDLOperation, VerificationContext, traits_def
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation
 from tirx.dialects.ptx.effects import NO_EFFECTS, Effects, Issue
+from tirx.rules import InstructionFormError
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ class RegisterConstraint(AttrConstraint[Attribute]):
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if register_class(attr) is None:
-            raise VerifyException(f"expected a register type ({', '.join(map(str, REGISTER_CLASSES))}), found {attr}")
+            raise InstructionFormError(
+                f"expected a register type ({', '.join(map(str, REGISTER_CLASSES))}), found {attr}"
+            )
 
     def mapping_type_vars(self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]) -> Self:
         return self
@@ -248,10 +250,10 @@ def expect_type(name: str, value: SSAValue | Attribute, expected: Attribute) -> 
     """Raises VerifyException unless `value` (or a type) is of type `expected`."""
     found = value.type if isinstance(value, SSAValue) else value
     if found != expected:
-        raise VerifyException(f"expected {name} of type {expected}, found {found}")
+        raise InstructionFormError(f"expected {name} of type {expected}, found {found}")
 
 
 def expect_choice(name: str, found: int | str, choices: Sequence[int | str]) -> None:
     """Raises VerifyException unless `found` is one of `choices`."""
     if found not in choices:
-        raise VerifyException(f"expected {name} to be one of {', '.join(map(str, choices))}, found {found}")
+        raise InstructionFormError(f"expected {name} to be one of {', '.join(map(str, choices))}, found {found}")

@@ -8,11 +8,11 @@ from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolNameConstrai
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, prop_def, traits_def
 from xdsl.traits import SymbolOpInterface
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.traits import InSymbolTable
 from tirx.hw.targets import Target, TargetError
+from tirx.rules import InvalidOperation
 
 
 @irdl_op_definition
@@ -60,4 +60,4 @@ class BinaryOp(IRDLOperation):
         try:
             Target.parse(self.target.data)
         except TargetError as error:
-            raise VerifyException(str(error)) from error
+            raise InvalidOperation(str(error)) from error

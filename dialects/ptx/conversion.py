@@ -7,7 +7,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import UnitAttr, bf16, f32, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import VarConstraint, operand_def, opt_prop_def, result_def
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import Value, irdl_op_definition
 from tirx.dialects.ptx.base import (
@@ -23,6 +22,7 @@ from tirx.dialects.ptx.base import (
     typed,
     width,
 )
+from tirx.rules import InstructionFormError
 
 
 @irdl_op_definition
@@ -48,9 +48,9 @@ class CvtOp(PureInstruction):
     def verify_(self) -> None:
         types = (self.operand.type, self.result.type)
         if i1 in types or types[0] == types[1]:
-            raise VerifyException(f"expected two different integer or float types, found {types[0]} -> {types[1]}")
+            raise InstructionFormError(f"expected two different integer or float types, found {types[0]} -> {types[1]}")
         if bf16 in types and f32 not in types:
-            raise VerifyException(f"expected bf16 to convert from or to f32, found {types[0]} -> {types[1]}")
+            raise InstructionFormError(f"expected bf16 to convert from or to f32, found {types[0]} -> {types[1]}")
 
     def features(self) -> tuple[str, ...]:
         if self.result.type == bf16:
@@ -109,7 +109,7 @@ class MovOp(PureInstruction):
     def verify_(self) -> None:
         found, expected = width(self.operand.type), width(self.result.type)
         if found != expected:
-            raise VerifyException(f"expected an operand of {expected} bits, found {self.operand.type}")
+            raise InstructionFormError(f"expected an operand of {expected} bits, found {self.operand.type}")
 
     def emit(self, reg: Names) -> str:
         return f"mov.{bits_type(self.result.type)} {reg(self.result)}, {reg(self.operand)}"
@@ -165,6 +165,6 @@ class UnpackOp(PureInstruction):
 
 def _check_halves(half: Attribute, whole: Attribute) -> None:
     if whole not in (i32, i64) or 2 * width(half) != width(whole):
-        raise VerifyException(
+        raise InstructionFormError(
             f"expected two 16-bit halves of i32 or two 32-bit halves of i64, found {half} and {whole}"
         )

@@ -37,7 +37,6 @@ from xdsl.irdl.operations import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, HasFolder, IsolatedFromAbove, IsTerminator, SymbolOpInterface
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
@@ -53,6 +52,7 @@ from tirx.dialects.ptx.base import (
 )
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT, PARAM_LIMIT, EntryParam, EntryParamAttr, check_identifier
 from tirx.hw.targets import Target, TargetError
+from tirx.rules import EntryError, InstructionFormError, InvalidOperation
 
 THREAD_LIMIT = 1024
 """Threads that a block may have (CUDA programming guide, "Technical Specifications per Compute Capability")."""
@@ -139,27 +139,27 @@ class EntryOp(IRDLOperation):
         try:
             _ = self.target_info
         except TargetError as error:
-            raise VerifyException(str(error)) from error
+            raise InvalidOperation(str(error)) from error
         names = [p.data.name for p in self.params]
         for name in names:
             if names.count(name) > 1:
-                raise VerifyException(f"expected parameter names to differ, found '{name}' twice")
+                raise EntryError(f"expected parameter names to differ, found '{name}' twice")
         if (size := sum(p.data.size for p in self.params)) > PARAM_LIMIT:
-            raise VerifyException(f"expected at most {PARAM_LIMIT} bytes of parameters, found {size}")
+            raise EntryError(f"expected at most {PARAM_LIMIT} bytes of parameters, found {size}")
         for what, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
             if extents is not None and not (1 <= len(extents) <= 3 and all(n.data > 0 for n in extents)):
                 found = ", ".join(str(n.data) for n in extents)
-                raise VerifyException(f"expected {what} to be one to three positive extents, found ({found})")
+                raise EntryError(f"expected {what} to be one to three positive extents, found ({found})")
         if self.reqntid is not None and (threads := math.prod(n.data for n in self.reqntid)) > THREAD_LIMIT:
-            raise VerifyException(f"expected at most {THREAD_LIMIT} threads in a block, found {threads}")
+            raise EntryError(f"expected at most {THREAD_LIMIT} threads in a block, found {threads}")
         if self.grid is not None and not 1 <= len(self.grid) <= 3:
-            raise VerifyException(f"expected a grid of one to three extents, found {len(self.grid)}")
+            raise EntryError(f"expected a grid of one to three extents, found {len(self.grid)}")
         if self.maxnreg is not None and not 1 <= self.maxnreg.data <= REGISTER_LIMIT:
-            raise VerifyException(f"expected maxnreg from 1 to {REGISTER_LIMIT}, found {self.maxnreg.data}")
+            raise EntryError(f"expected maxnreg from 1 to {REGISTER_LIMIT}, found {self.maxnreg.data}")
         if self.cluster_size > CLUSTER_LIMIT:
-            raise VerifyException(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
+            raise EntryError(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
         if len(self.body.blocks) > 1 and any(block.is_empty for block in self.body.blocks):
-            raise VerifyException("expected blocks to end in a branch or ptx.ret, found one without operations")
+            raise EntryError("expected blocks to end in a branch or ptx.ret, found one without operations")
 
     @classmethod
     def parse(cls, parser: Parser) -> EntryOp:
@@ -227,7 +227,7 @@ def _check_edge(op: Operation, successor: Block, arguments: Sequence[SSAValue]) 
     expected = [arg.type for arg in successor.args]
     found = [arg.type for arg in arguments]
     if expected != found:
-        raise VerifyException(
+        raise InstructionFormError(
             f"{op.name}: expected block arguments of types ({', '.join(map(str, expected))}), "
             f"found ({', '.join(map(str, found))})"
         )
@@ -343,7 +343,7 @@ class ConstantOp(PureInstruction):
 
     def verify_(self) -> None:
         if self.value.type != self.result.type:
-            raise VerifyException(f"expected a value of type {self.result.type}, found {self.value.type}")
+            raise InstructionFormError(f"expected a value of type {self.result.type}, found {self.value.type}")
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
@@ -448,11 +448,13 @@ class SharedAllocOp(PureInstruction):
     def verify_(self) -> None:
         check_identifier("shared memory name", self.symbol.data)
         if self.bytes.data < 1:
-            raise VerifyException(f"expected a positive number of bytes, found {self.bytes.data}")
+            raise InstructionFormError(f"expected a positive number of bytes, found {self.bytes.data}")
         if self.align.data < 1 or self.align.data & self.align.data - 1:
-            raise VerifyException(f"expected alignment to be a power of two, found {self.align.data}")
+            raise InstructionFormError(f"expected alignment to be a power of two, found {self.align.data}")
         if self.align.data > ALIGNMENT_LIMIT:
-            raise VerifyException(f"expected alignment to at most {ALIGNMENT_LIMIT} bytes, found {self.align.data}")
+            raise InstructionFormError(
+                f"expected alignment to at most {ALIGNMENT_LIMIT} bytes, found {self.align.data}"
+            )
 
     @classmethod
     def parse(cls, parser: Parser) -> SharedAllocOp:

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i32, i64
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import Value, int32, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice
@@ -25,6 +24,7 @@ from tirx.dialects.ptx.effects import (
     MemoryAccess,
     WaitGroup,
 )
+from tirx.rules import InstructionFormError
 
 CP_ASYNC_BYTES: Mapping[str, tuple[int, ...]] = {"ca": (4, 8, 16), "cg": (16,)}
 """Cache operator -> bytes that one copy may move: `ca` caches in L1 and L2, `cg` in L2 only (PTX ISA, "cp.async")."""
@@ -140,7 +140,7 @@ class CpAsyncWaitGroupOp(PTXInstruction):
 
     def verify_(self) -> None:
         if self.pending.value.data < 0:
-            raise VerifyException(f"expected 0 or more pending groups, found {self.pending.value.data}")
+            raise InstructionFormError(f"expected 0 or more pending groups, found {self.pending.value.data}")
 
     def effects(self) -> Effects:
         return Effects(synchronization=WaitGroup(AccessKind.COPY, self.pending.value.data))

@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import VarConstraint, irdl_attr_definition, operand_def, prop_def, result_def
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, source
+from tirx.rules import InstructionFormError
 
 
 class Function(StrEnum):
@@ -98,7 +98,7 @@ class FunctionOp(PureInstruction):
         types = FORMS[self.function.data][1]
         if self.result.type not in types:
             expected = ", ".join(map(str, types))
-            raise VerifyException(
+            raise InstructionFormError(
                 f"expected a type that {self.function.data} has ({expected}), found {self.result.type}"
             )
 
@@ -148,7 +148,7 @@ class CopysignOp(PureInstruction):
 
     def verify_(self) -> None:
         if self.result.type not in (f32, f64):
-            raise VerifyException(f"expected f32 or f64, found {self.result.type}")
+            raise InstructionFormError(f"expected f32 or f64, found {self.result.type}")
 
     def emit(self, reg: Names) -> str:
         sign, magnitude = source(reg, self.sign), source(reg, self.magnitude)

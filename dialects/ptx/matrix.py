@@ -20,11 +20,11 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import Value, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MatrixRows, MemoryAccess
+from tirx.rules import InstructionFormError
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def _check(shapes: Mapping[str, MatrixShape], shape: str, registers: int, trans:
     row = shapes[shape]
     expect_choice(f"number of registers for {shape}", registers, [n * row.registers for n in row.counts])
     if row.transposed and trans is None:
-        raise VerifyException(f"expected 'trans' for shape {shape}, found none")
+        raise InstructionFormError(f"expected 'trans' for shape {shape}, found none")
 
 
 def _form(shapes: Mapping[str, MatrixShape], shape: str, registers: int, trans: UnitAttr | None) -> str:

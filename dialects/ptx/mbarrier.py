@@ -13,7 +13,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, i1, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import Value, int32, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address
@@ -29,6 +28,7 @@ from tirx.dialects.ptx.effects import (
     MbarrierWait,
     MemoryAccess,
 )
+from tirx.rules import InstructionFormError
 
 MBARRIER_BYTES = 8
 """Size of an mbarrier."""
@@ -39,12 +39,12 @@ _COUNT_LIMIT = 1 << 20
 
 def _check_count(count: int) -> None:
     if not 1 <= count < _COUNT_LIMIT:
-        raise VerifyException(f"expected an arrival count from 1 to 2^20 - 1, found {count}")
+        raise InstructionFormError(f"expected an arrival count from 1 to 2^20 - 1, found {count}")
 
 
 def _check_bytes(count: int) -> None:
     if not 0 <= count < _COUNT_LIMIT:
-        raise VerifyException(f"expected a transaction count from 0 to 2^20 - 1 bytes, found {count}")
+        raise InstructionFormError(f"expected a transaction count from 0 to 2^20 - 1 bytes, found {count}")
 
 
 def _check_parity(parity: SSAValue) -> None:
@@ -53,7 +53,7 @@ def _check_parity(parity: SSAValue) -> None:
         and isinstance(op.value, IntegerAttr)
         and op.value.value.data not in (0, 1)
     ):
-        raise VerifyException(f"expected a parity of 0 or 1, found {op.value.value.data}")
+        raise InstructionFormError(f"expected a parity of 0 or 1, found {op.value.value.data}")
 
 
 def _space(cluster: UnitAttr | None) -> str:
@@ -163,7 +163,7 @@ class MbarrierArriveOp(PTXInstruction):
 
     def verify_(self) -> None:
         if self.remote is not None and (self.cluster is not None or self.relaxed is not None):
-            raise VerifyException("expected remote without cluster and relaxed, found one of them")
+            raise InstructionFormError("expected remote without cluster and relaxed, found one of them")
         if self.count is not None:
             _check_count(self.count.value.data)
 
@@ -348,7 +348,7 @@ class MbarrierWaitParityOp(PTXInstruction):
 
     def verify_(self) -> None:
         if self.hint is not None and self.hint.value.data < 0:
-            raise VerifyException(f"expected a hint of 0 nanoseconds or more, found {self.hint.value.data}")
+            raise InstructionFormError(f"expected a hint of 0 nanoseconds or more, found {self.hint.value.data}")
         _check_parity(self.parity)
 
     def effects(self) -> Effects:

@@ -20,7 +20,6 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, irdl_op_definition
@@ -39,6 +38,7 @@ from tirx.dialects.ptx.base import (
 from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
 from tirx.dialects.ptx.parameters import PARAM_TYPES, EntryParam
+from tirx.rules import InstructionFormError, ParameterError
 
 
 def _enclosing_entry(op: Operation) -> EntryOp | None:
@@ -52,7 +52,7 @@ def _declared(entry: EntryOp, name: str) -> EntryParam:
     declared = entry.param(name)
     if declared is None:
         known = ", ".join(p.data.name for p in entry.params)
-        raise VerifyException(f"expected one of the entry's parameters ({known}), found '{name}'")
+        raise ParameterError(f"expected one of the entry's parameters ({known}), found '{name}'")
     return declared
 
 
@@ -87,12 +87,12 @@ class LdParamOp(PureInstruction):
         name = self.param.data
         declared = _declared(entry, name)
         if declared.count is not None:
-            raise VerifyException(f"expected a scalar parameter, found array '{name}'")
+            raise ParameterError(f"expected a scalar parameter, found array '{name}'")
         bits = 8 * PARAM_TYPES[declared.type]
         if width(self.result.type) != bits:
-            raise VerifyException(f"expected a result of {bits} bits for parameter '{name}', found {self.result.type}")
+            raise ParameterError(f"expected a result of {bits} bits for parameter '{name}', found {self.result.type}")
         if declared.type.startswith("f") and str(self.result.type) != declared.type:
-            raise VerifyException(f"expected {declared.type} for parameter '{name}', found {self.result.type}")
+            raise ParameterError(f"expected {declared.type} for parameter '{name}', found {self.result.type}")
 
     def emit(self, reg: Names) -> str:
         declared = self.declared()
@@ -205,11 +205,11 @@ def _check_vector(space: Space, base: SSAValue, types: Sequence[Attribute]) -> N
     expect_type(f"{space} address", base, ADDRESS_TYPES[space])
     expect_choice("number of registers", len(types), (1, 2, 4))
     if i1 in types:
-        raise VerifyException("expected integer or float registers, found i1: PTX loads and stores no predicates")
+        raise InstructionFormError("expected integer or float registers, found i1: PTX loads and stores no predicates")
     if any(t != types[0] for t in types):
-        raise VerifyException(f"expected registers of one type, found {', '.join(map(str, types))}")
+        raise InstructionFormError(f"expected registers of one type, found {', '.join(map(str, types))}")
     if (bits := len(types) * width(types[0])) > 128:
-        raise VerifyException(f"expected at most 128 bits in one access, found {bits}")
+        raise InstructionFormError(f"expected at most 128 bits in one access, found {bits}")
 
 
 _KINDS: dict[Space, AccessKind] = {Space.GLOBAL: AccessKind.GLOBAL, Space.SHARED: AccessKind.GENERIC}

@@ -19,13 +19,13 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.traits import NoMemoryEffect
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, irdl_op_definition, value_of
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, vector
 from tirx.dialects.ptx.effects import NO_EFFECTS, Issue
 from tirx.mma import VARIANTS, Fragment
+from tirx.rules import InstructionFormError
 
 
 class Major(StrEnum):
@@ -49,7 +49,7 @@ ACCUMULATORS: dict[tuple[Attribute, int], str] = {(i32, 4): "f16", (f32, 8): "f3
 def _accumulator(name: str, types: Sequence[Attribute]) -> str:
     element = ACCUMULATORS.get((types[0], len(types))) if types and all(t == types[0] for t in types) else None
     if element is None:
-        raise VerifyException(
+        raise InstructionFormError(
             f"expected {name} to be 4 registers i32 (f16) or 8 registers f32, found ({', '.join(map(str, types))})"
         )
     return element
@@ -108,9 +108,9 @@ class MmaM8N8K4F16Op(PTXInstruction):
     def verify_(self) -> None:
         for name, registers in (("a", self.a), ("b", self.b)):
             if len(registers) != 2:
-                raise VerifyException(f"expected {name} to be 2 registers i32, found {len(registers)}")
+                raise InstructionFormError(f"expected {name} to be 2 registers i32, found {len(registers)}")
         if _accumulator("c", self.c.types) == "f32" and _accumulator("d", self.d.types) == "f16":
-            raise VerifyException("expected d to be f32 since c is, found f16")
+            raise InstructionFormError("expected d to be f32 since c is, found f16")
         _accumulator("d", self.d.types)
 
     def emit(self, reg: Names) -> str:
@@ -163,7 +163,7 @@ _REGISTERS: dict[str, Attribute] = {"b32": i32, "f32": f32, "f64": f64}
 def _expect_fragment(name: str, types: Sequence[Attribute], fragment: Fragment) -> None:
     expected = [_REGISTERS[fragment.register_type]] * fragment.registers
     if list(types) != expected:
-        raise VerifyException(
+        raise InstructionFormError(
             f"expected {name} to be {len(expected)} registers {expected[0]}, found ({', '.join(map(str, types))})"
         )
 

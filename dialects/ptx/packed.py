@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition, operand_def, prop_def, result_def, var_operand_def
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, expect_type
+from tirx.rules import InstructionFormError
 
 
 class PairFormat(StrEnum):
@@ -127,9 +127,9 @@ class PairOp(PureInstruction):
 
     def verify_(self) -> None:
         if self.format.data not in HALVES:
-            raise VerifyException(f"expected {' or '.join(HALVES)}, found {self.format.data}")
+            raise InstructionFormError(f"expected {' or '.join(HALVES)}, found {self.format.data}")
         if len(self.inputs) != (count := PAIR_ROWS[self.operation.data].operands):
-            raise VerifyException(f"expected {count} operands of {self.operation.data}, found {len(self.inputs)}")
+            raise InstructionFormError(f"expected {count} operands of {self.operation.data}, found {len(self.inputs)}")
 
     def features(self) -> tuple[str, ...]:
         return pair_features(self.operation.data, self.format.data)
@@ -213,7 +213,7 @@ class CvtFromPairOp(PureInstruction):
 
     def verify_(self) -> None:
         if self.format.data in HALVES:
-            raise VerifyException(f"expected a format of elements of a byte, found {self.format.data}")
+            raise InstructionFormError(f"expected a format of elements of a byte, found {self.format.data}")
 
     def features(self) -> tuple[str, ...]:
         return (NARROW_FEATURES[self.format.data],)

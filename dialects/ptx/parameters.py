@@ -11,6 +11,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.rules import ParameterError
+
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+")
 """PTX ISA, "Identifiers", less those that start with `%`, which here are registers."""
 
@@ -42,9 +44,9 @@ ALIGNMENT_LIMIT = 1 << 30
 def check_identifier(what: str, name: str) -> None:
     """Raises VerifyException unless `name` can be printed as a PTX identifier as it stands."""
     if name in RESERVED_NAMES:
-        raise VerifyException(f"expected {what} to be a name that PTX does not reserve, found '{name}'")
+        raise ParameterError(f"expected {what} to be a name that PTX does not reserve, found '{name}'")
     if _IDENTIFIER.fullmatch(name) is None:
-        raise VerifyException(f"expected {what} to be a PTX identifier ({_IDENTIFIER.pattern}), found '{name}'")
+        raise ParameterError(f"expected {what} to be a PTX identifier ({_IDENTIFIER.pattern}), found '{name}'")
 
 
 @dataclass(frozen=True)
@@ -77,21 +79,21 @@ class EntryParam:
         """Raises VerifyException for a parameter that PTX does not have."""
         check_identifier("parameter name", self.name)
         if self.type not in PARAM_TYPES:
-            raise VerifyException(
+            raise ParameterError(
                 f"expected type of parameter '{self.name}' to be one of {', '.join(PARAM_TYPES)}, found {self.type}"
             )
         if self.pointer and self.type != "u64":
-            raise VerifyException(f"expected pointer parameter '{self.name}' to be u64, found {self.type}")
+            raise ParameterError(f"expected pointer parameter '{self.name}' to be u64, found {self.type}")
         if (self.type == "b8") != (self.count is not None):
-            raise VerifyException(f"expected a length for b8 parameters and for no others, parameter '{self.name}'")
+            raise ParameterError(f"expected a length for b8 parameters and for no others, parameter '{self.name}'")
         if self.count is not None and self.count < 1:
-            raise VerifyException(f"expected length of parameter '{self.name}' to be positive, found {self.count}")
+            raise ParameterError(f"expected length of parameter '{self.name}' to be positive, found {self.count}")
         if self.align is not None and (self.align < 1 or self.align & self.align - 1):
-            raise VerifyException(
+            raise ParameterError(
                 f"expected alignment of parameter '{self.name}' to be a power of two, found {self.align}"
             )
         if self.align is not None and not self.pointer and self.count is None:
-            raise VerifyException(f"expected an alignment only on pointers and arrays, parameter '{self.name}'")
+            raise ParameterError(f"expected an alignment only on pointers and arrays, parameter '{self.name}'")
 
 
 @irdl_attr_definition

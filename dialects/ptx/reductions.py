@@ -10,7 +10,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, traits_def, var_operand_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, irdl_op_definition, unit
@@ -25,6 +24,7 @@ from tirx.dialects.ptx.base import (
 )
 from tirx.dialects.ptx.effects import AccessKind, Bytes, Effects, Issue, MemoryAccess
 from tirx.dialects.ptx.packed import HALVES, PairFormat, PairFormatAttr
+from tirx.rules import InstructionFormError
 
 
 class Red(StrEnum):
@@ -102,23 +102,23 @@ class RedOp(PTXInstruction):
     def verify_(self) -> None:
         expect_choice("number of registers", len(self.data), (1, 2, 4))
         if any(type_ != self._type for type_ in self.data.types):
-            raise VerifyException("expected registers of one type")
+            raise InstructionFormError("expected registers of one type")
         operation, type_ = self.operation.data, self._type
         halves = type_ in (f16, bf16)
         if self.format is not None:
             expect_type("pairs", type_, i32)
             expect_choice("format of pairs", self.format.data, list(HALVES))
         elif type_ not in (*_FLOATS, i32, i64):
-            raise VerifyException(f"expected registers of i32, i64, f16, bf16, f32 or f64, found {type_}")
+            raise InstructionFormError(f"expected registers of i32, i64, f16, bf16, f32 or f64, found {type_}")
         if halves or self.format is not None:
             choices = (Red.ADD,) if len(self.data) == 1 else (Red.ADD, Red.MIN, Red.MAX)
             expect_choice("operation on elements of 16 bits", operation, choices)
         elif type_ in _FLOATS:
             expect_choice(f"operation on {type_}", operation, (Red.ADD,))
         if len(self.data) > 1 and self.format is None and type_ not in (f16, bf16, f32):
-            raise VerifyException(f"expected one register of {type_}, found {len(self.data)}")
+            raise InstructionFormError(f"expected one register of {type_}, found {len(self.data)}")
         if self.unsigned is not None and (type_ not in (i32, i64) or self.format is not None):
-            raise VerifyException("expected 'unsigned' on integers only")
+            raise InstructionFormError("expected 'unsigned' on integers only")
 
     def features(self) -> tuple[str, ...]:
         if len(self.data) > 1:

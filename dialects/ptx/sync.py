@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, result_def
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition, unit
@@ -28,6 +27,7 @@ from tirx.dialects.ptx.effects import (
     ProxyFence,
     WarpBarrier,
 )
+from tirx.rules import InstructionFormError
 
 FULL_WARP = 0xFFFFFFFF
 """The member mask of all 32 lanes."""
@@ -46,7 +46,7 @@ class MaskedOp(PTXInstruction, abc.ABC):
 
     def verify_(self) -> None:
         if not 0 < (mask := self.mask.value.data) <= FULL_WARP:
-            raise VerifyException(f"expected a non-zero mask of 32 lanes, found {mask:#x}")
+            raise InstructionFormError(f"expected a non-zero mask of 32 lanes, found {mask:#x}")
 
 
 @irdl_op_definition
@@ -72,9 +72,9 @@ class BarSyncOp(PTXInstruction):
 
     def verify_(self) -> None:
         if not 0 <= (barrier := self.barrier.value.data) < 16:
-            raise VerifyException(f"expected a barrier from 0 to 15, found {barrier}")
+            raise InstructionFormError(f"expected a barrier from 0 to 15, found {barrier}")
         if self.threads is not None and (n := self.threads.value.data) % 32 | (n <= 0):
-            raise VerifyException(f"expected a positive multiple of 32 threads, found {n}")
+            raise InstructionFormError(f"expected a positive multiple of 32 threads, found {n}")
 
     def emit(self, reg: Names) -> str:
         threads = "" if self.threads is None else f", {self.threads.value.data}"
@@ -281,7 +281,7 @@ class SetMaxNRegOp(PTXInstruction):
 
     def verify_(self) -> None:
         if not 24 <= (count := self.count.value.data) <= 256 or count % 8:
-            raise VerifyException(f"expected a multiple of 8 registers from 24 to 256, found {count}")
+            raise InstructionFormError(f"expected a multiple of 8 registers from 24 to 256, found {count}")
 
     def emit(self, reg: Names) -> str:
         return f"setmaxnreg.{self.change.data.value}.sync.aligned.u32 {self.count.value.data}"

@@ -14,7 +14,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i16, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import Value, int32, irdl_op_definition, string
 from tirx.dialects.ptx.arith import AddOp
@@ -35,6 +34,7 @@ from tirx.dialects.ptx.effects import (
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.memory import LdOp, Space, StOp
 from tirx.hw.integers import Integers
+from tirx.rules import InstructionFormError, InvalidOperation
 from tirx.tcgen05 import LegalityError, TmemOperand
 from tirx.tcgen05.check import Instruction, check_instruction
 from tirx.tcgen05.check_memory import CP_SHAPES, Alloc, Cp, Shift
@@ -103,7 +103,7 @@ def require(check: Callable[[], None]) -> None:
     try:
         check()
     except LegalityError as error:
-        raise VerifyException(str(error)) from error
+        raise InvalidOperation(str(error)) from error
 
 
 class Tcgen05Op(PTXInstruction, abc.ABC):
@@ -148,7 +148,7 @@ class CtaGroupOp(Tcgen05Op, abc.ABC):
 def _check_columns(op: CtaGroupOp, columns: IntegerAttr[I32] | None, register: SSAValue | None) -> None:
     if (columns is None) == (register is None):
         found = "none" if columns is None else "both"
-        raise VerifyException(f"{op.name}: expected one of columns and columns_in, found {found}")
+        raise InstructionFormError(f"{op.name}: expected one of columns and columns_in, found {found}")
 
 
 def _allocation(op: Tcgen05AllocOp | Tcgen05DeallocOp, depth: int) -> Alloc:

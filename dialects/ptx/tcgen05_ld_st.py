@@ -21,13 +21,13 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, int32, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, TensorCells
 from tirx.dialects.ptx.tcgen05 import Tcgen05Op, tmem_operand
+from tirx.rules import InstructionFormError
 from tirx.tcgen05 import LD_SHAPES
 from tirx.tcgen05.check_memory import LdSt
 
@@ -35,7 +35,7 @@ from tirx.tcgen05.check_memory import LdSt
 def _check_registers(op: PTXInstruction, types: Sequence[Attribute]) -> None:
     for type_ in types:
         if type_ not in (i32, f32):
-            raise VerifyException(f"{op.name}: expected registers of type i32 or f32, found {type_}")
+            raise InstructionFormError(f"{op.name}: expected registers of type i32 or f32, found {type_}")
 
 
 def _access(op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, depth: int, registers: int) -> LdSt:
@@ -225,7 +225,7 @@ class Tcgen05LdRedOp(Tcgen05Op):
         super().verify_()
         _check_registers(self, self.res.types)
         if (expected := REDUCTION_TYPES[self.type.data]) != self.reduced.type:
-            raise VerifyException(
+            raise InstructionFormError(
                 f"expected the reduction of {self.type.data} in a register {expected}, found {self.reduced.type}"
             )
 

@@ -22,7 +22,6 @@ from xdsl.irdl import (
     prop_def,
     var_operand_def,
 )
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, int32, irdl_op_definition, string, unit
@@ -30,6 +29,7 @@ from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, vec
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, Region, SharedMatrix, TensorCells
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.tcgen05 import TOUCHED_LANES, CtaGroupOp, Tcgen05Op, immediate, tmem_operand
+from tirx.rules import InstructionFormError
 from tirx.tcgen05 import KINDS, Mma, SmemOperand, TmemOperand
 from tirx.tcgen05.mma_info import MmaInfo
 
@@ -82,7 +82,9 @@ def _collector(collector: Collector | str | None) -> CollectorAttr | None:
 
 def _check_a(op: PTXInstruction, a: SSAValue) -> None:
     if a.type not in (i32, i64):
-        raise VerifyException(f"{op.name}: expected a to be a descriptor (i64) or a TMEM address (i32), found {a.type}")
+        raise InstructionFormError(
+            f"{op.name}: expected a to be a descriptor (i64) or a TMEM address (i32), found {a.type}"
+        )
 
 
 def _a_text(reg: Names, a: SSAValue) -> str:
@@ -96,7 +98,7 @@ def _operand(a: SSAValue, depth: int) -> SmemOperand | TmemOperand:
 def _check_kind(op: PTXInstruction, kind: MmaKind, choices: Sequence[MmaKind]) -> None:
     if kind not in choices:
         names = ", ".join(k.value for k in choices)
-        raise VerifyException(f"{op.name}: expected kind to be one of {names}, found {kind.value}")
+        raise InstructionFormError(f"{op.name}: expected kind to be one of {names}, found {kind.value}")
 
 
 _METADATA_LANES = 8
@@ -395,7 +397,7 @@ class Tcgen05MmaWsOp(_ProductOp):
         _check_a(self, self.a)
         _check_kind(self, self.kind.data, PLAIN_KINDS)
         if (self.buffer is None) != (self.collector is None):
-            raise VerifyException("expected both or neither of buffer and collector, found one")
+            raise InstructionFormError("expected both or neither of buffer and collector, found one")
         super().verify_()
 
     def effects(self) -> Effects:

@@ -21,7 +21,6 @@ from xdsl.irdl import (
     prop_def,
     var_operand_def,
 )
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import Value, int32, irdl_op_definition, string, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
@@ -36,6 +35,7 @@ from tirx.dialects.ptx.effects import (
     WaitGroup,
 )
 from tirx.dialects.ptx.parameters import TENSOR_MAP_BYTES
+from tirx.rules import InstructionFormError
 from tirx.tcgen05.tmem import CTA_GROUPS
 
 MAX_RANK = 5
@@ -59,11 +59,11 @@ REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 
 def _check_coordinates(coordinates: Sequence[SSAValue], rows: UnitAttr | None, what: str) -> None:
     if rows is not None and len(coordinates) != 1 + ROWS:
-        raise VerifyException(
+        raise InstructionFormError(
             f"expected {1 + ROWS} coordinates for a {what} (the column and {ROWS} rows), found {len(coordinates)}"
         )
     if not 1 <= len(coordinates) <= MAX_RANK:
-        raise VerifyException(f"expected 1 to {MAX_RANK} coordinates, found {len(coordinates)}")
+        raise InstructionFormError(f"expected 1 to {MAX_RANK} coordinates, found {len(coordinates)}")
 
 
 def _tensor(reg: Names, map_: SSAValue, coordinates: Sequence[SSAValue]) -> str:
@@ -132,7 +132,7 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
         if self.cta_group is not None:
             expect_choice("cta_group", self.cta_group.value.data, CTA_GROUPS)
         if self.multicast is not None and self.space.data != "shared::cluster":
-            raise VerifyException(f"expected space to be shared::cluster with multicast, found {self.space.data}")
+            raise InstructionFormError(f"expected space to be shared::cluster with multicast, found {self.space.data}")
 
     def effects(self) -> Effects:
         return Effects(MemoryAccess(AccessKind.BULK_LOAD, writes=(Bytes(self.dst, LEAST_BYTES),), barrier=self.barrier))
@@ -214,7 +214,7 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
         if self.reduce is not None:
             expect_choice("reduce", self.reduce.data, REDUCTIONS)
             if self.scatter4 is not None:
-                raise VerifyException(f"expected reduce or scatter4, found both ({self.reduce.data})")
+                raise InstructionFormError(f"expected reduce or scatter4, found both ({self.reduce.data})")
 
     def effects(self) -> Effects:
         return Effects(MemoryAccess(AccessKind.BULK_STORE, reads=(Bytes(self.src, LEAST_BYTES),)))
@@ -294,7 +294,7 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
 
     def verify_(self) -> None:
         if self.pending.value.data < 0:
-            raise VerifyException(f"expected 0 or more pending groups, found {self.pending.value.data}")
+            raise InstructionFormError(f"expected 0 or more pending groups, found {self.pending.value.data}")
 
     def effects(self) -> Effects:
         return Effects(synchronization=WaitGroup(AccessKind.BULK_STORE, self.pending.value.data))

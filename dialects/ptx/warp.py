@@ -22,13 +22,13 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import NoMemoryEffect
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, unit
 from tirx.dialects.ptx.base import Names, Register, expect_choice, source, typed
 from tirx.dialects.ptx.effects import NO_EFFECTS
 from tirx.dialects.ptx.sync import FULL_WARP, MaskedOp
+from tirx.rules import InstructionFormError
 
 
 class ShuffleMode(StrEnum):
@@ -92,9 +92,9 @@ class ShflSyncOp(MaskedOp):
     def verify_(self) -> None:
         super().verify_()
         if self.result.type not in (i32, f32):
-            raise VerifyException(f"expected a register of type i32 or f32, found {self.result.type}")
+            raise InstructionFormError(f"expected a register of type i32 or f32, found {self.result.type}")
         if self.clamp is not None and (c := self.clamp.value.data) & ~0x1F1F:
-            raise VerifyException(f"expected a clamp with bits 0-4 and 8-12 only, found {c:#x}")
+            raise InstructionFormError(f"expected a clamp with bits 0-4 and 8-12 only, found {c:#x}")
 
     def emit(self, reg: Names) -> str:
         mode = self.mode.data
@@ -182,13 +182,13 @@ class ReduxSyncOp(MaskedOp):
         super().verify_()
         type_: Attribute = self.result.type
         if type_ not in (i32, f32):
-            raise VerifyException(f"expected a register of type i32 or f32, found {type_}")
+            raise InstructionFormError(f"expected a register of type i32 or f32, found {type_}")
         if type_ == f32:
             expect_choice("reduction of f32", self.reduction.data.value, [r.value for r in _ORDERED])
         elif self.abs is not None or self.nan is not None:
-            raise VerifyException(f"expected 'abs' and 'nan' on f32 only, found {type_}")
+            raise InstructionFormError(f"expected 'abs' and 'nan' on f32 only, found {type_}")
         if self.unsigned is not None and (type_ == f32 or self.reduction.data in _BITWISE):
-            raise VerifyException("expected 'unsigned' on integers with add, min or max only")
+            raise InstructionFormError("expected 'unsigned' on integers with add, min or max only")
 
     def features(self) -> tuple[str, ...]:
         return ("redux.sync.f32",) if self.result.type == f32 else ("redux.sync",)

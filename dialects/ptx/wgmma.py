@@ -23,7 +23,6 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import Value, int32, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, vector
@@ -39,6 +38,7 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.hw.errors import LegalityError
+from tirx.rules import InstructionFormError, InvalidOperation
 from tirx.smem.swizzle_modes import Major
 from tirx.wgmma import (
     MAX_PENDING,
@@ -108,7 +108,7 @@ class WgmmaWaitGroupOp(WgmmaOp):
 
     def verify_(self) -> None:
         if not 0 <= (pending := self.pending.value.data) <= MAX_PENDING:
-            raise VerifyException(f"expected 0 to {MAX_PENDING} pending groups, found {pending}")
+            raise InstructionFormError(f"expected 0 to {MAX_PENDING} pending groups, found {pending}")
 
     def effects(self) -> Effects:
         return Effects(synchronization=WaitGroup(AccessKind.WARPGROUP, self.pending.value.data))
@@ -214,24 +214,24 @@ class WgmmaMmaAsyncOp(WgmmaOp):
             form = self.form
             types = set(self.d.types)
             if len(types) != 1 or not self.d:
-                raise VerifyException(f"expected results of one type, found ({', '.join(map(str, self.d.types))})")
+                raise InstructionFormError(f"expected results of one type, found ({', '.join(map(str, self.d.types))})")
             if self.c and self.c.types != self.d.types:
-                raise VerifyException(
+                raise InstructionFormError(
                     f"expected c to be {len(self.d)} registers {self.d.types[0]} as the results, found "
                     f"({', '.join(map(str, self.c.types))})"
                 )
             if not self.a_is_descriptor and list(self.a.types) != [i32] * form.a_registers:
-                raise VerifyException(
+                raise InstructionFormError(
                     f"expected a to be a descriptor (i64) or {form.a_registers} registers i32, found "
                     f"({', '.join(map(str, self.a.types))})"
                 )
             if self.scale_d is not None and not self.c:
-                raise VerifyException("expected c where scale_d says whether it counts, found none")
+                raise InstructionFormError("expected c where scale_d says whether it counts, found none")
             if (self.metadata is None) != (self.selector is None):
-                raise VerifyException("expected both or neither of metadata and selector, found one")
+                raise InstructionFormError("expected both or neither of metadata and selector, found one")
             check_wgmma(self.describe(IMMEDIATE))
         except LegalityError as error:
-            raise VerifyException(str(error)) from error
+            raise InvalidOperation(str(error)) from error
 
     def describe(self, depth: int) -> Wgmma:
         """The instruction as plain data, with what is known of its operands (`known_bits`)."""

@@ -12,12 +12,12 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.ptx.tcgen05 import require
 from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tile, last_column, target_of
 from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.rules import PlaceError
 from tirx.tcgen05.check_memory import Alloc, check_memory
 from tirx.tcgen05.tmem import COLUMNS
 
@@ -122,4 +122,4 @@ class TileOp(DirectOperation):
         first = self.column.value.data
         last = first + last_column(type_)
         if first < 0 or last >= COLUMNS:
-            raise VerifyException(f"expected columns 0 to {COLUMNS - 1} of tensor memory, found {first} to {last}")
+            raise PlaceError(f"expected columns 0 to {COLUMNS - 1} of tensor memory, found {first} to {last}")

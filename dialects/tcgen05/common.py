@@ -5,12 +5,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.tirx import KernelOp, MemorySpace, TileType
 from tirx.layout import LayoutError, TileLayout
+from tirx.rules import InstructionFormError, OperandFormError
 from tirx.tcgen05.tmem import CTA_GROUPS
 
 COLUMN_BITS = 32
@@ -32,7 +32,7 @@ def expect_tile(value: SSAValue, memory: MemorySpace, what: str) -> TileType:
     """The type of a tile; VerifyException unless it is in that memory and has a layout."""
     type_ = TileType.of(value)
     if type_.memory is not memory or type_.layout is None:
-        raise VerifyException(f"expected {what} in {memory.place} with a layout, found {type_}")
+        raise OperandFormError(f"expected {what} in {memory.place} with a layout, found {type_}")
     return type_
 
 
@@ -54,7 +54,7 @@ def target_of(op: Operation) -> str | None:
 def check_cta_group(group: IntegerAttr[I32]) -> None:
     """VerifyException unless the group is one CTA or a pair."""
     if group.value.data not in CTA_GROUPS:
-        raise VerifyException(f"expected cta_group 1 or 2, found {group.value.data}")
+        raise InstructionFormError(f"expected cta_group 1 or 2, found {group.value.data}")
 
 
 def first_cell(type_: TileType) -> tuple[int, int]:
@@ -65,7 +65,7 @@ def first_cell(type_: TileType) -> tuple[int, int]:
     offsets = {} if type_.layout is None else _tile_layout(type_).offsets
     bits = offsets.get("TCol", 0) * type_.dtype.storage_bits
     if bits % COLUMN_BITS:
-        raise VerifyException(
+        raise OperandFormError(
             f"expected a tile that starts with a column of {COLUMN_BITS} bits, found one that starts at bit "
             f"{bits % COLUMN_BITS} of column {bits // COLUMN_BITS}"
         )
@@ -80,7 +80,7 @@ def last_column(type_: TileType) -> int:
 
 def _tile_layout(type_: TileType) -> TileLayout:
     if not isinstance(type_.layout, TileLayout):
-        raise VerifyException(f"expected a tensor tile with a tile layout, found {type_}")
+        raise OperandFormError(f"expected a tensor tile with a tile layout, found {type_}")
     return type_.layout
 
 

@@ -15,13 +15,14 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, unit
 from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
 from tirx.dialects.tcgen05.common import expect_tile
 from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.rules import DescriptorSliceError, InvalidOperation
 from tirx.tcgen05 import InstructionDescriptor, LegalityError, OperandSlice, ZeroColumnMask
 from tirx.tcgen05.scale_copy import ROW_BYTES
 from tirx.tcgen05.stored_operand import stored_slices
@@ -80,7 +81,7 @@ class SmemDescriptorOp(DirectOperation):
         """All slices of the tile. Raises LegalityError or LayoutError for a layout that no descriptor reaches."""
         type_ = TileType.of(self.tile)
         if type_.layout is None:
-            raise LegalityError("expected a layout on the tile; tirx-pick-layouts chooses one")
+            raise OperandLayoutError("expected a layout on the tile; tirx-pick-layouts chooses one")
         return _slices(
             type_.layout,
             (type_.dims[-2], type_.dims[-1]),
@@ -93,14 +94,18 @@ class SmemDescriptorOp(DirectOperation):
     def verify_(self) -> None:
         type_ = expect_tile(self.tile, MemorySpace.SHARED, "an operand")
         if len(type_.dims) != 2:
-            raise VerifyException(f"expected an operand of shape MNxK, found {type_}")
+            raise DescriptorSliceError(f"expected an operand of shape MNxK, found {type_}")
         k, step, size = self.k.value.data, self.step.value.data, type_.dims[-1]
         if k < 1 or size % k:
-            raise VerifyException(f"expected slices of a divisor of K = {size} elements, found slices of {k}")
+            raise DescriptorSliceError(f"expected slices of a divisor of K = {size} elements, found slices of {k}")
         if not 0 <= step < size // k:
-            raise VerifyException(f"expected slice 0 to {size // k - 1} of {k} elements of K = {size}, found {step}")
+            raise DescriptorSliceError(
+                f"expected slice 0 to {size // k - 1} of {k} elements of K = {size}, found {step}"
+            )
         if self.padded is not None and type_.dtype.storage_bits != PADDED_BITS:
-            raise VerifyException(f"expected elements of {PADDED_BITS} bits for 'padded', found {type_.element_type}")
+            raise DescriptorSliceError(
+                f"expected elements of {PADDED_BITS} bits for 'padded', found {type_.element_type}"
+            )
 
 
 @irdl_op_definition
@@ -129,7 +134,7 @@ class CpDescriptorOp(DirectOperation):
         expect_tile(self.tile, MemorySpace.SHARED, "a tile")
         offset = self.offset.value.data
         if offset < 0 or offset % ROW_BYTES:
-            raise VerifyException(f"expected an offset of 0 or more in steps of {ROW_BYTES} bytes, found {offset}")
+            raise DescriptorSliceError(f"expected an offset of 0 or more in steps of {ROW_BYTES} bytes, found {offset}")
 
 
 @irdl_op_definition
@@ -152,7 +157,7 @@ class InstructionDescriptorOp(DirectOperation):
         try:
             self.descriptor.data.verify()
         except LegalityError as e:
-            raise VerifyException(str(e)) from e
+            raise InvalidOperation(str(e)) from e
 
 
 @irdl_op_definition

@@ -10,7 +10,6 @@ from dataclasses import replace
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.memory import LdOp
@@ -20,6 +19,7 @@ from tirx.dialects.tcgen05.common import first_cell
 from tirx.dialects.tcgen05.descriptors import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import TileType, base_allocation
 from tirx.layout import LayoutError, TileLayout
+from tirx.rules import ElementTypeError
 from tirx.tcgen05 import (
     InstructionDescriptor,
     LegalityError,
@@ -121,4 +121,6 @@ def check_product(mma: Mma, accumulator: SSAValue) -> None:
     require(lambda: check_mma(known))
     if type_.dims not in shapes:
         expected = " or ".join(f"{rows}x{columns}" for rows, columns in shapes)
-        raise VerifyException(f"expected an accumulator of {expected}, as in the instruction descriptor, found {type_}")
+        raise ElementTypeError(
+            f"expected an accumulator of {expected}, as in the instruction descriptor, found {type_}"
+        )

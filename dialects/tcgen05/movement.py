@@ -12,7 +12,6 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, string, unit
 from tirx.dialects.ptx.tcgen05 import require
@@ -29,6 +28,7 @@ from tirx.dialects.tcgen05.common import (
 from tirx.dialects.tcgen05.facts import shared_operand, tensor_operand
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import TileLayout
+from tirx.rules import ElementTypeError, InstructionNameError, InvalidOperation, OperandFormError, TileShapeError
 from tirx.tcgen05 import LD_SHAPES, LegalityError, TmemAccessPlan, plan_tmem_access
 from tirx.tcgen05.check_memory import Cp, LdSt, Shift, check_memory
 from tirx.tcgen05.tmem_access import MAX_REGISTERS
@@ -36,7 +36,7 @@ from tirx.tcgen05.tmem_access import MAX_REGISTERS
 
 def _check_ld_shape(name: str) -> None:
     if name not in LD_SHAPES:
-        raise VerifyException(f"expected a shape of tcgen05.ld and st ({', '.join(LD_SHAPES)}), found '{name}'")
+        raise InstructionNameError(f"expected a shape of tcgen05.ld and st ({', '.join(LD_SHAPES)}), found '{name}'")
 
 
 def _plan(name: str, memory: TileType, registers: TileType, pack: bool, most: int = MAX_REGISTERS) -> TmemAccessPlan:
@@ -46,7 +46,7 @@ def _plan(name: str, memory: TileType, registers: TileType, pack: bool, most: in
     """
     _check_ld_shape(name)
     if not isinstance(memory.layout, TileLayout) or not isinstance(registers.layout, TileLayout):
-        raise VerifyException(f"expected tiles with tile layouts, found {memory} and {registers}")
+        raise OperandFormError(f"expected tiles with tile layouts, found {memory} and {registers}")
     warps = "wid_in_wg" if "wid_in_wg" in registers.layout.axes else "warpid"
     bits = memory.dtype.storage_bits
     try:
@@ -54,14 +54,14 @@ def _plan(name: str, memory: TileType, registers: TileType, pack: bool, most: in
             memory.layout, memory.dims, name, max_registers=most, warp_axis=warps, element_bits=bits, pack=pack
         )
     except LegalityError as error:
-        raise VerifyException(str(error)) from error
+        raise InvalidOperation(str(error)) from error
 
 
 def _check_access(plan: TmemAccessPlan, memory: TileType, registers: TileType) -> None:
     if (memory.dims, memory.element_type) != (registers.dims, registers.element_type):
-        raise VerifyException(f"expected tiles of one shape and element type, found {memory} and {registers}")
+        raise TileShapeError(f"expected tiles of one shape and element type, found {memory} and {registers}")
     if not isinstance(registers.layout, TileLayout) or not same_registers(plan.fragment, registers.layout):
-        raise VerifyException(
+        raise OperandFormError(
             f"expected registers as shape {plan.shape} moves them, {plan.fragment}, found {registers.layout}"
         )
 
@@ -173,17 +173,17 @@ class LdRedOp(DirectOperation):
             )
             require(lambda instruction=instruction: check_memory(instruction))
         if len({access.lane for access in plan.accesses}) > 1:
-            raise VerifyException(
+            raise OperandFormError(
                 f"expected a tile in one half of the lanes of each warp for shape {plan.shape}, found both"
             )
         reduced = expect_tile(self.reduced, MemorySpace.REGISTER, "the reduction")
         held = plan.fragment
         threads = TileLayout(tuple(it for it in held.shard if it.axis != "m"), held.replica).canonicalize()
         if reduced.element_type != source.element_type:
-            raise VerifyException(f"expected a reduction of {source.element_type}, found {reduced.element_type}")
+            raise ElementTypeError(f"expected a reduction of {source.element_type}, found {reduced.element_type}")
         layout = reduced.layout
         if not isinstance(layout, TileLayout) or not same_registers(threads, layout):
-            raise VerifyException(f"expected one element of the reduction in each thread, {threads}, found {layout}")
+            raise OperandFormError(f"expected one element of the reduction in each thread, {threads}, found {layout}")
 
     def plan(self, most: int = MAX_REGISTERS) -> TmemAccessPlan:
         """Instructions of at most `most` registers each; VerifyException where the shape does not move the tile."""

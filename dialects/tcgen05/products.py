@@ -33,7 +33,6 @@ from xdsl.irdl.declarative_assembly_format import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, int32, irdl_op_definition, string, unit
 from tirx.dialects.tcgen05.attributes import Collector, CollectorAttr
@@ -47,6 +46,7 @@ from tirx.dialects.tcgen05.facts import (
     zero_column_mask,
 )
 from tirx.dialects.tirx import TileType
+from tirx.rules import InstructionNameError, ProductClauseError
 from tirx.tcgen05 import KINDS, Mma, TmemOperand
 
 _DESCRIPTOR_OR_TILE = AnyOf[Attribute]((EqAttrConstraint(i64), BaseAttr(TileType)))
@@ -77,7 +77,7 @@ def _check_kind(name: str, block_scaled: bool) -> None:
     kinds = [kind.name for kind in KINDS.values() if kind.block_scaled is block_scaled]
     if name not in kinds:
         scales = "with" if block_scaled else "without"
-        raise VerifyException(f"expected a kind {scales} scale factors ({', '.join(kinds)}), found '{name}'")
+        raise InstructionNameError(f"expected a kind {scales} scale factors ({', '.join(kinds)}), found '{name}'")
 
 
 @irdl_op_definition
@@ -317,7 +317,7 @@ class MmaWsOp(DirectOperation):
         _check_operands(self.accumulator, self.a, self.sparse_metadata)
         _check_kind(self.kind.data, block_scaled=False)
         if (self.buffer is None) != (self.collector is None):
-            raise VerifyException("expected both or neither of buffer and collector, found one")
+            raise ProductClauseError("expected both or neither of buffer and collector, found one")
         description = Mma(
             self.kind.data,
             ws=True,

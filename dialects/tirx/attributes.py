@@ -17,11 +17,12 @@ from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAt
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.hw.errors import ZeroColumnsError
 from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, axis
 from tirx.layout.dtypes import ElementType, element_type
+from tirx.rules import TileTypeError
 from tirx.tcgen05 import LegalityError, ZeroColumnMask
 
 LayoutT = TypeVar("LayoutT", TileLayout, SwizzleLayout, ComposeLayout)
@@ -259,7 +260,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     def of(value: SSAValue) -> TileType:
         """The type of a tile value. Raises VerifyException for a value of another type."""
         if not isinstance(value.type, TileType):
-            raise VerifyException(f"expected a tile, found a value of type {value.type}")
+            raise TileTypeError(f"expected a tile, found a value of type {value.type}")
         return value.type
 
     @property
@@ -300,7 +301,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         if problem is None and self.layout is not None:
             problem = _layout_problem(self.dims, self.dtype, self.memory, self.layout)
         if problem is not None:
-            raise VerifyException(problem)
+            raise TileTypeError(problem)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -371,7 +372,7 @@ class ColumnList:
     def __post_init__(self) -> None:
         for column in self.columns:
             if column < 0:
-                raise LegalityError(f"expected zero columns of 0 or more, found column {column}")
+                raise ZeroColumnsError(f"expected zero columns of 0 or more, found column {column}")
 
     def __str__(self) -> str:
         return f"[{', '.join(map(str, self.columns))}]"
@@ -380,7 +381,7 @@ class ColumnList:
         zero = np.zeros(n, dtype=np.bool_)
         for column in self.columns:
             if column >= n:
-                raise LegalityError(f"expected zero columns within [0, {n}), found column {column}")
+                raise ZeroColumnsError(f"expected zero columns within [0, {n}), found column {column}")
             zero[column] = True
         return ZeroColumnMask.from_columns(zero, m, n, shift)
 
@@ -399,14 +400,14 @@ class ColumnRuns:
 
     def __post_init__(self) -> None:
         if self.start < 0 or self.zero < 1 or self.use < 1:
-            raise LegalityError(f"expected start >= 0, zero >= 1 and use >= 1, found {self}")
+            raise ZeroColumnsError(f"expected start >= 0, zero >= 1 and use >= 1, found {self}")
 
     def __str__(self) -> str:
         return f"start = {self.start}, zero = {self.zero}, use = {self.use}"
 
     def mask(self, m: int, n: int, shift: int) -> ZeroColumnMask:
         if self.start >= n:
-            raise LegalityError(f"expected start within [0, {n}), found {self}")
+            raise ZeroColumnsError(f"expected start within [0, {n}), found {self}")
         columns = np.arange(n) - self.start
         return ZeroColumnMask.from_columns((columns >= 0) & (columns % (self.zero + self.use) < self.zero), m, n, shift)
 

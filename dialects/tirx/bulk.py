@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import I32, IntegerAttr, i16, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, int32, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Reduction, ReductionAttr
 from tirx.dialects.tirx.syntax import shape_text
+from tirx.rules import ElementTypeError, InstructionFormError, TileMemoryError, TileShapeError
 
 CTA_GROUPS = (1, 2)
 
@@ -40,14 +40,14 @@ class _BulkCopyOp(DirectOperation):
         outside, inside = TileType.of(self.global_tile), TileType.of(self.shared_tile)
         for type_, memory in ((outside, MemorySpace.GLOBAL), (inside, MemorySpace.SHARED)):
             if type_.memory is not memory:
-                raise VerifyException(f"expected a tile in {memory.place}, found one in {type_.memory.place}")
+                raise TileMemoryError(f"expected a tile in {memory.place}, found one in {type_.memory.place}")
         if outside.dims != inside.dims:
-            raise VerifyException(
+            raise TileShapeError(
                 f"expected tiles of one shape, found {shape_text(outside)} in global and {shape_text(inside)} in "
                 f"shared memory"
             )
         if outside.element_type != inside.element_type:
-            raise VerifyException(
+            raise ElementTypeError(
                 f"expected tiles of one element type, found {outside.element_type} in global and "
                 f"{inside.element_type} in shared memory"
             )
@@ -108,7 +108,7 @@ class TmaLoadOp(_LoadOp):
     def verify_(self) -> None:
         super().verify_()
         if self.cta_group is not None and (found := self.cta_group.value.data) not in CTA_GROUPS:
-            raise VerifyException(f"expected cta_group 1 or 2, found {found}")
+            raise InstructionFormError(f"expected cta_group 1 or 2, found {found}")
 
 
 @irdl_op_definition

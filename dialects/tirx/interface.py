@@ -10,11 +10,12 @@ from typing import TypeVar
 from xdsl.dialects.builtin import MemRefType, UnregisteredOp
 from xdsl.ir import Operation, SSAValue
 
-from tirx.diagnostics import LocatedError, operation_name
+from tirx.diagnostics import operation_name
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.traits import is_pure, is_terminator
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.rules import ForeignOperationError
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -118,7 +119,7 @@ class TileOpInterface:
         `convert-tirx-to-ptx` calls it for operations that are still there.
         """
         assert isinstance(self, Operation)
-        raise LocatedError(
+        raise ForeignOperationError(
             self,
             f"expected '{operation_name(self)}' to be lowered before convert-tirx-to-ptx, or by its method 'lower'",
         )

@@ -40,7 +40,6 @@ from xdsl.traits import (
     SymbolOpInterface,
     SymbolTable,
 )
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
@@ -49,6 +48,7 @@ from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
 from tirx.dialects.traits import InSymbolTable
 from tirx.hw.targets import Target, TargetError
+from tirx.rules import InvalidOperation, KernelError, LaunchValueError
 
 
 class GridAxis(StrEnum):
@@ -266,32 +266,32 @@ class KernelOp(IRDLOperation, OnThreads):
 
     def verify_(self) -> None:
         if tuple(self.body.block.arg_types) != self.function_type.inputs.data:
-            raise VerifyException(
+            raise KernelError(
                 f"expected the entry block to have the kernel's arguments {types_text(self.function_type.inputs)}, "
                 f"found {types_text(self.body.block.arg_types)}"
             )
         if self.function_type.outputs:
-            raise VerifyException(f"expected a kernel without results, found {types_text(self.function_type.outputs)}")
+            raise KernelError(f"expected a kernel without results, found {types_text(self.function_type.outputs)}")
         if self.target is not None:
             try:
                 Target.parse(self.target.data)
             except TargetError as e:
-                raise VerifyException(str(e)) from e
+                raise InvalidOperation(str(e)) from e
         if self.grid is not None and (problem := _grid_problem(_extents(self.grid))) is not None:
-            raise VerifyException(problem)
+            raise KernelError(problem)
         for extent in () if self.grid is None else _extents(self.grid):
             if (problem := _formula_problem(extent, self.function_type.inputs.data)) is not None:
-                raise VerifyException(f"grid: {problem}")
+                raise KernelError(f"grid: {problem}")
         if not 1 <= self.num_threads <= 1024:
-            raise VerifyException(f"expected 1 to 1024 threads, found {self.num_threads}")
+            raise KernelError(f"expected 1 to 1024 threads, found {self.num_threads}")
         if self.cluster is not None and (found := self.cluster.value.data) != PAIR:
-            raise VerifyException(_cluster_problem(found))
+            raise KernelError(_cluster_problem(found))
         if self.of_pairs and (dims := self.grid_dims) is not None and PAIR * dims[0] > GRID_LIMITS[0]:
-            raise VerifyException(f"expected at most {GRID_LIMITS[0] // PAIR} pairs of blocks along x, found {dims[0]}")
+            raise KernelError(f"expected at most {GRID_LIMITS[0] // PAIR} pairs of blocks along x, found {dims[0]}")
         if self.per_cta is not None and not self.of_pairs:
-            raise VerifyException("expected cluster(2) with per_cta, found no cluster")
+            raise KernelError("expected cluster(2) with per_cta, found no cluster")
         if not isinstance(self.body.block.last_op, ReturnOp):
-            raise VerifyException("expected the kernel to end in 'tirx.return'")
+            raise KernelError("expected the kernel to end in 'tirx.return'")
 
     @classmethod
     def parse(cls, parser: Parser) -> KernelOp:
@@ -426,7 +426,7 @@ class LaunchValueOp(IRDLOperation):
         if around is None:
             return
         if (problem := _formula_problem(self.formula.data, around.function_type.inputs.data)) is not None:
-            raise VerifyException(problem)
+            raise LaunchValueError(problem)
 
     @classmethod
     def parse(cls, parser: Parser) -> LaunchValueOp:
@@ -497,4 +497,4 @@ class CtaRankOp(IRDLOperation):
         while around is not None and not isinstance(around, KernelOp):
             around = around.parent_op()
         if around is not None and around.per_cta is None:
-            raise VerifyException("expected a kernel with cluster(2) per_cta around, found one without")
+            raise KernelError("expected a kernel with cluster(2) per_cta around, found one without")

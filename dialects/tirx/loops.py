@@ -33,7 +33,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, NoTerminator, RecursiveMemoryEffect
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
@@ -50,6 +49,7 @@ from tirx.dialects.tirx.syntax import (
     types_text,
 )
 from tirx.dialects.traits import UsableBeforeDefinition
+from tirx.rules import LoopError, LoopPartError, TileOrderError
 
 
 @irdl_op_definition
@@ -108,7 +108,7 @@ def _yielded(region: Region) -> YieldOp:
     """The terminator of a body. Raises VerifyException for another one."""
     last = region.block.last_op
     if not isinstance(last, YieldOp):
-        raise VerifyException(f"expected a body that ends in 'tirx.yield', found {_op_text(last)}")
+        raise LoopError(f"expected a body that ends in 'tirx.yield', found {_op_text(last)}")
     return last
 
 
@@ -147,12 +147,10 @@ class AtOp(IRDLOperation):
     def verify_(self) -> None:
         found = tuple(value.type for value in _yielded(self.body).values)
         if found != tuple(self.values.types):
-            raise VerifyException(
-                f"expected values of types {types_text(self.values.types)}, found {types_text(found)}"
-            )
+            raise LoopPartError(f"expected values of types {types_text(self.values.types)}, found {types_text(found)}")
         loop = self.parent_op()
         if isinstance(loop, ForOp) and not 0 <= self.offset <= loop.rounds_ahead:
-            raise VerifyException(
+            raise LoopPartError(
                 f"expected at(s) with s from 0 to the skew of the loop, {loop.rounds_ahead}, found at({self.offset})"
             )
 
@@ -252,13 +250,13 @@ class ForOp(IRDLOperation):
 
     def verify_(self) -> None:
         if (self.trips is None) == (self.constant_trips is None):
-            raise VerifyException("expected one number of iterations, a value or a constant")
+            raise LoopError("expected one number of iterations, a value or a constant")
         if self.constant_trips is not None and self.constant_trips.value.data < 0:
-            raise VerifyException(f"expected 0 or more iterations, found {self.constant_trips.value.data}")
+            raise LoopError(f"expected 0 or more iterations, found {self.constant_trips.value.data}")
         if self.rounds_ahead < 0:
-            raise VerifyException(f"expected a skew of 0 or more, found {self.rounds_ahead}")
+            raise LoopError(f"expected a skew of 0 or more, found {self.rounds_ahead}")
         if not self.body.block.args or not isinstance(self.index.type, IndexType):
-            raise VerifyException(
+            raise LoopError(
                 f"expected a body with the iteration, an index, as its first argument, found "
                 f"{types_text(self.body.block.arg_types)}"
             )
@@ -271,25 +269,23 @@ class ForOp(IRDLOperation):
         types = tuple(arg.type for arg in self.carried)
         for what, found in (("results", tuple(self.finals.types)), ("values to yield", tuple(next_values.types))):
             if found != types:
-                raise VerifyException(
-                    f"expected {what} of the types of iter, {types_text(types)}, found {types_text(found)}"
-                )
+                raise LoopError(f"expected {what} of the types of iter, {types_text(types)}, found {types_text(found)}")
         if len(self.inits) != len(types):
-            raise VerifyException(f"expected {len(types)} values to start iter, found {len(self.inits)}")
+            raise LoopError(f"expected {len(types)} values to start iter, found {len(self.inits)}")
         for arg, init in zip(self.carried, self.inits, strict=True):
             if not _can_be_carried(arg.type):
-                raise VerifyException(
+                raise LoopError(
                     f"expected register tiles, pending tiles or scalars in iter, found {arg.type}; slots of a ring "
                     f"are acquired in every iteration"
                 )
             starts = (arg.type, arg.type.tile) if isinstance(arg.type, PendingType) else (arg.type,)
             if init.type not in starts:
-                raise VerifyException(f"expected a value of type {starts[-1]} to start iter, found {init.type}")
+                raise LoopError(f"expected a value of type {starts[-1]} to start iter, found {init.type}")
 
     def _verify_parts(self) -> None:
         for op in self.body.block.ops:
             if not isinstance(op, AtOp | YieldOp):
-                raise VerifyException(
+                raise LoopPartError(
                     f"expected only 'tirx.at' in the body of a loop that is split into parts, found '{op.name}'"
                 )
         positions = {part: i for i, part in enumerate(self.parts)}
@@ -297,7 +293,7 @@ class ForOp(IRDLOperation):
             for value in part.values:
                 for user in self._users(value):
                     if (part.offset, positions[part]) >= (user.offset, positions[user]):
-                        raise VerifyException(
+                        raise LoopPartError(
                             f"expected {_name(value)}, computed {_where(part, positions)}, to be used later in the "
                             f"iteration, found a use {_where(user, positions)}"
                         )
@@ -307,7 +303,7 @@ class ForOp(IRDLOperation):
                 continue
             for user in self._users(arg):
                 if (part.offset - rounds, positions[part]) >= (user.offset, positions[user]):
-                    raise VerifyException(
+                    raise LoopPartError(
                         f"expected the next {_name(arg)}, computed {_where(part, positions)}, to be used by a later "
                         f"iteration behind it, found a use {_where(user, positions)}"
                     )
@@ -486,16 +482,16 @@ class TilesOp(IRDLOperation):
         order = self.order.data
         expected = (IndexType(),) * _coordinates(order)
         if tuple(self.body.block.arg_types) != expected:
-            raise VerifyException(
+            raise LoopError(
                 f"expected a body with arguments {types_text(expected)} for {order}, "
                 f"found {types_text(self.body.block.arg_types)}"
             )
         extents = 0 if order in (TileOrder.HARDWARE, TileOrder.ITEMS) else 2
         if len(self.extents) != extents:
-            raise VerifyException(f"expected {extents} numbers of tiles for {order}, found {len(self.extents)}")
+            raise LoopError(f"expected {extents} numbers of tiles for {order}, found {len(self.extents)}")
         group = None if self.group is None else self.group.value.data
         if (group is not None) != (order is TileOrder.GROUP) or (group is not None and group < 1):
-            raise VerifyException(f"expected n of 1 or more for order(group n), and for no other order, found {order}")
+            raise TileOrderError(f"expected n of 1 or more for order(group n), and for no other order, found {order}")
         self._verify_source(order)
 
     def _verify_source(self, order: TileOrder) -> None:
@@ -503,21 +499,21 @@ class TilesOp(IRDLOperation):
         match order:
             case TileOrder.TABLE | TileOrder.ITEMS:
                 if not isinstance(source, MemRefType):
-                    raise VerifyException(f"expected a table in memory for {order}, found {source}")
+                    raise TileOrderError(f"expected a table in memory for {order}, found {source}")
             case TileOrder.HARDWARE:
                 if self.source is None or not isinstance(source, RingType) or not source.is_tile_id:
-                    raise VerifyException(f"expected a ring of answers, !tirx.ring<tile_id>, found {source}")
+                    raise TileOrderError(f"expected a ring of answers, !tirx.ring<tile_id>, found {source}")
                 stations = RingOp.of(self.source).station_names[1:]
                 if self.station is None or self.station.data not in stations:
                     found = None if self.station is None else self.station.data
-                    raise VerifyException(
+                    raise TileOrderError(
                         f"expected a station where answers are read ({', '.join(stations)}), found {found}"
                     )
             case _:
                 if source is not None:
-                    raise VerifyException(f"expected nothing to read the order {order} from, found {source}")
+                    raise TileOrderError(f"expected nothing to read the order {order} from, found {source}")
         if self.station is not None and order is not TileOrder.HARDWARE:
-            raise VerifyException(f"expected a station only for hardware, found {self.station.data} for {order}")
+            raise TileOrderError(f"expected a station only for hardware, found {self.station.data} for {order}")
 
     @classmethod
     def parse(cls, parser: Parser) -> TilesOp:

@@ -23,7 +23,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.diagnostics import operation_name
@@ -32,6 +31,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import ScalarOpInterface
 from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, print_attributes, shape_text, types_text
+from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 
 YIELD = "tirx.yield"
 
@@ -60,7 +60,7 @@ def require_broadcast(source: TileType, result: TileType) -> None:
         a in (1, b) for a, b in zip(source.dims, result.dims, strict=True)
     )
     if not fits:
-        raise VerifyException(
+        raise TileShapeError(
             f"expected a tile of the extents of the result, {shape_text(result)}, or 1 in their place, "
             f"found {shape_text(source)}"
         )
@@ -129,7 +129,7 @@ class MapOp(IRDLOperation):
 
     def verify_(self) -> None:
         if bool(self.res) == bool(self.outs):
-            raise VerifyException(
+            raise MapBodyError(
                 "expected result types or outs(...), one of the two, found " + ("both" if self.res else "neither")
             )
         first, *others = self.out_types
@@ -139,7 +139,7 @@ class MapOp(IRDLOperation):
             _require_readable(TileType.of(tile))
         for type_ in others:
             if type_.dims != first.dims:
-                raise VerifyException(
+                raise TileShapeError(
                     f"expected results of one shape, found {shape_text(first)} and {shape_text(type_)}"
                 )
         for tile in self.ins:
@@ -150,17 +150,17 @@ class MapOp(IRDLOperation):
         block = self.body.block
         expected = [scalar_type(TileType.of(tile).element_type) for tile in self.ins]
         if (found := [argument.type for argument in block.args]) != expected:
-            raise VerifyException(f"expected a body with arguments {types_text(expected)}, found {types_text(found)}")
+            raise MapBodyError(f"expected a body with arguments {types_text(expected)}, found {types_text(found)}")
         last = block.last_op
         if last is None or last.name != YIELD:
-            raise VerifyException(f"expected a body that ends in '{YIELD}'")
+            raise MapBodyError(f"expected a body that ends in '{YIELD}'")
         expected = [scalar_type(type_.element_type) for type_ in self.out_types]
         if (found := [value.type for value in last.operands]) != expected:
-            raise VerifyException(f"expected '{YIELD}' with {types_text(expected)}, found {types_text(found)}")
+            raise MapBodyError(f"expected '{YIELD}' with {types_text(expected)}, found {types_text(found)}")
         for op in block.ops:
             known = op.name.startswith(("arith.", "math.", "tirx.index")) or isinstance(op, ScalarOpInterface)
             if op is not last and (op.regions or not known):
-                raise VerifyException(
+                raise MapBodyError(
                     "expected arith, math, tirx.index and operations with ScalarOpInterface in the body of a map, "
                     f"found '{operation_name(op)}'"
                 )
@@ -226,10 +226,10 @@ class IndexOp(DirectOperation):
     def verify_(self) -> None:
         around = self.parent_op()
         if not isinstance(around, MapOp):
-            raise VerifyException(f"expected a 'tirx.map' around, found {'none' if around is None else around.name}")
+            raise MapBodyError(f"expected a 'tirx.map' around, found {'none' if around is None else around.name}")
         rank = len(around.out_types[0].dims)
         if not 0 <= self.dim.value.data < rank:
-            raise VerifyException(f"expected a dimension from 0 to {rank - 1}, found {self.dim.value.data}")
+            raise DimensionError(f"expected a dimension from 0 to {rank - 1}, found {self.dim.value.data}")
 
     @classmethod
     def parse(cls, parser: Parser) -> IndexOp:
@@ -298,10 +298,10 @@ class ReduceOp(DirectOperation):
         require_register(result)
         rank, along = len(source.dims), self.along
         if not along or len(set(along)) != len(along) or not all(0 <= d < rank for d in along):
-            raise VerifyException(f"expected different dimensions from 0 to {rank - 1}, found {list(along)}")
+            raise DimensionError(f"expected different dimensions from 0 to {rank - 1}, found {list(along)}")
         expected = tuple(1 if d in along else n for d, n in enumerate(source.dims))
         if (result.dims, result.element_type) != (expected, source.element_type):
-            raise VerifyException(
+            raise TileShapeError(
                 f"expected a {'x'.join(map(str, expected))} tile of {source.element_type}, found {result}"
             )
 
@@ -351,7 +351,7 @@ class _OneToOneOp(DirectOperation):
         _require_readable(source)
         require_register(result)
         if source.element_type != result.element_type:
-            raise VerifyException(f"expected {source.element_type} elements, found {result.element_type}")
+            raise ElementTypeError(f"expected {source.element_type} elements, found {result.element_type}")
 
 
 @irdl_op_definition
@@ -382,7 +382,7 @@ class ConvertOp(_OneToOneOp):
     def verify_(self) -> None:
         super().verify_()
         if TileType.of(self.source).dims != self.result.type.dims:
-            raise VerifyException(
+            raise TileShapeError(
                 f"expected tiles of one shape, found {shape_text(TileType.of(self.source))} and "
                 f"{shape_text(self.result.type)}"
             )

@@ -23,13 +23,13 @@ from xdsl.traits import (
     MemoryWriteEffect,
     Pure,
 )
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, unit
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, print_attributes, shape_text
 from tirx.layout import Iter, TileLayout
+from tirx.rules import ElementTypeError, PlaceError, TileMemoryError, TileShapeError, ViewError, ViewLayoutError
 
 
 @irdl_op_definition
@@ -62,13 +62,13 @@ class AllocOp(DirectOperation):
     def verify_(self) -> None:
         type_ = self.result.type
         if type_.memory is MemorySpace.GLOBAL:
-            raise VerifyException(
+            raise TileMemoryError(
                 "expected a shared, tensor or register tile, found a global one: kernels get global memory "
                 "as memref arguments"
             )
         placed = type_.memory in (MemorySpace.SHARED, MemorySpace.TENSOR)
         if self.start is not None and (not placed or self.start < 0):
-            raise VerifyException(
+            raise PlaceError(
                 f"expected a place of 0 or more in shared or tensor memory, found {self.start} in {type_.memory.place}"
             )
 
@@ -150,35 +150,35 @@ class ViewOp(DirectOperation):
     def source_type(self) -> MemRefType[Attribute]:
         type_ = self.source.type
         if not isinstance(type_, MemRefType):
-            raise VerifyException(f"expected a memref, found {type_}")
+            raise ViewError(f"expected a memref, found {type_}")
         return type_  # pyright: ignore[reportUnknownVariableType]
 
     def verify_(self) -> None:
         source, tile = self.source_type, self.result.type
         if len(self.indices) != source.get_num_dims():
-            raise VerifyException(f"expected {source.get_num_dims()} indices into {source}, found {len(self.indices)}")
+            raise ViewError(f"expected {source.get_num_dims()} indices into {source}, found {len(self.indices)}")
         if self.begins_inside is not None and self.clipped is None:
-            raise VerifyException("expected begins_inside behind clipped only: other views are inside altogether")
+            raise ViewError("expected begins_inside behind clipped only: other views are inside altogether")
         if not isinstance(source.memory_space, NoneAttr):
-            raise VerifyException(f"expected a memref in global memory, without a memory space, found {source}")
+            raise ViewError(f"expected a memref in global memory, without a memory space, found {source}")
         if tile.memory is not MemorySpace.GLOBAL:
-            raise VerifyException(f"expected a global tile, found a {tile.memory} one")
+            raise TileMemoryError(f"expected a global tile, found a {tile.memory} one")
         if len(tile.dims) > source.get_num_dims():
-            raise VerifyException(
+            raise ViewError(
                 f"expected a tile of rank {source.get_num_dims()} or less in {source}, found {shape_text(tile)}"
             )
         if tile.element_type != source.element_type:
-            raise VerifyException(f"expected {source.element_type} elements, found {tile.element_type}")
+            raise ElementTypeError(f"expected {source.element_type} elements, found {tile.element_type}")
         for size, extent in zip(reversed(source.get_shape()), reversed(tile.dims), strict=False):
             if 0 <= size < extent and self.clipped is None:
-                raise VerifyException(f"expected a tile that fits into {source}, found {shape_text(tile)}")
+                raise ViewError(f"expected a tile that fits into {source}, found {shape_text(tile)}")
         layout = strided_layout(source, tile.dims)
         if isinstance(layout, str):
             if tile.layout is not None or not has_run_time_strides(source):
-                raise VerifyException(layout)
+                raise ViewLayoutError(layout)
             return
         if isinstance(tile.layout, TileLayout) and not tile.layout.equivalent(layout):
-            raise VerifyException(f"expected the layout of {source}, {layout}, found {tile.layout}")
+            raise ViewLayoutError(f"expected the layout of {source}, {layout}, found {tile.layout}")
 
 
 @irdl_op_definition
@@ -203,7 +203,7 @@ class FillOp(DirectOperation):
 
     def verify_(self) -> None:
         if self.value.type != self.tile_type.element_type:
-            raise VerifyException(f"expected a value of type {self.tile_type.element_type}, found {self.value.type}")
+            raise ElementTypeError(f"expected a value of type {self.tile_type.element_type}, found {self.value.type}")
 
 
 def parse_transfer(
@@ -303,17 +303,17 @@ class CopyOp(DirectOperation):
     def verify_(self) -> None:
         source, destination = self.source_type, self.destination_type
         if source.dims != destination.dims:
-            raise VerifyException(
+            raise TileShapeError(
                 f"expected tiles of one shape, found {shape_text(source)} and {shape_text(destination)}"
             )
         if source.element_type != destination.element_type:
-            raise VerifyException(
+            raise ElementTypeError(
                 f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
             )
         if self.reduce is not None and (
             destination.memory is not MemorySpace.GLOBAL or source.memory is MemorySpace.GLOBAL
         ):
-            raise VerifyException(
+            raise TileMemoryError(
                 f"expected a copy to global memory from another one with reduce, found one from {source.memory.place} "
                 f"to {destination.memory.place}"
             )

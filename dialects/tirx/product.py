@@ -18,7 +18,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType, ZeroColumnsAttr
@@ -26,6 +25,7 @@ from tirx.dialects.tirx.plans import PlanAttr, Tcgen05Plan
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
 from tirx.mma import VARIANTS
+from tirx.rules import InstructionNameError, ProductClauseError, ProductShapeError, TileMemoryError
 from tirx.tcgen05.kinds import K96
 
 SCALE_ROWS = 128
@@ -218,7 +218,7 @@ class ProductOp(DirectOperation):
         """Raises VerifyException unless the shapes of all operands fit."""
         a, b, acc = self.a_type, self.b_type, self.accumulator_type
         if len(acc.dims) < 2 or len(a.dims) != len(acc.dims) or len(b.dims) != len(acc.dims):
-            raise VerifyException(
+            raise ProductShapeError(
                 f"expected A as MxK, B as NxK and the accumulator as MxN, all with the same batch dimensions or none, "
                 f"found {shape_text(a)}, {shape_text(b)} and {shape_text(acc)}"
             )
@@ -228,16 +228,16 @@ class ProductOp(DirectOperation):
         k = a.dims[-1] * (2 if self.is_sparse else 1)
         stored = "xK/2, the stored half," if self.is_sparse else "xK"
         if a.dims[:-1] != (*batch, m):
-            raise VerifyException(f"expected A as {'x'.join(map(str, (*batch, m)))}{stored}, found {shape_text(a)}")
+            raise ProductShapeError(f"expected A as {'x'.join(map(str, (*batch, m)))}{stored}, found {shape_text(a)}")
         rows = n + shift if self.pair is None else n // 2
         if b.dims != (*batch, rows, k):
             of_pair = f" (half of N = {n})" if self.pair is not None else ""
             shifted = f" (N = {n} plus a shift of {shift})" if shift else of_pair
-            raise VerifyException(
+            raise ProductShapeError(
                 f"expected B as {'x'.join(map(str, (*batch, rows, k)))}{shifted}, found {shape_text(b)}"
             )
         if (self.scale_a is None) != (self.scale_b is None):
-            raise VerifyException("expected scale factors of both A and B, or of neither")
+            raise ProductShapeError("expected scale factors of both A and B, or of neither")
         if self.scale_a is None or self.scale_b is None:
             return
         sfa, sfb = TileType.of(self.scale_a), TileType.of(self.scale_b)
@@ -245,7 +245,7 @@ class ProductOp(DirectOperation):
         padded = -(-n // SCALE_ROWS) * SCALE_ROWS
         if sfa.dims != (m, blocks) or sfb.dims not in ((n, blocks), (padded, blocks)) or k % blocks:
             rounded = f" (or {padded}xS)" if padded != n else ""
-            raise VerifyException(
+            raise ProductShapeError(
                 f"expected SFA as {m}xS and SFB as {n}xS{rounded}, S a divisor of K = {k}, found {shape_text(sfa)} and "
                 f"{shape_text(sfb)}"
             )
@@ -258,7 +258,7 @@ class ProductOp(DirectOperation):
             and acc is not MemorySpace.ACCUMULATOR
             and (memory := TileType.of(self.metadata).memory) is not acc
         ):
-            raise VerifyException(
+            raise ProductClauseError(
                 f"expected the metadata in {acc.place}, as the accumulator, found it in {memory.place}"
             )
         if self.on_tensor_memory or acc is MemorySpace.ACCUMULATOR:
@@ -270,12 +270,12 @@ class ProductOp(DirectOperation):
             ("pair", self.pair),
         ):
             if clause is not None:
-                raise VerifyException(f"expected an accumulator in tensor memory for {name}, found one in registers")
+                raise ProductClauseError(f"expected an accumulator in tensor memory for {name}, found one in registers")
         if self.reads_shared:
             return
         for name in SHARED_CLAUSES:
             if getattr(self, name) is not None:
-                raise VerifyException(
+                raise ProductClauseError(
                     f"expected an accumulator in tensor memory, or B in shared memory, for {name}, found both in "
                     "registers"
                 )
@@ -283,7 +283,7 @@ class ProductOp(DirectOperation):
     def verify_family(self) -> None:
         """Raises VerifyException for a plan of a family that multiplies in another memory."""
         if self.plan is not None and self.on_tensor_memory != isinstance(self.plan.data, Tcgen05Plan):
-            raise VerifyException(
+            raise ProductClauseError(
                 f"expected a plan of another family for an accumulator in {self.accumulator_type.memory.place}, found "
                 f"one of {self.plan.data.family}"
             )
@@ -408,7 +408,7 @@ class MmaOp(ProductOp):
             self._verify_instruction(self.instruction.data)
         self.verify_family()
         if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
-            raise VerifyException(
+            raise ProductClauseError(
                 f"expected a result only for an accumulator in registers, of its type, "
                 f"found a result of type {self.result.type} for an accumulator of type {acc}"
             )
@@ -416,34 +416,34 @@ class MmaOp(ProductOp):
     def _verify_memories(self) -> None:
         acc = self.accumulator_type
         if acc.memory not in _OPERAND_MEMORIES:
-            raise VerifyException(
+            raise TileMemoryError(
                 f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
             )
         of_a, of_b = _OPERAND_MEMORIES[acc.memory]
         for name, type_, wanted in (("A", self.a_type, of_a), ("B", self.b_type, of_b)):
             if type_.memory not in wanted:
                 where = "" if acc.memory is MemorySpace.ACCUMULATOR else f" for an accumulator in {acc.memory.place}"
-                raise VerifyException(
+                raise TileMemoryError(
                     f"expected {name} in {' or '.join(memory.place for memory in wanted)}{where}, found it in "
                     f"{type_.memory.place}"
                 )
         for name, value in (("SFA", self.scale_a), ("SFB", self.scale_b)):
             if value is not None and (memory := TileType.of(value).memory) is not MemorySpace.TENSOR:
-                raise VerifyException(f"expected {name} in {MemorySpace.TENSOR.place}, found it in {memory.place}")
+                raise TileMemoryError(f"expected {name} in {MemorySpace.TENSOR.place}, found it in {memory.place}")
 
     def _verify_instruction(self, found: str) -> None:
         if self.accumulator_type.memory is MemorySpace.ACCUMULATOR:
             return
         if self.on_tensor_memory:
             if found != K96_INSTRUCTION:
-                raise VerifyException(
+                raise InstructionNameError(
                     f'expected instruction "{K96_INSTRUCTION}" or none for an accumulator in tensor memory, found '
                     f'"{found}"'
                 )
             return
         shapes = dict.fromkeys(variant.instruction for variant in VARIANTS.values())
         if found not in shapes:
-            raise VerifyException(f"expected an instruction of mma.sync ({', '.join(shapes)}), found '{found}'")
+            raise InstructionNameError(f"expected an instruction of mma.sync ({', '.join(shapes)}), found '{found}'")
 
 
 def _resolved(parser: Parser, operands: list[UnresolvedOperand]) -> list[SSAValue]:

@@ -16,7 +16,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from tirx.dialects.definition import irdl_op_definition
@@ -26,6 +25,7 @@ from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.rings import RingOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_defined, parse_in_parens, print_attributes, shape_text
+from tirx.rules import ElementTypeError, EngineError, ProductClauseError, QueueError, TileMemoryError, TileShapeError
 
 _EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
 
@@ -59,7 +59,7 @@ class AsyncCopyOp(IRDLOperation):
     def moves(self) -> AsyncEngine:
         """Where the engine copies and which queue its work joins. Raises VerifyException for a synchronous engine."""
         if (found := ASYNC_ENGINES.get(self.engine.data)) is None:
-            raise VerifyException(
+            raise EngineError(
                 f"expected an engine that copies tiles asynchronously ({', '.join(ASYNC_ENGINES)}), "
                 f"found {self.engine.data}"
             )
@@ -73,16 +73,16 @@ class AsyncCopyOp(IRDLOperation):
         moves = self.moves
         source, destination = TileType.of(self.source), TileType.of(self.destination)
         if (source.memory, destination.memory) != (moves.source, moves.destination):
-            raise VerifyException(
+            raise EngineError(
                 f"expected a copy from {moves.source.place} to {moves.destination.place} for {self.engine.data}, "
                 f"found one from {source.memory.place} to {destination.memory.place}"
             )
         if source.dims != destination.dims:
-            raise VerifyException(
+            raise TileShapeError(
                 f"expected tiles of one shape, found {shape_text(source)} and {shape_text(destination)}"
             )
         if source.element_type != destination.element_type:
-            raise VerifyException(
+            raise ElementTypeError(
                 f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
             )
 
@@ -130,7 +130,7 @@ class AsyncMmaOp(ProductOp):
     def verify_(self) -> None:
         acc = self.accumulator_type
         if acc.memory not in (MemorySpace.TENSOR, MemorySpace.REGISTER):
-            raise VerifyException(
+            raise TileMemoryError(
                 f"expected the accumulator in tensor memory or registers, found it in {acc.memory.place}"
             )
         other = MemorySpace.TENSOR if self.on_tensor_memory else MemorySpace.REGISTER
@@ -140,7 +140,7 @@ class AsyncMmaOp(ProductOp):
             *((name, TileType.of(tile), (MemorySpace.TENSOR,)) for name, tile in self._tensor_operands()),
         ):
             if type_.memory not in wanted:
-                raise VerifyException(
+                raise TileMemoryError(
                     f"expected {name} in {' or '.join(memory.place for memory in wanted)} for an accumulator in "
                     f"{acc.memory.place}, found it in {type_.memory.place}"
                 )
@@ -148,14 +148,14 @@ class AsyncMmaOp(ProductOp):
         expected = None if self.on_tensor_memory else PendingType(acc)
         found = None if self.result is None else self.result.type
         if found != expected:
-            raise VerifyException(
+            raise ProductClauseError(
                 f"expected {'no result' if expected is None else f'a result of type {expected}'} for an accumulator in "
                 f"{acc.memory.place}, found {'none' if found is None else f'one of type {found}'}"
             )
         self.verify_clauses()
         self.verify_family()
         if not self.on_tensor_memory and self.instruction is not None:
-            raise VerifyException("expected an accumulator in tensor memory for instruction, found one in registers")
+            raise ProductClauseError("expected an accumulator in tensor memory for instruction, found one in registers")
 
     def _tensor_operands(self) -> list[tuple[str, SSAValue]]:
         named = (("SFA", self.scale_a), ("SFB", self.scale_b))
@@ -183,9 +183,9 @@ class AsyncNextOp(IRDLOperation):
     def verify_(self) -> None:
         ring = RingOp.of(self.ring).result.type
         if not ring.is_tile_id:
-            raise VerifyException(f"expected a ring of answers, !tirx.ring<tile_id>, found {ring}")
+            raise QueueError(f"expected a ring of answers, !tirx.ring<tile_id>, found {ring}")
         if self.engine.data is not Engine.CLC:
-            raise VerifyException(f"expected engine({Engine.CLC}), found engine({self.engine.data})")
+            raise EngineError(f"expected engine({Engine.CLC}), found engine({self.engine.data})")
 
     @classmethod
     def parse(cls, parser: Parser) -> AsyncNextOp:
@@ -236,18 +236,18 @@ class AwaitOp(IRDLOperation):
 
     def verify_(self) -> None:
         if (self.value is None) == (self.queue is None) or (self.queue is None) != (self.pending is None):
-            raise VerifyException("expected a pending tile, or a queue and how many groups may be pending")
+            raise QueueError("expected a pending tile, or a queue and how many groups may be pending")
         expected = None if self.value is None else PendingType.tile_of(self.value)
         if expected != (found := None if self.result is None else self.result.type):
-            raise VerifyException(f"expected a result of type {expected}, found {found}")
+            raise QueueError(f"expected a result of type {expected}, found {found}")
         if self.queue is not None and not self.queue.data.has_groups:
             names = ", ".join(queue for queue in Queue if queue.has_groups)
-            raise VerifyException(
+            raise QueueError(
                 f"expected a queue whose groups threads can wait for ({names}), found {self.queue.data}, whose work "
                 f"completes on the barriers of a ring"
             )
         if self.pending is not None and self.pending.value.data < 0:
-            raise VerifyException(f"expected 0 or more pending groups, found {self.pending.value.data}")
+            raise QueueError(f"expected 0 or more pending groups, found {self.pending.value.data}")
 
     @classmethod
     def parse(cls, parser: Parser) -> AwaitOp:
@@ -298,7 +298,7 @@ class _GlobalFlagOp(IRDLOperation):
     def verify_(self) -> None:
         type_ = self.flags.type
         if not isa(type_, MemRefType) or type_.element_type != i32 or type_.get_num_dims() != 1:
-            raise VerifyException(f"expected flags of type memref<...xi32> with one dimension, found {type_}")
+            raise QueueError(f"expected flags of type memref<...xi32> with one dimension, found {type_}")
 
 
 @irdl_op_definition

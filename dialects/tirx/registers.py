@@ -25,28 +25,35 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
 from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
 from tirx.mma import VARIANTS, Fragment
+from tirx.rules import (
+    ElementTypeError,
+    EngineError,
+    InstructionNameError,
+    OperandFormError,
+    TileMemoryError,
+    TileShapeError,
+)
 
 
 def require_register(type_: TileType) -> None:
     """Raises VerifyException for a tile in memory."""
     if type_.memory is not MemorySpace.REGISTER:
-        raise VerifyException(f"expected a register tile, found {type_}")
+        raise TileMemoryError(f"expected a register tile, found {type_}")
 
 
 def _require_moved(register: TileType, memory: TileType, found: str) -> None:
     """Raises VerifyException unless a load or store can move these tiles; `found` names both in order."""
     require_register(register)
     if memory.memory is MemorySpace.REGISTER:
-        raise VerifyException(f"expected a tile in global, shared or tensor memory, found {memory}")
+        raise TileMemoryError(f"expected a tile in global, shared or tensor memory, found {memory}")
     if (register.dims, register.element_type) != (memory.dims, memory.element_type):
-        raise VerifyException(f"expected tiles of one shape and element type, found {found}")
+        raise TileShapeError(f"expected tiles of one shape and element type, found {found}")
 
 
 def _engine_property(engine: Engine | None) -> dict[str, Attribute]:
@@ -60,7 +67,7 @@ def _require_engine(found: EngineAttr | None, matrix: Engine, memory: TileType) 
     shared = memory.memory is MemorySpace.SHARED
     expected = (Engine.LD_ST, matrix) if shared else (Engine.LD_ST,)
     if found.data not in expected:
-        raise VerifyException(
+        raise EngineError(
             f"expected engine {' or '.join(expected)} for a tile in {memory.memory.place}, found {found.data}"
         )
 
@@ -136,7 +143,7 @@ class StoreOp(DirectOperation):
         _require_moved(value, destination, f"{value} and {destination}")
         _require_engine(self.engine, Engine.STMATRIX, destination)
         if self.reduce is not None and destination.memory is not MemorySpace.GLOBAL:
-            raise VerifyException(f"expected reduce({self.reduce.data}) into global memory, found {destination}")
+            raise TileMemoryError(f"expected reduce({self.reduce.data}) into global memory, found {destination}")
 
 
 def transfer(op: Operation) -> tuple[SSAValue, SSAValue] | None:
@@ -171,7 +178,7 @@ class SplatOp(DirectOperation):
     def verify_(self) -> None:
         require_register(self.result.type)
         if self.value.type != self.result.type.element_type:
-            raise VerifyException(f"expected a {self.result.type.element_type} value, found {self.value.type}")
+            raise ElementTypeError(f"expected a {self.result.type.element_type} value, found {self.value.type}")
 
 
 @irdl_op_definition
@@ -247,7 +254,7 @@ class MmaSyncOp(DirectOperation):
         variant = VARIANTS.get(self.variant.data)
         if variant is None:
             close = get_close_matches(self.variant.data, VARIANTS, n=3, cutoff=0.0)
-            raise VerifyException(
+            raise InstructionNameError(
                 f"expected a variant of mma.sync, such as {', '.join(close)}, found '{self.variant.data}'"
             )
         for name, tile, slot, fragment in (
@@ -260,12 +267,12 @@ class MmaSyncOp(DirectOperation):
 
 def _require_fragment(name: str, type_: TileType, slot: int, fragment: Fragment) -> None:
     if type_.memory is not MemorySpace.REGISTER or type_.layout is None:
-        raise VerifyException(f"expected a register tile with a layout, found {type_}")
+        raise OperandFormError(f"expected a register tile with a layout, found {type_}")
     if type_.dtype.name != fragment.dtype:
-        raise VerifyException(f"expected {name} of {fragment.dtype}, found {type_.element_type}")
+        raise ElementTypeError(f"expected {name} of {fragment.dtype}, found {type_.element_type}")
     slots = type_.layout.span("m")
     if not 0 <= slot <= slots - fragment.elements:
-        raise VerifyException(
+        raise ElementTypeError(
             f"expected {fragment.elements} slots of {name} within [0, {slots}), found them from slot {slot} on"
         )
 
@@ -288,4 +295,4 @@ class AddressOp(DirectOperation):
 
     def verify_(self) -> None:
         if (memory := TileType.of(self.tile).memory) is not MemorySpace.SHARED:
-            raise VerifyException(f"expected a shared tile, found a {memory} one")
+            raise TileMemoryError(f"expected a shared tile, found a {memory} one")

@@ -9,9 +9,9 @@ from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.rules import SlotTypeError
 
 SLOT_LIMIT = 2**20
 """Bytes of a slot stay below this: the transaction count of an mbarrier has 20 bits (PTX ISA, "mbarrier")."""
@@ -147,9 +147,9 @@ class RingType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         for tile in self.contents:
             if not tile.data:
-                raise VerifyException("expected at least one view of every tile of a slot, found none")
+                raise SlotTypeError("expected at least one view of every tile of a slot, found none")
         if (problem := _contents_problem([tile.data for tile in self.contents])) is not None:
-            raise VerifyException(problem)
+            raise SlotTypeError(problem)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -215,12 +215,12 @@ class PendingType(ParametrizedAttribute, TypeAttribute):
     @property
     def tile_type(self) -> TileType:
         if not isinstance(self.tile, TileType):
-            raise VerifyException(f"expected a register tile that is pending, found {self.tile}")
+            raise SlotTypeError(f"expected a register tile that is pending, found {self.tile}")
         return self.tile
 
     def verify(self) -> None:
         if self.tile_type.memory is not MemorySpace.REGISTER:
-            raise VerifyException(f"expected a register tile that is pending, found {self.tile}")
+            raise SlotTypeError(f"expected a register tile that is pending, found {self.tile}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

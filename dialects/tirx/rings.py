@@ -23,7 +23,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
@@ -37,6 +36,7 @@ from tirx.dialects.tirx.syntax import (
     print_attributes,
     types_text,
 )
+from tirx.rules import RingOpError, SlotTypeError, StationError
 
 SELF = "self"
 """The station that is named after the party that acquires or releases at it."""
@@ -102,7 +102,7 @@ class RingOp(IRDLOperation):
         """The operation that defines a ring. Raises VerifyException for another value."""
         owner = value.owner
         if not isinstance(owner, RingOp):
-            raise VerifyException(f"expected a ring that 'tirx.ring' defines, found a value of type {value.type}")
+            raise RingOpError(f"expected a ring that 'tirx.ring' defines, found a value of type {value.type}")
         return owner
 
     @property
@@ -116,23 +116,23 @@ class RingOp(IRDLOperation):
     def verify_(self) -> None:
         names = self.station_names
         if self.num_slots < 1:
-            raise VerifyException(f"expected at least 1 slot, found {self.num_slots}")
+            raise RingOpError(f"expected at least 1 slot, found {self.num_slots}")
         if not names:
-            raise VerifyException("expected at least 1 station, found none")
+            raise RingOpError("expected at least 1 station, found none")
         for name in names:
             if names.count(name) > 1:
-                raise VerifyException(f"expected stations of different names, found '{name}' twice")
+                raise RingOpError(f"expected stations of different names, found '{name}' twice")
             if name == SELF:
-                raise VerifyException(
+                raise RingOpError(
                     f"expected a station named otherwise, found '{SELF}', which stands for the station of a party"
                 )
         if self.carries is not None and self.num_slots != 1:
-            raise VerifyException(
+            raise RingOpError(
                 f"expected 1 slot with carries, whose uses read what the use before left, found {self.num_slots}"
             )
         kernel = self.parent_op()
         if self.across is not None and isinstance(kernel, KernelOp) and not kernel.of_pairs:
-            raise VerifyException(f"expected a kernel with a cluster for across({self.across.data}), found one without")
+            raise RingOpError(f"expected a kernel with a cluster for across({self.across.data}), found one without")
 
     @classmethod
     def parse(cls, parser: Parser) -> RingOp:
@@ -191,16 +191,16 @@ def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[R
     ring, station = RingOp.of(op.ring), op.station.data
     names = ring.station_names
     if station == SELF and not ring.result.type.is_baton:
-        raise VerifyException(f"expected at({SELF}) only for a ring without tiles, found {ring.result.type}")
+        raise StationError(f"expected at({SELF}) only for a ring without tiles, found {ring.result.type}")
     if station not in (*names, SELF):
-        raise VerifyException(f"expected a station of the ring ({', '.join(names)}), found '{station}'")
+        raise StationError(f"expected a station of the ring ({', '.join(names)}), found '{station}'")
     owner = thread_owner(op)
     partners = [use.operation for use in op.ring.uses if isinstance(use.operation, partner)]
     if owner is not None and not any(
         other.station == op.station and thread_owner(other) is owner for other in partners
     ):
         where = "in the kernel" if isinstance(owner, KernelOp) else "in the same role"
-        raise VerifyException(f"expected a '{partner.name}' at({station}) of the same ring {where}, found none")
+        raise StationError(f"expected a '{partner.name}' at({station}) of the same ring {where}, found none")
 
 
 @irdl_op_definition
@@ -230,7 +230,7 @@ class AcquireOp(IRDLOperation):
         _verify_station(self, ReleaseOp)
         expected = _acquired_types(self.ring, self.station.data)
         if tuple(self.tiles.types) != expected:
-            raise VerifyException(
+            raise SlotTypeError(
                 f"expected results of types {types_text(expected)}, found {types_text(self.tiles.types)}"
             )
 
@@ -283,12 +283,12 @@ class ReleaseOp(IRDLOperation):
         type_, writes = ring.result.type, ring.station_names[0] == self.station.data
         expected = tuple(view.type for view in type_.views) if type_.holds_scalars and writes else ()
         if tuple(value.type for value in self.values) != expected:
-            raise VerifyException(
+            raise SlotTypeError(
                 f"expected with(...) values of types {types_text(expected)}, "
                 f"found {types_text(value.type for value in self.values)}"
             )
         if self.after is not None and (type_.is_baton or type_.holds_scalars):
-            raise VerifyException(f"expected no after({self.after.data}) for a ring without tiles, found one")
+            raise StationError(f"expected no after({self.after.data}) for a ring without tiles, found one")
 
     @classmethod
     def parse(cls, parser: Parser) -> ReleaseOp:

@@ -19,7 +19,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, NoTerminator, RecursiveMemoryEffect
-from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition, unit
@@ -28,6 +27,7 @@ from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.syntax import parse_clauses, parse_integer
 from tirx.dialects.traits import is_pure
+from tirx.rules import RoleCrossingError, RoleError
 
 WARP = 32
 """Threads of a warp."""
@@ -110,20 +110,20 @@ class RoleOp(IRDLOperation, OnThreads):
 
     def verify_(self) -> None:
         if not 1 <= self.num_warps <= MAX_WARPS:
-            raise VerifyException(f"expected 1 to {MAX_WARPS} warps, found {self.num_warps}")
+            raise RoleError(f"expected 1 to {MAX_WARPS} warps, found {self.num_warps}")
         least, most, step = REGISTER_BOUNDS
         if self.registers is not None:
             found = self.registers.value.data
             if not least <= found <= most or found % step:
-                raise VerifyException(f"expected registers in steps of {step} from {least} to {most}, found {found}")
+                raise RoleError(f"expected registers in steps of {step} from {least} to {most}, found {found}")
             if self.num_warps % WARPGROUP:
-                raise VerifyException(
+                raise RoleError(
                     f"expected whole warpgroups of {WARPGROUP} warps in a role with registers(...), "
                     f"found {self.num_warps} warps"
                 )
         if self.unit is not None and self.unit.data is Unit.WARPGROUP:
             if self.num_warps % WARPGROUP or self.thread_set.first % (WARP * WARPGROUP):
-                raise VerifyException(
+                raise RoleError(
                     f"expected whole warpgroups of {WARPGROUP} warps for unit({Unit.WARPGROUP}), "
                     f"found {self.num_warps} warps from warp {self.thread_set.first // WARP} on"
                 )
@@ -197,11 +197,11 @@ class RolesOp(IRDLOperation):
     def verify_(self) -> None:
         for op in self.body.block.ops:
             if not isinstance(op, RoleOp):
-                raise VerifyException(f"expected only 'tirx.role' in 'tirx.roles', found '{op.name}'")
+                raise RoleError(f"expected only 'tirx.role' in 'tirx.roles', found '{op.name}'")
         names = [role.sym_name.data for role in self.roles]
         for name in names:
             if names.count(name) > 1:
-                raise VerifyException(f"expected roles of different names, found @{name} twice")
+                raise RoleError(f"expected roles of different names, found @{name} twice")
         self._verify_warps()
         if self.lowered is None:
             self._verify_crossings()
@@ -209,19 +209,19 @@ class RolesOp(IRDLOperation):
     def _verify_warps(self) -> None:
         warps = sum(role.num_warps for role in self.roles)
         if not 1 <= warps <= MAX_WARPS:
-            raise VerifyException(f"expected 1 to {MAX_WARPS} warps in all roles together, found {warps}")
+            raise RoleError(f"expected 1 to {MAX_WARPS} warps in all roles together, found {warps}")
         kernel = self.parent_op()
         if isinstance(kernel, KernelOp) and kernel.num_threads != WARP * warps:
-            raise VerifyException(
+            raise RoleError(
                 f"expected a kernel with threads({WARP * warps}) for roles of {warps} warps, "
                 f"found threads({kernel.num_threads})"
             )
         given = [role.registers.value.data for role in self.roles if role.registers is not None]
         if given and len(given) != len(self.roles):
-            raise VerifyException(f"expected registers(...) on every role or on none, found it on {len(given)}")
+            raise RoleError(f"expected registers(...) on every role or on none, found it on {len(given)}")
         used = sum(WARP * role.num_warps * count for role, count in zip(self.roles, given, strict=False))
         if used > REGISTER_FILE:
-            raise VerifyException(f"expected at most {REGISTER_FILE} registers in all roles together, found {used}")
+            raise RoleError(f"expected at most {REGISTER_FILE} registers in all roles together, found {used}")
 
     def _verify_crossings(self) -> None:
         owners: dict[SSAValue, RoleOp] = {}
@@ -230,10 +230,12 @@ class RolesOp(IRDLOperation):
             for value in dict.fromkeys(_values_from_outside(role)):
                 problem = _crossing_problem(value, recomputable)
                 if problem is not None:
-                    raise VerifyException(f"expected {_name(value)} to come into role @{role.sym_name.data} {problem}")
+                    raise RoleCrossingError(
+                        f"expected {_name(value)} to come into role @{role.sym_name.data} {problem}"
+                    )
                 if isinstance(value.type, TileType) and value.type.memory is not MemorySpace.GLOBAL:
                     if owners.setdefault(value, role) is not role:
-                        raise VerifyException(
+                        raise RoleCrossingError(
                             f"expected a ring for {_name(value)}, a tile in {value.type.memory.place} that the roles "
                             f"@{owners[value].sym_name.data} and @{role.sym_name.data} use, found none"
                         )

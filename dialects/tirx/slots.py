@@ -6,11 +6,11 @@ from xdsl.dialects.builtin import I32
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.layout import ComposeLayout, Iter, TileLayout
+from tirx.rules import SlotTypeError
 from tirx.tcgen05.tmem import COLUMN_BITS
 
 UNIT_BITS = {MemorySpace.SHARED: 8, MemorySpace.TENSOR: COLUMN_BITS}
@@ -35,7 +35,7 @@ def slot_storage(slot: TileType, slots: int, stride: int) -> TileType:
         case ComposeLayout(swizzle=swizzle, tile=tile):
             whole = ComposeLayout(swizzle, TileLayout((first, *tile.shard), tile.replica, tile.offset))
         case None:
-            raise VerifyException(f"expected a layout on the slots of a ring, found {slot}")
+            raise SlotTypeError(f"expected a layout on the slots of a ring, found {slot}")
     return TileType.get((slots, *slot.dims), slot.element_type, slot.memory, whole)
 
 
@@ -72,12 +72,12 @@ class SlotOp(DirectOperation):
         storage = TileType.of(self.storage)
         layout = storage.layout.tile if isinstance(storage.layout, ComposeLayout) else storage.layout
         if layout is None or not layout.shard or layout.shard[0].extent != storage.dims[0]:
-            raise VerifyException(f"expected storage whose layout has the slots as its first iter, found {storage}")
+            raise SlotTypeError(f"expected storage whose layout has the slots as its first iter, found {storage}")
         return layout.shard[0].stride * storage.dtype.storage_bits // UNIT_BITS[storage.memory]
 
     def verify_(self) -> None:
         storage, result = TileType.of(self.storage), self.result.type
         if storage.memory not in UNIT_BITS or result.memory is not storage.memory:
-            raise VerifyException(f"expected slots in shared or tensor memory, found {result} in {storage}")
+            raise SlotTypeError(f"expected slots in shared or tensor memory, found {result} in {storage}")
         if storage.memory is MemorySpace.SHARED and result.num_bytes > self.stride:
-            raise VerifyException(f"expected a slot of at most {self.stride} bytes, found {result.num_bytes}")
+            raise SlotTypeError(f"expected a slot of at most {self.stride} bytes, found {result.num_bytes}")

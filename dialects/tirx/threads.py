@@ -8,12 +8,12 @@ from xdsl.irdl import IRDLOperation, prop_def, region_def, result_def, traits_de
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator, RecursiveMemoryEffect
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.kernel import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.tirx.syntax import parse_integer
+from tirx.rules import WarpgroupTilesError
 
 WARPGROUP_THREADS = 128
 """Threads of a warpgroup: four warps, which together reach all lanes of tensor memory."""
@@ -80,10 +80,10 @@ class WarpgroupOp(IRDLOperation, OnThreads):
         if around is None:
             return
         if (owner := thread_owner(around)) is None:
-            raise VerifyException("expected a kernel around, found none")
+            raise WarpgroupTilesError("expected a kernel around, found none")
         threads = owner.thread_set
         if not 0 <= index < threads.count // WARPGROUP_THREADS or threads.first % WARPGROUP_THREADS:
-            raise VerifyException(
+            raise WarpgroupTilesError(
                 f"expected a warpgroup of the {threads.count} threads from thread {threads.first} on, found warpgroup "
                 f"{index}"
             )
@@ -94,7 +94,7 @@ class WarpgroupOp(IRDLOperation, OnThreads):
                     continue
                 owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
                 if owner not in inside:
-                    raise VerifyException(
+                    raise WarpgroupTilesError(
                         f"expected register tiles of this warpgroup's threads, found one of other threads: {type_}"
                     )
 

@@ -22,13 +22,14 @@ from xdsl.parser import Parser
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.ops import ViewOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
+from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.rules import InvalidOperation, PartError
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.stored_operand import UNIT, bitcast_to_words
 
@@ -38,7 +39,7 @@ PACKED_BITS = 6
 
 def _require_same_storage(source: TileType, part: TileType) -> None:
     if (part.element_type, part.memory) != (source.element_type, source.memory):
-        raise VerifyException(
+        raise PartError(
             f"expected {source.element_type} elements in {source.memory.place} like the source's, "
             f"found {part.element_type} in {part.memory.place}"
         )
@@ -111,22 +112,22 @@ class SubviewOp(DirectOperation):
     def verify_(self) -> None:
         source, part = TileType.of(self.source), self.result.type
         if len(self.start) != len(source.dims) or len(part.dims) != len(source.dims):
-            raise VerifyException(
+            raise PartError(
                 f"expected {len(source.dims)} offsets and a tile of that rank, "
                 f"found {len(self.start)} offsets and a {shape_text(part)} tile"
             )
         for start, extent, size in zip(self.start, part.dims, source.dims, strict=True):
             if start < 0 or start + extent > size:
-                raise VerifyException(
+                raise PartError(
                     f"expected a part of the {shape_text(source)} tile, found {shape_text(part)} at {list(self.start)}"
                 )
         _require_same_storage(source, part)
         try:
             expected = SubviewOp.type_of(source, self.start, part.dims)
         except LayoutError as e:
-            raise VerifyException(str(e)) from e
+            raise PartError(str(e)) from e
         if expected.layout is not None and not _same_places(expected.layout, part.layout):
-            raise VerifyException(f"expected the slice of the source's layout, {expected}, found {part}")
+            raise PartError(f"expected the slice of the source's layout, {expected}, found {part}")
 
     @classmethod
     def parse(cls, parser: Parser) -> SubviewOp:
@@ -193,10 +194,10 @@ class ReshapeOp(DirectOperation):
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
         if source.num_elements != result.num_elements:
-            raise VerifyException(f"expected {source.num_elements} elements, found {result.num_elements}")
+            raise PartError(f"expected {source.num_elements} elements, found {result.num_elements}")
         _require_same_storage(source, result)
         if source.layout != result.layout:
-            raise VerifyException(
+            raise PartError(
                 f"expected the layout of the source, {source.layout or 'none'}, found {result.layout or 'none'}"
             )
 
@@ -254,9 +255,9 @@ class WordsOp(DirectOperation):
         try:
             expected = WordsOp.type_of(TileType.of(self.source))
         except LegalityError as e:
-            raise VerifyException(str(e)) from e
+            raise InvalidOperation(str(e)) from e
         if self.result.type != expected:
-            raise VerifyException(f"expected {expected}, found {self.result.type}")
+            raise PartError(f"expected {expected}, found {self.result.type}")
 
 
 @lru_cache(maxsize=256)
@@ -267,7 +268,7 @@ def _words_type(source: TileType) -> TileType:
         or source.memory not in (MemorySpace.GLOBAL, MemorySpace.SHARED)
         or layout is None
     ):
-        raise LegalityError(
+        raise OperandLayoutError(
             f"expected a tile of {PACKED_BITS}-bit elements and a layout in global or shared memory, found {source}"
         )
     words = bitcast_to_words(layout, source.dims, 3 if source.memory is MemorySpace.GLOBAL else 4)

@@ -20,12 +20,12 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx import MemorySpace, TileType
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.rules import DescriptorSliceError
 from tirx.smem.canonical import operand_slices
 from tirx.smem.canonical_form import OperandSlice
 from tirx.smem.swizzle_modes import Major
@@ -117,7 +117,7 @@ class SmemDescriptorOp(IRDLOperation):
         """This slice for each entry of `first`. Raises LegalityError or LayoutError where no descriptor reads one."""
         type_ = TileType.of(self.tile)
         if type_.layout is None:
-            raise LegalityError("expected a layout on the tile; tirx-pick-layouts chooses one")
+            raise OperandLayoutError("expected a layout on the tile; tirx-pick-layouts chooses one")
         shape, rows = (type_.dims[-2], type_.dims[-1]), self.rows.value.data
         return tuple(
             _slices(type_.layout, shape, self.dtype, self.k.value.data, (first, first + rows))[self.step.value.data]
@@ -136,19 +136,23 @@ class SmemDescriptorOp(IRDLOperation):
     def verify_(self) -> None:
         type_ = TileType.of(self.tile)
         if type_.memory is not MemorySpace.SHARED or type_.layout is None or len(type_.dims) != 2:
-            raise VerifyException(f"expected an operand of shape MNxK in shared memory with a layout, found {type_}")
+            raise DescriptorSliceError(
+                f"expected an operand of shape MNxK in shared memory with a layout, found {type_}"
+            )
         (mn, size), k, step = type_.dims, self.k.value.data, self.step.value.data
         if k < 1 or size % k:
-            raise VerifyException(f"expected slices of a divisor of K = {size} elements, found slices of {k}")
+            raise DescriptorSliceError(f"expected slices of a divisor of K = {size} elements, found slices of {k}")
         if not 0 <= step < size // k:
-            raise VerifyException(f"expected slice 0 to {size // k - 1} of {k} elements of K = {size}, found {step}")
+            raise DescriptorSliceError(
+                f"expected slice 0 to {size // k - 1} of {k} elements of K = {size}, found {step}"
+            )
         rows = self.rows.value.data
         if not self.first_rows:
-            raise VerifyException("expected the first row for each warpgroup, found none")
+            raise DescriptorSliceError("expected the first row for each warpgroup, found none")
         for first in self.first_rows:
             if first < 0 or first % 8 or rows < 1 or rows % 8 or first + rows > mn:
-                raise VerifyException(
+                raise DescriptorSliceError(
                     f"expected rows [first, first + rows) of {mn} in steps of 8, found [{first}, {first + rows})"
                 )
         if self.warpgroup is not None and self.warpgroup.value.data < 0:
-            raise VerifyException(f"expected the number of a warpgroup, found {self.warpgroup.value.data}")
+            raise DescriptorSliceError(f"expected the number of a warpgroup, found {self.warpgroup.value.data}")

@@ -19,7 +19,6 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition, unit
 from tirx.dialects.tirx import MemorySpace, PendingType, TileType
@@ -27,6 +26,7 @@ from tirx.dialects.wgmma.descriptors import SmemDescriptorOp
 from tirx.dialects.wgmma.synchronization import EFFECTS
 from tirx.hw.errors import LegalityError
 from tirx.layout import LayoutError, TileLayout
+from tirx.rules import DescriptorSliceError, InvalidOperation, OperandFormError, ProductClauseError
 from tirx.wgmma import ROWS, Form, RegisterOperand, SmemOperand, Wgmma, accumulator_part, check_wgmma
 
 _TILE_OR_PENDING = AnyOf[Attribute]((BaseAttr(TileType), BaseAttr(PendingType)))
@@ -35,7 +35,7 @@ _DESCRIPTOR_OR_TILE = AnyOf[Attribute]((EqAttrConstraint(i64), BaseAttr(TileType
 
 def _register_tile(type_: TileType, what: str) -> TileLayout:
     if type_.memory is not MemorySpace.REGISTER or not isinstance(type_.layout, TileLayout) or len(type_.dims) != 2:
-        raise VerifyException(f"expected {what} as a matrix in registers with a layout, found {type_}")
+        raise OperandFormError(f"expected {what} as a matrix in registers with a layout, found {type_}")
     return type_.layout
 
 
@@ -164,17 +164,17 @@ class MmaAsyncOp(IRDLOperation):
         acc, form = self.accumulator_type, self.form
         layout = _register_tile(acc, "accumulators")
         if self.result.type != PendingType(acc):
-            raise VerifyException(f"expected a result of type {PendingType(acc)}, found {self.result.type}")
+            raise ProductClauseError(f"expected a result of type {PendingType(acc)}, found {self.result.type}")
         if self.overwrite is not None and self.scale_d is not None:
-            raise VerifyException("expected scale_d or overwrite, found both")
+            raise ProductClauseError("expected scale_d or overwrite, found both")
         if (self.metadata is None) != (self.selector is None):
-            raise VerifyException("expected both or neither of metadata and selector, found one")
+            raise ProductClauseError("expected both or neither of metadata and selector, found one")
         try:
             check_wgmma(self._description(form))
             parts = accumulator_part(layout, (acc.dims[0], acc.dims[1]), self.at.value.data, form.n)
             self._check_places(parts)
         except (LegalityError, LayoutError) as error:
-            raise VerifyException(str(error)) from error
+            raise InvalidOperation(str(error)) from error
 
     def _description(self, form: Form) -> Wgmma:
         if isinstance(self.a.type, TileType):
@@ -208,7 +208,7 @@ class MmaAsyncOp(IRDLOperation):
             if op.rows.value.data != rows or (
                 found[0] != wanted[0] if shared else found != wanted or first != groups[0]
             ):
-                raise VerifyException(
+                raise DescriptorSliceError(
                     f"expected the descriptor of {rows} rows of {name} from {', '.join(map(str, wanted))} on, for "
                     f"warpgroups {', '.join(map(str, groups))}, as the accumulators have them, found "
                     f"{op.rows.value.data} rows from {', '.join(map(str, found))} on, from warpgroup {first} on"

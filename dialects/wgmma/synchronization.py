@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import I32, IntegerAttr, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx import PendingType, TileType
+from tirx.rules import QueueError
 from tirx.wgmma import MAX_PENDING
 
 EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
@@ -71,10 +71,10 @@ class WaitGroupOp(IRDLOperation):
 
     def verify_(self) -> None:
         if not 0 <= (pending := self.pending.value.data) <= MAX_PENDING:
-            raise VerifyException(f"expected 0 to {MAX_PENDING} pending groups, found {pending}")
+            raise QueueError(f"expected 0 to {MAX_PENDING} pending groups, found {pending}")
         expected = [PendingType.tile_of(value) for value in self.values]
         if list(self.tiles.types) != expected:
-            raise VerifyException(
+            raise QueueError(
                 f"expected the pending tiles as results, ({', '.join(map(str, expected))}), found "
                 f"({', '.join(map(str, self.tiles.types))})"
             )

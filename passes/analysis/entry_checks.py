@@ -31,6 +31,7 @@ from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
 from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.control_flow import ControlFlow
+from tirx.rules import AllocationError, CollectorError, CtaGroupError, IssueError
 from tirx.tcgen05 import LegalityError, Mma
 from tirx.tcgen05.check import check_instruction
 from tirx.tcgen05.mma_info import MmaInfo
@@ -81,12 +82,12 @@ def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op]) -> None:
         if first is None:
             first = op
         elif op.group != first.group:
-            raise LocatedError(
+            raise CtaGroupError(
                 op, f"expected {first.group} as in '{first.name}', found {op.group}: a kernel uses one cta_group"
             )
     pair = first if first is not None and first.group == "cta_group::2" else _load_of_a_pair(entry)
     if pair is not None and entry.cluster is not None and entry.cluster_size % 2:
-        raise LocatedError(
+        raise CtaGroupError(
             pair,
             f"expected a cluster of pairs of CTAs for cta_group::2, found {entry.cluster_size} "
             f"{'CTA' if entry.cluster_size == 1 else 'CTAs'} in a cluster of @{entry.sym_name.data}",
@@ -110,18 +111,18 @@ def _check_issue(entry: EntryOp, flow: ControlFlow) -> None:
             continue
         if threads is not None and issue in (Issue.ONE_THREAD, Issue.ONE_WARP) and flow.is_executed_by_all(op):
             if issue is Issue.ONE_THREAD and threads > 1:
-                raise LocatedError(
+                raise IssueError(
                     op,
                     f"expected one thread to execute '{op.name}', found all {threads} of the CTA; elect one of a warp",
                 )
             if issue is Issue.ONE_WARP and threads > WARP_SIZE:
-                raise LocatedError(
+                raise IssueError(
                     op,
                     f"expected one warp to execute '{op.name}', found all {threads // WARP_SIZE} of the CTA; choose "
                     "one",
                 )
         if issue.is_converged and op.parent in elected:
-            raise LocatedError(
+            raise IssueError(
                 op,
                 f"expected all threads of a warp to execute '{op.name}', found the one that elect.sync chose; leave "
                 "its branch first",
@@ -178,7 +179,7 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
     for op in freed:
         place = tmem_operand(op.taddr, EVERYTHING)
         if place.allocated is not None and place.column:
-            raise LocatedError(
+            raise AllocationError(
                 op,
                 f"expected the address that tcgen05.alloc wrote, found column {place.column} of the {place.allocated} "
                 "allocated there; give back all of them",
@@ -187,11 +188,11 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
     for op in allocated:
         for permit in instructions:
             if isinstance(permit, Tcgen05RelinquishAllocPermitOp) and flow.may_follow(op, permit):
-                raise LocatedError(
+                raise AllocationError(
                     op, "expected no allocation after tcgen05.relinquish_alloc_permit, found one; allocate first"
                 )
         if op not in origins and None not in origins:
-            raise LocatedError(
+            raise AllocationError(
                 op,
                 "expected a tcgen05.dealloc of what is allocated before the kernel ends, found none; the columns would "
                 "stay taken on the multiprocessor",
@@ -199,7 +200,7 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
         for other in allocated:
             found, most = op.describe(EVERYTHING).columns, other.describe(EVERYTHING).columns
             if found is not None and most is not None and found > most and flow.always_before(other, op):
-                raise LocatedError(
+                raise AllocationError(
                     op,
                     f"expected at most the {most} columns of the allocation before, found {found}; allocate more first",
                 )
@@ -208,7 +209,7 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
             continue
         found, expected = op.describe(EVERYTHING).columns, origin.describe(EVERYTHING).columns
         if found is not None and expected is not None and found != expected:
-            raise LocatedError(
+            raise AllocationError(
                 op, f"expected the {expected} columns that were allocated there, found {found}; give back all of them"
             )
     _check_capacity(instructions)
@@ -227,7 +228,7 @@ def _check_capacity(instructions: list[Tcgen05Op]) -> None:
         else:
             live += columns or 0
         if live > COLUMNS:
-            raise LocatedError(
+            raise AllocationError(
                 op, f"expected at most {COLUMNS} columns to be allocated at a time, found {live}; give some back first"
             )
 
@@ -242,7 +243,7 @@ def _check_collectors(products: list[tuple[Tcgen05Op, Mma]], flow: ControlFlow) 
             (filled, other_usage) == (buffer, "fill") and flow.may_follow(op, other)
             for other, filled, other_usage in usages
         ):
-            raise LocatedError(
+            raise CollectorError(
                 op,
                 f"expected .collector::{buffer}::fill before .collector::{buffer}::{usage}, found none; fill the "
                 "buffer with the first product",

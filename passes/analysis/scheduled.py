@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AcquireOp,
     AllocOp,
@@ -23,6 +22,7 @@ from tirx.dialects.tirx import (
     RolesOp,
     TilesOp,
 )
+from tirx.rules import PairError, StageError
 
 SCHEDULED = (
     AcquireOp,
@@ -63,7 +63,7 @@ def require_sequential(kernel: KernelOp) -> None:
     """Raises LocatedError at the first operation of `kernel` that belongs to the scheduled level."""
     for op in kernel.walk():
         if isinstance(op, SCHEDULED):
-            raise LocatedError(
+            raise PairError(
                 op,
                 f"expected a sequential kernel in what a pair of blocks does, found '{op.name}'; rings and roles are "
                 "those of one block, cluster(2) per_cta",
@@ -91,4 +91,4 @@ def require_lowered(kernel: KernelOp) -> None:
     """Raises LocatedError at the first operation of `kernel` that `tirx-lower-rings` lowers."""
     for op in kernel.walk():
         if isinstance(op, LOWERED) and not is_lowered_with_products(op):
-            raise LocatedError(op, f"expected rings, their loops and queues to be lowered before, found '{op.name}'")
+            raise StageError(op, f"expected rings, their loops and queues to be lowered before, found '{op.name}'")

@@ -14,8 +14,8 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, MatmulOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import Combination
+from tirx.rules import LinalgError
 
 __all__ = ["Structured", "contracted", "is_structured", "memref_type", "reduced", "structured"]
 
@@ -79,7 +79,7 @@ def structured(op: Operation) -> Structured:
         case GenericOp() | MatmulOp():
             pass
         case _:
-            raise LocatedError(
+            raise LinalgError(
                 op, f"expected linalg.generic, linalg.matmul, linalg.fill or memref.copy in a kernel, found '{op.name}'"
             )
     for value in (*op.inputs, *op.outputs):
@@ -88,7 +88,7 @@ def structured(op: Operation) -> Structured:
     kinds = [attr.data for attr in op.get_iterator_types()]
     for kind in kinds:
         if kind is IteratorType.WINDOW:
-            raise LocatedError(op, "expected parallel and reduction iterators, found window")
+            raise LinalgError(op, "expected parallel and reduction iterators, found window")
     return Structured(
         op,
         tuple(op.inputs),
@@ -111,14 +111,14 @@ def _type(op: Operation, value: SSAValue) -> MemRefType[Attribute]:
     try:
         return memref_type(value)
     except ValueError as error:
-        raise LocatedError(op, f"{error}; bufferize tensors first") from error
+        raise LinalgError(op, f"{error}; bufferize tensors first") from error
 
 
 def _dims(op: Operation, map_: AffineMap) -> tuple[int, ...]:
     dims = [each.position if isinstance(each, AffineDimExpr) else None for each in map_.results]
     found = [each for each in dims if each is not None]
     if len(found) < len(dims) or len(set(found)) < len(found):
-        raise LocatedError(op, f"expected indexing maps to different dimensions, found {AffineMapAttr(map_)}")
+        raise LinalgError(op, f"expected indexing maps to different dimensions, found {AffineMapAttr(map_)}")
     return tuple(found)
 
 

@@ -27,6 +27,7 @@ from tirx.passes.analysis.synchronization import OrderingAnalysis
 from tirx.passes.analysis.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow, edges
 from tirx.passes.analysis.thread_values import WARP, ThreadValue, threads_of_warps
 from tirx.passes.analysis.warpgroup_fences import check_fences
+from tirx.rules import AllocationError, SynchronizationError
 
 _ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
 _PROXY = 'PTX ISA, "Async Proxy"'
@@ -115,7 +116,7 @@ class _Checker:
             ):
                 continue  # a launch may make clusters, whose other blocks announce
             if not any(self._analysis.barrier(op.barrier).may_be(one) for one in announced):
-                raise LocatedError(
+                raise SynchronizationError(
                     op,
                     "expected mbarrier.expect_tx of the bytes of this copy on its mbarrier, found none: its phase may "
                     "complete before the bytes arrive; put ptx.mbarrier.arrive.expect_tx before it "
@@ -324,7 +325,7 @@ def _missing(what: str, before: Operation, op: Operation, use: str, fix: str, so
     location = nearest_location(before)
     if isinstance(location, FileLineColLoc) and location != nearest_location(op):
         source = f"'{before.name}' in line {location.line.data}; {source}"
-    return LocatedError(op, f"expected {what} between '{before.name}' and {use}, found none; {fix} ({source})")
+    return SynchronizationError(op, f"expected {what} between '{before.name}' and {use}, found none; {fix} ({source})")
 
 
 def _is_of_another_warp(before: ActiveThreads, now: ActiveThreads) -> bool:
@@ -359,7 +360,7 @@ def _check_deallocations(flow: ThreadFlow) -> None:
             continue
         paths = _Paths(flow, flow.active[block].decisions)
         if not paths.come_to(block, paths.always_reached({other for other, _ in frees})):
-            raise LocatedError(
+            raise AllocationError(
                 alloc,
                 "expected a tcgen05.dealloc of what is allocated on every path to the end of the kernel, found a path "
                 "without; the columns would stay taken on the multiprocessor",

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.tcgen05 import AllocOp, DeallocOp, TileOp
 from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType
 from tirx.passes.analysis.index_analysis import ancestors
+from tirx.rules import AllocationError
 from tirx.tcgen05.tmem import COLUMNS
 
 
@@ -68,7 +68,7 @@ def check_lifetimes(kernel: KernelOp) -> None:
                 _check_use(op, tiles)
     for allocation in allocations:
         if not allocation.freed and followed:
-            raise LocatedError(
+            raise AllocationError(
                 allocation.op,
                 f"expected a tcgen05.dealloc of these {allocation.columns} columns before the kernel ends, found none; "
                 "no other block could allocate them",
@@ -80,24 +80,24 @@ def _check_size(op: AllocOp, before: list[_Allocation]) -> None:
     earlier = [each for each in before if not _exclusive(each.op, op)]
     smallest = min((each.columns for each in earlier), default=COLUMNS)
     if columns > smallest:
-        raise LocatedError(
+        raise AllocationError(
             op,
             f"expected at most the {smallest} columns of an allocation before this one, found {columns}: sizes must "
             "not grow; allocate the largest first",
         )
     taken = sum(each.columns for each in earlier if not each.freed_before(op))
     if taken + columns > COLUMNS:
-        raise LocatedError(
+        raise AllocationError(
             op, f"expected at most {COLUMNS - taken} columns next to the {taken} that are allocated, found {columns}"
         )
 
 
 def _check_dealloc(op: DeallocOp, allocation: _Allocation) -> None:
     if allocation.freed_before(op):
-        raise LocatedError(op, "expected columns that are allocated, found some that were given back before")
+        raise AllocationError(op, "expected columns that are allocated, found some that were given back before")
     around = next((each for each in ancestors(op) if isinstance(each, scf.ForOp | scf.WhileOp)), None)
     if around is not None and around not in ancestors(allocation.op):
-        raise LocatedError(
+        raise AllocationError(
             op, "expected columns that are allocated in this loop, found some from before it; give them back after it"
         )
 
@@ -106,7 +106,7 @@ def _check_use(op: Operation, tiles: dict[SSAValue, _Allocation]) -> None:
     for operand in op.operands:
         allocation = tiles.get(operand)
         if allocation is not None and allocation.freed_before(op):
-            raise LocatedError(
+            raise AllocationError(
                 op,
                 f"expected a tile in columns that are allocated, found {TileType.of(operand)} in some that were given "
                 "back before",

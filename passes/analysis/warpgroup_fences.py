@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.wgmma import WgmmaFenceOp, WgmmaMmaAsyncOp
 from tirx.passes.analysis.control_flow import ControlFlow
 from tirx.passes.analysis.in_place import passed_values
+from tirx.rules import SynchronizationError
 
 _SOURCE = 'PTX ISA, "wgmma.fence"'
 _FIX = "put ptx.wgmma.fence before it"
@@ -28,7 +28,7 @@ def check_fences(entry: EntryOp, shared: Mapping[SSAValue, SSAValue]) -> None:
     for op in products:
         if flow is not None and (touching := _unfenced(op, flow, shared)) is not None:
             what = "the start of the kernel" if isinstance(touching, EntryOp) else f"'{touching.name}'"
-            raise LocatedError(
+            raise SynchronizationError(
                 op,
                 f"expected wgmma.fence between {what}, which comes before or writes registers of this product, and "
                 f"'{op.name}', found none; {_FIX} ({_SOURCE})",

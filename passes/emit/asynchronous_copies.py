@@ -5,7 +5,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i16
 from xdsl.ir import Operation, SSAValue
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncMbarrierArriveOp, CpAsyncWaitGroupOp
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
@@ -30,6 +29,7 @@ from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.ring_code import of_block
 from tirx.passes.emit.role_code import RoleCode
 from tirx.passes.plan.rings import Passing, To
+from tirx.rules import RingLoweringError, StageError
 
 
 class CopyCode:
@@ -77,7 +77,7 @@ class CopyCode:
             case Engine.TCGEN05_CP:
                 code.elected(emit, lambda inside: _start(inside, AsyncCopyOp(source, destination, Engine.TCGEN05_CP)))
             case other:
-                raise LocatedError(op, f"expected a copy that is lowered, found one by {other}")
+                raise StageError(op, f"expected a copy that is lowered, found one by {other}")
 
     def _fill_mbarrier(self, op: AsyncCopyOp, emit: Emitter) -> tuple[SSAValue, int | None]:
         """
@@ -88,10 +88,12 @@ class CopyCode:
         code = self.code
         slot = slot_tile(op.destination)
         if slot is None:
-            raise LocatedError(op, "expected a slot of a ring as the destination of a copy by TMA, found another tile")
+            raise RingLoweringError(
+                op, "expected a slot of a ring as the destination of a copy by TMA, found another tile"
+            )
         station = code.plan.rings[slot.ring].station(slot.acquire.station.data)
         if station.side(code.owner).passing is not Passing.BYTES or executions_since(slot.acquire, op) != 0:
-            raise LocatedError(
+            raise RingLoweringError(
                 op, "expected a copy by TMA to a slot acquired in the same round and released after(tma), found another"
             )
         mbarrier = code.storage.mbarrier(emit, station, code.slot_of[slot.acquire])
@@ -152,7 +154,7 @@ class CopyCode:
                 if self.fills_for_async_proxy:
                     emit(FenceProxyAsyncOp("shared::cta"))
             case other:
-                raise LocatedError(op, f"expected an await of store, cp_async or wgmma, found one of {other}")
+                raise RingLoweringError(op, f"expected an await of store, cp_async or wgmma, found one of {other}")
 
     def drain(self, emit: Emitter) -> None:
         """Waits at the end of a role for its bulk stores, which read shared memory and write global memory."""

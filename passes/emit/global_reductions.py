@@ -13,6 +13,7 @@ from tirx.dialects.ptx.conversion import UnpackOp
 from tirx.dialects.ptx.packed import PairFormat
 from tirx.dialects.ptx.reductions import Red, RedOp
 from tirx.passes.emit.emitter import Emitter
+from tirx.rules import ReductionTypeError
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class GlobalReduction:
         return [(at, registers[at : at + size]) for at in range(0, len(registers), size)]
 
     def _unsupported(self, emit: Emitter) -> LocatedError:
-        return LocatedError(
+        return ReductionTypeError(
             emit.location,
             "expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in "
             f"global memory, found {self.operation} of {self.element}",

@@ -42,6 +42,7 @@ from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.fast_math import may_approximate
 from tirx.passes.emit.index_emission import IndexEmission
 from tirx.passes.emit.register_values import register_format, zero_register
+from tirx.rules import NoFormError, PackedElementsError, StageError
 
 _FORMAT_OF: dict[Attribute, PairFormat] = {element: format_ for format_, element in HALVES.items()}
 
@@ -125,7 +126,7 @@ class MapEmission:
 
     def _layout(self, type_: TileType) -> TileLayout:
         if not isinstance(layout := type_.layout, TileLayout):
-            raise LocatedError(self.op, f"expected a layout on {type_}; tirx-pick-layouts chooses one")
+            raise StageError(self.op, f"expected a layout on {type_}; tirx-pick-layouts chooses one")
         return layout
 
     def _slots(self, tile: SSAValue) -> Sequence[int | None]:
@@ -211,7 +212,7 @@ class MapEmission:
             return self._in_f32(op, operands)
         for value in (*op.operands, *op.results):
             if narrow_format(value.type) is not None:
-                raise LocatedError(op, f"expected arith.extf and arith.truncf only on {value.type}, found '{op.name}'")
+                raise NoFormError(op, f"expected arith.extf and arith.truncf only on {value.type}, found '{op.name}'")
         lows = [self._low(two, value.type) for two, value in zip(operands, op.operands, strict=True)]
         highs = [self._high(two, value.type) for two, value in zip(operands, op.operands, strict=True)]
         first = self._clone(op, lows)
@@ -277,7 +278,7 @@ class MapEmission:
             low, high = self._low(operand, source), self._high(operand, source)
             operand = _Two(*(self.emit(arith.ExtFOp(value, f32)).result for value in (low, high)))
         elif source != f32:
-            raise LocatedError(op, f"expected f16, bf16 or f32 to convert to {target}, found {source}")
+            raise PackedElementsError(op, f"expected f16, bf16 or f32 to convert to {target}, found {source}")
         emit = Emitter(self.emit.point, op.location)
         return _Two(packed=emit(CvtPairOp(format_, self._low(operand, f32), self._high(operand, f32))).result)
 
@@ -362,7 +363,9 @@ class MapEmission:
             first, second = (self._half(registers[s // 2], s % 2, element) for s in (low, high))
             return _Two(first, first if low == high else second)
         if format_.packed != 4:
-            raise LocatedError(self.op, f"expected elements of 8 bits or more in a map, found {type_.element_type}")
+            raise PackedElementsError(
+                self.op, f"expected elements of 8 bits or more in a map, found {type_.element_type}"
+            )
         if narrow_format(element) is not None:
             if low % 2 == 0 and high == low + 1:
                 return _Two(packed=self._half(registers[low // 4], low % 4 // 2, i16))
@@ -415,7 +418,9 @@ class MapEmission:
     def _word(self, type_: TileType, parts: Sequence[_Two | None], element: Attribute) -> SSAValue:
         """A register of four elements of a byte."""
         if len(parts) != 2:
-            raise LocatedError(self.op, f"expected elements of 8 bits or more in a map, found {type_.element_type}")
+            raise PackedElementsError(
+                self.op, f"expected elements of 8 bits or more in a map, found {type_.element_type}"
+            )
         halves = [zero_register(self.emit, i16) if two is None else self._bytes(two, element) for two in parts]
         return self.emit(PackOp(*halves)).result
 
@@ -423,7 +428,7 @@ class MapEmission:
         """Two elements of a byte in 16 bits."""
         if narrow_format(element) is not None:
             if two.packed is None:
-                raise LocatedError(self.op, f"expected {element} to come from arith.truncf or an operand")
+                raise PackedElementsError(self.op, f"expected {element} to come from arith.truncf or an operand")
             return two.packed
         low, high = (
             self.emit(arith.ExtUIOp(value, i16)).result for value in (self._low(two, element), self._high(two, element))

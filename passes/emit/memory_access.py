@@ -37,6 +37,7 @@ from tirx.passes.emit.register_values import REGISTER_BITS, RegisterFormat, regi
 from tirx.passes.plan.bulk_copies import plan_thread_copies
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.run_time_strides import STRIDE_BYTES
+from tirx.rules import PackedElementsError, RegisterLayoutError, StageError
 
 
 @dataclass(frozen=True)
@@ -174,11 +175,11 @@ class TileAccess:
     def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
         layout, memory = register.layout, self.memory.type.layout
         if not isinstance(layout, TileLayout) or memory is None:
-            raise LocatedError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
+            raise StageError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
         aligned = self.memory.alignment
         if self.clip is not None:
             if self.clip.plan.run * self.bits < 8:
-                raise LocatedError(
+                raise PackedElementsError(
                     self.emit.location, f"expected a clipped view of whole bytes in every row, found {self.bits} bits"
                 )
             aligned = min(aligned, self.clip.plan.run * self.bits // 8)
@@ -222,7 +223,7 @@ class TileAccess:
         Raises LocatedError where several threads hold an element, and would all add it.
         """
         if not self._is_once():
-            raise LocatedError(
+            raise RegisterLayoutError(
                 self.emit.location,
                 f"expected a layout that lets one thread reduce each element to global memory, found "
                 f"{self.register.layout}",

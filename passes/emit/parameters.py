@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call, Formula, FormulaAttr
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
 from tirx.dialects.ptx.parameters import EntryParam
@@ -28,6 +27,7 @@ from tirx.dialects.tirx import KernelOp
 from tirx.layout.dtypes import element_type
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.views import POINTER_ALIGNMENT
+from tirx.rules import KernelArgumentError
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Parameters:
     def _declare(self, argument: SSAValue, index: int) -> EntryParam:
         parameter = _parameter(argument.type)
         if parameter is None:
-            raise LocatedError(
+            raise KernelArgumentError(
                 self._kernel,
                 f"expected kernel arguments of type memref, index, i32, i64, f32 or f64, found {argument.type}",
             )

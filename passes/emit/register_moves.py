@@ -22,6 +22,7 @@ from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.register_values import RegisterFormat, register_format, zero_register
+from tirx.rules import PackedElementsError, StageError
 
 Registers = Sequence[SSAValue]
 
@@ -29,7 +30,7 @@ Registers = Sequence[SSAValue]
 def layout_of(op: Operation, type_: TileType) -> TileLayout:
     """The layout of a register tile. Raises LocatedError at `op` if it has none."""
     if not isinstance(type_.layout, TileLayout):
-        raise LocatedError(op, f"expected a layout on {type_}; tirx-pick-layouts chooses one")
+        raise StageError(op, f"expected a layout on {type_}; tirx-pick-layouts chooses one")
     return type_.layout
 
 
@@ -96,7 +97,7 @@ def convert(emit: Emitter, op: ConvertOp, registers: Registers, threads: int, th
     except LayoutError as e:
         raise LocatedError(op, str(e)) from e
     if way is Way.SHARED or shuffles is None:
-        raise LocatedError(op, "expected a change of layout within warps; run tirx-expand-exchanges first")
+        raise StageError(op, "expected a change of layout within warps; run tirx-expand-exchanges first")
     return _Shuffling(emit, type_, registers, thread).run(shuffles)
 
 
@@ -245,10 +246,10 @@ class ReduceEmission:
         except LayoutError as e:
             raise LocatedError(op, str(e)) from e
         if plan is None:
-            raise LocatedError(op, "expected a reduction within warps; run tirx-expand-exchanges first")
+            raise StageError(op, "expected a reduction within warps; run tirx-expand-exchanges first")
         self.plan = plan
         if self.format.packed > 2:
-            raise LocatedError(
+            raise PackedElementsError(
                 op, f"expected elements of 16 bits or more in a reduction, found {self.source.element_type}"
             )
         self.pairs = next((format_ for format_, element in HALVES.items() if element == self.element), None)

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.sync import (
     BarrierClusterArriveOp,
     BarrierClusterWaitOp,
@@ -22,12 +21,13 @@ from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.schedule import entry_bound
+from tirx.rules import RegisterSumError, RingLoweringError
 
 
 def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> tuple[()]:
     """Lets all of some threads of a kernel wait for each other. LocatedError at `op` where they cannot meet."""
     if threads.barrier is None:
-        raise LocatedError(op, "expected no barrier where a part of the threads that could meet runs the region")
+        raise RingLoweringError(op, "expected no barrier where a part of the threads that could meet runs the region")
     if threads.barrier:
         emit(BarSyncOp(threads.barrier, threads.count))
     elif kernel.of_pairs:
@@ -92,7 +92,7 @@ def _check_sum(op: RolesOp, entry: int) -> None:
     used = sum(threads * registers for threads, registers in given)
     available = entry * sum(threads for threads, _ in given)
     if used > available:
-        raise LocatedError(
+        raise RegisterSumError(
             op,
             f"expected at most {available} registers in all roles together, {entry} of each thread at the entry, "
             f"found {used}",

@@ -51,6 +51,7 @@ from tirx.passes.emit.role_code import RoleCode
 from tirx.passes.emit.skewed_loop import SkewedLoop
 from tirx.passes.emit.tile_order import persistent_tiles
 from tirx.passes.plan.rings import UNCOUNTED, Passing, RingsPlan, Side, Station, To
+from tirx.rules import StageError
 
 
 class Schedule(RoleCode):
@@ -176,7 +177,7 @@ class Schedule(RoleCode):
             case TilesOp():
                 self._tiles(op, emit)
             case AsyncNextOp() | GlobalWaitOp() | GlobalPostOp() | RoleOp():
-                raise LocatedError(op, f"expected an operation that is lowered, found '{op.name}'")
+                raise StageError(op, f"expected an operation that is lowered, found '{op.name}'")
             case _:
                 self._other(op, emit)
 

@@ -7,7 +7,6 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp
@@ -17,12 +16,13 @@ from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.ring_code import RingStorage, branch
 from tirx.passes.emit.schedule import Schedule
 from tirx.passes.plan.rings import RingsPlan, plan_rings
+from tirx.rules import NoTargetError
 
 
 def lower_kernel(kernel: KernelOp) -> None:
     """Replaces the rings and loops of a kernel. Raises LocatedError for one without a target, or that has no plan."""
     if kernel.target is None:
-        raise LocatedError(kernel, 'expected a target, such as target("sm_90a"), on the kernel or on the command line')
+        raise NoTargetError(kernel, 'expected a target, such as target("sm_90a"), on the kernel or on the command line')
     plan = plan_rings(kernel)
     names = plan.names()
     old = kernel.body.block

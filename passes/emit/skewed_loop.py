@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, i
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AcquireOp,
     AsyncMmaOp,
@@ -27,6 +26,7 @@ from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.slots import yielded
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.role_code import RoleCode
+from tirx.rules import RingLoweringError
 
 
 class Runs(Enum):
@@ -95,7 +95,7 @@ class SkewedLoop:
             return None
         if isinstance(value, OpResult) and isinstance(value.op, AtOp):
             return Key(value, value.op, arg)
-        raise LocatedError(
+        raise RingLoweringError(
             self.op,
             "expected a loop with a skew to compute what it carries in one of its parts, found another value",
         )
@@ -426,7 +426,7 @@ class _Round:
             ring = RingOp.of(op.ring)
             return self.code.storage.slot(emit, ring, value.index, slots[op], value.name_hint)
         if not is_pure(op):
-            raise LocatedError(op, f"expected a part of a slot, found '{op.name}'")
+            raise RingLoweringError(op, f"expected a part of a slot, found '{op.name}'")
         operands = [self._rebuilt(operand, slots, emit) for operand in op.operands]
         new = emit(op.clone())
         new.operands = operands
@@ -443,11 +443,11 @@ def zero(emit: Emitter, type_: Attribute) -> SSAValue:
         case _ if isinstance(type_, AnyFloat):
             return emit(arith.ConstantOp(FloatAttr(0.0, type_))).result
         case PendingType():
-            raise LocatedError(
+            raise RingLoweringError(
                 emit.location, "expected a pending tile to be carried by iter, found it used across parts"
             )
         case _:
-            raise LocatedError(emit.location, f"expected scalars, register tiles or parts of slots, found {type_}")
+            raise RingLoweringError(emit.location, f"expected scalars, register tiles or parts of slots, found {type_}")
 
 
 def _is_slot(value: SSAValue) -> bool:

@@ -8,7 +8,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i32
 from xdsl.ir import SSAValue
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.conversion import PackOp
 from tirx.dialects.ptx.core import ConstantOp
@@ -17,6 +16,7 @@ from tirx.dialects.tirx import SplatOp
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.map_emission import narrow_format
 from tirx.passes.emit.register_values import NARROW_FLOATS, REGISTER_BITS, is_narrow_float, register_format
+from tirx.rules import PackedElementsError
 
 
 def splat(emit: Emitter, op: SplatOp) -> list[SSAValue]:
@@ -33,7 +33,9 @@ def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:
         wide = emit(arith.ExtUIOp(value, i32)).result
         return emit.mul(wide, 0x01010101)
     if register_class(value.type) is None or packed > 2:
-        raise LocatedError(op, f"expected a fill with a type that arith computes in registers, found {value.type}")
+        raise PackedElementsError(
+            op, f"expected a fill with a type that arith computes in registers, found {value.type}"
+        )
     return value if packed == 1 else emit(PackOp(value, value)).result
 
 
@@ -50,4 +52,6 @@ def _narrow(emit: Emitter, op: SplatOp) -> SSAValue:
             pair = emit(CvtPairOp(format_, source, source)).result
             return emit(PackOp(pair, pair)).result
         case _:
-            raise LocatedError(op, f"expected a constant or arith.truncf of an f32 to fill {type_}, found neither")
+            raise PackedElementsError(
+                op, f"expected a constant or arith.truncf of an f32 to fill {type_}, found neither"
+            )

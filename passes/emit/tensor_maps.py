@@ -32,6 +32,7 @@ from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.plan.bulk_copies import TmaCopy, check_reduction, plan_tma
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.views import unproved_starts
+from tirx.rules import RingLoweringError
 
 SHARED_CTA_SINCE = (8, 6)
 """The PTX version from which a load names the block's own shared memory (PTX ISA, "cp.async.bulk.tensor")."""
@@ -133,7 +134,7 @@ class TensorMapParameters:
         if isinstance(alloc, AllocOp) and alloc.start is not None:
             found = gcd(alloc.start, self._memory.alignment)
             if found % aligned:
-                raise LocatedError(op, f"expected a shared tile that is aligned to {aligned} bytes, found {found}")
+                raise RingLoweringError(op, f"expected a shared tile that is aligned to {aligned} bytes, found {found}")
         return copy
 
     def _boxes(

@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
 from tirx.passes.emit.emitter import Emitter
+from tirx.rules import RingLoweringError
 
 Body = Callable[[Emitter, Sequence[SSAValue]], None]
 
@@ -27,7 +27,7 @@ def persistent_tiles(op: TilesOp, extents: Sequence[SSAValue], emit: Emitter, bo
     order = op.order.data
     if order not in _ORDERS:
         supported = ", ".join(_ORDERS)
-        raise LocatedError(op, f"expected an order of tiles that is lowered ({supported}), found {order}")
+        raise RingLoweringError(op, f"expected an order of tiles that is lowered ({supported}), found {order}")
     first, blocks = _block_and_blocks(op, emit)
     total = emit(arith.MuliOp(extents[0], extents[1])).result
     block = Block(arg_types=[IndexType()])
@@ -51,7 +51,7 @@ def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     while around is not None and not isinstance(around, KernelOp):
         around = around.parent_op()
     if around is None:
-        raise LocatedError(op, "expected a kernel around, found none")
+        raise RingLoweringError(op, "expected a kernel around, found none")
     x, y, z = (_index(emit, f"ctaid.{axis}") for axis in "xyz")
     nx, ny, nz = (_index(emit, f"nctaid.{axis}") for axis in "xyz")
     if around.cluster is not None:

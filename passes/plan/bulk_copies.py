@@ -32,7 +32,7 @@ from tirx.dialects.tirx import (
     thread_owner,
     thread_set,
 )
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import MissingLayoutError, ThreadCopyError
 from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.product import ILLEGAL, target_of
@@ -138,18 +138,18 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
 def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) -> CpAsyncPlan:
     """The `cp.async` of every thread of `threads`. Raises LegalityError or LayoutError where there are none."""
     if (problem := why_beyond_threads(global_tile)) is not None:
-        raise LegalityError(problem)
+        raise ThreadCopyError(problem)
     outside = placed(global_tile)
     if outside.layout is None or shared.layout is None:
-        raise LegalityError(f"expected layouts on {outside} and {shared}; tirx-pick-layouts chooses them")
+        raise MissingLayoutError(f"expected layouts on {outside} and {shared}; tirx-pick-layouts chooses them")
     if outside.dtype.bits != outside.dtype.storage_bits:
-        raise LegalityError(
+        raise ThreadCopyError(
             f"expected elements that global and shared memory hold alike for cp.async, found {outside.dtype.name}, "
             "which shared memory pads"
         )
     origin = Origin.of(global_tile)
     if origin is None or (alignment := view_alignment(origin.view)) == 0:
-        raise LegalityError("expected a view that starts on a whole byte for cp.async, found none")
+        raise ThreadCopyError("expected a view that starts on a whole byte for cp.async, found none")
     bits = shared.dtype.storage_bits
     if (clip := plan_clip(global_tile)) is not None:
         alignment = max(1, min(alignment, clip.row_run * bits // 8))

@@ -24,13 +24,14 @@ from tirx.dialects.tirx import (
     thread_set,
     views_in_use,
 )
+from tirx.hw.errors import MissingLayoutError, ScaleFactorError, ThreadCopyError
 from tirx.hw.features import FEATURES, required_version
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine, check_engine
 from tirx.passes.plan.product import ILLEGAL, target_of
 from tirx.passes.plan.run_time_strides import run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import clipped_view
-from tirx.tcgen05 import LegalityError
+from tirx.rules import RegisterLayoutError, WrittenChoiceError
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
 
 _scale_copies = lru_cache(maxsize=256)(scale_copies)
@@ -83,7 +84,7 @@ def match_engine(copy: CopyOp) -> Engine | None:
             return copy.engine.data
         what = f"a copy from {copy.source_type.memory.place} to {copy.destination_type.memory.place}"
         expected = "no engine" if found is None else f"engine {found}"
-        raise LocatedError(copy, f"expected {expected} on {what}, found {copy.engine.data}")
+        raise WrittenChoiceError(copy, f"expected {expected} on {what}, found {copy.engine.data}")
     return found
 
 
@@ -107,12 +108,12 @@ def check_written(copy: CopyOp | AsyncCopyOp, engine: Engine) -> None:
     if engine not in ASYNC_SINCE:
         for tile in (copy.source, copy.destination):
             if (problem := beyond_threads(tile)) is not None:
-                raise LocatedError(copy, problem)
+                raise WrittenChoiceError(copy, problem)
         return
     try:
         check_engine(copy, engine)
     except ILLEGAL as e:
-        raise LocatedError(copy, f"expected a copy that engine {engine} can do: {e}") from e
+        raise WrittenChoiceError(copy, f"expected a copy that engine {engine} can do: {e}") from e
 
 
 def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
@@ -125,7 +126,7 @@ def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
     row = _MATRIX_ENGINES[type(op)]
     memory, registers = _ends(op)
     if (problem := beyond_threads(op.source if isinstance(op, LoadOp) else op.destination)) is not None:
-        raise LocatedError(op, problem)
+        raise RegisterLayoutError(op, problem)
     if memory.memory is not MemorySpace.SHARED or memory.layout is None or registers.layout is None:
         return None if op.engine is None else op.engine.data
     if op.engine is not None and op.engine.data is Engine.LD_ST:
@@ -141,7 +142,7 @@ def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
             required_version(row.feature, target)
     except ILLEGAL as e:
         raise LocatedError(op, str(e)) from e
-    raise LocatedError(
+    raise RegisterLayoutError(
         op,
         f"expected rows of 16 bytes of shared memory in the fragments of {row.feature} (four neighbouring lanes hold 4 "
         f"bytes each, or for .trans eight rows of 16-bit elements are columns), found {registers.layout} in registers "
@@ -184,7 +185,7 @@ def _engine(copy: CopyOp) -> Engine | None:
             if choice.engine in (Engine.TMA, Engine.TMA_STORE):
                 return choice.engine
             if problem is not None:
-                raise LegalityError(f"{problem} ({choice.reason})")
+                raise ThreadCopyError(f"{problem} ({choice.reason})")
     return engine_between(copy.source_type.memory, copy.destination_type.memory)
 
 
@@ -218,14 +219,14 @@ def planned_scale_copies(copy: CopyOp | AsyncCopyOp) -> tuple[ScaleCopy, ...]:
     check_scale_source(source)
     layouts = source.layout, destination.layout
     if layouts[0] is None or not isinstance(layouts[1], TileLayout):
-        raise LegalityError("expected layouts on both tiles; tirx-pick-layouts chooses them")
+        raise MissingLayoutError("expected layouts on both tiles; tirx-pick-layouts chooses them")
     return _scale_copies(layouts[0], layouts[1], source.dims)
 
 
 def check_scale_source(source: TileType) -> None:
     """Raises LegalityError unless scale factors come from a tile that tcgen05.cp reads."""
     if source.memory is not MemorySpace.SHARED:
-        raise LegalityError(
+        raise ScaleFactorError(
             "expected scale factors from a shared tile, which tcgen05.cp copies to all four partitions of lanes, "
             f"found one in {source.memory.place}"
         )

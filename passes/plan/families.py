@@ -9,6 +9,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AsyncMmaOp, MemorySpace, MmaOp, PlanAttr, ProductPlan
 from tirx.passes.plan import mma_product, tcgen05_product, wgmma_product
 from tirx.passes.plan.product import ILLEGAL, Product
+from tirx.rules import WrittenChoiceError
 
 
 @dataclass(frozen=True)
@@ -55,5 +56,7 @@ def match(mma: MmaOp | AsyncMmaOp) -> ProductPlan:
     except ILLEGAL as e:
         raise LocatedError(mma, str(e)) from e
     if product.plan is not None and product.plan != plan:
-        raise LocatedError(mma, f"expected the plan {PlanAttr(plan).body()}, found {PlanAttr(product.plan).body()}")
+        raise WrittenChoiceError(
+            mma, f"expected the plan {PlanAttr(plan).body()}, found {PlanAttr(product.plan).body()}"
+        )
     return plan

@@ -35,6 +35,7 @@ from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.rules import MemoryRoomError
 from tirx.smem.packing import UNIT_BYTES
 from tirx.tcgen05 import allocation_columns
 from tirx.tcgen05.sparse_metadata import CODE_BITS
@@ -138,7 +139,7 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
         others[name] = block.start
     total = max((block.end for block in shared), default=0)
     if total > target.shared_limit:
-        raise LocatedError(
+        raise MemoryRoomError(
             kernel,
             f"expected at most {target.shared_limit} bytes of shared memory on {target}, found {total} with the "
             "mbarriers and the address of tensor memory",
@@ -257,7 +258,7 @@ def _check_room(blocks: Sequence[Block], limit: int, unit: str, what: str) -> No
     for block in blocks:
         if block.end > limit and block.alloc is not None:
             others = [other.name(unit) for other in blocks if other is not block and other.alloc and block.meets(other)]
-            raise LocatedError(
+            raise MemoryRoomError(
                 block.alloc,
                 f"expected at most {limit} {what} in use at a time, found no room for {block.name(unit)}"
                 f"{' next to ' if others else ''}{', '.join(others)}",

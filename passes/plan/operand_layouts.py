@@ -28,6 +28,7 @@ from tirx.passes.plan import wgmma_product
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.passes.plan.views import Origin
+from tirx.rules import LayoutChoiceError
 from tirx.smem.canonical import operand_slices
 from tirx.smem.operand_tile import OperandTile
 from tirx.smem.pick import operand_candidates
@@ -160,10 +161,12 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     """
     alloc = root.owner
     if not isinstance(alloc, AllocOp):
-        raise LocatedError(uses[0].mma, f"expected a layout on the tile type {root.type}, which is not an allocation")
+        raise LayoutChoiceError(
+            uses[0].mma, f"expected a layout on the tile type {root.type}, which is not an allocation"
+        )
     type_ = alloc.result.type
     if len(type_.dims) < 2:
-        raise LocatedError(alloc, f"expected an operand of rank 2 or more, or a layout on it, found {type_}")
+        raise LayoutChoiceError(alloc, f"expected an operand of rank 2 or more, or a layout on it, found {type_}")
     mn, k = type_.dims[-2:]
     try:
         candidates = _candidates((mn, k), type_, uses)
@@ -188,7 +191,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     if best is not None:
         return best
     count, tile, use, problem = min(misfits, key=lambda misfit: misfit[0])
-    raise LocatedError(
+    raise LayoutChoiceError(
         use.mma,
         f"expected one layout of {type_} for all {len(uses)} operands that are read from it, found none: {tile.major}-"
         f"major with swizzle {tile.swizzle} suits {len(uses) - count} of them, but not {OPERANDS[use.index]} of this "

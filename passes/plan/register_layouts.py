@@ -15,6 +15,7 @@ from tirx.layout import LayoutError, TileLayout
 from tirx.layout.reduction import reduced
 from tirx.passes.analysis.register_classes import RegisterClass, RegisterClasses, same_layout
 from tirx.passes.emit.emitter import Emitter
+from tirx.rules import StageError
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ def _common(op: MapOp) -> TileLayout:
     """The layout in which most of the tiles of a map are; that of the first operand among equals."""
     layouts = [layout for tile in same_slots(op) if (layout := _tile_layout(tile)) is not None]
     if not layouts:
-        raise LocatedError(op, "expected layouts on the register tiles of a map; tirx-pick-layouts chooses them")
+        raise StageError(op, "expected layouts on the register tiles of a map; tirx-pick-layouts chooses them")
     return max(layouts, key=lambda one: sum(same_layout(one, other) for other in layouts))
 
 

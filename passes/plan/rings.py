@@ -14,7 +14,6 @@ from itertools import count
 
 from xdsl.ir import Operation
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -51,6 +50,7 @@ from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.analysis.rings.structure import Activity, activity
 from tirx.passes.plan.memory import COLUMN_STEP, MBARRIER_BYTES, shared_alignment, shared_bytes
 from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.rules import PairError, RingLoweringError
 
 
 class Passing(Enum):
@@ -241,7 +241,7 @@ class RingsPlan:
         """Raises LocatedError for asynchronous products of pairs in a role that both blocks would have to run."""
         for op in owner.walk():
             if isinstance(op, AsyncMmaOp) and op.pair is not None and not self.is_single(owner):
-                raise LocatedError(
+                raise PairError(
                     op,
                     "expected products of pairs in a role that does nothing else, since the first block alone issues "
                     "them, found other work of threads beside them",
@@ -297,13 +297,15 @@ class RingsPlan:
     def _ring(self, ring: RingOp, first: int) -> RingPlan:
         type_ = ring.result.type
         if type_.holds_scalars or type_.is_tile_id:
-            raise LocatedError(ring, f"expected a ring of tiles or without contents, found {type_}: not lowered yet")
+            raise RingLoweringError(
+                ring, f"expected a ring of tiles or without contents, found {type_}: not lowered yet"
+            )
         tiles: list[Tile] = []
         for contents in type_.contents:
             views = tuple(view.type for view in contents if isinstance(view.type, TileType))
             for view in views:
                 if view.layout is None:
-                    raise LocatedError(ring, f"expected a layout on the slots of a ring, found {view}")
+                    raise RingLoweringError(ring, f"expected a layout on the slots of a ring, found {view}")
             tiles.append(Tile(views))
         passings = self._passings(ring)
         names = ring.station_names
@@ -352,7 +354,7 @@ class RingsPlan:
         for found in self.model.rings.values():
             if found.origin is ring:
                 return found
-        raise LocatedError(ring, "expected a ring that is used, found none of its users")
+        raise RingLoweringError(ring, "expected a ring that is used, found none of its users")
 
     def _bytes(self, ring: RingOp, model: Ring, owner: Owner, station: int) -> int:
         """
@@ -390,7 +392,7 @@ class RingsPlan:
         """The role whose parties pass on a baton. Raises LocatedError for several roles or other stations."""
         found = [owner for owner in self.owners if any(place[0] is ring for place in self.places[owner])]
         if len(found) != 1 or any(place[0] is ring and place[1] != SELF for place in self.places[found[0]]):
-            raise LocatedError(
+            raise RingLoweringError(
                 ring, f"expected a ring with at({SELF}) to be used by one role, and only so, found other uses"
             )
         return found
@@ -404,7 +406,7 @@ class RingsPlan:
                 found.setdefault(None if op.after is None else op.after.data, op)
         if len(found) != 1:
             op = next(iter(found.values()), ring)
-            raise LocatedError(
+            raise RingLoweringError(
                 op,
                 f"expected releases of one kind at a station of a ring, found {len(found)} kinds at({station}) in "
                 f"@{owner.sym_name.data}",
@@ -412,7 +414,9 @@ class RingsPlan:
         queue, release = next(iter(found.items()))
         tiles = ring.result.type.contents
         if queue is not None and tiles and not any(_works_at(op, queue, ring, station) for op in owner.walk()):
-            raise LocatedError(release, f"expected work of {queue} on the slot in front of after({queue}), found none")
+            raise RingLoweringError(
+                release, f"expected work of {queue} on the slot in front of after({queue}), found none"
+            )
         return queue
 
     def _within_role(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> Passing | None:
@@ -467,7 +471,7 @@ def plan_rings(kernel: KernelOp) -> RingsPlan:
         return RingsPlan(kernel)
     except RingError as error:
         origin = error.origin if isinstance(error.origin, Operation) else kernel
-        raise LocatedError(origin, error.message) from error
+        raise RingLoweringError(origin, error.message) from error
 
 
 __all__ = ["Members", "Passing", "RingPlan", "RingsPlan", "Side", "Station", "Tile", "plan_rings"]

@@ -9,7 +9,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import remark
 from tirx.dialects.tirx import (
     ASYNC_ENGINES,
     AllocOp,
@@ -46,6 +46,7 @@ from tirx.passes.plan.delayed_products import can_delay
 from tirx.passes.plan.exchanges import exchange_bytes
 from tirx.passes.plan.memory import aligned_bytes
 from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, fewest_slots, start_values
+from tirx.rules import ScheduleOptionError
 
 STAGES = "tirx.stages"
 """The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
@@ -174,7 +175,9 @@ def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[Loo
         wanted = stages if asked is None else asked
         if wanted == 1 or not copies_to_shared(loop):
             if asked is not None and asked > 1:
-                raise LocatedError(loop, f"expected a loop that copies global tiles to shared memory for {STAGES}")
+                raise ScheduleOptionError(
+                    loop, f"expected a loop that copies global tiles to shared memory for {STAGES}"
+                )
             continue
         try:
             if written is not None:
@@ -182,7 +185,7 @@ def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[Loo
             plan = plan_loop(loop)
         except NotPipelined as e:
             if asked is not None:
-                raise LocatedError(
+                raise ScheduleOptionError(
                     e.where, f"expected a loop that can be pipelined for {STAGES}, found that {e.reason}"
                 ) from e
             remark(e.where, e.reason)
@@ -199,7 +202,7 @@ def _asked(loop: scf.ForOp) -> int | None:
         case IntegerAttr(value=value) if value.data >= 1:
             return value.data
         case found:
-            raise LocatedError(loop, f"expected {STAGES} to be an integer of 1 or more, found {found}")
+            raise ScheduleOptionError(loop, f"expected {STAGES} to be an integer of 1 or more, found {found}")
 
 
 def plan_loop(loop: scf.ForOp) -> LoopPlan:
@@ -503,7 +506,7 @@ def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list
         if need > left:
             found = f"{plan.slots} slots of {plan.slot_bytes} bytes, with {max(left, 0)} bytes of shared memory left"
             if plan.loop.attributes.get(STAGES) is not None:
-                raise LocatedError(plan.loop, f"expected room for {STAGES}, found none for {found}")
+                raise ScheduleOptionError(plan.loop, f"expected room for {STAGES}, found none for {found}")
             remark(plan.loop, f"the loop stays sequential: no room for {found} on {target}")
             left -= plan.slot_bytes
             continue

@@ -9,7 +9,6 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tirx.copy.cost import CopyCost, CopyEnd, fragment_cost, least_fragment_cost
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AllocOp, MemorySpace, TileType, base_allocation, thread_set
 from tirx.hw.features import FEATURES
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
@@ -17,6 +16,7 @@ from tirx.layout import SwizzleMode as SwizzleName
 from tirx.passes.analysis.register_classes import RegisterClass
 from tirx.passes.plan.operand_layouts import Layout, copies_cost, placed_copies, view_layout
 from tirx.passes.plan.product import target_of
+from tirx.rules import LayoutChoiceError
 from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, Major
 
 _SWIZZLES: tuple[SwizzleName, ...] = ("128B", "64B", "32B")
@@ -143,7 +143,7 @@ def choose_staged_layout(root: SSAValue, loads: Sequence[FragmentLoad]) -> Stage
             continue
         priced.append((tile, cost, least))
     if not priced:
-        raise LocatedError(alloc, f"expected a layout of {type_} for all loads and copies, found none: {problem}")
+        raise LayoutChoiceError(alloc, f"expected a layout of {type_} for all loads and copies, found none: {problem}")
     best = min(priced, key=lambda choice: (choice[1].cycles, choice[0].blocks))
     return StagedChoice(*best, tuple((tile, cost) for tile, cost, _ in priced if tile is not best[0]))
 

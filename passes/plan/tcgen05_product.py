@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import KernelOp, MemorySpace, MmaOp, Tcgen05Plan, TileType
 from tirx.dialects.tirx.syntax import shape_text
+from tirx.hw.errors import MissingLayoutError, TensorProductError
 from tirx.hw.features import FEATURES, required_version
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -117,14 +118,16 @@ def product_kind(a: TileType, b: TileType) -> str:
         operands = dict(kind.operands)
         if not kind.block_scaled and all(name in operands for name in names):
             if not kind.mixed and len(set(names)) > 1:
-                raise LegalityError(f"kind {kind.name}: expected A and B of one type, found {' and '.join(names)}")
+                raise TensorProductError(f"kind {kind.name}: expected A and B of one type, found {' and '.join(names)}")
             return kind.name
     supported = "; ".join(
         f"{', '.join(name for name, _ in kind.operands)} (kind {kind.name})"
         for kind in KINDS.values()
         if not kind.block_scaled
     )
-    raise LegalityError(f"expected operand types of one kind of tcgen05.mma, found {' and '.join(names)}; {supported}")
+    raise TensorProductError(
+        f"expected operand types of one kind of tcgen05.mma, found {' and '.join(names)}; {supported}"
+    )
 
 
 @lru_cache(maxsize=256)
@@ -137,38 +140,40 @@ def product_shape(product: Product) -> ProductShape:
     _require(product, "tcgen05")
     a, acc = product.a, product.accumulator
     if len(acc.dims) != 2:
-        raise LegalityError(f"expected tiles of rank 2 for tcgen05.mma, found rank {len(acc.dims)}")
+        raise TensorProductError(f"expected tiles of rank 2 for tcgen05.mma, found rank {len(acc.dims)}")
     m, n = acc.dims
     group = cta_group(product)
     if product.pair:
         m *= group  # the tiles are those of one block
     ws = product.is_weight_stationary
     if group == 2 and ws:
-        raise LegalityError(
+        raise TensorProductError(
             "expected a product of a pair of blocks without weight_stationary or zero_columns, which .cta_group::2 "
             "does not have"
         )
     scaling = block_scaling(product)
     kind = product_kind(a, product.b) if scaling is None else scaling.vector.kind
     if a.memory is MemorySpace.TENSOR and smem_packing(kind, a.dtype).container_bits != a.dtype.bits:
-        raise LegalityError(
+        raise TensorProductError(
             f"expected A of 8 bits or more in tensor memory, or in shared memory, found {a.dtype.name}: in tensor "
             f"memory a byte holds one narrower element of kind {kind}, which copies do not make yet"
         )
     accumulators = dict(KINDS[kind].accumulators)
     if acc.dtype.name not in accumulators:
-        raise LegalityError(
+        raise TensorProductError(
             f"kind {kind}: expected an accumulator of {' or '.join(accumulators)}, found {acc.dtype.name}"
         )
     k96 = product.instruction is not None
     if k96 and a.memory is MemorySpace.TENSOR:
-        raise LegalityError(
+        raise TensorProductError(
             "expected A in shared memory for K = 96, found it in tensor memory, for which no source has that K"
         )
     _, _, k = check_shape(kind, m, n, group, ws, product.is_sparse, k96=k96)
     if product.k % k:
         nearest = max(k, round(product.k / k) * k)
-        raise LegalityError(f"kind {kind}: expected K in multiples of {k}, found {product.k}; the nearest is {nearest}")
+        raise TensorProductError(
+            f"kind {kind}: expected K in multiples of {k}, found {product.k}; the nearest is {nearest}"
+        )
     shape = _shape(product, kind, (m, n, k), group, scaling)
     if shape.scaling is not None:
         check_scale_shapes(product, shape.scaling, m // group, n)
@@ -214,7 +219,7 @@ def _check_features(product: Product, shape: ProductShape) -> None:
 def cta_group(product: Product) -> int:
     """Returns how many blocks multiply together: 2 in a kernel of pairs. Raises LegalityError where `pair` is wrong."""
     if product.per_cta != product.pair:
-        raise LegalityError(
+        raise TensorProductError(
             "expected 'pair' on every product on tensor memory in a kernel with cluster(2) per_cta, and only there, "
             f"found one {'without' if product.per_cta else 'with'} it: all of a kernel is of one cta_group"
         )
@@ -223,7 +228,7 @@ def cta_group(product: Product) -> int:
 
 def _check_metadata_type(shape: ProductShape, dims: tuple[int, int], metadata: TileType) -> None:
     if metadata.dims != dims or metadata.dtype.bits != CODE_BITS:
-        raise LegalityError(
+        raise TensorProductError(
             f"kind {shape.kind}: expected metadata of {dims[0]}x{dims[1]} i4, a code of {CODE_BITS} bits for every "
             f"{SPARSE_METADATA[shape.kind].elements} elements along K, found {shape_text(metadata)} "
             f"{metadata.element_type}"
@@ -268,13 +273,13 @@ def check_tensor_operand(operand: TensorOperand, type_: TileType, shape: Product
     if not found.layout.equivalent(TileLayout(expected.shard, expected.replica, {**expected.offsets, "TCol": offset})):
         variant = "tcgen05.mma.ws" if shape.weight_stationary else "tcgen05.mma"
         does = "writes" if operand is TensorOperand.ACCUMULATOR else "reads"
-        raise LegalityError(
+        raise TensorProductError(
             f"expected the {dims} {operand} where {variant} {does} it, {expected} (plus any column offset), "
             f"found {found.layout}"
         )
     step = SELECTABLE_COLUMNS if operand is TensorOperand.METADATA and shape.selects_metadata else 1
     if offset % (step * found.per_column):
-        raise LegalityError(
+        raise TensorProductError(
             f"expected the {dims} {operand} to start at {'an even' if step > 1 else 'a whole'} column, in steps of "
             f"{step * found.per_column} elements, found a TCol offset of {offset}"
         )
@@ -305,7 +310,7 @@ def check_operands(product: Product, shape: ProductShape) -> list[Major]:
             k_instr = shape.operand_k(index)
             slices = stored_slices(type_.layout, (rows, k), type_.dtype, k_instr, padded=padded, absolute_lbo=shape.k96)
         except LegalityError as e:
-            raise LegalityError(f"operand {name}: {e}") from e
+            raise TensorProductError(f"operand {name}: {e}") from e
         majors.append(slices[0].canonical.major)
     return majors
 
@@ -321,7 +326,7 @@ def match(product: Product) -> Tcgen05Plan:
     tiles = ("A", product.a), ("B", product.b), ("the accumulator", product.accumulator)
     for name, tile in (*tiles, ("the metadata", product.metadata)):
         if tile is not None and tile.layout is None:
-            raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
+            raise MissingLayoutError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
     a_major, b_major = check_operands(product, shape)
     if shape.scaling is not None:
         check_scale_layouts(product, shape.scaling, shape.m, shape.cta_group)
@@ -378,7 +383,7 @@ def check_threads(kernel: KernelOp) -> None:
     """LegalityError unless the kernel has whole warps and one for every 32 lanes of tensor memory."""
     threads = kernel.num_threads
     if threads < LANES or threads % WARP_SIZE:
-        raise LegalityError(
+        raise TensorProductError(
             f"expected threads({LANES}) or more, in whole warps, in a kernel with tensor memory, one warp for every "
             f"{WARP_SIZE} lanes, found threads({threads})"
         )

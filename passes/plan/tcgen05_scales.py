@@ -8,11 +8,11 @@ from math import prod
 from types import MappingProxyType
 
 from tirx.dialects.tirx import Tcgen05Plan
+from tirx.hw.errors import MissingLayoutError, ScaleFactorError
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes.plan.product import Product
 from tirx.tcgen05 import (
     SCALE_VECTORS,
-    LegalityError,
     ScaleVector,
     find_kind,
     scale_factor_a_layout,
@@ -78,7 +78,7 @@ def block_scaling(product: Product) -> BlockScaling | None:
         return None
     found = sfa.dtype.name, sfb.dtype.name
     if found[0] != found[1] or found[0] not in SCALE_TYPES:
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected scale factors of one type, f8E8M0FNU or f8E4M3FN (as ue4m3), found {sfa.element_type} and "
             f"{sfb.element_type}"
         )
@@ -95,18 +95,18 @@ def block_scaling(product: Product) -> BlockScaling | None:
         written = [row for row in fitting if row.kind == product.plan.kind]
         if fitting and not written:
             kinds = " or ".join(dict.fromkeys(row.kind for row in fitting))
-            raise LegalityError(f"expected a plan of kind {kinds}, found {product.plan.kind}")
+            raise ScaleFactorError(f"expected a plan of kind {kinds}, found {product.plan.kind}")
         fitting = written
     if fitting:
         vector = max(fitting, key=lambda row: find_kind(row.kind).k)
         return BlockScaling(vector, type_, product.instruction is not None)
     if not rows:
         known = dict.fromkeys(name for row in SCALE_VECTORS for name, _ in find_kind(row.kind).operands)
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected operands of types that have scale factors ({', '.join(known)}), found {' and '.join(operands)}"
         )
     choices = "; ".join(f"{row.block(sparse)} of {' or '.join(row.types)} (kind {row.kind})" for row in rows)
-    raise LegalityError(
+    raise ScaleFactorError(
         f"expected scale factors for blocks of as many elements of K as {' and '.join(operands)} can have"
         f"{' where A is sparse' if sparse else ''}, {choices}, "
         f"found blocks of {block} of {type_} (K = {product.k}, {sfa.dims[-1]} factors)"
@@ -124,7 +124,7 @@ def check_scale_shapes(product: Product, scaling: BlockScaling, m: int, n: int) 
         step = scale_factor_k_step(m if index == 0 else dims[0], halves)
         if dims[1] % step:
             why = "" if step == PER_COLUMN else f" in blocks of {step // PER_COLUMN} for these rows"
-            raise LegalityError(
+            raise ScaleFactorError(
                 f"expected {name} with scale factors along K in steps of {step}, whole columns of tensor memory{why}, "
                 f"found {dims[1]}; the nearest above is {-(-dims[1] // step) * step}"
             )
@@ -133,12 +133,12 @@ def check_scale_shapes(product: Product, scaling: BlockScaling, m: int, n: int) 
 def _check_rows_of_b(found: int, n: int, halves: int) -> None:
     whole = -(-n // BLOCK_ROWS) * BLOCK_ROWS
     if halves == 1 and found != whole:
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected SFB of {whole} rows, {n} rounded up to whole blocks of {BLOCK_ROWS}, which tcgen05.cp copies, "
             f"found {found}"
         )
     if halves > 1 and (n not in HALVED_N or found != n):
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected N of {', '.join(map(str, HALVED_N))}, and SFB of as many rows, for a pair with M = 128, where "
             f"tcgen05.cp copies whole blocks for each half of N to one half of the lanes; found N = {n} and SFB of "
             f"{found} rows"
@@ -169,7 +169,7 @@ def scale_smem_layout(dims: tuple[int, ...], halves: int = 1) -> TileLayout:
 
 def _matrix(dims: tuple[int, ...]) -> tuple[int, int]:
     if len(dims) < 2:
-        raise LegalityError(f"expected scale factors of shape MxS, found rank {len(dims)}")
+        raise ScaleFactorError(f"expected scale factors of shape MxS, found rank {len(dims)}")
     return dims[-2], dims[-1]
 
 
@@ -183,7 +183,7 @@ def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_gro
             continue
         layout, (rows, blocks) = tile.layout, tile.dims
         if not isinstance(layout, TileLayout):
-            raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
+            raise MissingLayoutError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
         # With K = 96 an instruction goes on in the next column of K, which is that behind all rows.
         count = blocks if scaling.k96 else PER_COLUMN
         expected = of_one_cta(
@@ -196,7 +196,7 @@ def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_gro
             start = None if part is None else part.offsets.get("TCol", 0)
             moved = None if start is None else TileLayout(expected.shard, expected.replica, {"TCol": start})
             if part is None or moved is None or start is None or start % PER_COLUMN or not part.equivalent(moved):
-                raise LegalityError(
+                raise ScaleFactorError(
                     f"expected {name} where the hardware reads it, in whole columns, such as "
                     f"{scale_tmem_layout((rows, blocks), scaling.halves_of(index))}, found {layout}"
                 )

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AllocOp, MmaOp, TileType, base_allocation
 from tirx.dialects.tirx.syntax import shape_text
+from tirx.hw.errors import TensorMemoryError
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.passes.plan.operand_layouts import view_layout
 from tirx.passes.plan.product import ILLEGAL, Product
@@ -23,6 +24,7 @@ from tirx.passes.plan.tcgen05_product import (
     required_layout,
     tensor_operands,
 )
+from tirx.rules import LayoutChoiceError
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, DATA_PATHS
 
@@ -74,13 +76,15 @@ def choose_tensor_layout(root: SSAValue, uses: Sequence[TensorUse]) -> TileLayou
     """
     first = uses[0]
     if not isinstance(root.owner, AllocOp):
-        raise LocatedError(first.mma, f"expected a layout on the tile type {root.type}, which is not an allocation")
+        raise LayoutChoiceError(
+            first.mma, f"expected a layout on the tile type {root.type}, which is not an allocation"
+        )
     try:
         candidates = [layout for use in uses for layout in _candidates(root, use) if first.fits(root, layout)]
     except (LegalityError, LayoutError) as e:
         raise LocatedError(first.mma, str(e)) from e
     if not candidates:
-        raise LocatedError(
+        raise LayoutChoiceError(
             first.mma,
             f"expected the {first.operand} to be neighbouring columns of all rows of its tile, or a layout on the "
             f"tile, found {shape_text(TileType.of(first.tile))} of {shape_text(TileType.of(root))}",
@@ -98,7 +102,7 @@ def plain_tensor_layout(dims: Sequence[int]) -> TileLayout:
     rows, columns = dims[-2:] if len(dims) > 1 else (1, dims[0])
     lanes = next((path for path in (_DATA_PATH_D, _DATA_PATH_F) if rows % path.m == 0), None)
     if lanes is None:
-        raise LegalityError(
+        raise TensorMemoryError(
             f"expected rows in multiples of {_DATA_PATH_F.m} for a tensor tile that no product uses, or a layout on "
             f"it, found {rows}"
         )

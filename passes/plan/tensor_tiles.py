@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import TileType
+from tirx.hw.errors import MissingLayoutError, TensorMemoryError
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.tcgen05 import LD_SHAPES, LegalityError, pick_ld_shape, register_fragment, tmem_columns
@@ -44,11 +45,11 @@ class TensorTile:
         """The tile of this type. LegalityError without a tile layout, and for elements that do not fill columns."""
         layout, bits = type_.layout, type_.dtype.storage_bits
         if layout is None:
-            raise LegalityError(f"expected a layout on {type_}; tirx-pick-layouts chooses one")
+            raise MissingLayoutError(f"expected a layout on {type_}; tirx-pick-layouts chooses one")
         if not isinstance(layout, TileLayout):
-            raise LegalityError(f"expected a tile layout in tensor memory, found {layout}")
+            raise TensorMemoryError(f"expected a tile layout in tensor memory, found {layout}")
         if bits > COLUMN_BITS:
-            raise LegalityError(f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_}")
+            raise TensorMemoryError(f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_}")
         return TensorTile(type_.dims, layout, bits)
 
     @property

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, SSAValue
 
 from tirx.dialects.tirx import KernelOp, MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, WordsOp
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import ClippedViewError
 from tirx.passes.analysis.index_analysis import index_limits, index_range
 
 POINTER_ALIGNMENT = 16
@@ -106,7 +106,9 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
         return None
     origin, number, dims = Origin.of(tile), argument_number(view.source), TileType.of(tile).dims
     if origin is None or number is None:
-        raise LegalityError("expected a clipped view of a kernel argument or a part of one, found another shape of it")
+        raise ClippedViewError(
+            "expected a clipped view of a kernel argument or a part of one, found another shape of it"
+        )
     sizes, strides = view.source_type.get_shape(), view.source_type.get_strides() or ()
     leading = len(sizes) - len(dims)
     bounds = tuple(_open_bounds(origin, sizes, dims))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from tirx import wgmma
 from tirx.dialects.tirx import MemorySpace, TileType, WgmmaPlan
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import MissingLayoutError, WarpgroupProductError
 from tirx.hw.features import FEATURES
 from tirx.hw.rules import reason
 from tirx.layout import TileLayout
@@ -121,9 +121,9 @@ def _product(product: Product, *, placed: bool) -> wgmma.Product:
 
     def tile(name: str, type_: TileType) -> wgmma.Tile:
         if len(type_.dims) != 2:
-            raise LegalityError(f"expected {name} as a matrix, found {type_}")
+            raise WarpgroupProductError(f"expected {name} as a matrix, found {type_}")
         if placed and type_.layout is None:
-            raise LegalityError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
+            raise MissingLayoutError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
         layout = type_.layout or TileLayout.row_major(type_.dims)
         return wgmma.Tile(
             layout, (type_.dims[0], type_.dims[1]), type_.dtype.name, type_.memory is MemorySpace.REGISTER

@@ -59,7 +59,7 @@ def test_diagnostics_are_shown_at_lines_of_the_program() -> None:
     program = _PROGRAM.replace("A: f16[256", "A: f16[200").replace("C: f32[256", "C: f32[200")
     assert _TOY["compile"](program, "p.toy", "sm_90a", shown.append) is None
     message = "expected dimension 0 of the view within 200 elements, found one that reaches element 255"
-    assert shown == [f"p.toy, line 5: error: {message} (tirx-check-layouts)"] * 2
+    assert shown == [f"p.toy, line 5: error: {message} (view-bounds)"] * 2
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ _SOURCES = {"tirx": ROOT / "tirx", "tirx.dialects": ROOT / "dialects", "tirx.pas
 _LAYOUT = ("layout",)
 _HW = (*_LAYOUT, "hw")
 _FAMILIES = (*_HW, "smem", "copy")
-_DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "diagnostics", "dialects")
+_DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "diagnostics", "rules", "dialects")
 _PASSES = (*_DIALECTS, "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
 _TOP = (*_TEXT, "compiler", "sim", "explain", "runtime", "viz")
@@ -34,6 +34,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "wgmma": _FAMILIES,
     "tcgen05": _FAMILIES,
     "diagnostics": (),
+    "rules": ("diagnostics",),
     "dialects": _DIALECTS,
     "passes": _PASSES,
     "ptx": (*_PASSES, "ptx"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tirx.copy.access import Access, AccessPlan, Owners, plan_accesses
 from tirx.copy.distribute import VECTOR_BYTES, copy_distribution
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import ThreadCopyError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.caching import bounded_cache
 from tirx.layout.shape import Shape
@@ -74,7 +74,7 @@ def plan_cp_async(
             widths = {access.count * element_bits / 8 for plan in ends for access in plan.accesses}
             if counts[0] == counts[1] and widths <= set(CP_ASYNC_WIDTHS):
                 return CpAsyncPlan(*ends)
-    raise LegalityError(
+    raise ThreadCopyError(
         f"expected runs of 4, 8 or 16 bytes that are neighbours in global and in shared memory and aligned for "
         f"cp.async, found none with {source} in global memory (aligned to {source_alignment} bytes) and {destination} "
         f"in shared memory"

@@ -13,7 +13,7 @@ from math import prod
 
 from tirx.copy.tma import MAX_BOX, MAX_RANK, ROW_UNIT
 from tirx.hw.bits import Bits, deposit, extract
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import TensorMapError
 
 SIZE = 128
 """Bytes of a tensor map."""
@@ -127,7 +127,7 @@ class TensorMapBits:
         """Raises LegalityError for the first limit of `cuTensorMapEncodeTiled` that the fields break."""
         rank = len(self.dims)
         if not 1 <= rank <= MAX_RANK or {len(self.box), len(self.element_strides), len(self.strides) + 1} != {rank}:
-            raise LegalityError(
+            raise TensorMapError(
                 f"expected 1 to {MAX_RANK} dimensions, as many box sizes and element strides, and strides for all but "
                 f"one, found {rank}, {len(self.box)}, {len(self.element_strides)} and {len(self.strides)}"
             )
@@ -142,7 +142,7 @@ class TensorMapBits:
             for index, value in enumerate(values):
                 if not low <= value <= high or value % step:
                     of = f" in steps of {step}" if step > 1 else ""
-                    raise LegalityError(f"{name} {index}: expected {low} to {high}{of}, found {value}")
+                    raise TensorMapError(f"{name} {index}: expected {low} to {high}{of}, found {value}")
         for name, value, known in (
             ("element type", self.element, (*ELEMENTS, "tf32", "tf32.ftz")),
             ("swizzle", self.swizzle, tuple(SWIZZLES.values())),
@@ -151,12 +151,12 @@ class TensorMapBits:
             ("L2 promotion", self.l2_promotion, L2_PROMOTIONS),
         ):
             if value not in known:
-                raise LegalityError(f"{name}: expected one of {', '.join(known)}, found {value}")
+                raise TensorMapError(f"{name}: expected one of {', '.join(known)}, found {value}")
         row = self.box_row_bytes
         most = _SWIZZLE_BYTES.get(self.swizzle, 128)
         if self.interleave == "none" and (row % ROW_UNIT or (self.swizzle != "none" and row > most)):
             limit = f" of at most {most}, the row of swizzle {self.swizzle}" if self.swizzle != "none" else ""
-            raise LegalityError(f"box: expected rows of a multiple of {ROW_UNIT} bytes{limit}, found {row}")
+            raise TensorMapError(f"box: expected rows of a multiple of {ROW_UNIT} bytes{limit}, found {row}")
 
     def encode(self) -> bytes:
         """The 128 bytes. Raises LegalityError as `verify` does."""
@@ -192,20 +192,20 @@ class TensorMapBits:
     def decode(data: bytes) -> TensorMapBits:
         """The map that 128 bytes are. Raises LegalityError for a code that has no meaning."""
         if len(data) != SIZE:
-            raise LegalityError(f"expected the {SIZE} bytes of a tensor map, found {len(data)}")
+            raise TensorMapError(f"expected the {SIZE} bytes of a tensor map, found {len(data)}")
         word = int.from_bytes(data, "little")
         codes = {name: extract(word, bits) for name, bits in FIELDS.items()}
         if codes["im2col"]:
-            raise LegalityError("expected a tensor map for tiles, found one for im2col modes")
+            raise TensorMapError("expected a tensor map for tiles, found one for im2col modes")
         rank = codes["rank"] + 1
         if rank > MAX_RANK:
-            raise LegalityError(f"rank: expected 1 to {MAX_RANK}, found {rank}")
+            raise TensorMapError(f"rank: expected 1 to {MAX_RANK}, found {rank}")
         numbers = codes["swizzle"], codes["atomicity"] if codes["swizzle"] == 3 else 0, codes["swizzle_96B"]
         if numbers not in SWIZZLES:
-            raise LegalityError(f"swizzle: expected codes {sorted(SWIZZLES)}, found {numbers}")
+            raise TensorMapError(f"swizzle: expected codes {sorted(SWIZZLES)}, found {numbers}")
         for name, names in (("element", ELEMENTS), ("interleave", INTERLEAVES)):
             if codes[name] >= len(names):
-                raise LegalityError(f"{name}: expected a code from 0 to {len(names) - 1}, found {codes[name]}")
+                raise TensorMapError(f"{name}: expected a code from 0 to {len(names) - 1}, found {codes[name]}")
         element = ELEMENTS[codes["element"]]
         return TensorMapBits(
             codes["global_address"],

@@ -97,6 +97,8 @@ class TmaReason(StrEnum):
 class TmaError(LegalityError):
     """A tile that the tensor memory accelerator cannot copy; `reason` says which of its limits is broken."""
 
+    rule = "tma-copy"
+
     def __init__(self, reason: TmaReason, message: str):
         super().__init__(message)
         self.reason = reason

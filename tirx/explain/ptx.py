@@ -12,7 +12,7 @@ from tirx.explain.matrix_descriptor import explain_matrix_descriptor
 from tirx.explain.report import Explanation, known_value
 from tirx.explain.values import Values
 from tirx.explain.zero_column_mask import explain_zero_column_mask
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import LegalityError, TensorProductError, WarpgroupProductError
 from tirx.hw.integers import Integers
 from tirx.hw.rules import Finding
 from tirx.hw.targets import TARGETS, PtxVersion
@@ -152,7 +152,7 @@ class _Reader:
         ws, sparse = "ws" in modifiers, "sp" in modifiers
         cta_group = 2 if "cta_group::2" in modifiers else 1
         if kind not in KINDS:
-            raise LegalityError(f"expected a kind of {', '.join(KINDS)}, found '{kind}'")
+            raise TensorProductError(f"expected a kind of {', '.join(KINDS)}, found '{kind}'")
         operands = instruction.operands
         place = 4 if sparse else 3
         idesc = self.word(instruction, place, 32)
@@ -251,7 +251,7 @@ class _Reader:
         shape = next((re.fullmatch(r"m64n(\d+)k\d+", part) for part in modifiers if part.startswith("m64")), None)
         types = [part for part in modifiers if part in _WGMMA_TYPES]
         if shape is None or len(types) != 3 or (types[1], types[2]) not in WGMMA_KINDS:
-            raise LegalityError("expected a shape m64nNkK and the types of D, A and B, found another form")
+            raise WarpgroupProductError("expected a shape m64nNkK and the types of D, A and B, found another form")
         sparse = "sp" in modifiers
         kind = WGMMA_KINDS[types[1], types[2]]
         in_registers = len(instruction.operands) > 1 and isinstance(instruction.operands[1], Vector)

@@ -16,7 +16,7 @@ from tirx.copy.tensor_map_bits import (
 )
 from tirx.explain.report import Explanation, FieldValue
 from tirx.hw.bits import Bits, extract
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import TensorMapError
 from tirx.hw.rules import reason, result
 
 _MINUS_ONE = ("rank", "global_dim", "element_stride", "box_dim", "channels", "pixels")
@@ -26,7 +26,7 @@ _NAMED = {"element": ELEMENTS, "interleave": INTERLEAVES, "fill": FILLS, "l2_pro
 def explain_tensor_map(data: bytes) -> Explanation:
     """Explains the bytes of a tensor map, for tiles or im2col modes. Raises LegalityError unless there are 128."""
     if len(data) != SIZE:
-        raise LegalityError(f"expected the {SIZE} bytes of a tensor map, found {len(data)}")
+        raise TensorMapError(f"expected the {SIZE} bytes of a tensor map, found {len(data)}")
     word = int.from_bytes(data, "little")
     im2col = extract(word, FIELDS["im2col"]) == 1
     rank = extract(word, FIELDS["rank"]) + 1

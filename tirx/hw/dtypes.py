@@ -5,7 +5,7 @@ Widths and spellings are those of `tirx.layout`; this file says which of them th
 
 from __future__ import annotations
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import ElementError
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.layout.errors import LayoutError
 
@@ -34,7 +34,7 @@ def find_dtype(name: str | DType) -> DType:
     try:
         found = element_type(name)
     except LayoutError as error:
-        raise LegalityError(str(error)) from None
+        raise ElementError(str(error)) from None
     if found.name not in DTYPES:
-        raise LegalityError(f"expected an element type of the tensor cores ({', '.join(DTYPES)}), found {name}")
+        raise ElementError(f"expected an element type of the tensor cores ({', '.join(DTYPES)}), found {name}")
     return found

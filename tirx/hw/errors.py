@@ -19,11 +19,14 @@ class LegalityError(ValueError):
     - `nearest`: the canonical layout that fits most elements (`tirx.smem.canonical_form.CanonicalLayoutError`);
     - `suggestion`: a legal layout of the whole operand, close to the one found, which the message ends with.
 
-    A broken row of a table of rules (`tirx.hw.rules`) carries `rule`, its name, `section` of the PTX ISA, and `fix`.
+    `rule` is the name of the rule that is broken: one for each subclass, and one for each row of a table of rules
+    (`tirx.hw.rules`), whose errors also carry `section` of the PTX ISA, and `fix`.
 
     A set of columns that no zero-column mask descriptor has carries `column`, the first one found that breaks the
     period.
     """
+
+    rule: str | None = None
 
     def __init__(
         self,
@@ -44,7 +47,8 @@ class LegalityError(ValueError):
         self.found = found
         self.suggestion = suggestion
         self.column = column
-        self.rule = rule
+        if rule is not None:
+            self.rule = rule
         self.section = section
         self.fix = fix
 
@@ -60,3 +64,59 @@ class LegalityError(ValueError):
         if suggestion is not None:
             told.suggestion = suggestion
         return told
+
+
+class ClippedViewError(LegalityError):
+    rule = "view-layout"
+
+
+class DescriptorError(LegalityError):
+    rule = "matrix-descriptor"
+
+
+class ElementError(LegalityError):
+    rule = "element-type-name"
+
+
+class MissingLayoutError(LegalityError):
+    rule = "stage-skipped"
+
+
+class OperandLayoutError(LegalityError):
+    rule = "operand-layout"
+
+
+class ScaleFactorError(LegalityError):
+    rule = "scale-factors"
+
+
+class SparseMetadataError(LegalityError):
+    rule = "sparse-metadata"
+
+
+class TensorCellsError(LegalityError):
+    rule = "layout-not-injective"
+
+
+class TensorMapError(LegalityError):
+    rule = "tensor-map"
+
+
+class TensorMemoryError(LegalityError):
+    rule = "tensor-memory"
+
+
+class TensorProductError(LegalityError):
+    rule = "tcgen05-product"
+
+
+class ThreadCopyError(LegalityError):
+    rule = "thread-copy"
+
+
+class WarpgroupProductError(LegalityError):
+    rule = "wgmma-product"
+
+
+class ZeroColumnsError(LegalityError):
+    rule = "zero-columns"

@@ -154,6 +154,8 @@ FEATURES: Mapping[str, Requirement] = {
 class UnsupportedFeature(ValueError):
     """The target has no such instruction; `supported` are the targets that do."""
 
+    rule = "target-feature"
+
     def __init__(self, feature: str, target: Target, supported: tuple[str, ...]):
         super().__init__(f"'{feature}' does not exist on {target}; supported on {', '.join(supported)}")
         self.feature = feature

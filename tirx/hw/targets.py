@@ -19,6 +19,8 @@ _NAME = re.compile(r"sm_(\d+)([af]?)")
 class TargetError(ValueError):
     """A target name that tirx does not know."""
 
+    rule = "target-name"
+
 
 @dataclass(frozen=True)
 class Target:

@@ -19,6 +19,11 @@ class LayoutError(ValueError):
 
     position: int | None
 
+    @property
+    def rule(self) -> str:
+        """The name of the rule that is broken: that of the notation for a mistake in a text."""
+        return "layout" if self.position is None else "layout-notation"
+
     def __init__(self, message: str, position: int | None = None):
         super().__init__(message)
         self.position = position

@@ -17,6 +17,11 @@ MAX_THREADS = 1024
 class AccessError(LayoutError):
     """The threads of a block cannot hold or reach a tile in the way that its layouts say."""
 
+    @property
+    def rule(self) -> str:
+        """The name of the rule that is broken."""
+        return "register-layout"
+
 
 def thread_axes(layout: TileLayout) -> tuple[str, ...]:
     """The thread axes that a register layout uses; AccessError when it uses anything else besides m."""

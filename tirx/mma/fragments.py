@@ -24,6 +24,8 @@ Orientation = Literal["row", "col"]
 class FragmentError(ValueError):
     """Register layouts that no sequence of `mma.sync` instructions fits, or sizes that none can have."""
 
+    rule = "mma-product"
+
 
 @dataclass(frozen=True)
 class Fragment:

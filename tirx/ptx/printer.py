@@ -21,6 +21,7 @@ from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.analysis.entry_checks import check_entry
 from tirx.passes.analysis.in_place import in_place_operands, shared_registers
+from tirx.rules import NoFormError, PtxModuleError, StageError
 
 _CONVERTED_BY: dict[str, str] = {
     "arith": "convert-arith-to-ptx",
@@ -80,7 +81,7 @@ def _entries(module: ModuleOp) -> list[EntryOp]:
     found: dict[str, EntryOp] = {}
     for entry in entries(module):
         if (other := found.setdefault(entry.sym_name.data, entry)) is not entry:
-            raise LocatedError(
+            raise PtxModuleError(
                 entry,
                 f"expected names of entries to differ in all of the module, found @{entry.sym_name.data} again",
                 [Note("the other one", nearest_location(other))],
@@ -92,16 +93,16 @@ def _no_ptx_form(op: Operation) -> LocatedError:
     name = operation_name(op)
     converter = _CONVERTED_BY.get(name.split(".")[0])
     hint = "" if converter is None else f"; run {converter} first"
-    return LocatedError(op, f"no PTX form for '{name}'{hint}")
+    return NoFormError(op, f"no PTX form for '{name}'{hint}")
 
 
 def _common_target(module: Operation, entries: Sequence[EntryOp]) -> Target:
     if not entries:
-        raise LocatedError(module, "expected at least one ptx.entry in the module, found none")
+        raise PtxModuleError(module, "expected at least one ptx.entry in the module, found none")
     first = entries[0]
     for entry in entries:
         if entry.target != first.target:
-            raise LocatedError(
+            raise PtxModuleError(
                 entry,
                 f"expected target {first.target.data} as of @{first.sym_name.data}, found {entry.target.data} "
                 f"for @{entry.sym_name.data}: entries of one module share their target",
@@ -133,7 +134,7 @@ def _feature_version(op: Operation, feature: str, target: Target) -> PtxVersion:
 
 def _print_entry(entry: EntryOp, target: Target) -> str:
     if not entry.body.blocks:
-        raise LocatedError(entry, f"expected a body for @{entry.sym_name.data}, found none")
+        raise PtxModuleError(entry, f"expected a body for @{entry.sym_name.data}, found none")
     check_entry(entry, target)
     shared = _shared_declarations(entry, target)
     names = _Names(_shared_registers(entry))
@@ -163,7 +164,7 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
     """
     for one in in_place_operands(entry):
         if one.problem is not None:
-            raise LocatedError(
+            raise StageError(
                 one.op,
                 f"expected accumulators that '{one.op.name}' can overwrite, found {one.problem}; "
                 "tirx-copy-accumulators copies it",
@@ -180,26 +181,30 @@ def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
             continue
         symbol = op.symbol.data
         if symbol in taken:
-            raise LocatedError(op, f"expected a new name for shared memory, found '{symbol}', which is {taken[symbol]}")
+            raise PtxModuleError(
+                op, f"expected a new name for shared memory, found '{symbol}', which is {taken[symbol]}"
+            )
         taken[symbol] = "shared memory already"
         if op.dynamic is not None:
             if dynamic:
-                raise LocatedError(op, "expected one dynamic allocation in an entry: all of them start at one address")
+                raise PtxModuleError(
+                    op, "expected one dynamic allocation in an entry: all of them start at one address"
+                )
             dynamic = op.bytes.data
             continue
         align = op.align.data
         static = (static + align - 1) // align * align + op.bytes.data
         declarations.append(op.declaration())
     if static > target.static_shared_limit:
-        raise LocatedError(
+        raise PtxModuleError(
             entry,
             f"@{entry.sym_name.data} declares {static} bytes of shared memory, {target} allows "
             f"{target.static_shared_limit} bytes of static shared memory",
         )
     if dynamic != (0 if entry.dynamic_shared is None else entry.dynamic_shared.data):
-        raise LocatedError(entry, f"expected dynamic_shared({dynamic}), the bytes of the dynamic allocation")
+        raise PtxModuleError(entry, f"expected dynamic_shared({dynamic}), the bytes of the dynamic allocation")
     if static + dynamic > target.shared_limit:
-        raise LocatedError(
+        raise PtxModuleError(
             entry,
             f"@{entry.sym_name.data} takes {static + dynamic} bytes of shared memory, {target} allows "
             f"{target.shared_limit}",
@@ -217,7 +222,9 @@ def _dynamic_declarations(entries: Sequence[EntryOp]) -> str:
         for op in entry.body.walk():
             if isinstance(op, SharedAllocOp) and op.dynamic is not None:
                 if (symbol := op.symbol.data) in names:
-                    raise LocatedError(op, f"expected a new name for shared memory, found that of the entry '{symbol}'")
+                    raise PtxModuleError(
+                        op, f"expected a new name for shared memory, found that of the entry '{symbol}'"
+                    )
                 alignments[symbol] = max(alignments.get(symbol, 1), op.align.data)
     return "".join(f".extern .shared .align {align} .b8 {name}[];\n" for name, align in alignments.items())
 
@@ -293,7 +300,7 @@ def _no_register(type_: Attribute, value: SSAValue | None) -> LocatedError | Val
     if where is None:
         return ValueError(message)
     what = "block argument" if isinstance(owner, Block) else f"result of '{where.name}'"
-    return LocatedError(where, f"{message} ({what})")
+    return NoFormError(where, f"{message} ({what})")
 
 
 def _print_blocks(entry: EntryOp, names: _Names) -> list[str]:
@@ -334,7 +341,7 @@ class _BlockPrinter:
         if not isinstance(block.last_op, BraOp | CondBraOp | RetOp):
             where = block.last_op or block.parent_op()
             if where is not None:
-                raise LocatedError(where, "expected a block to end in ptx.bra, ptx.cond_bra or ptx.ret")
+                raise PtxModuleError(where, "expected a block to end in ptx.bra, ptx.cond_bra or ptx.ret")
         return lines
 
     def _op(self, op: Operation, following: Block | None) -> Iterator[str]:

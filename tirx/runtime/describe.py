@@ -20,6 +20,7 @@ from tirx.dialects.schedule_names import Schedule
 from tirx.dialects.tirx.tensor_maps import TensorMapAttr
 from tirx.layout import LayoutError
 from tirx.layout.dtypes import element_type
+from tirx.rules import LaunchParameterError
 from tirx.runtime.launch import (
     Access,
     Argument,
@@ -54,7 +55,7 @@ def describe_entry(entry: EntryOp) -> Launch:
     try:
         required = requirements(entry)
     except ValueError as e:
-        raise LocatedError(entry, str(e)) from e
+        raise LaunchParameterError(entry, str(e)) from e
     grid = None if entry.grid is None else _three([n.data for n in entry.grid])
     return Launch(
         entry=entry.sym_name.data,
@@ -90,7 +91,7 @@ def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
         case _ if param.count is None:
             return ScalarArgument(param.name, param.type)
         case _:
-            raise LocatedError(
+            raise LaunchParameterError(
                 entry, f"expected parameters that a launch can pass, found '{param.name}' of {param.count} bytes"
             )
 
@@ -113,7 +114,7 @@ def _array(entry: EntryOp, param: EntryParam, type_: MemRefType[Attribute], acce
     shape = tuple(None if n < 0 else n for n in type_.get_shape())
     strides = type_.get_strides()
     if strides is None:
-        raise LocatedError(entry, f"expected a memref with strides for parameter '{param.name}', found {type_}")
+        raise LaunchParameterError(entry, f"expected a memref with strides for parameter '{param.name}', found {type_}")
     return PointerArgument(param.name, element, shape, tuple(strides), param.align or 1, access)
 
 

@@ -12,11 +12,11 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.binary import BinaryOp
 from tirx.dialects.ptx.core import entries
 from tirx.dialects.tirx import kernels
 from tirx.ptx.printer import print_entry
+from tirx.rules import StageError
 from tirx.runtime.describe import describe_entry
 from tirx.runtime.launch import Launch
 from tirx.runtime.program import Program
@@ -35,7 +35,7 @@ class TirxExtractKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            raise LocatedError(
+            raise StageError(
                 kernel,
                 f"expected kernels that are lowered to PTX, found @{kernel.sym_name.data}; run the pipeline first",
             )

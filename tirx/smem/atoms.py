@@ -8,7 +8,7 @@ are the other dimension. Source: PTX ISA "Canonical layouts" (seed 9.7.16.3).
 from __future__ import annotations
 
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
 from tirx.smem.swizzle_modes import (
     MAJORS,
@@ -34,10 +34,10 @@ def find_modes(
     element = find_dtype(dtype)
     direction = _MAJORS.get(major)
     if direction is None:
-        raise LegalityError(f"expected major-ness {' or '.join(MAJORS)}, found '{major}'")
+        raise OperandLayoutError(f"expected major-ness {' or '.join(MAJORS)}, found '{major}'")
     modes = tuple(SWIZZLE_MODES[name] for name in legal_modes(element, direction, family))
     if not modes:
-        raise LegalityError(
+        raise OperandLayoutError(
             f"{element.name} has no {direction}-major layout, only K-major: {family.instruction} never transposes "
             "this type"
         )
@@ -51,7 +51,7 @@ def find_mode(dtype: str | DType, mode: str, major: str) -> tuple[DType, Major, 
         if found.name == mode:
             return element, direction, found
     names = ", ".join(found.name for found in modes)
-    raise LegalityError(f"{direction}-major {element.name}: expected swizzle {names}, found '{mode}'")
+    raise OperandLayoutError(f"{direction}-major {element.name}: expected swizzle {names}, found '{mode}'")
 
 
 def container(element: DType, container_bits: int | None) -> int:
@@ -62,7 +62,7 @@ def container(element: DType, container_bits: int | None) -> int:
     bits = element.storage_bits if container_bits is None else container_bits
     legal = sorted({element.storage_bits, max(element.storage_bits, 8)})
     if bits not in legal:
-        raise LegalityError(
+        raise OperandLayoutError(
             f"{element.name}: expected a container of {' or '.join(map(str, legal))} bits, found {bits}"
         )
     return bits
@@ -112,12 +112,12 @@ def smem_layout(
     along, rows, name = (k, mn, "K") if direction == "K" else (mn, k, "MN")
     row = found.row_bytes * 8 // bits
     if along < 1 or along % row:
-        raise LegalityError(
+        raise OperandLayoutError(
             f"{direction}-major {element.name}: expected {name} in steps of {row} elements ({found.row_bytes} bytes), "
             f"found {along}; nearest is {max(row, round(along / row) * row)}"
         )
     if rows < 1:
-        raise LegalityError(f"expected a positive {'MN' if direction == 'K' else 'K'}, found {rows}")
+        raise OperandLayoutError(f"expected a positive {'MN' if direction == 'K' else 'K'}, found {rows}")
     blocks = along // row
     block_rows = -(-rows // found.rows) * found.rows
     block, line, column = Iter(blocks, block_rows * row), Iter(rows, row), Iter(row, 1)

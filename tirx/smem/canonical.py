@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import LegalityError, OperandLayoutError
 from tirx.layout import ComposeLayout, SwizzleLayout
 from tirx.layout.caching import bounded_cache
 from tirx.smem.canonical_form import CanonicalLayout, CanonicalLayoutError, OperandLayout, OperandSlice, attribute_text
@@ -37,7 +37,7 @@ from tirx.smem.walk import ATOM_BITS, CORE_ROWS, Shape
 def _checked_shape(shape: Sequence[int]) -> Shape:
     """The shape as (MN, K). Raises LegalityError for another rank."""
     if len(shape) != 2:
-        raise LegalityError(f"expected an operand of shape (MN, K), found rank {len(shape)}: {tuple(shape)}")
+        raise OperandLayoutError(f"expected an operand of shape (MN, K), found rank {len(shape)}: {tuple(shape)}")
     return shape[0], shape[1]
 
 
@@ -48,25 +48,27 @@ def _operand(
     element = find_dtype(dtype)
     modes = [name for major in MAJORS for name in legal_modes(element, major, family)]
     if not modes:
-        raise LegalityError(f"{element.name} has no shared-memory layout")
+        raise OperandLayoutError(f"{element.name} has no shared-memory layout")
     container = element.storage_bits if container_bits is None else container_bits
     if container not in {element.storage_bits, 8 if element.bits < 8 else element.storage_bits}:
-        raise LegalityError(f"{element.name}: expected a container of {element.storage_bits} bits, found {container}")
+        raise OperandLayoutError(
+            f"{element.name}: expected a container of {element.storage_bits} bits, found {container}"
+        )
     mn, k = shape
     if mn < 1:
-        raise LegalityError(f"expected a positive MN, found {mn}")
+        raise OperandLayoutError(f"expected a positive MN, found {mn}")
     columns = ATOM_BITS // container  # of 16 bytes
     if k < 1 or k % columns:
-        raise LegalityError(
+        raise OperandLayoutError(
             f"expected K in steps of {columns} elements of {element.name} (16 bytes), found {k}; "
             f"nearest is {max(columns, round(k / columns) * columns)}"
         )
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     if tile.replica:
-        raise LegalityError("expected one copy of every element in shared memory, found a layout with replicas")
+        raise OperandLayoutError("expected one copy of every element in shared memory, found a layout with replicas")
     table = layout.table(shape)
     if others := sorted(set(table) - {"m"}):
-        raise LegalityError(f"expected a shared-memory layout, on axis m only, found axis {', '.join(others)}")
+        raise OperandLayoutError(f"expected a shared-memory layout, on axis m only, found axis {', '.join(others)}")
     return Operand(np.asarray(table["m"], dtype=np.int64) * container, element, container, family)
 
 
@@ -76,7 +78,7 @@ def _check_range(operand: Operand, origin: Shape, what: str) -> None:
     if len(outside):
         row, column = (int(x) for x in outside[0])
         element, found = (origin[0] + row, origin[1] + column), operand.byte(int(operand.address[row, column]))
-        raise LegalityError(
+        raise OperandLayoutError(
             f"{what}: expected every element from byte 0 to {ADDRESS_BYTES - 1} of shared memory, which descriptors "
             f"address in 18 bits, and element {element} is at byte {found}",
             element=element,
@@ -203,7 +205,7 @@ def canonical_layout(
     """
     shape = _checked_shape(shape)
     if (mn := shape[0]) % CORE_ROWS:
-        raise LegalityError(f"expected MN in steps of 8, found {mn}; nearest is {max(8, round(mn / 8) * 8)}")
+        raise OperandLayoutError(f"expected MN in steps of 8, found {mn}; nearest is {max(8, round(mn / 8) * 8)}")
     operand = _operand(layout, shape, dtype, container_bits, family)
     fits: list[Fit] = []
     for geometry in GEOMETRIES:
@@ -260,14 +262,16 @@ def _slices(
     """See `operand_slices`."""
     mn, k = shape
     if k_instr < 1 or k % k_instr:
-        raise LegalityError(f"expected K in steps of {k_instr} elements, one per instruction, found {k}")
+        raise OperandLayoutError(f"expected K in steps of {k_instr} elements, one per instruction, found {k}")
     first, last = rows or (0, mn)
     if not 0 <= first < last <= mn or first % 8 or (last != mn and last % 8):
-        raise LegalityError(f"expected rows [first, last) within [0, {mn}) in steps of 8, found [{first}, {last})")
+        raise OperandLayoutError(f"expected rows [first, last) within [0, {mn}) in steps of 8, found [{first}, {last})")
     operand = _operand(layout, shape, dtype, container_bits, family)
     columns = ATOM_BITS // operand.container_bits
     if k_instr % columns:
-        raise LegalityError(f"expected instructions of K in steps of {columns} elements (16 bytes), found {k_instr}")
+        raise OperandLayoutError(
+            f"expected instructions of K in steps of {columns} elements (16 bytes), found {k_instr}"
+        )
     selected = operand.slice(slice(first, last), slice(None))
     parts = selected.steps(k_instr)
     fits = [parts[0].fit(*geometry) for geometry in GEOMETRIES]

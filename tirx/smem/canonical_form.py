@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import LegalityError, OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName
@@ -41,7 +41,7 @@ class CanonicalLayout:
     def descriptor(self, base: int = 0) -> SmemDescriptor:
         """The descriptor for a tile at byte address `base`. Raises LegalityError for a base off its alignment."""
         if base % self.base_alignment:
-            raise LegalityError(
+            raise OperandLayoutError(
                 f"swizzle {self.swizzle}: expected a tile base aligned to {self.base_alignment} bytes, found {base}; "
                 f"nearest is {round(base / self.base_alignment) * self.base_alignment}"
             )
@@ -99,6 +99,8 @@ class CanonicalLayoutError(LegalityError):
 
     `nearest`: the canonical layout that fits most elements. The other attributes are those of `LegalityError`.
     """
+
+    rule = "operand-not-canonical"
 
     def __init__(
         self,

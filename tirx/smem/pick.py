@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tirx.hw.dtypes import DType
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.smem.atoms import container, find_modes, smem_layout
 from tirx.smem.operand_tile import OperandTile, operand_tiles
@@ -65,5 +65,5 @@ def pick_operand_layout(
     mode = fitting[-1] if fitting else modes[0]
     layout = smem_layout(element, mode.name, direction, shape, container_bits=bits)
     if direction == "MN" and k % mode.rows:
-        raise LegalityError(f"MN-major {element.name}: expected K in steps of {mode.rows}, found {k}")
+        raise OperandLayoutError(f"MN-major {element.name}: expected K in steps of {mode.rows}, found {k}")
     return layout

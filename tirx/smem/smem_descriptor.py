@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import DescriptorError
 from tirx.hw.integers import Integers
 from tirx.hw.rules import reason, result
 from tirx.layout.caching import bounded_cache
@@ -74,33 +74,33 @@ class SmemDescriptor:
             if value is None:
                 continue
             if value % 16:
-                raise LegalityError(
+                raise DescriptorError(
                     f"{name}: expected a multiple of 16 bytes, found {value}; nearest is {round(value / 16) * 16}"
                 )
             if not 0 <= value < ADDRESS_BYTES:
                 nearest = 0 if value < 0 else ADDRESS_BYTES - 16
-                raise LegalityError(
+                raise DescriptorError(
                     f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes, found {value}; nearest is {nearest}"
                 )
         if self.swizzle not in SWIZZLE_MODES:
-            raise LegalityError(f"swizzle: expected one of {', '.join(SWIZZLE_MODES)}, found '{self.swizzle}'")
+            raise DescriptorError(f"swizzle: expected one of {', '.join(SWIZZLE_MODES)}, found '{self.swizzle}'")
         atom = SWIZZLE_MODES[self.swizzle].atom_bytes
         if self.start % atom:
-            raise LegalityError(
+            raise DescriptorError(
                 f"start address: expected a multiple of the {atom}-byte atom of swizzle {self.swizzle}, "
                 f"found {self.start}; nearest is {round(self.start / atom) * atom}"
             )
         if not 0 <= self.base_offset < 8:
-            raise LegalityError(f"matrix base offset: expected 0 to 7, found {self.base_offset}")
+            raise DescriptorError(f"matrix base offset: expected 0 to 7, found {self.base_offset}")
         if self.lbo_absolute:
             if self.swizzle != ABSOLUTE_LBO_SWIZZLE:
-                raise LegalityError(
+                raise DescriptorError(
                     f"absolute LBO: expected swizzle {ABSOLUTE_LBO_SWIZZLE} (16-byte atoms), found {self.swizzle}"
                 )
             if self.base_offset:
-                raise LegalityError(f"absolute LBO: expected matrix base offset 0, found {self.base_offset}")
+                raise DescriptorError(f"absolute LBO: expected matrix base offset 0, found {self.base_offset}")
             if self.lbo is None:
-                raise LegalityError("absolute LBO: expected the byte address of the second data chunk, found None")
+                raise DescriptorError("absolute LBO: expected the byte address of the second data chunk, found None")
 
     def verify(
         self, dtype: str | DType, major: Major, *, k_bytes: int | None = None, target: str | None = None
@@ -125,7 +125,7 @@ class SmemDescriptor:
         """
         element = find_dtype(dtype)
         if self.swizzle not in (modes := legal_modes(element, major)):
-            raise LegalityError(
+            raise DescriptorError(
                 f"{major}-major {element.name}: expected swizzle {', '.join(modes) or 'of K-major layouts only'}, "
                 f"found {self.swizzle}"
             )
@@ -135,13 +135,13 @@ class SmemDescriptor:
         """The part of `verify` that is not about the element type."""
         mode = SWIZZLE_MODES[self.swizzle]
         if self.base_offset:
-            raise LegalityError(
+            raise DescriptorError(
                 f"matrix base offset: expected 0, found {self.base_offset}; align the tile to {mode.base_alignment} "
                 "bytes"
             )
         if mode.swizzled and self.start % mode.period_bytes >= mode.start_bytes(major):
             where = f"the first {mode.row_bytes} bytes" if major == "K" else f"the start ({major}-major)"
-            raise LegalityError(
+            raise DescriptorError(
                 f"start address: expected {where} of a {mode.period_bytes}-byte pattern of "
                 f"swizzle {self.swizzle}, found {self.start}; nearest is "
                 f"{round(self.start / mode.period_bytes) * mode.period_bytes}"
@@ -150,12 +150,12 @@ class SmemDescriptor:
             self._verify_absolute(major, k_bytes, target)
         elif k_bytes is not None and major == "K" and mode.swizzled:
             if k_bytes > mode.row_bytes:
-                raise LegalityError(
+                raise DescriptorError(
                     f"swizzle {self.swizzle}: expected at most {mode.row_bytes} bytes of K, found {k_bytes}; a wider "
                     "swizzle reads more"
                 )
             if (column := self.start % mode.row_bytes) + k_bytes > mode.row_bytes:
-                raise LegalityError(
+                raise DescriptorError(
                     f"start address: expected {k_bytes} bytes of K within one {mode.row_bytes}-byte row of swizzle "
                     f"{self.swizzle}, found byte {column} of a row; nearest is byte {mode.row_bytes - k_bytes}"
                 )
@@ -163,15 +163,15 @@ class SmemDescriptor:
     def _verify_absolute(self, major: Major, k_bytes: int | None, target: str | None) -> None:
         mode = SWIZZLE_MODES[self.swizzle]
         if target is not None and target not in ABSOLUTE_LBO_TARGETS:
-            raise LegalityError(f"absolute LBO: expected target {', '.join(ABSOLUTE_LBO_TARGETS)}, found {target}")
+            raise DescriptorError(f"absolute LBO: expected target {', '.join(ABSOLUTE_LBO_TARGETS)}, found {target}")
         if major != "K":
-            raise LegalityError(f"absolute LBO: expected a K-major operand, found {major}-major")
+            raise DescriptorError(f"absolute LBO: expected a K-major operand, found {major}-major")
         if k_bytes is not None and k_bytes != ABSOLUTE_LBO_BYTES:
-            raise LegalityError(
+            raise DescriptorError(
                 f"absolute LBO: expected {ABSOLUTE_LBO_BYTES} bytes of K (K = 96 of 4-bit elements), found {k_bytes}"
             )
         if self.lbo is not None and self.lbo % mode.period_bytes:
-            raise LegalityError(
+            raise DescriptorError(
                 f"absolute LBO: expected the second data chunk aligned to {mode.period_bytes} bytes, found {self.lbo}; "
                 f"nearest is {round(self.lbo / mode.period_bytes) * mode.period_bytes}"
             )
@@ -201,15 +201,15 @@ class SmemDescriptor:
         Raises LegalityError when a constant or reserved bit is wrong, or the swizzle code has no meaning.
         """
         if not 0 <= value < 1 << 64:
-            raise LegalityError(f"expected a 64-bit shared-memory descriptor, found {value:#x}")
+            raise DescriptorError(f"expected a 64-bit shared-memory descriptor, found {value:#x}")
         codes = {name: extract(value, bits) for name, bits in FIELDS.items()}
         if (found := codes["constant"]) != CONSTANT:
-            raise LegalityError(f"{bits_text(FIELDS['constant'])}: expected {CONSTANT:#05b}, found {found:#05b}")
+            raise DescriptorError(f"{bits_text(FIELDS['constant'])}: expected {CONSTANT:#05b}, found {found:#05b}")
         for bits in RESERVED:
             if found := extract(value, bits):
-                raise LegalityError(f"{bits_text(bits)}: expected 0, found {found:#x}")
+                raise DescriptorError(f"{bits_text(bits)}: expected 0, found {found:#x}")
         if (code := codes["swizzle"]) not in _MODE_OF_CODE:
-            raise LegalityError(
+            raise DescriptorError(
                 f"{bits_text(FIELDS['swizzle'])}: expected a swizzle mode {sorted(_MODE_OF_CODE)}, found {code}"
             )
         return SmemDescriptor(

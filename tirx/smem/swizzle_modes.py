@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.hw.dtypes import DType
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import OperandLayoutError
 from tirx.layout import SwizzleLayout
 from tirx.layout import SwizzleMode as SwizzleName
 
@@ -145,7 +145,7 @@ def legal_modes(element: DType, major: Major, family: OperandFamily = TCGEN05_OP
     Raises LegalityError when the family does not multiply this type.
     """
     if element.name not in family.dtypes:
-        raise LegalityError(
+        raise OperandLayoutError(
             f"expected an operand type of {family.instruction} ({', '.join(family.dtypes)}), found {element.name}"
             + ("; f32 data are multiplied as tf32" if element.name == "f32" else "")
         )

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import OperandLayoutError
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, BitAddresses, Major, SwizzleMode
 
@@ -119,7 +119,7 @@ def read_addresses(descriptor: SmemDescriptor, major: Major, shape: Shape, conta
         return mode.on_bits.apply(walk.unswizzled(start, lbo, sbo))
     if not descriptor.lbo_absolute:
         row, column = (int(x) for x in np.argwhere(past)[0])
-        raise LegalityError(
+        raise OperandLayoutError(
             f"expected an operand within one {mode.row_bytes}-byte row of swizzle {mode.name}, found element "
             f"{(row, column)} past its end: one descriptor reads no further, and every K step has its own"
         )

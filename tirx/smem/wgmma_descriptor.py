@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import DescriptorError
 from tirx.hw.integers import Integers
 from tirx.hw.rules import reason, result
 from tirx.smem.smem_descriptor import FIELDS as _TCGEN05_FIELDS
@@ -55,7 +55,7 @@ class WgmmaDescriptor:
 
     def __post_init__(self) -> None:
         if self.swizzle not in _CODES:
-            raise LegalityError(f"swizzle: expected one of {', '.join(_CODES)}, found '{self.swizzle}'")
+            raise DescriptorError(f"swizzle: expected one of {', '.join(_CODES)}, found '{self.swizzle}'")
         _ = self.walk  # checks the fields that both kinds of descriptors have
 
     @staticmethod
@@ -65,7 +65,7 @@ class WgmmaDescriptor:
         Raises LegalityError for a swizzle that wgmma does not have, and for the absolute LBO mode.
         """
         if descriptor.lbo_absolute:
-            raise LegalityError("expected a relative LBO for wgmma, found an absolute one")
+            raise DescriptorError("expected a relative LBO for wgmma, found an absolute one")
         return WgmmaDescriptor(
             descriptor.start, descriptor.lbo, descriptor.sbo, descriptor.swizzle, descriptor.base_offset
         )
@@ -88,7 +88,7 @@ class WgmmaDescriptor:
         """
         element = find_dtype(dtype)
         if self.swizzle not in (modes := legal_modes(element, major, WGMMA_OPERANDS)):
-            raise LegalityError(
+            raise DescriptorError(
                 f"{major}-major {element.name}: expected "
                 + (f"swizzle {', '.join(modes)}" if modes else "a K-major operand, wgmma transposes 16-bit types only")
                 + f", found {self.swizzle}"
@@ -111,10 +111,10 @@ class WgmmaDescriptor:
         is set.
         """
         if not 0 <= value < 1 << 64:
-            raise LegalityError(f"expected a 64-bit matrix descriptor, found {value:#x}")
+            raise DescriptorError(f"expected a 64-bit matrix descriptor, found {value:#x}")
         for bits in RESERVED:
             if found := extract(value, bits):
-                raise LegalityError(f"{bits_text(bits)}: expected 0, found {found:#x}")
+                raise DescriptorError(f"{bits_text(bits)}: expected 0, found {found:#x}")
         codes = {name: extract(value, bits) for name, bits in FIELDS.items()}
         start, lbo, sbo = (codes[name] << 4 for name in ("start", "lbo", "sbo"))
         return WgmmaDescriptor(start, lbo, sbo, _MODE_OF_CODE[codes["swizzle"]], codes["base_offset"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import ScaleFactorError
 from tirx.hw.features import FEATURES
 from tirx.tcgen05.kinds import K96, find_kind
 
@@ -68,10 +68,12 @@ def find_scale_vector(kind: str, name: str | None) -> ScaleVector | None:
     """
     if not find_kind(kind).block_scaled:
         if name is not None:
-            raise LegalityError(f"kind::{kind}: expected no scale vector, found {name}")
+            raise ScaleFactorError(f"kind::{kind}: expected no scale vector, found {name}")
         return None
     own = [row for row in SCALE_VECTORS if row.kind == kind]
     for row in own:
         if row.name == name or (name is None and row.default):
             return row
-    raise LegalityError(f"kind::{kind}: expected one of {', '.join(row.name for row in own)}, found {name or 'none'}")
+    raise ScaleFactorError(
+        f"kind::{kind}: expected one of {', '.join(row.name for row in own)}, found {name or 'none'}"
+    )

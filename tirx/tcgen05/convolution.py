@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import ZeroColumnsError
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask, sub_mask_width
 
 
@@ -41,10 +41,10 @@ def convolution_mask(
         ("dilation", dilation, 1),
     ):
         if value < least:
-            raise LegalityError(f"{name}: expected at least {least}, found {value}")
+            raise ZeroColumnsError(f"{name}: expected at least {least}, found {value}")
     shift = tap * dilation
     if shift > MAX_COLUMN_SHIFT[m]:
-        raise LegalityError(
+        raise ZeroColumnsError(
             f"tap {tap} with dilation {dilation}: expected a column shift of at most {MAX_COLUMN_SHIFT[m]} "
             f"for M = {m}, found {shift}; a shared-memory descriptor that starts further on shifts as well"
         )

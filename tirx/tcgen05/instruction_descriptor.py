@@ -13,7 +13,7 @@ from functools import cache
 
 from tirx.hw.bits import Bits, bits_text, extract
 from tirx.hw.dtypes import find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import DescriptorError, LegalityError
 from tirx.hw.targets import Target
 from tirx.layout.caching import bounded_cache
 from tirx.smem.swizzle_modes import MAJORS, Major
@@ -106,7 +106,7 @@ def legal_values(kind: str, k96: bool = False) -> Mapping[str, tuple[object, ...
 def smallest_max_shift(shift: int) -> int:
     """The `max_shift` to write for a zero-column mask that shifts by so many columns. Raises LegalityError above 32."""
     if not 0 <= shift <= MAX_SHIFTS[-1]:
-        raise LegalityError(f"expected a column shift of 0 to {MAX_SHIFTS[-1]}, found {shift}")
+        raise DescriptorError(f"expected a column shift of 0 to {MAX_SHIFTS[-1]}, found {shift}")
     return next(value for value in MAX_SHIFTS if value >= shift)
 
 
@@ -154,7 +154,7 @@ class InstructionDescriptor:
             object.__setattr__(self, "scale", find_dtype(self.scale).name)
         for name, major in (("a_major", self.a_major), ("b_major", self.b_major)):
             if major not in MAJORS:
-                raise LegalityError(f"{name}: expected {' or '.join(MAJORS)}, found '{major}'")
+                raise DescriptorError(f"{name}: expected {' or '.join(MAJORS)}, found '{major}'")
 
     @property
     def k(self) -> int:
@@ -179,7 +179,7 @@ class InstructionDescriptor:
             self._expect(field, legal[field])
         for d, operands in row.d_operands:
             if self.d == d and not {self.a, self.b} <= set(operands):
-                raise LegalityError(
+                raise DescriptorError(
                     f"{where}: D = {d} is expected with A and B of {', '.join(operands)}, found {self.a} and {self.b}; "
                     "nearest is D = f32"
                 )
@@ -187,7 +187,7 @@ class InstructionDescriptor:
             self._expect(field, legal[field])
         for field, element, major in (("a_major", self.a, self.a_major), ("b_major", self.b, self.b_major)):
             if major not in legal[field] or (major == "MN" and find_dtype(element).bits < 8):
-                raise LegalityError(
+                raise DescriptorError(
                     f"{where}: {field} of {element} is expected K (4-bit and 6-bit types never are MN-major)"
                 )
         for field in ("saturate", "negate_a", "negate_b"):
@@ -198,7 +198,7 @@ class InstructionDescriptor:
 
     def _expect(self, field: str, legal: Sequence[object]) -> None:
         if (value := getattr(self, field)) not in legal:
-            raise LegalityError(
+            raise DescriptorError(
                 f"kind::{self.kind}: expected {field_title(field)} {' or '.join(map(str, legal))}, found {value}"
             )
 
@@ -248,7 +248,7 @@ class InstructionDescriptor:
             value = getattr(self, field)
             code = next((code for code, meaning in codes[field].items() if meaning == value), None)
             if code is None:
-                raise LegalityError(
+                raise DescriptorError(
                     f"kind::{self.kind}: expected {field_title(field)} {_some(map(str, codes[field].values()))}, "
                     f"found {value}"
                 )
@@ -265,12 +265,14 @@ class InstructionDescriptor:
         """
         row = find_kind(kind)
         if not 0 <= value < 1 << 32:
-            raise LegalityError(f"expected a 32-bit instruction descriptor, found {value:#x}")
+            raise DescriptorError(f"expected a 32-bit instruction descriptor, found {value:#x}")
         form = find_form(kind)
         legal = legal_values(row.name, "k96" in form.fields and extract(value, form.fields["k96"]) == 1)
         for bits in form.reserved:
             if code := extract(value, bits):
-                raise LegalityError(f"kind::{row.name}: expected 0 in the reserved {bits_text(bits)}, found {code:#b}")
+                raise DescriptorError(
+                    f"kind::{row.name}: expected 0 in the reserved {bits_text(bits)}, found {code:#b}"
+                )
         codes = field_codes(row.name)
         found: dict[str, object] = {"d": row.accumulators[0][0]}
         for field, bits in sorted(form.fields.items(), key=lambda item: item[1]):
@@ -278,7 +280,7 @@ class InstructionDescriptor:
             meaning = codes[field]
             if meaning.get(code) not in legal[field]:
                 expected = _some(f"{c} ({m})" for c, m in meaning.items() if m in legal[field])
-                raise LegalityError(
+                raise DescriptorError(
                     f"kind::{row.name}: {field_title(field)} ({bits_text(bits)}): expected a code of {expected}, "
                     f"found {code}"
                 )

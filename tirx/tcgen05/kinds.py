@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import TensorProductError
 
 K96 = 96
 """The other K of the dense 4-bit kinds (`has_k96`), on sm_103a: 48 bytes of packed values."""
@@ -106,5 +106,5 @@ def find_kind(name: str | Kind) -> Kind:
     if isinstance(name, Kind):
         return name
     if name not in KINDS:
-        raise LegalityError(f"expected a kind of tcgen05.mma ({', '.join(KINDS)}), found '{name}'")
+        raise TensorProductError(f"expected a kind of tcgen05.mma ({', '.join(KINDS)}), found '{name}'")
     return KINDS[name]

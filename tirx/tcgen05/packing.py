@@ -6,7 +6,7 @@ Source: PTX ISA, tcgen05.mma "Packing formats".
 from __future__ import annotations
 
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import TensorProductError
 from tirx.smem.packing import SmemPacking
 from tirx.tcgen05.kinds import find_kind
 
@@ -24,7 +24,9 @@ def smem_packing(kind: str, dtype: str | DType) -> SmemPacking:
     row = find_kind(kind)
     operands = [name for name, _ in row.operands]
     if element.name not in operands:
-        raise LegalityError(f"kind {row.name}: expected an operand type {', '.join(operands)}, found {element.name}")
+        raise TensorProductError(
+            f"kind {row.name}: expected an operand type {', '.join(operands)}, found {element.name}"
+        )
     if row.name in _DENSE_KINDS:
         return SmemPacking(element.bits, element.bits)
     return _PADDED.get(element.bits, SmemPacking(element.bits, element.bits))

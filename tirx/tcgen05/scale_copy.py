@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import ScaleFactorError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.smem.canonical_form import attribute_text
 from tirx.smem.smem_descriptor import SmemDescriptor
@@ -72,9 +72,9 @@ def scale_copies(
     memory that are four whole columns each in tensor memory.
     """
     if isinstance(shared, ComposeLayout) and not shared.swizzle.is_identity:
-        raise LegalityError(f"expected scale factors in shared memory without a swizzle, found {shared}")
+        raise ScaleFactorError(f"expected scale factors in shared memory without a swizzle, found {shared}")
     if len(shape) < 2 or shape[-2] % GROUP or shape[-1] % PER_COLUMN:
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected scale factors of shape MxS in steps of {GROUP}x{PER_COLUMN}, the lanes and bytes of a column, "
             f"found {'x'.join(map(str, shape))}"
         )
@@ -88,12 +88,12 @@ def scale_copies(
     first = int(byte.min())
     block, inside = np.divmod(byte - first, ROW_BYTES)
     if first % PER_COLUMN:
-        raise LegalityError(f"expected scale factors from a whole 32-bit column on, found them at byte {first}")
+        raise ScaleFactorError(f"expected scale factors from a whole 32-bit column on, found them at byte {first}")
     blocks = int(block.max()) + 1
     filled = np.bincount(block, minlength=blocks)
     if len(partial := np.flatnonzero((filled > 0) & (filled != instruction.block_bytes))):
         column = first // PER_COLUMN + int(partial[0]) * COLUMNS_PER_COPY
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected scale factors that fill blocks of {COLUMNS_PER_COPY} columns: tcgen05.cp.{instruction.name} "
             f"writes all their lanes, {instruction.block_bytes} factors, and the tile has {int(filled[partial[0]])} in "
             f"those from column {column} on"
@@ -107,14 +107,14 @@ def scale_copies(
         halves = len(instruction.lanes)
         suggestion = scale_factor_smem_layout(shape[-2], shape[-1], pipe=prod(shape[:-2]), halves=halves)
         expected = int(start[block[at]] + row[at] * ROW_BYTES + inside[at])
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected scale factors in blocks of {instruction.block_bytes} bytes, {ROW_BYTES} for each lane of "
             f"{COLUMNS_PER_COPY} columns: element {where} is expected at byte {expected} of the shared tile and is at "
             f"byte {int(address[at])}; write {attribute_text(suggestion)}",
             suggestion=suggestion,
         )
     if len(misaligned := np.flatnonzero((filled > 0) & (start % ROW_BYTES != 0))):
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected blocks of scale factors at multiples of {ROW_BYTES} bytes, found one at byte "
             f"{int(start[misaligned[0]])}"
         )
@@ -126,7 +126,7 @@ def scale_copies(
         extent = tuple(int(x) for x in last - origin + 1)
         column = first // PER_COLUMN + i * COLUMNS_PER_COPY
         if prod(extent) != instruction.block_bytes:
-            raise LegalityError(
+            raise ScaleFactorError(
                 f"expected one block of scale factors in each {COLUMNS_PER_COPY} columns, found those of several in "
                 f"the columns from {column} on"
             )
@@ -141,7 +141,7 @@ def _copy_shape(tensor: TileLayout) -> CopyShape:
     for shape in COPY_SHAPES:
         if copies == list(shape.copies) and lanes == set(shape.lanes):
             return shape
-    raise LegalityError(
+    raise ScaleFactorError(
         f"expected scale factors in lanes 0 to {GROUP - 1}, with copies {GROUP} lanes apart, R[4 : {GROUP}@TLane], or "
         f"those of B in two halves 64 lanes apart (a pair, M = 128), R[2 : {GROUP}@TLane], found {tensor}"
     )

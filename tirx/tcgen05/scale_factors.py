@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from tirx.hw.dtypes import find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import ScaleFactorError
 from tirx.layout import Iter, TileLayout
 from tirx.tcgen05.tmem import COLUMNS, CTA_AXIS
 
@@ -77,7 +77,7 @@ def scale_factor_atom(sf_per_mma: int, copies: tuple[Iter, ...] = (_FOUR,)) -> T
     Raises LegalityError when no scale_vec reads so many of each row.
     """
     if sf_per_mma not in SCALE_FACTOR_IDS:
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected {', '.join(map(str, SCALE_FACTOR_IDS))} scale factors of each row per instruction "
             f"(scale_vec::1X, 2X, 4X), found {sf_per_mma}"
         )
@@ -125,24 +125,24 @@ def _path(operand: Operand, m: int, cta_group: int) -> ScaleFactorPath:
         if (path.operand, path.m, path.cta_group) == (operand, m, cta_group):
             return path
     legal = [f"M = {p.m} with cta_group {p.cta_group}" for p in SCALE_FACTOR_PATHS if p.operand == operand]
-    raise LegalityError(f"expected {', '.join(legal)} for block scaling, found M = {m} with cta_group {cta_group}")
+    raise ScaleFactorError(f"expected {', '.join(legal)} for block scaling, found M = {m} with cta_group {cta_group}")
 
 
 def _steps(name: str, value: int, step: int, why: str = "") -> None:
     if value < 1 or value % step:
         nearest = max(step, -(-value // step) * step)
-        raise LegalityError(f"expected {name} in steps of {step}{why}, found {value}; nearest above is {nearest}")
+        raise ScaleFactorError(f"expected {name} in steps of {step}{why}, found {value}; nearest above is {nearest}")
 
 
 def _positive(**counts: int) -> None:
     for name, value in counts.items():
         if value < 1:
-            raise LegalityError(f"expected a positive {name}, found {value}")
+            raise ScaleFactorError(f"expected a positive {name}, found {value}")
 
 
 def _check_reuse(sf_per_mma: int, reuse: int) -> None:
     if reuse > 1 and sf_per_mma > 1:
-        raise LegalityError(
+        raise ScaleFactorError(
             f"expected reuse 1 with {sf_per_mma} scale factors per instruction, which belong to different blocks of K, "
             f"found {reuse}"
         )
@@ -169,7 +169,7 @@ def _tmem_layout(
     stage = Iter(pipe, groups * blocks * PER_COLUMN, "TCol")
     columns = pipe * groups * blocks
     if columns > COLUMNS:
-        raise LegalityError(f"expected scale factors in at most {COLUMNS} columns of tensor memory, found {columns}")
+        raise ScaleFactorError(f"expected scale factors in at most {COLUMNS} columns of tensor memory, found {columns}")
     outer = TileLayout((stage, *outer_rows, *outer_k))
     outer_shape = (pipe, groups * parts, sf_k // sf_per_mma * reuse)
     return atom.direct_sum(outer, outer_shape, (1, GROUP, sf_per_mma))

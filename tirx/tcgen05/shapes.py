@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import TensorProductError
 from tirx.hw.features import supporting_targets
 from tirx.hw.targets import Target
 from tirx.tcgen05.kinds import Kind, find_kind
@@ -101,12 +101,12 @@ def shape_row(
         if (row.cta_group, row.ws) == (cta_group, ws):
             return row
     if not own:
-        raise LegalityError(
+        raise TensorProductError(
             f"kind::{kind.name}: expected K = {kind.instruction_k(sparse)}{' (sparse)' if sparse else ''}, "
             f"found {kind.instruction_k(sparse, k96)}"
         )
     variants = [f"cta_group {row.cta_group}{' .ws' if row.ws else ''}" for row in own]
-    raise LegalityError(
+    raise TensorProductError(
         f"kind::{kind.name}: expected one of {', '.join(variants)}, found cta_group {cta_group}{' .ws' if ws else ''}"
     )
 
@@ -135,7 +135,7 @@ def check_shape(
     for letter, value, legal in (("M", m, row.m), ("N", n, row.n)):
         if value not in legal:
             nearest = min(legal, key=lambda x: (abs(x - value), x))
-            raise LegalityError(
+            raise TensorProductError(
                 f"{variant}: expected {letter} in {_compact(legal)}, found {value}; nearest is {nearest}"
             )
     if target is not None:
@@ -148,17 +148,19 @@ def check_target(what: str, targets: tuple[str, ...], target: str | Target) -> N
     TargetError for an unknown target name."""
     found = Target.parse(target) if isinstance(target, str) else target
     if found.name not in targets:
-        raise LegalityError(f"{what}: expected target {', '.join(targets)}, found {found}")
+        raise TensorProductError(f"{what}: expected target {', '.join(targets)}, found {found}")
 
 
 def check_transposed_b(b: str | DType, n: int, cta_group: int = 1) -> None:
     """Raises LegalityError when N is no legal size of an MN-major B of this element type."""
     if cta_group not in TRANSPOSED_8BIT_N_STEP:
-        raise LegalityError(f"expected cta_group {' or '.join(map(str, TRANSPOSED_8BIT_N_STEP))}, found {cta_group}")
+        raise TensorProductError(
+            f"expected cta_group {' or '.join(map(str, TRANSPOSED_8BIT_N_STEP))}, found {cta_group}"
+        )
     step = TRANSPOSED_8BIT_N_STEP[cta_group]
     if find_dtype(b).bits == 8 and n % step:
         nearest = max(step, round(n / step) * step)
-        raise LegalityError(
+        raise TensorProductError(
             f"MN-major B of {find_dtype(b).name}, cta_group {cta_group}: expected N in steps of {step}, found {n}; "
             f"nearest is {nearest}"
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import SparseMetadataError
 from tirx.layout import Iter, TileLayout
 from tirx.tcgen05.kinds import find_kind
 from tirx.tcgen05.shapes import check_shape, shape_row
@@ -74,7 +74,7 @@ def sparse_metadata_layout(
     most = COLUMNS * PER_COLUMN // codes * step
     if k < 1 or k % step or k > most:
         nearest = min(max(step, round(k / step) * step), most)
-        raise LegalityError(
+        raise SparseMetadataError(
             f"sparse kind {found.name}: expected K in steps of {step} elements, up to {most}, found {k}; "
             f"nearest is {nearest}"
         )

@@ -9,7 +9,7 @@ bytes. Either way, 16 neighbours along K are a run of whole 32-bit words that co
 from __future__ import annotations
 
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import LegalityError, OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
 from tirx.smem.canonical import operand_slices
 from tirx.smem.canonical_form import OperandLayout, OperandSlice, attribute_text
@@ -49,7 +49,7 @@ def nibbles_of_slots(layout: OperandLayout) -> OperandLayout:
             continue
         inner, rest = divmod(UNIT, it.stride)
         if rest or it.extent % inner:
-            raise LegalityError(f"expected units of {UNIT} neighbouring slots, found {layout}")
+            raise OperandLayoutError(f"expected units of {UNIT} neighbouring slots, found {layout}")
         shard += [Iter(it.extent // inner, NIBBLES, it.axis), Iter(inner, it.stride, it.axis)]
     nibbles = TileLayout(shard, tile.replica, {"m": _nibble(tile.offsets.get("m", 0))})
     return ComposeLayout(_swizzle(layout.swizzle, 1), nibbles) if isinstance(layout, ComposeLayout) else nibbles
@@ -65,7 +65,7 @@ def slots_of_nibbles(layout: OperandLayout) -> OperandLayout:
             last += (it.extent - 1) * it.stride
         shard.append(Iter(it.extent, it.stride // NIBBLES * UNIT + it.stride % NIBBLES, it.axis))
     if not 0 <= last < UNIT or (isinstance(layout, ComposeLayout) and layout.swizzle.per_element < 5):
-        raise LegalityError(
+        raise OperandLayoutError(
             f"expected 4-bit elements padded as this kind of tcgen05.mma reads them, {UNIT} neighbours along K in the "
             f"first 8 of every 16 bytes ({UNIT} of {NIBBLES} nibbles), found {layout}"
         )
@@ -117,19 +117,19 @@ def bitcast_to_words(layout: OperandLayout, shape: tuple[int, ...], unit_words: 
     Raises LegalityError when the 16 elements of a run are not neighbours, or K is no number of runs.
     """
     if shape[-1] % UNIT:
-        raise LegalityError(f"expected 6-bit elements with K in steps of {UNIT}, found {shape[-1]}")
+        raise OperandLayoutError(f"expected 6-bit elements with K in steps of {UNIT}, found {shape[-1]}")
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     runs = (*shape[:-1], shape[-1] // UNIT)
     try:
         grouped, starts = tile.group((*runs, UNIT))
     except LayoutError as e:
-        raise LegalityError(str(e)) from e
+        raise OperandLayoutError(str(e)) from e
     inner = TileLayout(grouped.shard[starts[len(runs)] :]).canonicalize()
     outer = grouped.shard[: starts[len(runs)]]
     offset = tile.offsets.get("m", 0)
     whole = all(it.stride % UNIT == 0 for it in outer) and offset % UNIT == 0
     if not whole or not inner.equivalent(TileLayout((Iter(UNIT, 1),))):
-        raise LegalityError(f"expected 6-bit elements in runs of {UNIT} neighbours along K, found {layout}")
+        raise OperandLayoutError(f"expected 6-bit elements in runs of {UNIT} neighbours along K, found {layout}")
     words = TileLayout(
         (*(Iter(it.extent, it.stride // UNIT * unit_words, it.axis) for it in outer), Iter(3, 1)),
         tile.replica,
@@ -138,7 +138,7 @@ def bitcast_to_words(layout: OperandLayout, shape: tuple[int, ...], unit_words: 
     if not isinstance(layout, ComposeLayout):
         return words
     if (per_element := layout.swizzle.per_element - 2) < 2:
-        raise LegalityError(f"expected a swizzle that keeps 16 bytes together, found {layout}")
+        raise OperandLayoutError(f"expected a swizzle that keeps 16 bytes together, found {layout}")
     swizzle = layout.swizzle
     return ComposeLayout(
         SwizzleLayout(per_element, swizzle.swizzle_len, swizzle.atom_len, swizzle_inner=swizzle.swizzle_inner), words

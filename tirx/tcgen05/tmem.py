@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import TensorMemoryError
 from tirx.layout import Iter, TileLayout
 from tirx.smem.atoms import container
 from tirx.smem.swizzle_modes import OPERAND_DTYPES
@@ -71,7 +71,7 @@ class DataPath:
     def check_base_lane(self, base_lane: int) -> None:
         """Raises LegalityError for a lane at which this data path cannot start."""
         if base_lane not in ((0, 16) if self.half_lanes else (0,)):
-            raise LegalityError(
+            raise TensorMemoryError(
                 f"data path {self.letter}: expected base lane {'0 or 16' if self.half_lanes else '0'}, "
                 f"found {base_lane}"
             )
@@ -86,9 +86,9 @@ class DataPath:
         """
         element = find_dtype(dtype)
         if element.name not in ACCUMULATOR_DTYPES:
-            raise LegalityError(f"expected an accumulator of {', '.join(ACCUMULATOR_DTYPES)}, found {element.name}")
+            raise TensorMemoryError(f"expected an accumulator of {', '.join(ACCUMULATOR_DTYPES)}, found {element.name}")
         if n < 1 or n % self.column_groups or n // self.column_groups > COLUMNS:
-            raise LegalityError(
+            raise TensorMemoryError(
                 f"data path {self.letter}: expected N in steps of {self.column_groups}, up to {COLUMNS} columns, "
                 f"found {n}"
             )
@@ -140,7 +140,7 @@ def data_path(m: int, cta_group: int = 1, ws: bool = False, sparse: bool = False
     if letter is None:
         legal = sorted({key[0] for key in _LETTERS if key[1:] == (cta_group, ws, sparse)})
         expected = f"M = {', '.join(map(str, legal))}" if legal else "cta_group 1, or cta_group 2 without .ws"
-        raise LegalityError(
+        raise TensorMemoryError(
             f"no data path for M = {m}, cta_group {cta_group}{', .ws' if ws else ''}{', sparse' if sparse else ''}: "
             f"expected {expected}"
         )
@@ -167,12 +167,14 @@ def data_path_layout(
     """
     path = next((path for path in DATA_PATHS.values() if path.letter == letter), None)
     if path is None:
-        raise LegalityError(f"expected a data path {', '.join(DATA_PATHS)}, found '{letter}'")
+        raise TensorMemoryError(f"expected a data path {', '.join(DATA_PATHS)}, found '{letter}'")
     choices = {TileLayout(iters).size(): iters for iters in (path.rows, path.cta_rows)}
     if rows not in choices:
-        raise LegalityError(f"data path {letter}: expected {' or '.join(map(str, sorted(choices)))} rows, found {rows}")
+        raise TensorMemoryError(
+            f"data path {letter}: expected {' or '.join(map(str, sorted(choices)))} rows, found {rows}"
+        )
     if sub_slab not in (0, 1):
-        raise LegalityError(f"expected sub-slab 0 or 1, found {sub_slab}")
+        raise TensorMemoryError(f"expected sub-slab 0 or 1, found {sub_slab}")
     return path.layout(columns, base_lane=16 * sub_slab, dtype=dtype, rows=choices[rows])
 
 
@@ -220,11 +222,11 @@ def operand_a_layout(
     path.check_base_lane(base_lane)
     element = find_dtype(dtype)
     if element.name not in OPERAND_DTYPES:
-        raise LegalityError(f"expected A of {', '.join(OPERAND_DTYPES)}, found {element.name}")
+        raise TensorMemoryError(f"expected A of {', '.join(OPERAND_DTYPES)}, found {element.name}")
     per_column = COLUMN_BITS // container(element, container_bits)
     if k < 1 or k % per_column or k > COLUMNS * per_column:
         nearest = min(max(per_column, round(k / per_column) * per_column), COLUMNS * per_column)
-        raise LegalityError(
+        raise TensorMemoryError(
             f"A in tensor memory: expected K in steps of {per_column} elements of {element.name} (one column), "
             f"up to {COLUMNS} columns, found {k}; nearest is {nearest}"
         )
@@ -234,7 +236,7 @@ def operand_a_layout(
 def check_element_bits(element_bits: int) -> int:
     """Elements of so many bits in one column. Raises LegalityError for a width that does not fill columns."""
     if element_bits not in (4, 8, 16, COLUMN_BITS):
-        raise LegalityError(
+        raise TensorMemoryError(
             f"expected elements of 4, 8, 16 or {COLUMN_BITS} bits in tensor memory, found {element_bits}"
         )
     return COLUMN_BITS // element_bits
@@ -247,11 +249,11 @@ def tmem_columns(layout: TileLayout, element_bits: int = COLUMN_BITS) -> int:
     """
     per_column = check_element_bits(element_bits)
     if "TCol" not in layout.axes:
-        raise LegalityError(f"expected a tensor-memory layout with axis TCol, found {layout}")
+        raise TensorMemoryError(f"expected a tensor-memory layout with axis TCol, found {layout}")
     low, high = (end // per_column for end in layout.footprint()["TCol"])
     columns = high - low + 1
     if columns > COLUMNS:
-        raise LegalityError(f"expected at most {COLUMNS} tensor-memory columns, found {columns}")
+        raise TensorMemoryError(f"expected at most {COLUMNS} tensor-memory columns, found {columns}")
     return columns
 
 
@@ -262,5 +264,5 @@ ALLOCATION_SIZES = (32, 64, 128, 256, 512)
 def allocation_columns(columns: int) -> int:
     """The size for tcgen05.alloc that holds so many columns: a power of two from 32 to 512. Raises LegalityError."""
     if not 0 < columns <= COLUMNS:
-        raise LegalityError(f"expected 1 to {COLUMNS} tensor-memory columns, found {columns}")
+        raise TensorMemoryError(f"expected 1 to {COLUMNS} tensor-memory columns, found {columns}")
     return next(size for size in ALLOCATION_SIZES if size >= columns)

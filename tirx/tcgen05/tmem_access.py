@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import TensorMemoryError
 from tirx.layout import Iter, TileLayout
 from tirx.layout.caching import bounded_cache
 from tirx.tcgen05.tmem import (
@@ -72,7 +72,7 @@ class LdShape:
     def check_num(self, num: int) -> None:
         """Raises LegalityError for a NUM that does not exist."""
         if num < 1 or num & (num - 1) or num > self.max_num:
-            raise LegalityError(
+            raise TensorMemoryError(
                 f"tcgen05.ld.{self.name}: expected NUM a power of two up to {self.max_num}, found {num}"
             )
 
@@ -126,7 +126,7 @@ class _Unit:
     @classmethod
     def of(cls, element_bits: int, pack: bool) -> _Unit:
         if pack and element_bits != 16:
-            raise LegalityError(f".pack::16b and .unpack::16b: expected elements of 16 bits, found {element_bits}")
+            raise TensorMemoryError(f".pack::16b and .unpack::16b: expected elements of 16 bits, found {element_bits}")
         return cls(check_element_bits(element_bits), pack)
 
     @property
@@ -226,7 +226,7 @@ def find_ld_shape(name: str) -> LdShape:
     for shape in LD_SHAPES.values():
         if shape.name == name:
             return shape
-    raise LegalityError(f"expected a tcgen05.ld shape ({', '.join(LD_SHAPES)}), found '{name}'")
+    raise TensorMemoryError(f"expected a tcgen05.ld shape ({', '.join(LD_SHAPES)}), found '{name}'")
 
 
 @bounded_cache
@@ -256,7 +256,7 @@ def register_fragment(
     columns = _columns(tmem_layout, unit)
     step = kind.column_step(pack) * (2 if kind.halves else 1)
     if columns % step:
-        raise LegalityError(f"tcgen05.ld.{kind.name}: expected columns in steps of {step}, found {columns}")
+        raise TensorMemoryError(f"tcgen05.ld.{kind.name}: expected columns in steps of {step}, found {columns}")
     _first_column(tmem_layout, unit)
     modes = kind.modes(columns, warp_axis, unit)
     shard = [part for it in tmem_layout.shard for part in _refine(it, modes, kind.name)]
@@ -294,7 +294,7 @@ def ld_fragment(
     legal = (LANES,) if kind.lanes == THREADS else (LANES // 2, LANES)
     rows = legal[0] if rows is None else rows
     if rows not in legal:
-        raise LegalityError(f"tcgen05.ld.{kind.name}: expected {' or '.join(map(str, legal))} rows, found {rows}")
+        raise TensorMemoryError(f"tcgen05.ld.{kind.name}: expected {' or '.join(map(str, legal))} rows, found {rows}")
     columns = num * kind.column_step(pack) * (2 if kind.halves else 1)
     unit = _Unit.of(element_bits, pack)
     elements = Iter(columns, unit.per_column, "TCol") if pack else Iter(columns * unit.per_column, 1, "TCol")
@@ -309,7 +309,9 @@ def warpgroup_local(columns: int, rows: int = LANES) -> TileLayout:
     That is tcgen05.ld.32x32b of all lanes. Raises LegalityError for more rows than threads, or no columns.
     """
     if not 1 <= rows <= LANES or columns < 1:
-        raise LegalityError(f"expected 1 to {LANES} rows and a positive number of columns, found {rows} and {columns}")
+        raise TensorMemoryError(
+            f"expected 1 to {LANES} rows and a positive number of columns, found {rows} and {columns}"
+        )
     return TileLayout((Iter(rows, 1, "tid_in_wg"), Iter(columns, 1)))
 
 
@@ -331,7 +333,7 @@ def plan_tmem_access(
     """
     kind = find_ld_shape(ld_shape or pick_ld_shape(tmem_layout, element_bits))
     if max_registers < kind.registers_per_repeat:
-        raise LegalityError(
+        raise TensorMemoryError(
             f"tcgen05.ld.{kind.name}: expected room for {kind.registers_per_repeat} registers, found {max_registers}"
         )
     fragment = register_fragment(tmem_layout, shape, kind.name, warp_axis, element_bits=element_bits, pack=pack)
@@ -391,7 +393,7 @@ def _first_column(tmem_layout: TileLayout, unit: _Unit) -> int:
     """The column that goes into the address of the instruction."""
     column, rest = divmod(tmem_layout.offsets.get("TCol", 0), unit.per_column)
     if rest:
-        raise LegalityError(
+        raise TensorMemoryError(
             f"expected a TCol offset of whole 32-bit columns, in steps of {unit.per_column} elements, found "
             f"{tmem_layout.offsets['TCol']}"
         )
@@ -402,10 +404,10 @@ def _lanes(tmem_layout: TileLayout) -> np.ndarray[tuple[int, ...], np.dtype[np.i
     """Every lane in use."""
     lanes = tmem_layout.flat_table().get("TLane")
     if lanes is None:
-        raise LegalityError(f"expected a tensor-memory layout with axis TLane, found {tmem_layout}")
+        raise TensorMemoryError(f"expected a tensor-memory layout with axis TLane, found {tmem_layout}")
     lanes = np.unique([lanes + replica.get("TLane", 0) for replica in tmem_layout.replicas()])
     if lanes.min() < 0 or lanes.max() >= LANES:
-        raise LegalityError(f"expected lanes 0 to {LANES - 1}, found {lanes.min()} to {lanes.max()}")
+        raise TensorMemoryError(f"expected lanes 0 to {LANES - 1}, found {lanes.min()} to {lanes.max()}")
     return lanes
 
 
@@ -441,7 +443,7 @@ def _refine(it: Iter, modes: dict[str, tuple[_Mode, ...]], name: LdShapeName) ->
         parts.append(Iter(taken, within * mode.place, mode.target))
         left, step = left // taken, step * taken
     if left > 1:
-        raise LegalityError(
+        raise TensorMemoryError(
             f"tcgen05.ld.{name}: expected lanes and columns that split at "
             f"{', '.join(str(d.source.stride) for d in modes[it.axis])}@{it.axis}, found {it}"
         )
@@ -462,7 +464,7 @@ def _check_fragment(
     bad = (lane != expected[0]) | (column != expected[1])
     if bad.any():
         where = tuple(int(x) for x in np.argwhere(bad)[0])
-        raise LegalityError(
+        raise TensorMemoryError(
             f"tcgen05.ld.{kind.name} has no register fragment of {tmem_layout}: element {where} is at lane "
             f"{expected[0][where]}, column {expected[1][where]} and would be read from lane {lane[where]}, "
             f"column {column[where]}"

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tirx.hw.bits import Bits, bits_text, deposit, extract
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import ZeroColumnsError
 
 SUB_MASKS: dict[int, int] = {128: 1, 64: 2, 32: 4}
 """Number of sub-masks for each M."""
@@ -64,9 +64,9 @@ class _Run(NamedTuple):
 def sub_mask_width(m: int, n: int) -> int:
     """Columns that one sub-mask covers. Raises LegalityError for an M or N that tcgen05.mma.ws cannot mask."""
     if m not in SUB_MASKS:
-        raise LegalityError(f"zero-column mask: expected M = {', '.join(map(str, SUB_MASKS))}, found {m}")
+        raise ZeroColumnsError(f"zero-column mask: expected M = {', '.join(map(str, SUB_MASKS))}, found {m}")
     if not 0 < n <= MAX_SPAN or n % SUB_MASKS[m]:
-        raise LegalityError(
+        raise ZeroColumnsError(
             f"zero-column mask: expected N from 1 to {MAX_SPAN}, a multiple of {SUB_MASKS[m]} for M = {m}, found {n}"
         )
     return n // SUB_MASKS[m]
@@ -95,13 +95,13 @@ class ZeroColumnMask:
     def __post_init__(self) -> None:
         for name, values in (("start_count", self.start_count), ("first_span", self.first_span)):
             if len(values) != 4:
-                raise LegalityError(f"{name}: expected 4 values, one per sub-mask, found {len(values)}")
+                raise ZeroColumnsError(f"{name}: expected 4 values, one per sub-mask, found {len(values)}")
         limits = [(f"start_count[{i}]", value, 255) for i, value in enumerate(self.start_count)]
         limits += [(f"first_span[{i}]", value, 1) for i, value in enumerate(self.first_span)]
         limits += [("skip_span", self.skip_span, 255), ("use_span", self.use_span, 255), ("shift", self.shift, 32)]
         for name, value, limit in limits:
             if not 0 <= value <= limit:
-                raise LegalityError(f"{name}: expected 0 to {limit}, found {value}")
+                raise ZeroColumnsError(f"{name}: expected 0 to {limit}, found {value}")
 
     def encode(self) -> int:
         """The descriptor as a 64-bit integer."""
@@ -122,13 +122,13 @@ class ZeroColumnMask:
     def decode(value: int) -> ZeroColumnMask:
         """The descriptor that a 64-bit integer means. Raises LegalityError when a reserved bit is set."""
         if not 0 <= value < 1 << 64:
-            raise LegalityError(f"expected a 64-bit zero-column mask descriptor, found {value:#x}")
+            raise ZeroColumnsError(f"expected a 64-bit zero-column mask descriptor, found {value:#x}")
         for bits in RESERVED:
             if found := extract(value, bits):
-                raise LegalityError(f"reserved {bits_text(bits)}: expected 0, found {found:#b}")
+                raise ZeroColumnsError(f"reserved {bits_text(bits)}: expected 0, found {found:#b}")
         codes = {name: extract(value, bits) for name, bits in FIELDS.items()}
         if (shift := codes["shift"]) > max(MAX_COLUMN_SHIFT.values()):
-            raise LegalityError(
+            raise ZeroColumnsError(
                 f"{bits_text(FIELDS['shift'])}, column shift: expected 0 to {max(MAX_COLUMN_SHIFT.values())}, "
                 f"found {shift}"
             )
@@ -150,7 +150,7 @@ class ZeroColumnMask:
         """
         sub_mask_width(m, n)
         if self.shift > MAX_COLUMN_SHIFT[m]:
-            raise LegalityError(f"shift: expected at most {MAX_COLUMN_SHIFT[m]} for M = {m}, found {self.shift}")
+            raise ZeroColumnsError(f"shift: expected at most {MAX_COLUMN_SHIFT[m]} for M = {m}, found {self.shift}")
         self.verify_start_counts(m)
 
     def verify_start_counts(self, m: int) -> None:
@@ -160,7 +160,7 @@ class ZeroColumnMask:
         for i in range(SUB_MASKS[m]):
             span = self.skip_span if self.first_span[i] else self.use_span
             if self.start_count[i] > span:
-                raise LegalityError(
+                raise ZeroColumnsError(
                     f"start_count[{i}]: expected at most {span}, to stay inside the first run of {span + 1} "
                     f"{'zeroed' if self.first_span[i] else 'used'} columns, found {self.start_count[i]}"
                 )
@@ -221,17 +221,17 @@ def _columns(zero: Sequence[bool] | NDArray[np.bool_] | AbstractSet[int], n: int
     """N booleans from what `from_columns` accepts; raises LegalityError for anything else."""
     if isinstance(zero, AbstractSet):
         if outside := sorted(column for column in zero if not 0 <= column < n):
-            raise LegalityError(f"expected columns 0 to {n - 1}, found {outside[0]}", column=outside[0])
+            raise ZeroColumnsError(f"expected columns 0 to {n - 1}, found {outside[0]}", column=outside[0])
         wanted = np.zeros(n, dtype=np.bool_)
         wanted[list(zero)] = True
         return wanted
     values = np.asarray(zero)
     if values.shape != (n,):
-        raise LegalityError(f"expected {n} columns, found an array of shape {values.shape}")
+        raise ZeroColumnsError(f"expected {n} columns, found an array of shape {values.shape}")
     wanted = values.astype(np.bool_)
     if (values != wanted).any():
         column = int(np.flatnonzero(values != wanted)[0])
-        raise LegalityError(
+        raise ZeroColumnsError(
             f"column {column}: expected True or False, found {values[column]}; column numbers are passed as a set",
             column=column,
         )
@@ -257,7 +257,7 @@ def _span(runs: list[_Run], zeroed: bool) -> int:
             column, now, then = run.stop, kind, other
             if run.length > model.length:
                 column, now, then = run.start + model.length, other, kind
-            raise LegalityError(
+            raise ZeroColumnsError(
                 f"no zero-column mask descriptor has these columns: column {column} is expected {now} and is {then}, "
                 f"because columns {model.start} to {model.stop - 1} make a run of {model.length} {kind} columns and "
                 f"all such runs must have that length; the run at column {run.start} has {run.length}",

@@ -15,7 +15,8 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
-from tirx.diagnostics import LocatedError, Note, in_stage
+from tirx.diagnostics import Facts, LocatedError, Note, in_stage
+from tirx.rules import TextError
 from tirx.text.source import file_location
 from tirx.text.suggestions import did_you_mean
 
@@ -160,7 +161,8 @@ def _located(error: ParseError, name: str) -> LocatedError:
         others = [span.get_location() for span, _ in error.refs]
         message += f" ({what} at {', '.join(f'{other.line}:{other.col}' for other in others)})"
         notes = [Note(what, file_location(name, other.line, other.col)) for other in others]
-    return LocatedError(where, message, notes)
+    kind = LocatedError if Facts.of(error).rule is not None else TextError
+    return kind(where, message, notes)
 
 
 def parse_located(ctx: Context, text: str, name: str = "<unknown>") -> ModuleOp:
@@ -178,4 +180,4 @@ def parse_located(ctx: Context, text: str, name: str = "<unknown>") -> ModuleOp:
             raise _located(error, name) from error
         except RecursionError as error:
             line = 1 if parser is None else text.count("\n", 0, parser.pos) + 1
-            raise LocatedError(file_location(name, line, 1), "the input is nested too deeply to parse") from error
+            raise TextError(file_location(name, line, 1), "the input is nested too deeply to parse") from error

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from tirx.diagnostics import Diagnostic, LocatedError
+from tirx.diagnostics import Diagnostic
+from tirx.rules import TextError
 
 _CHUNK_MARKER = re.compile(r"^[ \t]*// -----[ \t]*\r?$", re.MULTILINE)
 
@@ -69,4 +70,4 @@ def check_encoding(name: str, data: bytes) -> None:
         before = data[: error.start].decode("utf-8")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         message = f"expected UTF-8 text, found byte 0x{data[error.start]:02x} ({error.reason})"
-        raise LocatedError(file_location(name, line, column), message) from error
+        raise TextError(file_location(name, line, column), message) from error

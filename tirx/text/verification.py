@@ -16,9 +16,10 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, in_stage
+from tirx.diagnostics import Diagnostic, Errors, Facts, LocatedError, Note, in_stage
 from tirx.passes import PASS_SUMMARIES
 from tirx.passes.analysis.index_analysis import ancestors
+from tirx.rules import DefinitionError, DominanceError, OperationError
 from tirx.text.dominance import Dominance
 
 
@@ -50,9 +51,9 @@ def _verify_end(op: Operation, region: Region) -> None:
     """As `Operation.verify` for the last one of a block among others, which it would count each time."""
     for successor in op.successors:
         if successor.parent is not region:
-            raise VerifyException(f"Operation {op.name} is branching to a block of a different region")
+            raise DefinitionError(f"Operation {op.name} is branching to a block of a different region")
     if not op.has_trait(IsTerminator):
-        raise VerifyException(f"Operation {op.name} terminates block in multi-block region but is not a terminator")
+        raise DefinitionError(f"Operation {op.name} terminates block in multi-block region but is not a terminator")
     op.verify_()
 
 
@@ -68,7 +69,7 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
     for index, operand in enumerate(op.operands):
         if type(operand) is ForwardDeclaredValue:
-            raise LocatedError(op, f"use of operand #{index}, which no definition reaches")
+            raise DominanceError(op, f"use of operand #{index}, which no definition reaches")
         if dominance.is_defined_at(operand, op):
             continue
         name = f"operand #{index}" if operand.name_hint is None else f"%{operand.name_hint}"
@@ -79,9 +80,9 @@ def _verify_operands(op: Operation, dominance: Dominance) -> None:
             problem = f"use of {name}, whose definition does not dominate this use"
         definition = _definition(operand)
         if definition is None:
-            raise LocatedError(op, problem)
+            raise DominanceError(op, problem)
         problem += f" (defined at {definition.line.data}:{definition.column.data})"
-        raise LocatedError(op, problem, [Note("defined here", definition)])
+        raise DominanceError(op, problem, [Note("defined here", definition)])
 
 
 def verify_located(module: Operation) -> None:
@@ -103,7 +104,8 @@ def _verify_operation(op: Operation, dominance: Dominance) -> None:
     try:
         _verify_structure(op)
     except VerifyException as error:
-        raise LocatedError(op, str(error)) from error
+        kind = LocatedError if Facts.of(error).rule is not None else OperationError
+        raise kind(op, str(error)) from error
     _verify_operands(op, dominance)
 
 

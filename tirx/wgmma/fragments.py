@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import SparseMetadataError, WarpgroupProductError
 from tirx.layout import Iter, TileLayout
 from tirx.wgmma.kinds import ROWS, WARPGROUP_WARPS, find_kind
 
@@ -32,9 +32,9 @@ class Warpgroups:
 
     def __post_init__(self) -> None:
         if self.m < 1 or self.n < 1:
-            raise LegalityError(f"expected 1 or more warpgroups along M and N, found {self.m} and {self.n}")
+            raise WarpgroupProductError(f"expected 1 or more warpgroups along M and N, found {self.m} and {self.n}")
         if self.first_warp < 0 or self.first_warp % WARPGROUP_WARPS:
-            raise LegalityError(
+            raise WarpgroupProductError(
                 f"expected a first warp that is a multiple of {WARPGROUP_WARPS}, found {self.first_warp}; wgmma needs "
                 "aligned warpgroups"
             )
@@ -68,7 +68,7 @@ def _blocks(m: int, grid: Warpgroups) -> int:
     """Blocks of 64 rows that each warpgroup has. Raises LegalityError when the rows do not divide so."""
     rows = ROWS * grid.m
     if m < 1 or m % rows:
-        raise LegalityError(
+        raise WarpgroupProductError(
             f"expected M in steps of {rows} for {grid.m} warpgroup(s) along M, found {m}; "
             f"nearest is {max(rows, round(m / rows) * rows)}"
         )
@@ -84,7 +84,7 @@ def accumulator_layout(m: int, n: int, grid: Warpgroups = ONE_WARPGROUP) -> Tile
     blocks = _blocks(m, grid)
     columns = 8 * grid.n
     if n < 1 or n % columns:
-        raise LegalityError(
+        raise WarpgroupProductError(
             f"expected N in steps of {columns} for {grid.n} warpgroup(s) along N, found {n}; "
             f"nearest is {max(columns, round(n / columns) * columns)}"
         )
@@ -107,7 +107,7 @@ def operand_a_layout(
     kind = find_kind(dtype, dtype if b is None else b)
     blocks = _blocks(m, grid)
     if k < 1 or k % kind.k:
-        raise LegalityError(
+        raise WarpgroupProductError(
             f"expected K in steps of {kind.k} stored elements of {dtype}, found {k}; "
             f"nearest is {max(kind.k, round(k / kind.k) * kind.k)}"
         )
@@ -153,10 +153,10 @@ def metadata_layout(m: int, k: int, dtype: str, grid: Warpgroups = ONE_WARPGROUP
     kind = find_kind(dtype, dtype)
     step = kind.instruction_k(sparse=True)
     if not kind.sparse:
-        raise LegalityError(f"expected a type that can be sparse, found {dtype}")
+        raise SparseMetadataError(f"expected a type that can be sparse, found {dtype}")
     blocks = _blocks(m, grid)
     if k < 1 or k % step:
-        raise LegalityError(
+        raise SparseMetadataError(
             f"sparse {dtype}: expected K in steps of {step} elements, found {k}; "
             f"nearest is {max(step, round(k / step) * step)}"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import WarpgroupProductError
 from tirx.hw.rules import Finding, Rule, all_findings, raise_first, reason
 
 ROWS = 64
@@ -90,7 +90,7 @@ def find_kind(a: str, b: str) -> Kind:
     """Returns the kind that multiplies these element types (PTX names). Raises LegalityError if there is none."""
     if (kind := KINDS.get((a, b))) is None:
         known = ", ".join(f"{kind.a} x {kind.b}" for kind in _KINDS)
-        raise LegalityError(f"expected element types {known}, found {a} x {b}")
+        raise WarpgroupProductError(f"expected element types {known}, found {a} x {b}")
     return kind
 
 
@@ -251,7 +251,7 @@ def split_n(n: int, a: str, b: str, step: int = 8) -> list[tuple[int, ...]]:
     when `n` is no multiple of 8.
     """
     if n < 8 or n % 8:
-        raise LegalityError(f"expected N in steps of 8, found {n}; nearest is {max(8, round(n / 8) * 8)}")
+        raise WarpgroupProductError(f"expected N in steps of 8, found {n}; nearest is {max(8, round(n / 8) * 8)}")
     legal = find_kind(a, b).n
     found: list[tuple[int, ...]] = []
     for count in range(ceil(n / MAX_N), n // 8 + 1):

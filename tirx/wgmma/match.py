@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tirx.hw.errors import LegalityError
+from tirx.hw.errors import LegalityError, WarpgroupProductError
 from tirx.hw.rules import raise_first, unsupported
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.ownership import MAX_THREADS, describe_element, held_elements
@@ -165,12 +165,14 @@ def pick_warpgroups(m: int, n: int, count: int, first_warp: int = 0) -> Warpgrou
     """
     blocks = m // ROWS
     if m < 1 or m % ROWS:
-        raise LegalityError(f"expected M in steps of {ROWS}, found {m}; nearest is {max(ROWS, round(m / ROWS) * ROWS)}")
+        raise WarpgroupProductError(
+            f"expected M in steps of {ROWS}, found {m}; nearest is {max(ROWS, round(m / ROWS) * ROWS)}"
+        )
     along_m = gcd(blocks, count)
     while along_m and (count % along_m or blocks % along_m or n % (count // along_m * 8)):
         along_m -= 1
     if not along_m:
-        raise LegalityError(
+        raise WarpgroupProductError(
             f"expected M in steps of 64 and N in steps of 8 for each of {count} warpgroups, found D of {m}x{n}"
         )
     return Warpgroups(along_m, count // along_m, first_warp)
@@ -210,11 +212,11 @@ class _Unit:
 def _held(tile: Tile, threads: int, name: str) -> IntArray:
     """Flat index of the element in each register: (warpgroups, 128, registers), -1 for none."""
     if isinstance(tile.layout, ComposeLayout):
-        raise LegalityError(f"expected a register layout of {name} without a swizzle, found {tile.layout}")
+        raise WarpgroupProductError(f"expected a register layout of {name} without a swizzle, found {tile.layout}")
     try:
         held = held_elements(tile.layout, tile.shape, threads)
     except LayoutError as e:
-        raise LegalityError(f"{name}: {e}") from e
+        raise WarpgroupProductError(f"{name}: {e}") from e
     return held.reshape(threads // WARPGROUP_THREADS, WARPGROUP_THREADS, -1)
 
 
@@ -227,7 +229,7 @@ def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> li
     columns = tile.shape[1]
     registers = held.shape[2]
     if registers % unit.registers:
-        raise LegalityError(
+        raise WarpgroupProductError(
             f"expected registers of {name} in units of {unit.registers} elements, found {registers} with "
             f"{tile.layout}; use {what}"
         )
@@ -247,7 +249,7 @@ def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> li
             thread = group * WARPGROUP_THREADS + int(threads[row, column])
             expected = divmod(max(origin, 0) + row * columns + column, columns)
             held_there = "nothing" if value < 0 else describe_element(value, tile.shape)
-            raise LegalityError(
+            raise WarpgroupProductError(
                 f"expected element {expected} of {name} in register {register + int(slots[row, column])} of thread "
                 f"{thread}, found {held_there} with {tile.layout}; use {what}"
             )
@@ -317,7 +319,7 @@ class _Reader:
         for part in all_parts:
             same = (part.major, part.swizzle) == (best.major, best.swizzle)
             if not same or part.lbo not in (None, best.lbo) or part.sbo not in (None, best.sbo):
-                raise LegalityError(
+                raise WarpgroupProductError(
                     f"{self.name}: expected one major-ness, swizzle, LBO and SBO in all parts, found {part} and {best}"
                 )
         return best
@@ -329,7 +331,7 @@ def _relative(offsets: Sequence[tuple[int, ...]], name: str) -> tuple[tuple[int,
     steps = [each[0] - bases[0] for each in offsets]
     for step, each in zip(steps, offsets, strict=True):
         if any(offset - base != step for offset, base in zip(each, bases, strict=True)):
-            raise LegalityError(
+            raise WarpgroupProductError(
                 f"{name}: expected the same steps through shared memory in all warpgroups, found offsets {each} where "
                 f"they start at {bases}"
             )
@@ -344,27 +346,27 @@ def check_product(p: Product) -> None:
     """
     raise_first(form_findings(p.form(8)))
     if (missing := unsupported(p.form(8).features, p.target)) is not None:
-        raise LegalityError(missing)
+        raise WarpgroupProductError(missing)
     kind = find_kind(p.a.dtype, p.b.dtype)
     (m, k), (n, k_b), (d_m, d_n) = p.a.shape, p.b.shape, p.d.shape
     stored = k_b // 2 if p.sparse else k_b
     if (m, n, k) != (d_m, d_n, stored):
-        raise LegalityError(
+        raise WarpgroupProductError(
             f"expected A of MxK{' / 2 (stored)' if p.sparse else ''}, B of NxK and D of MxN, found A {m}x{k}, "
             f"B {n}x{k_b}, D {d_m}x{d_n}"
         )
     step = kind.instruction_k(p.sparse)
     for name, value, each in (("M", m, ROWS), ("N", n, 8), ("K", k_b, step)):
         if value < 1 or value % each:
-            raise LegalityError(
+            raise WarpgroupProductError(
                 f"expected {name} in steps of {each}, found {value}; nearest is {max(each, round(value / each) * each)}"
             )
     if p.threads < WARPGROUP_THREADS or p.threads % WARPGROUP_THREADS:
-        raise LegalityError(
+        raise WarpgroupProductError(
             f"expected whole warpgroups of {WARPGROUP_THREADS} threads, found a block of {p.threads} threads"
         )
     if not p.d.registers or p.b.registers or (p.metadata is not None and not p.metadata.registers):
-        raise LegalityError(
+        raise WarpgroupProductError(
             "expected D (and sparsity metadata) in registers and B in shared memory, found "
             f"D in {_where(p.d)}, B in {_where(p.b)}"
             + ("" if p.metadata is None else f", metadata in {_where(p.metadata)}")
@@ -444,7 +446,7 @@ def accumulator_part(
         if 0 <= start and start % 4 == 0 and start + n // 2 <= run.columns // 2:
             places = ((row, column + 2 * start) for row, column in run.origin)
             return tuple(zip(groups, places, strict=True))
-    raise LegalityError(
+    raise WarpgroupProductError(
         f"expected a 64x{n} part of D from register {register} on, in all warpgroups, found none with {layout}"
     )
 
@@ -466,7 +468,9 @@ def _check_complete(runs: Sequence[_Run], p: Product) -> None:
             missing[row : row + ROWS, column : column + run.columns] = False
     if missing.any():
         first = tuple(int(x) for x in np.argwhere(missing)[0])
-        raise LegalityError(f"expected all of D in registers, found no register with element {first} in {p.d.layout}")
+        raise WarpgroupProductError(
+            f"expected all of D in registers, found no register with element {first} in {p.d.layout}"
+        )
 
 
 def _split(run: _Run, p: Product, b_reader: _Reader) -> list[_Run]:
@@ -487,7 +491,7 @@ def _split(run: _Run, p: Product, b_reader: _Reader) -> list[_Run]:
             continue
         return pieces
     if problem is None:
-        raise LegalityError(f"expected N of {p.a.dtype} x {p.b.dtype} in legal sizes, found {run.columns}")
+        raise WarpgroupProductError(f"expected N of {p.a.dtype} x {p.b.dtype} in legal sizes, found {run.columns}")
     raise problem
 
 
@@ -513,7 +517,7 @@ def _metadata_registers(p: Product, groups: Sequence[int]) -> dict[tuple[tuple[i
     kind = find_kind(p.a.dtype, p.b.dtype)
     facts = SPARSE_METADATA[kind.bits]
     if p.metadata.shape != (p.a.shape[0], p.k // facts.chunk):
-        raise LegalityError(
+        raise WarpgroupProductError(
             f"expected codes of {p.a.shape[0]}x{p.k // facts.chunk} for {p.k} elements of K, found "
             f"{p.metadata.shape[0]}x{p.metadata.shape[1]}"
         )
@@ -541,7 +545,7 @@ def _find(
     place = found.get((rows, column))
     if place is None:
         wanted = ", ".join(f"[{row}, {row + ROWS})" for row in rows)
-        raise LegalityError(
+        raise WarpgroupProductError(
             f"expected {name} of rows {wanted} from column {column} on in the registers of the warpgroups that have "
             f"these rows of D, found it in none with {tile.layout}"
         )

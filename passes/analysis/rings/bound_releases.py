@@ -24,7 +24,7 @@ from tirx.dialects.tirx import (
     TilesOp,
 )
 from tirx.passes.analysis.purity import is_terminator
-from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.errors import AwaitError
 from tirx.passes.analysis.rings.model import Rotation
 from tirx.passes.analysis.rings.slots import executions_since, pending_product
 
@@ -130,7 +130,7 @@ class BoundReleases:
         if isinstance(op, ForOp | TilesOp) or op.name == "scf.for":
             is_open = any(most for _, most in opened.values())
             if is_open and not self._in_step and any(self._is_group(x) for x in op.walk()):
-                raise RingError(
+                raise AwaitError(
                     f"expected all groups of {self.queue} to be awaited before a loop with further ones, found "
                     f"releases that are still open",
                     op,
@@ -145,14 +145,14 @@ class BoundReleases:
                 if joined == opened:
                     return opened
                 opened = joined
-            raise RingError(f"expected an await of {self.queue} in a loop with releases after it, found none", op)
+            raise AwaitError(f"expected an await of {self.queue} in a loop with releases after it, found none", op)
         if any(most for _, most in opened.values()):
-            raise RingError(f"expected all groups of {self.queue} to be awaited before a branch with further ones", op)
+            raise AwaitError(f"expected all groups of {self.queue} to be awaited before a branch with further ones", op)
         behind = opened
         for block in blocks:
             behind = _joined(behind, self._block(block, opened))
         if any(most for _, most in behind.values()):
-            raise RingError(f"expected all groups of {self.queue} of a branch to be awaited in it", op)
+            raise AwaitError(f"expected all groups of {self.queue} of a branch to be awaited in it", op)
         return behind
 
     # Which stay open
@@ -177,7 +177,7 @@ class BoundReleases:
         held: dict[Place, int] = {}
         for before in self._backwards(op):
             if before.regions and self._matters(before) and not isinstance(before, AtOp):
-                raise RingError(
+                raise AwaitError(
                     f"expected the groups that stay pending in the same loop as the await, found '{before.name}' "
                     f"between them",
                     op,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 
 class RingError(Exception):
@@ -12,6 +13,8 @@ class RingError(Exception):
     `origin` is the place of the error; `others` are further places, each with what happens there.
     """
 
+    rule: ClassVar[str]
+
     def __init__(self, message: str, origin: object = None, others: Iterable[tuple[str, object]] = ()):
         super().__init__(message)
         self.message = message
@@ -19,5 +22,33 @@ class RingError(Exception):
         self.others = tuple(others)
 
 
-class EndlessError(RingError):
+class ArrivalError(RingError):
+    rule = "ring-arrivals"
+
+
+class AwaitError(RingError):
+    rule = "ring-awaits"
+
+
+class DeadlockError(RingError):
+    rule = "ring-deadlock"
+
+
+class PartyError(RingError):
+    rule = "ring-parties"
+
+
+class ProxyFenceError(RingError):
+    rule = "ring-proxy-fence"
+
+
+class SlotUseError(RingError):
+    rule = "ring-slot-use"
+
+
+class UndecidedError(RingError):
+    rule = "ring-undecided"
+
+
+class EndlessError(UndecidedError):
     """The replay comes to no end: parties wait for ever, or more and more work is open."""

@@ -33,7 +33,7 @@ from tirx.dialects.tirx import (
     TileType,
 )
 from tirx.passes.analysis.purity import is_pure, is_terminator
-from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.errors import PartyError, SlotUseError, UndecidedError
 from tirx.passes.analysis.rings.model import (
     Access,
     Acquire,
@@ -176,9 +176,9 @@ class Extraction:
         roles = [op for op in block.ops if isinstance(op, RolesOp)]
         for op in block.ops if roles else ():
             if not isinstance(op, RingOp | RolesOp) and is_scheduling(op):
-                raise RingError(f"expected '{op.name}' inside of a role, found it beside 'tirx.roles'", op)
+                raise PartyError(f"expected '{op.name}' inside of a role, found it beside 'tirx.roles'", op)
         if len(roles) > 1:
-            raise RingError("expected one 'tirx.roles' in a kernel, found a second one", roles[1])
+            raise PartyError("expected one 'tirx.roles' in a kernel, found a second one", roles[1])
 
     def ring_name(self, ring: RingOp, block: int | None) -> str:
         """The name of a ring, with its block if every block has one of its own."""
@@ -208,7 +208,9 @@ class Extraction:
             return None
         for name, found in zip(ring.station_names, stations, strict=True):
             if not found:
-                raise RingError(f"expected a role that works at station {name} of {self.names[ring]}, found none", ring)
+                raise PartyError(
+                    f"expected a role that works at station {name} of {self.names[ring]}, found none", ring
+                )
         return Ring(
             self.ring_name(ring, block),
             ring.num_slots,
@@ -245,7 +247,7 @@ class Extraction:
             writes = [order.get(a.station, 0) for a in mine if a.mode is Mode.WRITE]
             for access in mine:
                 if access.mode is Mode.READ and min(writes, default=len(order)) > order.get(access.station, 0):
-                    raise RingError(
+                    raise SlotUseError(
                         f"expected tile {tile} of {self.names[ring]} to be written before it is read, "
                         f"found no write at an earlier station",
                         access.op,
@@ -256,7 +258,7 @@ class Extraction:
     def _require_unconditional_fill(self, ring: RingOp, accesses: list[TileAccess]) -> None:
         writes = [access for access in accesses if access.mode is Mode.WRITE]
         if writes and all(access.is_conditional for access in writes):
-            raise RingError(
+            raise SlotUseError(
                 f"expected every use of {self.names[ring]} to be filled, found a fill under a condition", writes[0].op
             )
 
@@ -328,7 +330,7 @@ class _Program:
             case scf.IfOp() if is_scheduling(op):
                 return self._if(op)
             case _ if is_scheduling(op) and op.regions:
-                raise RingError(f"cannot decide: operations of a ring inside of '{op.name}'", op)
+                raise UndecidedError(f"cannot decide: operations of a ring inside of '{op.name}'", op)
             case _:
                 return [Use(self._access(access), access.op) for access in _accesses_in(op)]
 

@@ -20,7 +20,7 @@ from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.tcgen05 import CommitOp
 from tirx.dialects.tirx import AddressOp, AllocOp, KernelOp, LeaderOp, TileType, TmaLoadOp, thread_owner, thread_set
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.errors import ArrivalError, UndecidedError
 from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.passes.emit.emitter import constant_value
 
@@ -80,7 +80,7 @@ def check_barriers(kernel: KernelOp) -> None:
         for at, init in inits.items():
             if at.base is base and offset <= at.offset < min(behind, default=at.offset + 1):
                 if (expected := init.count.value.data) != count:
-                    raise RingError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
+                    raise ArrivalError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
     for op in kernel.walk():
         if isinstance(op, MbarrierArriveExpectTxOp) and _of_rings(op):
             _check_bytes(kernel, op)
@@ -100,7 +100,7 @@ def _address(value: SSAValue) -> _Address:
             case AddressOp():
                 break
             case op:
-                raise RingError(f"cannot decide: which mbarrier an address is, that '{op.name}' computes", op)
+                raise UndecidedError(f"cannot decide: which mbarrier an address is, that '{op.name}' computes", op)
     return _Address(value, offset, rank, party)
 
 
@@ -184,7 +184,7 @@ def _arrivals_of_a_use(kernel: KernelOp, arrivals: list[_Arrival]) -> int:
                 counts.setdefault(arrival.threads * reached, arrival.op)
         if len(counts) > 1:
             first, second = list(counts)[:2]
-            raise RingError(
+            raise ArrivalError(
                 f"expected the same number of arrivals wherever a role passes a slot on, found {first} and {second}",
                 counts[second],
                 [("the first of them", counts[first])],
@@ -208,7 +208,7 @@ def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
         place = following
         found += _loaded(place, at, blocks)
     if found * sources != (expected := announced.bytes.value.data):
-        raise RingError(
+        raise ArrivalError(
             f"expected {found * sources} bytes of the copies behind it, found {expected} announced", announced
         )
 
@@ -221,7 +221,7 @@ def _loaded(op: Operation, at: _Address, blocks: int) -> int:
         return size if (where.base, where.offset) == (at.base, at.offset) else 0
     totals = {_in_block(block, at, blocks) for region in op.regions for block in region.blocks}
     if len(totals) > 1:
-        raise RingError(f"expected the same bytes in all branches, found {', '.join(map(str, sorted(totals)))}", op)
+        raise ArrivalError(f"expected the same bytes in all branches, found {', '.join(map(str, sorted(totals)))}", op)
     return totals.pop() if totals else 0
 
 

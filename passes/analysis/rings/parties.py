@@ -27,7 +27,7 @@ from tirx.dialects.tirx import (
     Unit,
 )
 from tirx.passes.analysis.purity import is_pure, is_terminator
-from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.errors import PartyError
 from tirx.passes.analysis.rings.slots import slot_tile
 
 WARP = 32
@@ -181,7 +181,7 @@ def station_index(ring: RingOp, station: str, party: Party) -> int:
     """The station by its number; `self` is the one with the name of the party."""
     name = party.name if station == SELF else station
     if name not in ring.station_names:
-        raise RingError(
+        raise PartyError(
             f"expected stations that are named after the parties of @{party.owner.sym_name.data}, "
             f"found {', '.join(ring.station_names)} and the party {name or party.label}",
             ring,

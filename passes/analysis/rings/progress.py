@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 
-from tirx.passes.analysis.rings.errors import EndlessError, RingError
+from tirx.passes.analysis.rings.errors import EndlessError, PartyError, RingError, UndecidedError
 from tirx.passes.analysis.rings.model import (
     Access,
     AwaitIssue,
@@ -141,7 +141,7 @@ def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
         if not ready:
             names = ", ".join(f"@{name}" for name in dict.fromkeys(n for names in left.values() for n in names))
             first = next(loop for found in loops.values() for loop in found)
-            raise RingError(
+            raise UndecidedError(
                 f"cannot decide: the loops {names} stand in different order in different roles", first.origin
             )
         order.append(min(ready, key=ranks.__getitem__))
@@ -170,11 +170,11 @@ def _split(role: str, body: Body) -> tuple[list[Loop], list[Body]]:
         if isinstance(statement, If):
             for inner in walk(statement.body):
                 if isinstance(inner, Loop):
-                    raise RingError(f"{role}: cannot decide: a loop @{inner.name} under a condition", inner.origin)
+                    raise UndecidedError(f"{role}: cannot decide: a loop @{inner.name} under a condition", inner.origin)
         between[-1].append(statement)
     for i, loop in enumerate(loops):
         if any(loop.name == other.name for other in loops[:i]):
-            raise RingError(f"{role}: cannot decide: loop @{loop.name} twice in a row", loop.origin)
+            raise UndecidedError(f"{role}: cannot decide: loop @{loop.name} twice in a row", loop.origin)
     return loops, [tuple(part) for part in between]
 
 
@@ -182,7 +182,7 @@ def _require_same_trips(name: str, loops: Mapping[str, Loop]) -> None:
     (first, loop), *others = loops.items()
     for role, other in others:
         if other.trips != loop.trips:
-            raise RingError(
+            raise PartyError(
                 f"the numbers of iterations of @{name} may differ between {first} and {role}",
                 other.origin,
                 [(f"the loop of {first}", loop.origin)],
@@ -245,7 +245,7 @@ class _Progress:
                     new.run()
                 out[new.key()] = new
         if len(out) > 2 * ROUND_LIMIT:
-            raise RingError("cannot decide: too many conditions or too many ways to get here")
+            raise UndecidedError("cannot decide: too many conditions or too many ways to get here")
         return out
 
     def _loop(self, item: _Loops, states: States) -> States:

@@ -12,7 +12,16 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tirx.passes.analysis.rings.errors import EndlessError, RingError
+from tirx.passes.analysis.rings.errors import (
+    ArrivalError,
+    DeadlockError,
+    EndlessError,
+    PartyError,
+    ProxyFenceError,
+    RingError,
+    SlotUseError,
+    UndecidedError,
+)
 from tirx.passes.analysis.rings.model import (
     Access,
     Acquire,
@@ -186,7 +195,7 @@ class State:
                 if not isinstance(lag, Rotation) and lag < len(found):
                     self._complete(role, step, groups, found[-1 - lag] + 1)
             case Restart():
-                raise RingError(f"{role}: a counter is set back", step.origin)
+                raise UndecidedError(f"{role}: a counter is set back", step.origin)
 
     def _complete(self, role: str, step: Await | AwaitIssue, groups: list[Group], count: int) -> None:
         """The oldest `count` groups are complete; the releases that wait for them happen."""
@@ -197,7 +206,7 @@ class State:
 
     def _pass_on(self, role: str, ring: str, station: int, use: int, origin: object) -> None:
         if self.passed[(ring, station, role)] != use:
-            raise RingError(f"{role}: releases of {ring} overtake each other", origin)
+            raise SlotUseError(f"{role}: releases of {ring} overtake each other", origin)
         self.passed[(ring, station, role)] += 1
 
     def _use_of(self, role: str, access: Access, step: Use | Issue) -> int:
@@ -210,7 +219,7 @@ class State:
             found = [i for i, label in enumerate(held) if label == access.acquire]
             lag = len(held) - 1 - found[-1 - lag] if 0 <= lag < len(found) else len(held)
         if not 0 <= lag < len(held):
-            raise RingError(f"{role} {access.mode.value} a slot of {access.ring} that it does not hold", step.origin)
+            raise SlotUseError(f"{role} {access.mode.value} a slot of {access.ring} that it does not hold", step.origin)
         return self.acquired[place] - 1 - lag
 
     def _access(self, role: str, access: Access, step: Use | Issue) -> Pending:
@@ -223,9 +232,9 @@ class State:
         # A new value is for the next station.
         lost = slot in self.filled and (access.station > 0 or mode is Mode.CARRY)
         if mode is not Mode.WRITE and lost:
-            raise RingError(f"{role} reads in {ring.name} what it has overwritten itself", step.origin)
+            raise SlotUseError(f"{role} reads in {ring.name} what it has overwritten itself", step.origin)
         if mode is Mode.CARRY and (access.station > 0 or ring.slots != 1):
-            raise RingError(
+            raise SlotUseError(
                 f"{role} {mode.value} at {ring.place(access.station)}, expected the first station of a ring of one "
                 f"slot, found {ring.slots}",
                 step.origin,
@@ -244,7 +253,7 @@ class State:
             for other in self.unfenced if not step.queue.generic_proxy else ():
                 same = (other.ring, other.use, other.party) == (pending.ring, pending.use, role)
                 if same and Mode.WRITE in (pending.mode, other.mode):
-                    raise RingError(
+                    raise ProxyFenceError(
                         f"{role}: {step.queue.name} works on a slot of {pending.ring} without a proxy fence behind "
                         f"accesses by threads",
                         step.origin,
@@ -256,7 +265,7 @@ class State:
         ring, place = self.kernel.rings[step.ring], (step.ring, step.station, role)
         use = self.released[place]
         if use >= self.acquired[place]:
-            raise RingError(f"{role} releases a slot of {ring.name} that it does not hold", step.origin)
+            raise SlotUseError(f"{role} releases a slot of {ring.name} that it does not hold", step.origin)
 
         def is_of_use(access: Pending) -> bool:
             return (access.ring, access.station, access.use) == (step.ring, step.station, use)
@@ -264,7 +273,7 @@ class State:
         self._require_complete(role, step, use)
         mine = {access for access in self.unfenced if access.party == role and is_of_use(access)}
         if mine and self.happens.needs_fence(ring, step.station):
-            raise RingError(
+            raise ProxyFenceError(
                 f"{role} releases a slot of {ring.name} without a proxy fence",
                 step.origin,
                 [("the access by threads", access.origin) for access in mine],
@@ -290,7 +299,7 @@ class State:
                 continue
             for access in (access for group in groups for access in group.accesses):
                 if (access.ring, access.station, access.use) == (step.ring, step.station, use):
-                    raise RingError(
+                    raise SlotUseError(
                         f"{role} releases a slot of {step.ring} while {queue.name} still {access.mode.value} it",
                         step.origin,
                         [("the work that is not complete", access.origin)],
@@ -298,16 +307,16 @@ class State:
 
     def _require_filled(self, role: str, step: Release, ring: Ring, sent: int | None) -> None:
         if sent is None and self.happens.writes(ring.name, step.station):
-            raise RingError(f"{role} passes on a slot of {ring.name} that it did not fill", step.origin)
+            raise SlotUseError(f"{role} passes on a slot of {ring.name} that it did not fill", step.origin)
         by_bytes = step.after is not None and step.after.completion is Completion.BYTES
         if step.station == 0 and ring.bytes and ring.share(role):
             if not by_bytes or (sent or 0) != ring.share(role):
-                raise RingError(
+                raise ArrivalError(
                     f"{role}: expected {ring.share(role)} bytes by TMA in every slot of {ring.name}, found {sent or 0}",
                     step.origin,
                 )
         elif by_bytes:
-            raise RingError(
+            raise ArrivalError(
                 f"{role}: expected no release after TMA, which fills no slot of {ring.name} here", step.origin
             )
 
@@ -321,13 +330,13 @@ class State:
         for role, queues in self.queues.items():
             for queue, groups in queues.items():
                 if groups:
-                    raise RingError(f"{role}: work of {queue.name} is not awaited at the end", groups[0].origin)
+                    raise ArrivalError(f"{role}: work of {queue.name} is not awaited at the end", groups[0].origin)
         for name, ring in self.kernel.rings.items():
             places = [(name, station, party) for station, ps in enumerate(ring.stations) for party in ps]
             counts = {counters[p] for counters in (self.acquired, self.released, self.passed) for p in places}
             if len(counts) > 1:
                 found = ", ".join(f"{self.acquired[p]} by {p[2]} at {ring.place(p[1])}" for p in places)
-                raise RingError(
+                raise PartyError(
                     f"expected the same number of uses of {name} at all stations, found {found}", ring.origin
                 )
 
@@ -346,7 +355,7 @@ class State:
                     if isinstance(release, Release) and (release.ring, release.station) == (ring.name, before):
                         others.append((f"{party} would have to release it here", release.origin))
                         break
-        return RingError(f"deadlock: {waits}", step.origin, others)
+        return DeadlockError(f"deadlock: {waits}", step.origin, others)
 
     def _wait_text(self, role: str, step: Step) -> str:
         if not isinstance(step, Acquire):

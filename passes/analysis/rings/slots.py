@@ -19,7 +19,7 @@ from tirx.dialects.tirx import (
     TileType,
 )
 from tirx.passes.analysis.purity import is_pure
-from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.errors import UndecidedError
 
 if TYPE_CHECKING:
     from tirx.passes.analysis.rings.model import Rotation
@@ -63,7 +63,7 @@ def slot_tile(value: SSAValue) -> SlotTile | None:
     if is_pure(op) and len(sources) <= 1:
         return next(iter(sources), None)
     if op.regions and any(slot_tile(inner) for last in _terminators(op) for inner in last.operands):
-        raise RingError(f"cannot decide: which slot '{op.name}' gives", op)
+        raise UndecidedError(f"cannot decide: which slot '{op.name}' gives", op)
     return None
 
 
@@ -88,7 +88,7 @@ def _part(op: Operation, loop: ForOp) -> tuple[int, int]:
     while around is not None and around.parent_op() is not loop:
         around = around.parent_op()
     if around is None:
-        raise RingError(f"cannot decide: which iteration '{op.name}' belongs to", op)
+        raise UndecidedError(f"cannot decide: which iteration '{op.name}' belongs to", op)
     position = 0 if around.parent is None else list(around.parent.ops).index(around)
     return (around.offset if isinstance(around, AtOp) else 0), position
 
@@ -121,7 +121,7 @@ def _require_same_parts(producer: Operation, user: Operation, inner: Operation |
     around = inner
     while around is not None and (outer := enclosing_loop(around)) is not None:
         if isinstance(outer, ForOp) and outer.is_ancestor(user) and _part(around, outer)[0] != _part(user, outer)[0]:
-            raise RingError(f"cannot decide: how often '{producer.name}' has run before this round", user)
+            raise UndecidedError(f"cannot decide: how often '{producer.name}' has run before this round", user)
         around = outer
 
 
@@ -150,13 +150,15 @@ def pending_product(value: SSAValue) -> tuple[AsyncMmaOp, int]:
                 value = yielded(loop)[value.index]
             case BlockArgument() if isinstance(loop := value.block.parent_op(), ForOp) and value.index > 0:
                 if not isinstance(loop.inits[value.index - 1].type, TileType):
-                    raise RingError("cannot decide: which product a tile pending from before the loop waits for", loop)
+                    raise UndecidedError(
+                        "cannot decide: which product a tile pending from before the loop waits for", loop
+                    )
                 value = yielded(loop)[value.index - 1]
                 iterations += 1
             case _:
                 break
     origin = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-    raise RingError("cannot decide: which product a pending tile waits for", origin)
+    raise UndecidedError("cannot decide: which product a pending tile waits for", origin)
 
 
 def yielded(op: AtOp | ForOp) -> tuple[SSAValue, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Flag, auto
 
-from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.errors import ArrivalError, PartyError, UndecidedError
 from tirx.passes.analysis.rings.model import (
     Access,
     Acquire,
@@ -96,7 +96,7 @@ def activity(kernel: Kernel) -> Activity:
         for statement in walk(body):
             match statement:
                 case Restart():
-                    raise RingError(f"{role}: a counter is set back", statement.origin)
+                    raise UndecidedError(f"{role}: a counter is set back", statement.origin)
                 case Acquire() | Release():
                     _require_party(kernel, role, statement.ring, statement.station, statement)
                 case Use() | Issue():
@@ -111,7 +111,7 @@ def activity(kernel: Kernel) -> Activity:
 def _require_party(kernel: Kernel, role: str, ring: str, station: int, statement: Statement) -> None:
     if role not in kernel.rings[ring].stations[station]:
         origin = None if isinstance(statement, If | Loop) else statement.origin
-        raise RingError(f"{role} works at {kernel.rings[ring].place(station)}, where it is not a party", origin)
+        raise PartyError(f"{role} works at {kernel.rings[ring].place(station)}, where it is not a party", origin)
 
 
 def check_structure(kernel: Kernel, happens: Activity) -> None:
@@ -121,22 +121,22 @@ def check_structure(kernel: Kernel, happens: Activity) -> None:
             here = happens.at[(ring.name, station)]
             arrivals = ring.arrivals(station)
             if ring.counts is not None and ring.counts[station] != arrivals:
-                raise RingError(
+                raise ArrivalError(
                     f"expected a barrier for {arrivals} arrivals behind {ring.place(station)}, "
                     f"found one for {ring.counts[station]}",
                     ring.origin,
                 )
             if len(parties) > 1 and here & WRITES and here & (READS | Happens.CARRY):
-                raise RingError(
+                raise PartyError(
                     f"several parties ({', '.join(parties)}) read and write at {ring.place(station)}, so that one may "
                     f"overwrite what another still reads",
                     ring.origin,
                 )
         anywhere = happens.of(ring)
         if Happens.CARRY in anywhere and not anywhere & WRITES:
-            raise RingError(f"{ring.name} carries a value that nobody writes", ring.origin)
+            raise PartyError(f"{ring.name} carries a value that nobody writes", ring.origin)
         if ring.multicast and not ring.signal_all:
-            raise RingError(f"{ring.name}: writers in another block are not told of the release", ring.origin)
+            raise PartyError(f"{ring.name}: writers in another block are not told of the release", ring.origin)
     for role, body in kernel.roles.items():
         _check_conditions(role, body, skewed=False)
 
@@ -148,7 +148,7 @@ def _check_conditions(role: str, body: tuple[Statement, ...], skewed: bool) -> N
             case Loop():
                 _check_conditions(role, statement.body, skewed or statement.extra != 0)
             case If(guard=Condition()) if skewed:
-                raise RingError(
+                raise UndecidedError(
                     f"{role}: cannot decide: a condition around operations of a ring in a loop with a skew",
                     statement.origin,
                 )
