@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator, OpTrait, Pure, SymbolTable
 
@@ -30,15 +29,7 @@ class InSymbolTable(OpTrait):
 
 
 _DIVISIONS = frozenset(
-    {
-        arith.CeilDivSIOp,
-        arith.CeilDivUIOp,
-        arith.DivSIOp,
-        arith.DivUIOp,
-        arith.FloorDivSIOp,
-        arith.RemSIOp,
-        arith.RemUIOp,
-    }
+    f"arith.{name}" for name in ("ceildivsi", "ceildivui", "divsi", "divui", "floordivsi", "remsi", "remui")
 )
 """Undefined for a divisor of zero in MLIR; in PTX the result is unspecified, and nothing traps (PTX ISA, "div")."""
 
@@ -50,4 +41,4 @@ def is_terminator(op: Operation) -> bool:
 
 def is_pure(op: Operation) -> bool:
     """True if an operation only computes its results from its operands. Of unregistered ones nothing is known."""
-    return type(op) in _DIVISIONS or op.has_trait(Pure, value_if_unregistered=False)
+    return op.name in _DIVISIONS or op.has_trait(Pure, value_if_unregistered=False)

@@ -61,7 +61,7 @@ _KNOWN_DIALECTS = frozenset({"arith", "scf", "ptx"})
 
 def convert_entry(entry: EntryOp) -> None:
     """Applies the pass to one entry."""
-    ops = list(entry.body.walk())
+    ops = list(entry.walk())
     for op in ops:
         if op.name.partition(".")[0] not in _KNOWN_DIALECTS and not isinstance(op, UnrealizedConversionCastOp):
             raise NoFormError(
@@ -69,7 +69,7 @@ def convert_entry(entry: EntryOp) -> None:
             )
     widen_bytes(entry)
     _replace_index_types(entry)
-    for op in list(entry.body.walk()):
+    for op in list(entry.walk()):
         if isinstance(op, UnrealizedConversionCastOp):
             _drop_identity_cast(op)
         elif op.name.startswith("arith."):

@@ -51,7 +51,7 @@ class ConvertMathToPtxPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in entries(op):
-            for inner in list(entry.body.walk()):
+            for inner in list(entry.walk()):
                 if inner.name.startswith("math."):
                     _lower(inner)
 

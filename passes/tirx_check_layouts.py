@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import Errors, LocatedError, warn
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import (
     AllocOp,
     BroadcastOp,
@@ -41,7 +42,7 @@ from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target, TargetError
 from tirx.layout import LayoutError, TileLayout, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
-from tirx.passes.analysis.index_analysis import ancestors, index_range, never_runs
+from tirx.passes.analysis.index_analysis import index_range, never_runs
 from tirx.passes.analysis.register_classes import is_register_tile
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.copies import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies

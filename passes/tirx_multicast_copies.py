@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import remark
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import (
     AcquireOp,
     Across,
@@ -43,7 +44,6 @@ from tirx.dialects.tirx.ops import strided_layout
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError
-from tirx.passes.analysis.index_analysis import ancestors
 from tirx.passes.analysis.pipelining import hardware_operation
 from tirx.passes.analysis.purity import is_terminator
 from tirx.passes.analysis.rings.parties import is_issued_by_one_thread

@@ -41,6 +41,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.formula import Formula, FormulaAttr, parse_formula
+from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.ptx.base import (
     Names,
     PTXTerminator,
@@ -65,7 +66,7 @@ REGISTER_LIMIT = 255
 
 
 @irdl_op_definition
-class EntryOp(IRDLOperation):
+class EntryOp(QuickWalk, IRDLOperation):
     """A kernel: a control flow graph of instructions, with named parameters that `ptx.ld.param` reads.
 
     ```mlir

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, SymbolNameConstraint, i1, i32, i64
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
     operand_def,
@@ -23,6 +23,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, irdl_op_definition
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.base import (
     Names,
     PTXInstruction,
@@ -39,13 +40,6 @@ from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
 from tirx.dialects.ptx.parameters import PARAM_TYPES, EntryParam
 from tirx.rules import InstructionFormError, ParameterError
-
-
-def _enclosing_entry(op: Operation) -> EntryOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, EntryOp):
-        parent = parent.parent_op()
-    return parent
 
 
 def _declared(entry: EntryOp, name: str) -> EntryParam:
@@ -77,11 +71,11 @@ class LdParamOp(PureInstruction):
 
     def declared(self) -> EntryParam | None:
         """The parameter's declaration; None outside an entry or if there is none."""
-        entry = _enclosing_entry(self)
+        entry = enclosing(self, EntryOp)
         return None if entry is None else entry.param(self.param.data)
 
     def verify_(self) -> None:
-        entry = _enclosing_entry(self)
+        entry = enclosing(self, EntryOp)
         if entry is None:
             return
         name = self.param.data
@@ -140,7 +134,7 @@ class ParamAddressOp(PureInstruction):
         super().__init__(properties={"param": StringAttr(param)}, result_types=[i64])
 
     def verify_(self) -> None:
-        if (entry := _enclosing_entry(self)) is not None:
+        if (entry := enclosing(self, EntryOp)) is not None:
             _declared(entry, self.param.data)
 
     def emit(self, reg: Names) -> str:

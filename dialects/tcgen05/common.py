@@ -7,6 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import i32_attr
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.tirx import KernelOp, MemorySpace, TileType
 from tirx.layout import LayoutError, TileLayout
@@ -45,9 +46,7 @@ def expect_tensor_tile(value: SSAValue, what: str) -> TileType:
 
 def target_of(op: Operation) -> str | None:
     """The target of the kernel that an operation is in."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp | EntryOp):
-        parent = parent.parent_op()
+    parent = enclosing(op, KernelOp, EntryOp)
     return None if parent is None or parent.target is None else parent.target.data
 
 

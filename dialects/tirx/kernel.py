@@ -44,6 +44,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors, lookups, parse_formula
+from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
 from tirx.dialects.traits import InSymbolTable
@@ -151,7 +152,7 @@ def _cluster_problem(found: int) -> str:
 
 
 @irdl_op_definition
-class KernelOp(IRDLOperation, OnThreads):
+class KernelOp(QuickWalk, IRDLOperation, OnThreads):
     """
     A kernel: what one block (CTA) of `threads` threads does.
 
@@ -420,9 +421,7 @@ class LaunchValueOp(IRDLOperation):
         super().__init__(properties={"formula": FormulaAttr(formula)}, result_types=[IndexType()])
 
     def verify_(self) -> None:
-        around = self.parent_op()
-        while around is not None and not isinstance(around, KernelOp):
-            around = around.parent_op()
+        around = enclosing(self, KernelOp)
         if around is None:
             return
         if (problem := _formula_problem(self.formula.data, around.function_type.inputs.data)) is not None:
@@ -493,8 +492,6 @@ class CtaRankOp(IRDLOperation):
         super().__init__(result_types=[IndexType()])
 
     def verify_(self) -> None:
-        around = self.parent_op()
-        while around is not None and not isinstance(around, KernelOp):
-            around = around.parent_op()
+        around = enclosing(self, KernelOp)
         if around is not None and around.per_cta is None:
             raise KernelError("expected a kernel with cluster(2) per_cta around, found one without")

@@ -72,7 +72,7 @@ class ControlFlow:
 
     @cached_property
     def _index(self) -> dict[Operation, int]:
-        return {op: i for i, op in enumerate(self.entry.body.walk())}
+        return {op: i for i, op in enumerate(self.entry.walk())}
 
     @cached_property
     def cyclic(self) -> frozenset[Block]:

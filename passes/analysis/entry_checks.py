@@ -43,13 +43,13 @@ from tirx.wgmma.check import WgmmaFacts
 def check_entry(entry: EntryOp, target: Target) -> None:
     """Raises LocatedError, with the fix, at the first instruction that breaks a rule of `tirx.tcgen05.check` (on this
     target) or `tirx.wgmma.check`, or does not fit the others of the entry."""
-    instructions = [op for op in entry.body.walk() if isinstance(op, Tcgen05Op)]
+    instructions = [op for op in entry.walk() if isinstance(op, Tcgen05Op)]
     described = [(op, description) for op in instructions if (description := op.description) is not None]
     for op, description in described:
         _located(op, lambda description=description: check_instruction(description, target.name))
         for message in MmaInfo(description).aliases if isinstance(description, Mma) else ():
             warn(op, message, "aliased-elements")
-    for op in (op for op in entry.body.walk() if isinstance(op, WgmmaMmaAsyncOp)):
+    for op in (op for op in entry.walk() if isinstance(op, WgmmaMmaAsyncOp)):
         product = replace(op.description, threads=_threads(entry))
         _located(op, lambda product=product: check_wgmma(product))
         for message in WgmmaFacts(product).aliases:
@@ -97,7 +97,7 @@ def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op]) -> None:
 def _load_of_a_pair(entry: EntryOp) -> CpAsyncBulkTensorLoadOp | None:
     """A TMA load that may signal the other CTA of a pair. It may be in a kernel of either cta_group: that of TMA says
     where the mbarrier is (PTX ISA, "cp.async.bulk.tensor")."""
-    loads = (op for op in entry.body.walk() if isinstance(op, CpAsyncBulkTensorLoadOp))
+    loads = (op for op in entry.walk() if isinstance(op, CpAsyncBulkTensorLoadOp))
     return next((op for op in loads if op.cta_group is not None and op.cta_group.value.data == 2), None)
 
 

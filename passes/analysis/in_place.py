@@ -33,7 +33,7 @@ class InPlace:
 def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
     """All results of an entry that take the register of an operand (`PTXInstruction.in_place`), in order."""
     reached: dict[tuple[Block | None, Block | None], set[Block]] = {}
-    for op in entry.body.walk():
+    for op in entry.walk():
         if not isinstance(op, PTXInstruction):
             continue
         for result, index in op.in_place():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.dialects.formula import Call, Formula
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import BlockIdOp, CtaRankOp, ForOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, TilesOp
 from tirx.hw.integers import Integers
 from tirx.passes.emit.emitter import constant_value
@@ -116,7 +117,7 @@ def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
         case CtaRankOp():
             return Integers.within(0, 1, width)
         case BlockIdOp() as op:
-            kernel = next((around for around in ancestors(op) if isinstance(around, KernelOp)), None)
+            kernel = enclosing(op, KernelOp)
             grid = None if kernel is None else kernel.grid_dims
             return Integers.within(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1, width)
         case arith.DivUIOp() as op if (divisor := constant_value(op.rhs)) is not None and divisor > 0:
@@ -256,14 +257,6 @@ _LIMITS: Mapping[type[Operation], Callable[[Operation, Sequence[Integers]], _Lim
     arith.AndIOp: _and_limits,
 }
 """Operation -> the ends of its result, from those of its operands, in their order."""
-
-
-def ancestors(op: Operation) -> Iterator[Operation]:
-    """The operations around `op`, innermost first."""
-    around = op.parent_op()
-    while around is not None:
-        yield around
-        around = around.parent_op()
 
 
 def never_runs(op: Operation) -> bool:

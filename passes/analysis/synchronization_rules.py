@@ -110,7 +110,7 @@ class _Checker:
         if entry.cluster_size > 1:
             return
         announced = self._analysis.announced
-        for op in entry.body.walk():
+        for op in entry.walk():
             if not isinstance(op, CpAsyncBulkTensorLoadOp) or (
                 entry.cluster is None and op.space.data != "shared::cta"
             ):

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
+from tirx.dialects.nesting import ancestors, enclosing
 from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.tcgen05 import AllocOp, DeallocOp, TileOp
 from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType
-from tirx.passes.analysis.index_analysis import ancestors
 from tirx.rules import AllocationError
 from tirx.tcgen05.tmem import COLUMNS
 
@@ -95,7 +95,7 @@ def _check_size(op: AllocOp, before: list[_Allocation]) -> None:
 def _check_dealloc(op: DeallocOp, allocation: _Allocation) -> None:
     if allocation.freed_before(op):
         raise AllocationError(op, "expected columns that are allocated, found some that were given back before")
-    around = next((each for each in ancestors(op) if isinstance(each, scf.ForOp | scf.WhileOp)), None)
+    around = enclosing(op, scf.ForOp, scf.WhileOp)
     if around is not None and around not in ancestors(allocation.op):
         raise AllocationError(
             op, "expected columns that are allocated in this loop, found some from before it; give them back after it"

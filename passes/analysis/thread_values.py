@@ -152,13 +152,13 @@ class ThreadValues:
         self._flow = flow
         extents = [n.data for n in entry.reqntid or ()]
         if not extents:
-            issues = {op.issue for op in entry.body.walk() if isinstance(op, PTXInstruction)}
+            issues = {op.issue for op in entry.walk() if isinstance(op, PTXInstruction)}
             extents = [max((_LEAST_THREADS.get(issue, WARP) for issue in issues), default=1)]
         self.count = extents[0] if all(n == 1 for n in extents[1:]) else 0
         """0 for a block of more than one dimension, of which nothing is known."""
         self._values: dict[SSAValue, ThreadValue] = {}
         self._bounds: dict[SSAValue, Threads] = {}
-        slots = Counter(op.dst for op in entry.body.walk() if isinstance(op, Tcgen05AllocOp))
+        slots = Counter(op.dst for op in entry.walk() if isinstance(op, Tcgen05AllocOp))
         self._slots = {slot for slot, allocations in slots.items() if allocations == 1}
         if self.count:
             self._ids = np.arange(self.count, dtype=np.int64)

@@ -23,7 +23,7 @@ def check_fences(entry: EntryOp, shared: Mapping[SSAValue, SSAValue]) -> None:
     The first product needs one, and each whose accumulators or A other instructions have written; accumulators of a
     product of the same shape need none. `shared`: values with the register of another one (`shared_registers`).
     """
-    products = [op for op in entry.body.walk() if isinstance(op, WgmmaMmaAsyncOp)]
+    products = [op for op in entry.walk() if isinstance(op, WgmmaMmaAsyncOp)]
     flow = ControlFlow(entry) if products else None
     for op in products:
         if flow is not None and (touching := _unfenced(op, flow, shared)) is not None:

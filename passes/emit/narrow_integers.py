@@ -51,7 +51,7 @@ def widen_bytes(entry: EntryOp) -> None:
 
     Operations of `arith` on i8 are done in i32, on operands that are extended as the operation reads them.
     """
-    found = [bytes_ for op in entry.body.walk() if op.name.startswith("arith.") and (bytes_ := _Bytes.of(op)).any]
+    found = [bytes_ for op in entry.walk() if op.name.startswith("arith.") and (bytes_ := _Bytes.of(op)).any]
     for block in entry.walk_blocks():
         for values in (block.args, *(op.results for op in block.ops)):
             for value in tuple(values):

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
 from tirx.passes.emit.emitter import Emitter
@@ -47,9 +48,7 @@ def _index(emit: Emitter, register: str) -> SSAValue:
 
 def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     """The number of this block in the grid, and how many there are; clusters count as one block."""
-    around = op.parent_op()
-    while around is not None and not isinstance(around, KernelOp):
-        around = around.parent_op()
+    around = enclosing(op, KernelOp)
     if around is None:
         raise RingLoweringError(op, "expected a kernel around, found none")
     x, y, z = (_index(emit, f"ctaid.{axis}") for axis in "xyz")

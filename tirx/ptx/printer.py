@@ -116,7 +116,7 @@ def _required_version(entry: EntryOp, target: Target) -> PtxVersion:
         version = max(version, _feature_version(entry, "cluster", target))
     if sum(parameter.data.size for parameter in entry.params) > SMALL_PARAM_LIMIT:
         version = max(version, LARGE_PARAM_VERSION)
-    for op in entry.body.walk():
+    for op in entry.walk():
         if isinstance(op, PTXInstruction):
             for feature in op.features():
                 version = max(version, _feature_version(op, feature, target))
@@ -176,7 +176,7 @@ def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
     taken = {p.data.name: "a parameter" for p in entry.params}
     static = dynamic = 0
     declarations: list[str] = []
-    for op in entry.body.walk():
+    for op in entry.walk():
         if not isinstance(op, SharedAllocOp):
             continue
         symbol = op.symbol.data
@@ -219,7 +219,7 @@ def _dynamic_declarations(entries: Sequence[EntryOp]) -> str:
     for entry in entries:
         if entry.dynamic_shared is None:
             continue
-        for op in entry.body.walk():
+        for op in entry.walk():
             if isinstance(op, SharedAllocOp) and op.dynamic is not None:
                 if (symbol := op.symbol.data) in names:
                     raise PtxModuleError(

@@ -130,7 +130,7 @@ def _accesses(entry: EntryOp) -> dict[str, Access]:
         for p in entry.params
         if isinstance(p.data.source, TensorMapAttr)
     }
-    for op in entry.body.walk():
+    for op in entry.walk():
         if isinstance(op, LdParamOp | ParamAddressOp):
             name = op.param.data
             derived[through.get(name, name)].append(op.result)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
@@ -17,10 +18,13 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import Diagnostic, Errors, Facts, LocatedError, Note, in_stage
+from tirx.dialects.nesting import ancestors
 from tirx.passes import PASS_SUMMARIES
-from tirx.passes.analysis.index_analysis import ancestors
 from tirx.rules import DefinitionError, DominanceError, OperationError
 from tirx.text.dominance import Dominance
+
+if TYPE_CHECKING:
+    from tirx.passes.stages import Stages
 
 
 class InvalidPassOutputError(Exception):
@@ -139,6 +143,15 @@ class StepTime:
     verify: float = 0.0
 
 
+def _stages(names: Collection[str]) -> Stages | None:
+    """What the passes `names` need of one another; None if none of them is of tirx."""
+    if PASS_SUMMARIES.keys().isdisjoint(names):
+        return None
+    from tirx.passes.stages import Stages  # imports the dialects of kernels, which other passes do not need
+
+    return Stages(names)
+
+
 def run_passes(
     ctx: Context,
     module: ModuleOp,
@@ -160,17 +173,16 @@ def run_passes(
     start = perf_counter()
     verify_located(module)
     times = [StepTime("input", 0.0, perf_counter() - start)]
-    # Here, as it imports the dialects of kernels, which other passes may not need.
-    from tirx.passes.stages import Stages
-
-    stages = Stages([each.name for each in remaining])
+    stages = _stages([each.name for each in remaining])
     while remaining:
         module_pass = remaining.popleft()
         start = perf_counter()
         with in_stage(module_pass.name):
-            stages.before(module_pass.name, module)
+            if stages is not None:
+                stages.before(module_pass.name, module)
             module_pass.apply(ctx, module)
-        stages.after(module_pass.name, PASS_SUMMARIES)
+        if stages is not None:
+            stages.after(module_pass.name, PASS_SUMMARIES)
         end = perf_counter()
         unverified.append(module_pass.name)
         if verify_each or not remaining:
