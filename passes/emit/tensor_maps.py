@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import reduce
 from math import gcd, prod
 
 from xdsl.dialects import arith, scf
@@ -112,7 +111,9 @@ class TensorMapParameters:
             starts.append(emit.add(index, 0 if d < leading else copy.origin.start[d - leading]))
         if starts:
             # The sign of their union is that of the least.
-            signs = reduce(lambda a, b: emit(arith.OrIOp(a, b)).result, starts)
+            signs, *others = starts
+            for start in others:
+                signs = emit.value(arith.OrIOp(signs, start))
             emit(TrapOp(emit(arith.CmpiOp(signs, emit.constant(0, i32), "slt")).result))
 
     @staticmethod
