@@ -24,6 +24,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.tensor_lifetimes import check_lifetimes
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
+from tirx.passes.plan.computed_parts import displaced
 from tirx.rules import StageError
 from tirx.tcgen05 import TmemAccess
 from tirx.tcgen05.tmem import LANES
@@ -54,9 +55,9 @@ def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:
 
 
 def _address(tile: SSAValue, emit: Emitter) -> SSAValue:
-    """The address of the allocated tile behind `tile`, without the offset of a view."""
+    """The address of the allocated tile behind `tile`, with the computed offsets of a view, without constant ones."""
     root = _root(tile, emit)
-    return emit.add(root.base, root.column.value.data)
+    return displaced(emit, tile, emit.add(root.base, root.column.value.data))[0]
 
 
 def _origin(tile: SSAValue, emit: Emitter) -> SSAValue:

@@ -13,23 +13,18 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
-    MemRefType,
     ModuleOp,
     UnrealizedConversionCastOp,
-    f32,
-    f64,
     i32,
     i64,
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.hints import isa
 
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, RetOp, SharedAllocOp
-from tirx.dialects.ptx.memory import LdOp, Space
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import ElectSyncOp
@@ -88,6 +83,7 @@ from tirx.passes.emit.parameters import Parameters
 from tirx.passes.emit.register_values import held_tile, is_narrow_float, register_format, zero_register
 from tirx.passes.emit.roles import entry_registers, meet, role_branches
 from tirx.passes.emit.tensor_maps import TensorMapParameters
+from tirx.passes.plan.computed_parts import displaced
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
 from tirx.passes.plan.run_time_strides import STRIDE_BYTES, placed, run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import POINTER_ALIGNMENT, Origin, plan_clip
@@ -270,7 +266,7 @@ class _KernelLowering:
         if root not in self.bases:
             wanted = f"expected a tile of global or shared memory, found {tile.type}"
             raise RegisterLayoutError(emit.location, beyond_threads(tile) or wanted)
-        return MemoryTile(placed(tile), *self.bases[root], strides)
+        return MemoryTile(placed(tile), *displaced(emit, tile, *self.bases[root]), strides)
 
     def stride(self, tile: SSAValue, dimension: int) -> SSAValue:
         """The run-time stride (i64, bytes) of the argument that a tile is a part of."""
@@ -467,20 +463,7 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
 
 @_lowering(memref.LoadOp)
 def _load_scalar(lowering: _KernelLowering, op: memref.LoadOp, emit: Emitter) -> Sequence[SSAValue] | None:
-    """Every thread loads the same element of an argument."""
-    if (address := lowering.parameters.pointers.get(op.memref)) is None:
-        return None
-    type_ = op.memref.type
-    strides = type_.get_strides() if isa(type_, MemRefType) else None
-    if strides is None or None in strides or op.results[0].type not in (i32, i64, f32, f64):
-        raise KernelArgumentError(
-            op, f"expected i32, i64, f32 or f64 in a memref with static strides to load, found {type_}"
-        )
-    size = 8 if op.results[0].type in (i64, f64) else 4
-    for index, stride in zip(op.indices, strides, strict=True):
-        offset = emit(arith.IndexCastOp(index, i64)).result
-        address = emit.add(address, emit.mul(offset, (stride or 0) * size))
-    return [emit(LdOp(Space.GLOBAL, address, [op.results[0].type])).results[0]]
+    return [lowering.parameters.load(op, emit)] if op.memref in lowering.parameters.pointers else None
 
 
 @_lowering(LaunchValueOp)

@@ -29,6 +29,7 @@ _PASS_OPTIONS = {
 """Options of the pipeline -> the pass of which they are options."""
 
 _LOWER_TO_PTX = (
+    "tirx-fold-subviews",
     "tirx-check-sizes",
     "tirx-resolve-accumulators",
     "tirx-mem2reg",

@@ -26,6 +26,7 @@ from tirx.dialects.tirx import (
     MmaOp,
     ReduceOp,
     StoreOp,
+    SubviewOp,
     TileOpInterface,
     TileType,
     ViewOp,
@@ -44,7 +45,8 @@ from tirx.layout import LayoutError, TileLayout, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
 from tirx.passes.analysis.index_analysis import index_range, never_runs
 from tirx.passes.analysis.register_classes import is_register_tile
-from tirx.passes.emit.emitter import constant_value
+from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.plan.computed_parts import located
 from tirx.passes.plan.copies import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies
 from tirx.passes.plan.families import match
 from tirx.passes.plan.memory import allocate
@@ -256,6 +258,18 @@ class _Checker:
                     f"found one that reaches element {fact.high + extent - 1}",
                 )
 
+    def part(self, op: SubviewOp) -> None:
+        if not op.indices:
+            return
+        for dimension, index in op.computed.items():
+            fact, room = index_range(index), TileType.of(op.source).dims[dimension] - op.result.type.dims[dimension]
+            found = fact.low if fact.low is not None and fact.low < 0 else fact.high
+            if found is not None and not 0 <= found <= room:
+                raise ViewBoundsError(
+                    op, f"expected an offset from 0 to {room} in dimension {dimension} of the part, found {found}"
+                )
+        located(Emitter.before(op), op.result)
+
     def loop(self, op: scf.ForOp) -> None:
         low, high, step = (constant_value(v) for v in (op.lb, op.ub, op.step))
         if step is not None and step <= 0:
@@ -351,6 +365,7 @@ class _Checker:
 
 _BEFORE_SPLIT: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
     ViewOp: _Checker.view,
+    SubviewOp: _Checker.part,
     scf.ForOp: _Checker.loop,
     MmaOp: _Checker.product_of_pair,
 }
@@ -359,6 +374,7 @@ _BEFORE_SPLIT: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
 _RULES: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
     AllocOp: _Checker.alloc,
     ViewOp: _Checker.view,
+    SubviewOp: _Checker.part,
     scf.ForOp: _Checker.loop,
     MmaOp: _Checker.product,
     CopyOp: _Checker.copy,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from xdsl.dialects.builtin import (
     I32,
     ArrayAttr,
+    IndexType,
     IntegerAttr,
     i32,
 )
@@ -17,8 +18,10 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.parser import Parser
+from xdsl.parser.core import UnresolvedOperand
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
@@ -35,6 +38,9 @@ from tirx.tcgen05.stored_operand import UNIT, bitcast_to_words
 
 PACKED_BITS = 6
 """Elements that global memory has packed and shared memory in a byte each, as layouts count them there."""
+
+COMPUTED = -1
+"""Stands for an offset that is an operand."""
 
 
 def _require_same_storage(source: TileType, part: TileType) -> None:
@@ -75,23 +81,25 @@ class _ViewOfView(HasCanonicalizationPatternsTrait):
 @irdl_op_definition
 class SubviewOp(DirectOperation):
     """
-    `%s = tirx.subview %t[0, 32] : !tirx.tile<128x128xf32, tensor, ...> -> !tirx.tile<128x32xf32, tensor, ...>`
+    `%s = tirx.subview %t[0, %i] : !tirx.tile<128x128xf32, tensor, ...> -> !tirx.tile<128x32xf32, tensor, ...>`
 
-    The part of a tile that starts at these (static) coordinates. Its layout is the slice of the tile's.
+    The part of a tile that starts at these coordinates. Its layout is the slice of the tile's. Coordinates that are
+    computed are of type index; the slices at all of their values have one layout, and differ in their address only.
     """
 
     name = "tirx.subview"
 
     source = operand_def(TileType)
+    indices = var_operand_def(IndexType())
     offsets = prop_def(ArrayAttr[IntegerAttr[I32]])
     result = result_def(TileType)
 
     traits = traits_def(Pure(), _ViewOfView())
 
-    def __init__(self, source: SSAValue, offsets: Sequence[int], type_: TileType):
+    def __init__(self, source: SSAValue, offsets: Sequence[int | SSAValue], type_: TileType):
         super().__init__(
-            operands=[source],
-            properties={"offsets": ArrayAttr([i32_attr(n) for n in offsets])},
+            operands=[source, [n for n in offsets if isinstance(n, SSAValue)]],
+            properties={"offsets": ArrayAttr([i32_attr(n if isinstance(n, int) else COMPUTED) for n in offsets])},
             result_types=[type_],
         )
 
@@ -101,16 +109,31 @@ class SubviewOp(DirectOperation):
         return _part_type(source, tuple(offsets), tuple(shape))
 
     @staticmethod
-    def of(source: SSAValue, offsets: Sequence[int], shape: Sequence[int]) -> SubviewOp:
+    def of(source: SSAValue, offsets: Sequence[int | SSAValue], shape: Sequence[int]) -> SubviewOp:
         """The subview with its type derived. Raises LayoutError when the tile's layout has no such slice."""
-        return SubviewOp(source, offsets, SubviewOp.type_of(TileType.of(source), offsets, shape))
+        start = [n if isinstance(n, int) else 0 for n in offsets]
+        return SubviewOp(source, offsets, SubviewOp.type_of(TileType.of(source), start, shape))
 
     @property
     def start(self) -> tuple[int, ...]:
-        return tuple(n.value.data for n in self.offsets)
+        """The coordinates where the part starts, with 0 for those that are computed."""
+        return tuple(max(n.value.data, 0) for n in self.offsets)
+
+    @property
+    def computed(self) -> dict[int, SSAValue]:
+        """Dimension -> the coordinate in it that is computed."""
+        dimensions = [d for d, n in enumerate(self.offsets) if n.value.data == COMPUTED]
+        return dict(zip(dimensions, self.indices, strict=True))
+
+    @property
+    def mixed_offsets(self) -> list[int | SSAValue]:
+        """The coordinates where the part starts."""
+        return [self.computed.get(d, n) for d, n in enumerate(self.start)]
 
     def verify_(self) -> None:
         source, part = TileType.of(self.source), self.result.type
+        if sum(n.value.data == COMPUTED for n in self.offsets) != len(self.indices):
+            raise PartError(f"expected an operand for each computed offset, found {len(self.indices)}")
         if len(self.start) != len(source.dims) or len(part.dims) != len(source.dims):
             raise PartError(
                 f"expected {len(source.dims)} offsets and a tile of that rank, "
@@ -134,22 +157,23 @@ class SubviewOp(DirectOperation):
         operand = parser.parse_unresolved_operand()
         start = parser.pos
 
-        def parse_offset() -> int:
-            if (operand := parser.parse_optional_unresolved_operand()) is not None:
-                parser.raise_error("expected a constant offset; those of tirx.view may be computed", operand.span)
-            return parse_integer(parser)
+        def parse_offset() -> int | UnresolvedOperand:
+            computed = parser.parse_optional_unresolved_operand()
+            return parse_integer(parser) if computed is None else computed
 
         offsets = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_offset)
-        if any(not 0 <= n < 2**31 for n in offsets):
-            parser.raise_error(f"expected offsets of 0 or more, below 2**31, found {offsets}", start, parser.pos)
+        numbers = [n for n in offsets if isinstance(n, int)]
+        if any(not 0 <= n < 2**31 for n in numbers):
+            parser.raise_error(f"expected offsets of 0 or more, below 2**31, found {numbers}", start, parser.pos)
+        indices = [parser.resolve_operand(n, IndexType()) for n in offsets if not isinstance(n, int)]
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
         source = parser.resolve_operand(operand, parser.parse_type())
         parser.parse_punctuation("->")
         result = parser.parse_type()
         op = cls.create(
-            operands=[source],
-            properties={"offsets": ArrayAttr([i32_attr(n) for n in offsets])},
+            operands=[source, *indices],
+            properties={"offsets": ArrayAttr([i32_attr(n if isinstance(n, int) else COMPUTED) for n in offsets])},
             result_types=[result],
         )
         op.attributes.update(attributes)
@@ -159,7 +183,10 @@ class SubviewOp(DirectOperation):
         printer.print_string(" ")
         printer.print_ssa_value(self.source)
         with printer.in_square_brackets():
-            printer.print_list(self.start, printer.print_int)
+            printer.print_list(
+                self.mixed_offsets,
+                lambda n: printer.print_int(n) if isinstance(n, int) else printer.print_ssa_value(n),
+            )
         if self.attributes:
             printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
@@ -218,9 +245,9 @@ class _MergeSubviews(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SubviewOp, rewriter: PatternRewriter) -> None:
-        if op.source.type == op.result.type:
+        if op.source.type == op.result.type and not op.indices:
             rewriter.replace(op, [], [op.source])
-        elif isinstance(inner := op.source.owner, SubviewOp):
+        elif isinstance(inner := op.source.owner, SubviewOp) and not op.indices and not inner.indices:
             start = [a + b for a, b in zip(inner.start, op.start, strict=True)]
             rewriter.replace(op, SubviewOp(inner.source, start, op.result.type))
 
@@ -284,6 +311,16 @@ def views_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
                 yield from views_in_use(part.result)
             case op:
                 yield op, tile
+
+
+def at_known_place(tile: SSAValue) -> SSAValue:
+    """The smallest tile that `tile` is a part of, or is, whose place in the allocation does not depend on indices."""
+    found = part = tile
+    while isinstance(op := part.owner, SubviewOp | ReshapeOp):
+        part = op.source
+        if isinstance(op, SubviewOp) and op.indices:
+            found = part
+    return found
 
 
 def base_allocation(value: SSAValue) -> SSAValue:

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp
+from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, at_known_place
 from tirx.layout import TileLayout
 from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.emit.emitter import constant_value
@@ -42,7 +42,9 @@ def overlap(a: SSAValue, b: SSAValue) -> Overlap:
 
 
 def _places(tile: SSAValue) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
-    """Where the elements of a part of an allocation are, as numbers; None before it has a layout."""
+    """Where the elements of a part of an allocation are, as numbers; None before that is known."""
+    if at_known_place(tile) is not tile:
+        return None
     type_ = TileType.of(tile)
     layout = type_.layout
     if layout is None:

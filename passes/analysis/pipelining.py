@@ -222,7 +222,7 @@ def _box(tile: SSAValue, alloc: AllocOp) -> tuple[slice, ...] | None:
     whole = False
     while tile is not alloc.result:
         match tile.owner:
-            case SubviewOp() as op if not whole:
+            case SubviewOp() as op if not whole and not op.indices:
                 starts = [a + b for a, b in zip(starts, op.start, strict=True)]
                 tile = op.source
             case ReshapeOp() as op:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     UnrealizedConversionCastOp,
+    f32,
+    f64,
     i32,
     i64,
 )
@@ -20,7 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from tirx.dialects.formula import Call, Formula, FormulaAttr
-from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdParamOp
+from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
 from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp
@@ -68,6 +70,20 @@ class Parameters:
         self._arguments = [self._declare(argument, i) for i, argument in enumerate(kernel.body.block.args)]
         for argument, parameter in zip(kernel.body.block.args, self._arguments, strict=True):
             self._load(argument, parameter)
+
+    def load(self, op: memref.LoadOp, emit: Emitter) -> SSAValue:
+        """Every thread loads the same element of an argument."""
+        type_, found = op.memref.type, op.results[0].type
+        strides = type_.get_strides() if isa(type_, MemRefType) else None
+        if strides is None or None in strides or found not in (i32, i64, f32, f64):
+            raise KernelArgumentError(
+                op, f"expected i32, i64, f32 or f64 in a memref with static strides to load, found {type_}"
+            )
+        address, size = self.pointers[op.memref], 8 if found in (i64, f64) else 4
+        for index, stride in zip(op.indices, strides, strict=True):
+            offset = emit(arith.IndexCastOp(index, i64)).result
+            address = emit.add(address, emit.mul(offset, (stride or 0) * size))
+        return emit.value(LdOp(Space.GLOBAL, address, [found]))
 
     @property
     def declared(self) -> list[EntryParam]:

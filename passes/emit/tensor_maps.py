@@ -29,6 +29,7 @@ from tirx.dialects.tirx import (
 from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.plan.bulk_copies import TmaCopy, check_reduction, plan_tma
+from tirx.passes.plan.computed_parts import located
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.views import unproved_starts
 from tirx.rules import RingLoweringError
@@ -133,7 +134,8 @@ class TensorMapParameters:
             raise LocatedError(op, str(e)) from e
         alloc, aligned = base_allocation(op.shared_tile).owner, copy.boxes.alignment
         if isinstance(alloc, AllocOp) and alloc.start is not None:
-            found = gcd(alloc.start, self._memory.alignment)
+            steps = [offset.divisor for offset in located(Emitter.before(op), op.shared_tile)]
+            found = gcd(alloc.start, self._memory.alignment, *steps)
             if found % aligned:
                 raise RingLoweringError(op, f"expected a shared tile that is aligned to {aligned} bytes, found {found}")
         return copy

@@ -86,6 +86,10 @@ class OperandLayoutError(LegalityError):
     rule = "operand-layout"
 
 
+class PartOffsetError(LegalityError):
+    rule = "part-of-tile"
+
+
 class ScaleFactorError(LegalityError):
     rule = "scale-factors"
 

@@ -116,9 +116,9 @@ func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
 
 // -----
 
-func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
-  // expected-error@+1 {{expected a constant offset; those of tirx.view may be computed}}
-  %s = tirx.subview %t[%i, %i] : !tirx.tile<8x8xf32, shared> -> !tirx.tile<4x4xf32, shared>
+func.func @f(%t: !tirx.tile<8x8xf32, shared>, %i: index) {
+  // expected-error@+1 {{expected an operand for each computed offset, found 1}}
+  %s = "tirx.subview"(%t, %i) <{offsets = [4 : i32, 4 : i32]}> : (!tirx.tile<8x8xf32, shared>, index) -> !tirx.tile<4x4xf32, shared>
   func.return
 }
 
@@ -133,7 +133,7 @@ func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
 // -----
 
 func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
-  // expected-error@+1 {{expected a part of the 8x8 tile, found 4x4 at [-1, 4]}}
+  // expected-error@+1 {{expected an operand for each computed offset, found 0}}
   %s = "tirx.subview"(%t) <{offsets = [-1 : i32, 4 : i32]}> : (!tirx.tile<8x8xf32, shared>) -> !tirx.tile<4x4xf32, shared>
   func.return
 }

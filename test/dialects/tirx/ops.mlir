@@ -208,13 +208,16 @@ func.func @register_products(%a: !f, %b: !f, %c: !g) {
 // CHECK-NEXT:    %4 = tirx.subview %s[4, 0] : !tirx.tile<8x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>> -> !tirx.tile<4x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[256 : 1] + 256>>>
 // CHECK-NEXT:    %5 = tirx.reshape %t : !tirx.tile<8x64xf16, shared> -> !tirx.tile<2x4x64xf16, shared>
 // CHECK-NEXT:    %6 = tirx.reshape %s {tag} : !tirx.tile<8x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>> -> !tirx.tile<512xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>>
+// CHECK-NEXT:    %7 = tirx.subview %p[4, %i] {tag} : !tirx.tile<8x64xf16, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>> -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 32) : (64, 1)] + 256>>
+// CHECK-NEXT:    %8 = tirx.subview %t[%i, %i] : !tirx.tile<8x64xf16, shared> -> !tirx.tile<4x32xf16, shared>
 // GENERIC:     %1 = "tirx.subview"(%t) <{offsets = [0 : i32, 32 : i32]}> {tag} : (!tirx.tile<8x64xf16, shared>) -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 32) : (32, 1)]>>
 // GENERIC:     %5 = "tirx.reshape"(%t) : (!tirx.tile<8x64xf16, shared>) -> !tirx.tile<2x4x64xf16, shared>
+// GENERIC:     %8 = "tirx.subview"(%t, %i, %i) <{offsets = [-1 : i32, -1 : i32]}> : (!tirx.tile<8x64xf16, shared>, index, index) -> !tirx.tile<4x32xf16, shared>
 !t = !tirx.tile<8x64xf16, shared>
 !p = !tirx.tile<8x64xf16, shared, #tirx.tile_layout<S[8, 64]>>
 !s = !tirx.tile<8x64xf16, shared, #swizzled>
 #second_half = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[256 : 1] + 256>>
-func.func @parts(%t: !t, %p: !p, %s: !s) {
+func.func @parts(%t: !t, %p: !p, %s: !s, %i: index) {
   %0 = tirx.subview %t[0, 32] : !t -> !tirx.tile<4x32xf16, shared>
   %1 = tirx.subview %t[0, 32] {tag} : !t -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[4, 32]>>
   %2 = tirx.subview %p[4, 32] : !p -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 32) : (64, 1)] + 288>>
@@ -223,6 +226,8 @@ func.func @parts(%t: !t, %p: !p, %s: !s) {
   %4 = tirx.subview %s[4, 0] : !s -> !tirx.tile<4x64xf16, shared, #second_half>
   %5 = tirx.reshape %t : !t -> !tirx.tile<2x4x64xf16, shared>
   %6 = tirx.reshape %s {tag} : !s -> !tirx.tile<512xf16, shared, #swizzled>
+  %7 = tirx.subview %p[4, %i] {tag} : !p -> !tirx.tile<4x32xf16, shared, #tirx.tile_layout<S[(4, 32) : (64, 1)] + 256>>
+  %8 = tirx.subview %t[%i, %i] : !t -> !tirx.tile<4x32xf16, shared>
   func.return
 }
 

@@ -1,0 +1,70 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics --tirx-fold-subviews --tirx-mem2reg --tirx-pick-layouts --tirx-check-layouts
+
+#boxes = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+#box = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
+
+// Rows of a swizzled tile repeat every eight.
+tirx.kernel @torn(%n: index) target("sm_80") threads(32) {
+  %c4 = arith.constant 4 : index
+  %t = tirx.alloc : !tirx.tile<64x64xf16, shared, #boxes>
+  %m = arith.muli %n, %c4 : index
+  // expected-error@+1 {{Swizzle(3, 3, 3) tears the box that begins at (4, 0): its elements do not all move by one displacement; begins at multiples of (8, 0) work}}
+  %p = tirx.subview %t[%m, 0] : !tirx.tile<64x64xf16, shared, #boxes> -> !tirx.tile<8x64xf16, shared, #box>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @outside() target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %t = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %m = arith.muli %i, %c16 : index
+    // expected-error@+1 {{expected an offset from 0 to 32 in dimension 0 of the part, found 48}}
+    %p = tirx.subview %t[%m, 0] : !tirx.tile<64x64xf16, shared> -> !tirx.tile<32x64xf16, shared>
+  }
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @constant() target("sm_80") threads(32) {
+  %c-1 = arith.constant -1 : index
+  %t = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  // expected-error@+1 {{expected an offset from 0 to 32 in dimension 0 of the part, found -1}}
+  %p = tirx.subview %t[%c-1, 0] : !tirx.tile<64x64xf16, shared> -> !tirx.tile<32x64xf16, shared>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @registers(%n: index) target("sm_80") threads(32) {
+  %t = tirx.alloc : !tirx.tile<64x64xf16, register>
+  // expected-error@+1 {{expected whole register tiles, found a part of one; allocate the parts instead}}
+  %p = tirx.subview %t[%n, 0] : !tirx.tile<64x64xf16, register> -> !tirx.tile<32x64xf16, register>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @lanes(%n: index) target("sm_100a") threads(128) {
+  %c32 = arith.constant 32 : index
+  %t = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  %m = arith.muli %n, %c32 : index
+  // expected-error@+1 {{expected computed offsets along the columns of tensor memory, found dimension 0 along TLane}}
+  %p = tirx.subview %t[%m, 0] : !tirx.tile<128x64xf32, tensor> -> !tirx.tile<32x64xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @reshaped(%a: memref<64x64xf16>, %n: index) target("sm_80") threads(32) {
+  %g = tirx.view %a[%n, %n] : memref<64x64xf16> -> !tirx.tile<32x32xf16, global>
+  %r = tirx.reshape %g : !tirx.tile<32x32xf16, global> -> !tirx.tile<1024xf16, global>
+  // expected-error@+1 {{expected a part of a view at computed offsets, found one of a reshaped tile}}
+  %p = tirx.subview %r[%n] : !tirx.tile<1024xf16, global> -> !tirx.tile<32xf16, global>
+  tirx.return
+}
