@@ -257,9 +257,8 @@ class _KernelLowering:
 
     def memory(self, tile: SSAValue, emit: Emitter) -> MemoryTile:
         """Returns the address and alignment of a tile of global or shared memory, with its type."""
-        strides = tuple(
-            (number, self.stride(tile, dimension)) for dimension, number in sorted(run_time_strides(tile).items())
-        )
+        numbers = sorted(run_time_strides(tile).items())
+        strides = tuple((number, self.stride(tile, dimension)) for dimension, number in numbers)
         root = tile
         while isinstance(op := root.owner, SubviewOp | ReshapeOp | WordsOp):
             root = op.source
