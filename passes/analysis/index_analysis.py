@@ -26,6 +26,32 @@ _BINARY: Mapping[type[Operation], Callable[[Integers, Integers], Integers]] = {
     arith.MuliOp: Integers.__mul__,
 }
 
+_BY_CONSTANT: Mapping[type[Operation], Callable[[Integers, int], Integers]] = {
+    arith.ShLIOp: Integers.__lshift__,
+    arith.ShRUIOp: lambda x, n: x.shift_right(n, signed=False),
+    arith.ShRSIOp: lambda x, n: x.shift_right(n, signed=True),
+    arith.DivUIOp: lambda x, n: x.unsigned_quotient(n) if n else Integers(x.width),
+    arith.DivSIOp: lambda x, n: x.unsigned_quotient(n) if n and x.least >= 0 else Integers(x.width),
+    arith.FloorDivSIOp: lambda x, n: x // n if n else Integers(x.width),
+    arith.RemUIOp: lambda x, n: _multiples(x.unsigned_remainder(n)) if n else Integers(x.width),
+    arith.RemSIOp: lambda x, n: _multiples(x % n) if n else Integers(x.width),
+}
+"""Operations whose second operand is a constant of 0 or more, below the width where bits are shifted by it."""
+
+_JOINED: Mapping[type[Operation], Callable[[Integers, Integers], Integers]] = {
+    arith.AndIOp: Integers.__and__,
+    arith.OrIOp: Integers.__or__,
+    arith.XOrIOp: Integers.__xor__,
+    arith.MinSIOp: Integers.join,
+    arith.MinUIOp: Integers.join,
+    arith.MaxSIOp: Integers.join,
+    arith.MaxUIOp: Integers.join,
+    arith.SelectOp: Integers.join,
+}
+"""Operations of whose result only the divisor is certain: neither end need be reached."""
+
+_SHIFTS = (arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
+
 
 def index_range(value: SSAValue) -> Integers:
     """The values that an index or integer may have, by the operations that define it. A kernel may reach both ends."""
@@ -98,8 +124,12 @@ def _sources(value: SSAValue) -> tuple[SSAValue, ...]:
     match value.owner:
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() | arith.IndexCastOp() as op:
             return tuple(op.operands)
-        case arith.DivUIOp() as op:
-            return (op.lhs,)
+        case Operation() as op if type(op) in _BY_CONSTANT:
+            return (op.operands[0],)
+        case Operation() as op if type(op) in _JOINED:
+            return tuple(op.operands[-2:])
+        case arith.ExtSIOp() | arith.ExtUIOp() as op:
+            return (op.input,)
         case _:
             return ()
 
@@ -120,18 +150,31 @@ def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
             kernel = enclosing(op, KernelOp)
             grid = None if kernel is None else kernel.grid_dims
             return Integers.within(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1, width)
-        case arith.DivUIOp() as op if (divisor := constant_value(op.rhs)) is not None and divisor > 0:
-            return known[op.lhs].unsigned_quotient(divisor)
-        case arith.IndexCastOp() as op:
+        case Operation() as op if (by_constant := _BY_CONSTANT.get(type(op))) is not None:
+            second = constant_value(op.operands[1])
+            if second is None or second < 0 or (isinstance(op, _SHIFTS) and second >= width):
+                return Integers(width)
+            source, found = known[op.operands[0]], by_constant(known[op.operands[0]], second)
+            # What follows of the width alone is no limit that any value is known to reach.
+            return found if source.high is not None else Integers(width, low=found.low, divisor=found.divisor)
+        case Operation() as op if (join := _JOINED.get(type(op))) is not None:
+            return _multiples(join(*(known[each] for each in op.operands[-2:])))
+        case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp() as op:
             source = known[op.input]
+            if isinstance(op, arith.ExtUIOp) and source.least < 0:
+                return Integers(width, divisor=source.divisor & -source.divisor)
             if source.width < width:
-                # What follows of the width alone is no limit that any value is known to reach.
                 return Integers.within(source.low, source.high, width, source.divisor)
             return source.extend(width, signed=True)
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() as op:
             return _BINARY[type(op)](known[op.lhs], known[op.rhs])
         case _:
             return Integers(width)
+
+
+def _multiples(x: Integers) -> Integers:
+    """The same multiples, without limits that no value need reach."""
+    return x if x.value is not None else Integers(x.width, divisor=x.divisor)
 
 
 def _induction_range(low: Integers, high: Integers, step: int | None) -> Integers:

@@ -27,6 +27,28 @@ def test_ranges():
     assert index_range(arith.RemUIOp(block, eight).result) == Integers(64)
 
 
+def test_shifts_remainders_and_masks_by_constants():
+    block, four, mask = BlockIdOp(GridAxis.X).result, constant(4), constant(-16)
+    tile = arith.ShLIOp(block, four).result
+    assert index_range(tile) == index_range(arith.MuliOp(block, constant(16)).result)
+    assert index_range(arith.ShRUIOp(tile, constant(2)).result) == Integers.within(0, None, 64, 4)
+    assert index_range(arith.ShRSIOp(tile, constant(2)).result) == Integers(64, divisor=4)
+    assert index_range(arith.DivUIOp(block, four).result).high is None
+    assert index_range(arith.FloorDivSIOp(tile, constant(8)).result) == Integers(64, divisor=2)
+    assert index_range(arith.DivSIOp(block, constant(8)).result) == Integers.within(0, None, 64)
+    for kind in (arith.RemUIOp, arith.RemSIOp):
+        assert index_range(kind(tile, constant(8)).result).divisor in (0, 8)
+        assert index_range(kind(tile, constant(0)).result) == Integers(64)
+    assert index_range(arith.RemSIOp(tile, constant(24)).result) == Integers(64, divisor=8)
+    assert index_range(arith.RemUIOp(tile, constant(32)).result) == Integers(64, divisor=16)
+    assert index_range(arith.AndIOp(block, mask).result) == Integers(64, divisor=16)
+    assert index_range(arith.OrIOp(tile, constant(24)).result) == Integers(64, divisor=8)
+    for kind in (arith.MinUIOp, arith.MaxSIOp):
+        assert index_range(kind(tile, constant(40)).result) == Integers(64, divisor=8)
+    assert index_range(arith.ShLIOp(block, constant(64)).result) == Integers(64)
+    assert index_range(arith.ShLIOp(block, block).result) == Integers(64)
+
+
 def test_limits_of_what_a_launch_can_have():
     x, y = BlockIdOp(GridAxis.X).result, BlockIdOp(GridAxis.Y).result
     three, eight = constant(3), constant(8)
