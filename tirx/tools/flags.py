@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import ClassVar, NoReturn, TypeVar
+from typing import ClassVar, Literal, NoReturn, TypeVar
 
 from xdsl.passes import ModulePass
 from xdsl.targets.mlir import MLIRTarget
@@ -41,6 +41,12 @@ class OptFlags:
     target: Target
     allow_unregistered_dialect: bool
     print_between_passes: bool
+    print_after: tuple[str, ...]
+    """The passes behind which the IR is printed; all where there are none."""
+    print_whole: bool
+    """Prints whole modules between passes, not only what changed."""
+    explain: Literal["text", "json"] | None
+    """Prints what was decided instead of the output."""
     split_input_file: bool
     verify_diagnostics: bool
     verify_each: bool
@@ -150,7 +156,17 @@ def _argument_parser(epilog: str) -> ArgumentParser:
     flag("--remarks", action="store_true", help="report the choices that passes made, too")
     flag("--explain-rule", metavar="RULE", action=_ExplainAction, help="say what the rule of a diagnostic is about")
     flag("-W", dest="warnings", metavar="no-RULE", action="append", default=[], help="do not report a warning")
-    flag("--print-between-passes", action="store_true", help="print the IR to standard error after every pass")
+    flag("--print-between-passes", action="store_true", help="print what each pass changes to standard error")
+    flag("--print-after", metavar="PASS", action="append", default=[], help="print only what this pass changes")
+    flag("--print-whole", action="store_true", help="with one of these two, print whole modules")
+    flag(
+        "--explain",
+        action="store_const",
+        const="text",
+        help="print what was decided, and why: layouts, engines, instructions, descriptors, memory, roles, rings; "
+        "without passes on the command line those of --lower-to-ptx run",
+    )
+    flag("--explain-json", dest="explain", action="store_const", const="json", help="the same as JSON")
     flag("--print-op-generic", action="store_true", help="print operations in generic form")
     flag("--print-debuginfo", action="store_true", help="print the locations of operations")
     flag("--allow-unregistered-dialect", action="store_true", help="accept operations of unknown dialects")
@@ -235,6 +251,13 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         hint = did_you_mean(unknown[0].partition("=")[0], [*flags, *(f"--{name}" for name in passes)])
         raise UsageError(f"unknown argument '{unknown[0]}'{hint}")
 
+    for name in args.print_after:
+        if name not in passes:
+            raise UsageError(f"--print-after: unknown pass '{name}'{did_you_mean(name, passes)}")
+    if args.print_whole and not (args.print_between_passes or args.print_after):
+        raise UsageError("expected --print-whole with --print-between-passes or --print-after")
+    if args.explain is not None and not args.passes:
+        args.passes = [",".join(lower_to_ptx_pipeline())]
     specs = [spec for text in args.passes for spec in _parse(lambda text: list(parse_pipeline(text)), text)]
     default_target = "ptx" if args.lower_to_ptx else "mlir"
     target_spec = _parse(parse_spec, default_target if args.target is None else args.target)
@@ -253,7 +276,10 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         passes=tuple(_find("pass", spec, passes) for spec in specs),
         target=target,
         allow_unregistered_dialect=args.allow_unregistered_dialect,
-        print_between_passes=args.print_between_passes,
+        print_between_passes=args.print_between_passes or bool(args.print_after),
+        print_after=tuple(args.print_after),
+        print_whole=args.print_whole,
+        explain=args.explain,
         split_input_file=args.split_input_file,
         verify_diagnostics=args.verify_diagnostics,
         verify_each=args.verify_each,

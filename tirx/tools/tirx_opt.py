@@ -10,13 +10,13 @@ from __future__ import annotations
 import io
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
@@ -25,17 +25,15 @@ from tirx.text.expectations import check_diagnostics
 from tirx.text.parsing import parse_located
 from tirx.text.source import Source, check_encoding, decode
 from tirx.text.verification import InvalidPassOutputError, StepTime, run_passes
+from tirx.tools.changes import ChangePrinter
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
 from tirx.tools.flags import OptFlags, parse_flags
 from tirx.tools.process import UsageError, prepare_process
 from tirx.tools.times import format_times
 from tirx.universe import new_context
 
-
-def _print_ir(after: ModulePass, module: ModuleOp) -> None:
-    print(f"// -----// IR after {after.name} //----- //", file=sys.stderr)
-    Printer(stream=sys.stderr).print_op(module)
-    print(file=sys.stderr)
+if TYPE_CHECKING:
+    from tirx.tools.decisions import DecisionRecorder
 
 
 class TirxOpt:
@@ -43,6 +41,8 @@ class TirxOpt:
 
     def __init__(self, flags: OptFlags):
         self.flags = flags
+        self._recorder: DecisionRecorder | None = None
+        """Collects what `--explain` prints."""
         self._launches = ""
         """The launch descriptors as JSON, once they are asked for."""
 
@@ -78,7 +78,15 @@ class TirxOpt:
         """What `chunk` compiles to (None if it does not), and whether its diagnostics are those wanted."""
         reported: list[Diagnostic] = []
 
+        explains = self.flags.explain is not None
+        if explains:
+            from tirx.tools.decisions import DecisionRecorder  # imports the tables of all families
+
+            self._recorder = DecisionRecorder()
+
         def report(diagnostic: Diagnostic) -> None:
+            if self._recorder is not None:
+                self._recorder.hear(diagnostic)
             if diagnostic.severity == "remark" and not self.flags.remarks:
                 return
             if diagnostic.severity == "warning" and diagnostic.rule in self.flags.disabled_warnings:
@@ -88,7 +96,7 @@ class TirxOpt:
                 self._show(chunk, diagnostic)
 
         output = None
-        with paused_collector(), diagnostic_handler(report, remarks=self.flags.remarks):
+        with paused_collector(), diagnostic_handler(report, remarks=self.flags.remarks or explains):
             try:
                 output = self._compile(chunk)
             except VerifyException:
@@ -111,11 +119,31 @@ class TirxOpt:
         context = new_context(allow_unregistered=self.flags.allow_unregistered_dialect)
         module = parse_located(context, chunk.text, chunk.name)
         parsed = perf_counter()
-        after_each = _print_ir if self.flags.print_between_passes else None
-        times = run_passes(context, module, self.flags.passes, after_each, verify_each=self.flags.verify_each or None)
+        watching: list[Callable[[ModulePass, ModuleOp], None]] = []
+        if self.flags.print_between_passes:
+            changes = ChangePrinter(sys.stderr.write, self.flags.print_after, whole=self.flags.print_whole)
+            changes.start(module)
+            watching.append(changes.after)
+        if self._recorder is not None:
+            watching.append(self._recorder.after)
+
+        def after_each(done: ModulePass, module: ModuleOp) -> None:
+            for watch in watching:
+                watch(done, module)
+
+        times = run_passes(
+            context,
+            module,
+            self.flags.passes,
+            after_each if watching else None,
+            verify_each=self.flags.verify_each or None,
+        )
         end = perf_counter()
         output = StringIO()
-        self.flags.target.emit(context, module, output)
+        if self._recorder is None:
+            self.flags.target.emit(context, module, output)
+        else:
+            output.write(self._recorder.report(self.flags.explain or "text"))
         if self.flags.launch_path is not None:
             # Here, as they import numpy and all instructions, which other runs may not need.
             from tirx.runtime.describe import describe

@@ -1,0 +1,378 @@
+"""
+What the passes decided about a program: layouts, engines, plans, descriptors, memory, roles and rings, and why.
+
+Everything is read off the operations, at the moment at which it stands on them, and the reasons are the remarks of the
+passes. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import Diagnostic
+from tirx.dialects import tcgen05, tirx, wgmma
+from tirx.dialects.schedule_names import RING, Schedule
+from tirx.dialects.tirx import KernelOp, MemoryPlan, MemorySpace, RingOp, SlotViewAttr, TileType, kernels
+from tirx.explain import explain_instruction_descriptor, explain_matrix_descriptor, explain_zero_column_mask
+from tirx.explain.report import Explanation
+from tirx.passes import lower_to_ptx_pipeline
+from tirx.passes.analysis.scheduled import BARRIERS
+from tirx.smem.canonical_form import attribute_text
+from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
+
+_DECIDED = "tirx-multicast-copies"
+"""The last pass of the pipeline that chooses; the ones behind it split and lower what has been chosen."""
+
+_PLACED = "tirx-allocate-memory"
+_LOWERED = ("convert-tirx-to-tcgen05", "convert-tirx-to-wgmma")
+_PRODUCTS = (tcgen05.MmaOp, tcgen05.MmaBlockScaleOp, tcgen05.MmaWsOp, wgmma.MmaAsyncOp)
+
+
+_Place: TypeAlias = tuple[int, int]
+"""The line and column of an operation."""
+
+_Facts: TypeAlias = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided about one operation: `what` names it, `facts` are (name, text) in order, `why` are reasons."""
+
+    line: int | None
+    what: str
+    facts: tuple[tuple[str, str], ...]
+    why: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Lines for people."""
+        head = "  " + (f"line {self.line}: " if self.line is not None else "") + self.what
+        lines = [head, *(f"      {name}: {text}" for name, text in self.facts)]
+        return "\n".join([*lines, *(f"      why: {each}" for each in self.why)])
+
+
+@dataclass(frozen=True)
+class KernelDecisions:
+    """All of a kernel, with the remarks that are about none of these operations as `notes` (line, text)."""
+
+    name: str
+    head: str
+    tiles: tuple[Decision, ...]
+    copies: tuple[Decision, ...]
+    products: tuple[Decision, ...]
+    memory: tuple[Decision, ...]
+    schedule: tuple[Decision, ...]
+    notes: tuple[tuple[int | None, str], ...]
+
+    def text(self) -> str:
+        """Lines for people."""
+        lines = [self.head]
+        for title in ("tiles", "copies", "products", "memory", "schedule"):
+            found: tuple[Decision, ...] = getattr(self, title)
+            if found:
+                lines += [f"{title}", *(each.text() for each in found)]
+        if self.notes:
+            lines.append("notes")
+        for line, text in self.notes:
+            lines.append(f"  line {line}: {text}" if line is not None else f"  {text}")
+        return "\n".join(lines)
+
+    def json(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        found = asdict(self)
+        for title in ("tiles", "copies", "products", "memory", "schedule"):
+            for each in found[title]:
+                each["facts"] = dict(each["facts"])
+        return found
+
+
+@dataclass
+class _Kernel:
+    head: str = ""
+    position: _Place | None = None
+    tiles: dict[tuple[str, str], tuple[_Place | None, _Facts]] = field(
+        default_factory=dict[tuple[str, str], tuple[_Place | None, _Facts]]
+    )
+    """By what they are and their layout."""
+    copies: list[tuple[_Place | None, str, _Facts]] = field(default_factory=list[tuple[_Place | None, str, _Facts]])
+    products: list[tuple[_Place | None, str, _Facts]] = field(default_factory=list[tuple[_Place | None, str, _Facts]])
+    descriptors: dict[_Place | None, _Facts] = field(default_factory=dict[_Place | None, _Facts])
+    """By the place of the product."""
+    memory: list[Decision] = field(default_factory=list[Decision])
+    schedule: list[Decision] = field(default_factory=list[Decision])
+
+
+class DecisionRecorder:
+    """
+    Collects decisions while passes run: `after` is the `after_each` of `run_passes`, and `hear` a diagnostic handler
+    that wants remarks.
+    """
+
+    def __init__(self) -> None:
+        self._kernels: dict[str, _Kernel] = {}
+        self._remarks: dict[_Place | None, list[str]] = {}
+        names = [spec.partition("{")[0] for spec in lower_to_ptx_pipeline()]
+        last = names.index(_DECIDED) + 1
+        self._deciding, self._lowering = frozenset(names[:last]), frozenset(names[last:]) - frozenset(names[:last])
+        self._is_decided = False
+
+    def hear(self, diagnostic: Diagnostic) -> None:
+        """Keeps a remark."""
+        if diagnostic.severity == "remark":
+            where = diagnostic.position
+            texts = self._remarks.setdefault(None if where is None else where[1:], [])
+            if diagnostic.message not in texts:
+                texts.append(diagnostic.message)
+
+    def after(self, module_pass: ModulePass, module: ModuleOp) -> None:
+        """Reads what stands on the operations behind a pass."""
+        self._is_decided |= module_pass.name in self._lowering
+        for kernel in kernels(module):
+            found = self._kernels.setdefault(kernel.sym_name.data, _Kernel())
+            if not self._is_decided:
+                self._read_choices(kernel, found)
+            elif module_pass.name == _PLACED:
+                _read_places(kernel, found)
+            elif module_pass.name in _LOWERED:
+                _read_descriptors(kernel, found)
+
+    def _read_choices(self, kernel: KernelOp, found: _Kernel) -> None:
+        found.position = _where(kernel)
+        grid = "" if kernel.launch_grid is None else f", grid ({', '.join(map(str, kernel.launch_grid))})"
+        target = "no target" if kernel.target is None else kernel.target.data
+        found.head = f"@{kernel.sym_name.data}: {target}{grid}, {kernel.num_threads} threads"
+        found.copies, found.products = [], []
+        for op in kernel.walk():
+            match op:
+                case tirx.CopyOp() | tirx.AsyncCopyOp():
+                    engine = "not chosen" if op.engine is None else op.engine.data.value
+                    when = "waits for it" if isinstance(op, tirx.CopyOp) else "asynchronous"
+                    what = f"{_name(op.source)} -> {_name(op.destination)}"
+                    kinds = f"{_memory(op.source)} to {_memory(op.destination)}"
+                    found.copies.append((_where(op), what, [("engine", f"{engine} ({when}), {kinds}")]))
+                case tirx.MmaOp() | tirx.AsyncMmaOp():
+                    what = f"{_name(op.accumulator)} += {_name(op.a)} * {_name(op.b)}"
+                    plan = "not chosen" if op.plan is None else op.plan.body()
+                    found.products.append((_where(op), what, [("plan", plan)]))
+                case RingOp():
+                    for tile in op.result.type.contents:
+                        for view in tile:
+                            _read_view(op, view, found)
+                case _:
+                    pass
+            for result in op.results:
+                if isinstance(result.type, TileType) and not isinstance(op, tirx.ViewOp | tirx.AcquireOp):
+                    self._read_tile(op, result, result.type, found)
+
+    def _read_tile(self, op: Operation, value: SSAValue, type_: TileType, found: _Kernel) -> None:
+        """Notes the layout of a tile that has memory of its own, or whose layout was picked."""
+        where = _where(op)
+        if type_.layout is None or where is None:
+            return
+        layout = attribute_text(type_.layout)
+        picked = any(text.startswith(f"picked {layout}: ") for text in self._remarks.get(where, ()))
+        if picked or isinstance(op, tirx.AllocOp):
+            # A tile that moves into a ring keeps its line.
+            what = f"{_name(value)}: {_type_text(type_)}"
+            found.tiles.setdefault((what, layout), (where, [("layout", layout)]))
+
+    def report(self, form: Literal["text", "json"]) -> str:
+        """All of it, for people or as JSON."""
+        if form == "json":
+            return json.dumps({"kernels": [kernel.json() for kernel in self.kernels()]}, indent=1) + "\n"
+        return "\n\n".join(kernel.text() for kernel in self.kernels()) + "\n"
+
+    def kernels(self) -> tuple[KernelDecisions, ...]:
+        """What was decided about each kernel, in their order."""
+        return tuple(self._finished(name, found) for name, found in self._kernels.items())
+
+    def _finished(self, name: str, found: _Kernel) -> KernelDecisions:
+        used: set[tuple[_Place | None, str]] = set()
+
+        def made(where: _Place | None, what: str, facts: Iterable[tuple[str, str]], picked: str = "") -> Decision:
+            """With the remarks at its place: for a tile, those about its layout."""
+            why: list[str] = []
+            for text in self._remarks.get(where, ()):
+                if text.startswith(f"picked {picked}: ") if picked else not text.startswith("picked "):
+                    used.add((where, text))
+                    why.append(text.removeprefix(f"picked {picked}: ") if picked else text)
+            return Decision(None if where is None else where[0], what, tuple(facts), tuple(why))
+
+        tiles = [made(where, what, facts, layout) for (what, layout), (where, facts) in found.tiles.items()]
+        copies = [made(where, what, facts) for where, what, facts in found.copies]
+        products = [
+            made(where, what, [*facts, *found.descriptors.get(where, ())]) for where, what, facts in found.products
+        ]
+        notes = [
+            (where[0], text)
+            for where, texts in self._remarks.items()
+            for text in texts
+            if where is not None and (where, text) not in used
+        ]
+        every = sorted({each.position for each in self._kernels.values() if each.position is not None})
+        behind = [each for each in every if found.position is not None and each > found.position]
+        first, end = (found.position or (0, 0))[0], behind[0][0] if behind else float("inf")
+        own = [(line, text) for line, text in notes if first <= line < end]
+        return KernelDecisions(
+            name,
+            found.head,
+            tuple(sorted(tiles, key=lambda each: each.line or 0)),
+            tuple(sorted(copies, key=lambda each: each.line or 0)),
+            tuple(products),
+            tuple(found.memory),
+            tuple(found.schedule),
+            tuple(sorted(own, key=lambda each: each[0])),
+        )
+
+
+# What stands on operations
+
+
+def _where(op: Operation) -> _Place | None:
+    match op.location:
+        case FileLineColLoc(line=line, column=column):
+            return line.data, column.data
+        case _:
+            return None
+
+
+def _name(value: SSAValue) -> str:
+    return "a tile" if value.name_hint is None else f"%{value.name_hint}"
+
+
+def _type_text(type_: TileType) -> str:
+    shape = "x".join(map(str, type_.dims))
+    return f"{shape} {type_.element_type}, {type_.memory.value}"
+
+
+def _memory(value: SSAValue) -> str:
+    return TileType.of(value).memory.value
+
+
+def _read_view(ring: RingOp, view: SlotViewAttr, found: _Kernel) -> None:
+    if not isinstance(view.type, TileType) or view.type.layout is None:
+        return
+    layout, slots = attribute_text(view.type.layout), f"{ring.num_slots}, in the ring {_name(ring.result)}"
+    what = f"%{view.label.data or 'a tile'}: {_type_text(view.type)}"
+    where, _ = found.tiles.get((what, layout), (_where(ring), []))
+    found.tiles[(what, layout)] = (where, [("layout", layout), ("slots", slots)])
+
+
+def _read_places(kernel: KernelOp, found: _Kernel) -> None:
+    schedule = Schedule.of(kernel)
+    rows: list[tuple[str, int, int, str]] = []
+    for op in kernel.walk():
+        if not isinstance(op, tirx.AllocOp) or op.start is None:
+            continue
+        type_, ring = op.result.type, op.attributes.get(RING)
+        if isinstance(ring, StringAttr):
+            continue
+        in_tensor = type_.memory is MemorySpace.TENSOR
+        name = (
+            "mbarriers of rings" if BARRIERS in op.attributes else f"{_name(op.result)}, line {(_where(op) or '?')[0]}"
+        )
+        rows.append(("tensor" if in_tensor else "shared", op.start, _size(type_, in_tensor), name))
+    for ring in schedule.rings:
+        for tile in ring.tiles:
+            rows.append(
+                (tile.memory, tile.start, tile.stride * ring.slots, f"{_count(ring.slots, 'slot')} of {tile.name}")
+            )
+    found.memory = []
+    plan = None if kernel.memory is None else kernel.memory.data
+    for memory, unit, total in _totals(plan):
+        own = sorted(row[1:] for row in rows if row[0] == memory)
+        facts = [(_span(start, size), what) for start, size, what in own]
+        if own or total:
+            found.memory.append(Decision(None, f"{memory} memory: {total} {unit}", tuple(facts)))
+    found.schedule = [
+        Decision(None, f"role {role.name}", (("warps", _span(role.first, role.warps)),)) for role in schedule.roles
+    ]
+    for ring in schedule.rings:
+        barriers = [
+            f"behind '{name}' at byte {at}" for name, at in zip(ring.stations, ring.barriers, strict=True) if at >= 0
+        ]
+        facts = [("stations", " -> ".join(ring.stations)), ("mbarriers", "; ".join(barriers) or "none")]
+        found.schedule.append(Decision(None, f"ring {ring.name}: {_count(ring.slots, 'slot')}", tuple(facts)))
+
+
+def _span(first: int, count: int) -> str:
+    return str(first) if count == 1 else f"{first}-{first + count - 1}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + "s" * (number != 1)
+
+
+def _totals(plan: MemoryPlan | None) -> tuple[tuple[str, str, int], ...]:
+    shared, columns = (0, 0) if plan is None else (plan.shared, plan.columns)
+    kind = " bytes, dynamic" if plan is not None and plan.dynamic else " bytes"
+    return ("shared", kind.strip(), shared), ("tensor", "columns", columns)
+
+
+def _size(type_: TileType, in_tensor: bool) -> int:
+    if type_.layout is None:
+        return type_.num_bytes
+    if in_tensor:
+        low, high = type_.layout.footprint().get("TCol", (0, 0))
+        return max(1, (high - low + 1) * type_.dtype.bits // 32)
+    return (type_.layout.footprint().get("m", (0, 0))[1] + 1) * type_.dtype.storage_bits // 8
+
+
+# Descriptors
+
+
+def _read_descriptors(kernel: KernelOp, found: _Kernel) -> None:
+    for op in kernel.walk():
+        if not isinstance(op, _PRODUCTS):
+            continue
+        facts = found.descriptors.setdefault(_where(op), [])
+        for fact in _descriptor_facts(op):
+            if fact[0] not in (name for name, _ in facts):
+                facts.append(fact)
+
+
+def _descriptor_facts(op: Operation) -> Iterable[tuple[str, str]]:
+    """What the words say that the first instruction of a product reads; the others differ in the start address."""
+    for name, operand in zip("AB", (getattr(op, "a"), getattr(op, "b")), strict=True):  # noqa: B009
+        match operand.owner:
+            case tcgen05.SmemDescriptorOp() | wgmma.SmemDescriptorOp() as made:
+                yield f"{name}, descriptor", f"{_operand_text(made)}; the address of {_name(made.tile)} is added"
+            case _:
+                if isinstance(operand.type, TileType):
+                    yield name, f"{_name(operand)} in {operand.type.memory.value} memory, no descriptor"
+    for operand in op.operands:
+        match operand.owner:
+            case tcgen05.InstructionDescriptorOp(descriptor=attribute):
+                descriptor = attribute.data
+                yield "instruction descriptor", explain_instruction_descriptor(
+                    descriptor.encode(), descriptor.kind
+                ).brief()  # fmt: skip
+            case tcgen05.ZeroColumnMaskOp(mask=attribute):
+                yield "zero-column mask", explain_zero_column_mask(attribute.data.encode()).brief()
+            case _:
+                pass
+
+
+def _operand_text(op: tcgen05.SmemDescriptorOp | wgmma.SmemDescriptorOp) -> str:
+    type_ = TileType.of(op.tile)
+    if isinstance(op, wgmma.SmemDescriptorOp):
+        word, family, rows = op.descriptors()[0].encode(), WGMMA_OPERANDS, op.rows.value.data
+        major = op.major
+    else:
+        part = op.slices()[op.step.value.data]
+        word, family, rows = part.descriptor().encode(), TCGEN05_OPERANDS, type_.dims[-2]
+        major = part.canonical.major
+    return _explained(word, family.instruction, major, type_.dtype.name, rows, op.k.value.data).brief()
+
+
+@lru_cache(maxsize=256)
+def _explained(word: int, instruction: str, major: Any, dtype: str, rows: int, k: int) -> Explanation:
+    family = WGMMA_OPERANDS if instruction == WGMMA_OPERANDS.instruction else TCGEN05_OPERANDS
+    return explain_matrix_descriptor(word, family, major=major, dtype=dtype, shape=(rows, k))
