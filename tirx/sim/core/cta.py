@@ -18,6 +18,7 @@ from tirx.sim.core.types import WARP, WIDTHS, Array, Mask, RegisterFile, Registe
 from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.memory.addresses import RANK_SHIFT
+from tirx.sim.memory.region import Region
 from tirx.sim.memory.segment import Segment
 from tirx.sim.tensor.collectors import Collectors
 from tirx.sim.tensor.memory import TensorMemory
@@ -217,6 +218,12 @@ class Cta:
             f"{', '.join(f'[{start:#x}, {start + size:#x})' for start, size in launch.program.shared) or 'no place'}"
         )
 
+    def check_region(self, region: Region, what: str) -> None:
+        """Raises SimError unless all bytes belong to a variable."""
+        launch = self.launch
+        if region.first < launch.shared_start or region.last >= launch.program.shared_end or launch.shared_gaps:
+            self.check_shared(region.places, 1, what)
+
     # mbarriers
 
     def mbarrier(self, offset: int) -> Mbarrier:
@@ -272,7 +279,7 @@ class ThreadGroup:
 
     __slots__ = (
         "cta", "first", "last", "banks", "states", "fenced", "lanes", "pc", "mask", "frames", "wait", "timed_out",
-        "deferred", "defers", "passed_wait", "_mask", "_active",
+        "deferred", "defers", "passed_wait", "held", "_mask", "_active",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
@@ -290,6 +297,7 @@ class ThreadGroup:
         self.timed_out = False
         self.deferred: Deferred | None = None
         self.passed_wait = -1  # the instruction behind the wait at which the group has let others run
+        self.held = False  # has it waited there for warps that are about to come by the same wait?
         self.defers = False  # may an instruction leave its work for later?
         self._mask: Mask | None = None  # that of the last `active`
         self._active: Array = np.zeros(0, np.int64)

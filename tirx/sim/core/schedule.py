@@ -131,7 +131,7 @@ class Scheduler:
             if self._launch.random is not None:
                 self._launch.random.shuffle(groups)
             for group in groups:
-                if any(group is each for each in cta.groups):
+                if any(group is each for each in cta.groups) and not _holds(cta, group):
                     ran += self._run_group(group)
         return ran
 
@@ -222,6 +222,14 @@ class Scheduler:
             if not lines:
                 lines.append("    nobody has arrived there, and no copy or commit was told to")
         return lines
+
+
+def _holds(cta: Cta, group: ThreadGroup) -> bool:
+    """Returns True if a group that has just come by a wait should let others, which have been refused, do so, too."""
+    if group.passed_wait != group.pc or group.held:
+        return False
+    group.held = True
+    return any(each.wait is None and each.passed_wait != each.pc and each.refused for each in cta.groups)
 
 
 def _repeats(running: Sequence[Cluster], seen: set[tuple[object, ...]]) -> bool:

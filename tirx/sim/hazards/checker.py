@@ -12,16 +12,13 @@ from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.lifetimes import Lifetimes
 from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, TensorAccess, Writes
-from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
+from tirx.sim.hazards.shared_shadow import SharedShadow, Writer, bytes_of
 from tirx.sim.hazards.tensor_shadow import TensorShadow
+from tirx.sim.memory.region import Region
 
 _WARP = 32
 # What travels with .relaxed synchronisation: completions and tcgen05 order, but not generic accesses.
 _RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.REACHED)
-
-
-def _bytes(offsets: Array, width: int) -> Array:
-    return offsets[:, None] + np.arange(width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +131,13 @@ class Checker(Monitor):
 
     def shared_load(self, rank: int, offsets: Array, width: int, threads: Array, strong: bool = False) -> None:
         self._lifetimes.use(rank, threads, "a load")
-        self._shared[rank].load(_bytes(offsets, width), threads, strong, self.tolerant)
+        self._shared[rank].load(offsets, width, threads, strong, self.tolerant)
 
     def shared_undefined(self, rank: int, offsets: Array, width: int) -> Array:
-        return self._shared[rank].undefined(_bytes(offsets, width))
+        return self._shared[rank].undefined(bytes_of(offsets, width))
 
     def shared_forget(self, rank: int, offsets: Array, width: int) -> None:
-        self._shared[rank].forget(_bytes(offsets, width))
+        self._shared[rank].forget(bytes_of(offsets, width))
 
     def shared_store(
         self, rank: int, offsets: Array, values: Array, threads: Array, memory: Array, strong: bool = False
@@ -148,17 +145,15 @@ class Checker(Monitor):
         self._lifetimes.use(rank, threads, "a store")
         raw = np.ascontiguousarray(values).view(np.uint8)
         kind = Writer.STRONG if strong else Writer.GENERIC
-        self._shared[rank].store(_bytes(offsets, raw.shape[1]), raw, threads, kind, memory)
+        self._shared[rank].store(offsets, raw.shape[1], raw, threads, kind, memory)
 
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         self._lifetimes.use(rank, threads, "an atomic access")
-        places = _bytes(offsets, width)
-        self._shared[rank].load(places, threads, True)
-        self._shared[rank].store(places, np.zeros(places.shape, np.uint8), threads, Writer.STRONG)
+        self._shared[rank].load(offsets, width, threads, True)
+        self._shared[rank].store(offsets, width, None, threads, Writer.STRONG)
 
     def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
-        places = _bytes(offsets, width)
-        self._shared[rank].store(places, np.zeros(places.shape, np.uint8), threads, Writer.COPY)
+        self._shared[rank].store(offsets, width, None, threads, Writer.COPY)
 
     def copies_waited(self, threads: Array, marks: Array) -> None:
         self._clocks.own(Row.COPIED, threads, marks)
@@ -205,18 +200,18 @@ class Checker(Monitor):
 
     # Async proxy
 
-    def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:
+    def async_read(self, rank: int, region: Region, thread: int, what: str, bulk: bool = False) -> None:
         if not bulk:
             self._lifetimes.use(rank, np.array([thread]), what, Row.TENSOR_DONE)
         row = Row.BULK_READ if bulk else Row.TENSOR_DONE
-        self._shared[rank].async_read(offsets, np.array([thread]), what, row)
+        self._shared[rank].async_read(region, np.array([thread]), what, row)
 
-    def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+    def async_write(self, rank: int, region: Region, thread: int, what: str) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
-        self._shared[rank].async_write(offsets, thread, what)
+        self._shared[rank].async_write(region, thread, what)
 
-    def swizzled_write(self, rank: int, offsets: Array, swizzle: int) -> None:
-        self._shared[rank].swizzles[offsets] = swizzle
+    def swizzled_write(self, rank: int, region: Region, swizzle: int) -> None:
+        self._shared[rank].swizzles[region.index] = swizzle
 
     def shared_writes(self, rank: int, offsets: Array) -> Writes | None:
         return self._shared[rank].writes(offsets)
@@ -240,8 +235,8 @@ class Checker(Monitor):
     def bulk_reads_done(self, threads: Array, marks: Array) -> None:
         self._clocks.own(Row.BULK_READ, threads, marks)
 
-    def warpgroup_read(self, rank: int, offsets: Array, threads: Array, what: str) -> None:
-        self._shared[rank].async_read(offsets, threads, what, Row.WARPGROUP_READ)
+    def warpgroup_read(self, rank: int, region: Region, threads: Array, what: str) -> None:
+        self._shared[rank].async_read(region, threads, what, Row.WARPGROUP_READ)
 
     def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:
         # Every thread of the warp knows it.

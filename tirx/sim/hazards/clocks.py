@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class Row(enum.IntEnum):
 
 
 _SHARED_ROWS = int(Row.TENSOR_ORDER)
+_MOST_BOUNDS = 1 << 14
 
 
 def _places(threads: Array) -> Array | slice:
@@ -36,6 +38,20 @@ def _places(threads: Array) -> Array | slice:
         return threads
     first, last = int(threads[0]), int(threads[-1])
     return slice(first, last + 1) if last - first == len(threads) - 1 else threads
+
+
+# Threads of a cluster: the first and the last, if they follow each other, otherwise -1 and all of them.
+Span: TypeAlias = tuple[int, ...]
+
+
+def span_of(threads: Array) -> Span:
+    """Names a set of threads, which are in ascending order."""
+    first, last = int(threads[0]), int(threads[-1])
+    return (first, last) if last - first == len(threads) - 1 else (-1, *threads.tolist())
+
+
+def _index(span: Span) -> slice | list[int]:
+    return list(span[1:]) if span[0] < 0 else slice(span[0], span[1] + 1)
 
 
 class Clocks:
@@ -48,6 +64,18 @@ class Clocks:
     def __init__(self, threads: int):
         self.known: Array = np.zeros((len(Row), threads, threads), np.int32)
         self.now = 1
+        self._bounds: dict[tuple[Row, Span, Span], int] = {}
+
+    def all_know(self, row: Row, observers: Span, threads: Span, instant: int) -> bool:
+        """Returns True if each of `observers` may rely on the effects of each of `threads` until `instant`."""
+        key = (row, observers, threads)
+        if self._bounds.get(key, 0) >= instant:  # nobody ever forgets
+            return True
+        bound = int(self.known[row, _index(observers)][:, _index(threads)].min())
+        if len(self._bounds) > _MOST_BOUNDS:
+            self._bounds.clear()
+        self._bounds[key] = bound
+        return bound >= instant
 
     def release(self, threads: Array) -> Array:
         """All that `threads` (at least one) know: (rows, threads)."""

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tirx.sim.core.types import Array
+from tirx.sim.memory.region import Region
 
 # What a thread may rely on, to be handed from releasing to acquiring threads; None when nothing is checked.
 Snapshot: TypeAlias = "Array | None"
@@ -130,13 +131,13 @@ class Monitor:
 
     # Async proxy: bulk copies, tcgen05.mma and tcgen05.cp
 
-    def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:
-        """Bytes at `offsets` are read on behalf of `thread`; `bulk`: by a bulk copy, else by tcgen05."""
+    def async_read(self, rank: int, region: Region, thread: int, what: str, bulk: bool = False) -> None:
+        """The bytes of `region` are read on behalf of `thread`; `bulk`: by a bulk copy, else by tcgen05."""
 
-    def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
-        """Bytes at `offsets` will be written by a bulk copy that `thread` issues."""
+    def async_write(self, rank: int, region: Region, thread: int, what: str) -> None:
+        """The bytes of `region` will be written by a bulk copy that `thread` issues."""
 
-    def swizzled_write(self, rank: int, offsets: Array, swizzle: int) -> None:
+    def swizzled_write(self, rank: int, region: Region, swizzle: int) -> None:
         """Says with which swizzle (its number among those of tensor maps) a bulk tensor copy writes bytes."""
 
     def shared_writes(self, rank: int, offsets: Array) -> Writes | None:
@@ -160,7 +161,7 @@ class Monitor:
     def bulk_reads_done(self, threads: Array, marks: Array) -> None:
         """cp.async.bulk.wait_group(.read): the copies that thread i issued until mark i have read their sources."""
 
-    def warpgroup_read(self, rank: int, offsets: Array, threads: Array, what: str) -> None:
+    def warpgroup_read(self, rank: int, region: Region, threads: Array, what: str) -> None:
         """Bytes are read by wgmma.mma_async of several warps; `threads` are their first ones."""
 
     def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError, UndefinedError
-from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.clocks import Clocks, Row, Span, span_of
 from tirx.sim.hazards.instants import Instants
 from tirx.sim.hazards.monitor import Note, Writes
 from tirx.sim.memory.addresses import SHARED_BASE
+from tirx.sim.memory.region import WORD, Region
 
 _WARP = 32
 
@@ -38,6 +40,11 @@ _FOREIGN = {
     Writer.BULK: (Row.BULK_WRITTEN,),
     Writer.UPDATE: (Row.BULK_WRITTEN,),
 }
+
+# What a thread that overwrites bytes has to know of the threads that have read them: without and with the async proxy.
+_READ_ROWS = {False: (Row.GENERIC,), True: (Row.GENERIC, Row.PROXY)}
+_MOST_LATER = 4096  # accesses
+_MOST_READERS = 32  # sets of threads
 
 # Who reads through the async proxy, and what says that it has.
 _READERS = {
@@ -70,15 +77,32 @@ class SharedShadow:
         self._async_time: Array = np.zeros(size, np.int32)
         self._async_row: Array = np.zeros(size, np.uint8)
         self._async_reads = False
-        # The same by instruction, as a short cut.
-        self._writes, self._async = Instants(clocks, size), Instants(clocks, size)
-        self._last_read: Array = np.zeros(size, np.int32)
-        self._readers: Array = np.zeros(0, np.intp)  # all threads of the warps that have read
-        self._writes.blur(np.arange(SHARED_BASE))
+        # The same by instruction and word, as a short cut.
+        words = -(-size // WORD)
+        self._writes, self._async = Instants(clocks, words), Instants(clocks, words)
+        self._last_read: Array = np.zeros(words, np.int32)
+        self._readers: set[Span] = set()  # threads that have read, and maybe others
+        self._writes.blur(slice(0, SHARED_BASE // WORD))
         self._scratch: Array = np.zeros(size, np.uint8)
+        self._scratch_words: Array = np.zeros(words, np.uint32)
+        # What is still to be noted byte by byte. An access replaces one of the same bytes by the same threads.
+        self._log: dict[tuple[object, ...], Callable[[], None]] = {}
+
+    def _later(self, key: tuple[object, ...], apply: Callable[[], None]) -> None:
+        self._log.pop(key, None)
+        self._log[key] = apply
+        if len(self._log) > _MOST_LATER:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Notes byte by byte what was put off."""
+        for apply in self._log.values():
+            apply()
+        self._log.clear()
 
     def writes(self, places: Array) -> Writes:
         """What is known of the last writes to bytes."""
+        self._catch_up()
         kinds = self._write_kind[places]
         threads = ((kinds == Writer.GENERIC) | (kinds == Writer.COPY)) & (self._write_time[places] > 0)
         swizzles = np.where(kinds == Writer.BULK, self.swizzles[places], -1)
@@ -86,53 +110,99 @@ class SharedShadow:
 
     def writes_at(self, instant: int) -> tuple[Array, Array]:
         """The bytes that were last written at an instant, and the thread of each."""
+        self._catch_up()
         places = np.flatnonzero(self._write_time == instant)
         return places, self._writer[places]
 
     # Generic proxy
 
-    def load(self, places: Array, threads: Array, strong: bool, tolerant: bool = False) -> None:
-        """Thread i reads the bytes places[i] (lanes, width); `tolerant`: written or not."""
-        users = np.broadcast_to(threads[:, None], places.shape)
+    def load(self, offsets: Array, width: int, threads: Array, strong: bool, tolerant: bool = False) -> None:
+        """Thread i reads `width` bytes at offsets[i]; `tolerant`: written or not."""
+        words, observers = words_of(offsets, width), span_of(threads)
         # Bytes of which an instruction is known are written, and in no mbarrier object.
-        if not self._writes.settled(places, threads, written=True):
+        if not self._writes.settled(words, observers, written=True):
+            self._catch_up()
+            places = bytes_of(offsets, width)
             self._refuse_mbarrier(places, "a load")
             if not tolerant:
                 self._require_written(places, "a load")
-            self._behind_writer(places, users, "is read", strong)
+            self._behind_writer(places, np.broadcast_to(threads[:, None], places.shape), "is read", strong)
         if strong:
             return
-        warps = threads[:, None] // _WARP
-        self._reader[warps, places] = users
-        self._read_time[warps, places] = self._clocks.now
-        self._last_read[places] = self._clocks.now
-        if not self._warp_reads[threads // _WARP].all():
+        now = self._clocks.now
+        self._last_read[words] = now
+        if observers not in self._readers:
+            if len(self._readers) == _MOST_READERS:
+                self._readers = {(0, _WARP * len(self._warp_reads) - 1)}
+            self._readers.add(observers)
             self._warp_reads[threads // _WARP] = True
-            self._readers = np.flatnonzero(np.repeat(self._warp_reads, _WARP))
+        key = offsets.tobytes()
 
-    def store(self, places: Array, values: Array, threads: Array, kind: Writer, memory: Array | None = None) -> None:
+        def apply() -> None:
+            places = bytes_of(np.frombuffer(key, np.int64), width)
+            warps = threads[:, None] // _WARP
+            self._reader[warps, places] = threads[:, None]
+            self._read_time[warps, places] = now
+
+        self._later(("load", key, width, observers), apply)
+
+    def store(
+        self,
+        offsets: Array,
+        width: int,
+        values: Array | None,
+        threads: Array,
+        kind: Writer,
+        memory: Array | None = None,
+    ) -> None:
         """
-        Thread i writes the bytes values[i] to places[i] (lanes, width).
+        Thread i writes the bytes values[i] (lanes, width) to offsets[i]; None: they are not known.
 
         If `memory` holds them already, the write before need not be ordered: threads may all write the same.
         """
-        self._refuse_mbarrier(places, "a store")
-        users = np.broadcast_to(threads[:, None], places.shape)
-        if len(threads) > 1 and kind is not Writer.STRONG:
-            self._one_writer(places, values)
-        if not self._writes.settled(places, threads):
-            changes = None if memory is None else (memory[places] != values).any(axis=1)
-            self._behind_writer(places, users, "is written", kind is Writer.STRONG, changes)
-        self._behind_readers(places, users)
-        self._wrote(places, users, kind)
-        self._writes.note(places, threads, (_COMPLETION_ROWS[kind],), _FOREIGN[kind])
+        words, writers = words_of(offsets, width), span_of(threads)
+        whole = width % WORD == 0 or _covers_words(offsets, width)
+        if values is not None and len(threads) > 1 and kind is not Writer.STRONG:
+            self._one_writer(offsets, width, values, words)
+        if not (
+            whole
+            and self._writes.settled(words, writers)
+            and self._readers_known(words, writers, (Row.GENERIC,))
+            and (not self._async_reads or self._async.settled(words, writers))
+        ):
+            self._catch_up()
+            places = bytes_of(offsets, width)
+            users = np.broadcast_to(threads[:, None], places.shape)
+            self._refuse_mbarrier(places, "a store")
+            if not self._writes.settled(words, writers):
+                changes = None if memory is None else (memory[places] != values).any(axis=1)
+                self._behind_writer(places, users, "is written", kind is Writer.STRONG, changes)
+            self._behind_readers(places, users, words, writers)
+        if not whole:
+            self._catch_up()
+            self._wrote(bytes_of(offsets, width), threads[:, None], kind, self._clocks.now)
+            self._writes.blur(words)
+            return
+        self._writes.note(words, writers, (_COMPLETION_ROWS[kind],), _FOREIGN[kind])
+        key, now = offsets.tobytes(), self._clocks.now
 
-    def _wrote(self, places: Array, users: Array | int, kind: Writer) -> None:
+        def apply() -> None:
+            self._wrote(bytes_of(np.frombuffer(key, np.int64), width), threads[:, None], kind, now)
+
+        self._later(("store", key, width, writers, kind), apply)
+
+    def _wrote(self, places: Array | slice, users: Array | int, kind: Writer, instant: int) -> None:
         self._written[places] = True
-        self._writer[places], self._write_time[places], self._write_kind[places] = users, self._clocks.now, kind
+        self._writer[places], self._write_time[places], self._write_kind[places] = users, instant, kind
 
-    def _one_writer(self, places: Array, values: Array) -> None:
+    def _one_writer(self, offsets: Array, width: int, values: Array, words: Array) -> None:
         """Raises SimError if one instruction writes different values to a byte."""
+        if width % WORD == 0:
+            written = values.view(np.uint32).reshape(words.shape)
+            self._scratch_words[words] = written
+            if np.array_equal(self._scratch_words[words], written):
+                return
+        places = bytes_of(offsets, width)
         self._scratch[places] = values
         if np.array_equal(self._scratch[places], values):
             return
@@ -157,12 +227,14 @@ class SharedShadow:
 
     def undefined(self, places: Array) -> Array:
         """Returns True for every i where places[i] has a byte that was never written."""
+        self._catch_up()
         return np.any(~self._written[places], axis=1)
 
     def forget(self, places: Array) -> None:
         """Marks bytes as never written, because undefined values were stored there."""
+        self._catch_up()
         self._written[places] = False
-        self._writes.blur(places)
+        self._writes.blur(places // WORD)
 
     def _behind_writer(
         self, places: Array, users: Array, what: str, strong: bool, changes: Array | None = None
@@ -191,14 +263,22 @@ class SharedShadow:
             message = f"though the write by thread {writer} is not ordered before that: data race"
         raise HazardError(f"shared address {byte:#x} {what} by thread {user} {message}")
 
-    def _behind_readers(self, places: Array, users: Array, asynchronous: bool = False) -> None:
+    def _behind_readers(
+        self,
+        places: Array,
+        users: Array,
+        words: Array | slice,
+        observers: Span,
+        asynchronous: bool = False,
+    ) -> None:
         """
-        Raises HazardError unless `users` may overwrite what was read.
+        Raises HazardError unless `users`, all of `observers`, may overwrite what was read from bytes of `words`.
 
         `asynchronous`: they write through the async proxy, so that a proxy fence must stand behind a generic read.
         """
-        self._behind_generic_readers(places, users, asynchronous)
-        if not self._async_reads or self._async.settled(places, _distinct(users)):
+        if not self._readers_known(words, observers, _READ_ROWS[asynchronous]):
+            self._behind_generic_readers(places, users, asynchronous)
+        if not self._async_reads or self._async.settled(words, observers):
             return
         times = self._async_time[places]
         readers, rows = self._async_reader[places], self._async_row[places]
@@ -211,14 +291,14 @@ class SharedShadow:
                 f"still read it: {waited} was not waited for"
             )
 
-    def _behind_generic_readers(self, places: Array, users: Array, asynchronous: bool) -> None:
-        last = int(self._last_read[places].max())
+    def _readers_known(self, words: Array | slice, observers: Span, rows: Sequence[Row]) -> bool:
+        """Returns True if `observers` know of all reads by threads until the last one of any of `words`."""
+        last = int(np.maximum.reduce(self._last_read[words], axis=None))
         if not last:
-            return
-        observers = _distinct(users)
-        rows = (Row.GENERIC, Row.PROXY) if asynchronous else (Row.GENERIC,)
-        if all((self._clocks.known[row, observers][:, self._readers] >= last).all() for row in rows):
-            return  # they know of all reads until then
+            return True
+        return all(self._clocks.all_know(row, observers, readers, last) for row in rows for readers in self._readers)
+
+    def _behind_generic_readers(self, places: Array, users: Array, asynchronous: bool) -> None:
         known = self._clocks.known[Row.GENERIC]
         fenced, returned = self._clocks.known[Row.PROXY], self._clocks.known[Row.READ]
         for warp in np.flatnonzero(self._warp_reads).tolist():
@@ -252,60 +332,86 @@ class SharedShadow:
     # mbarrier objects
 
     def set_mbarrier(self, offset: int, thread: int, live: bool) -> None:
-        places = np.arange(offset, offset + 8)
+        self._catch_up()
+        places, words = np.arange(offset, offset + 8), slice(offset // WORD, offset // WORD + 2)
         if live:
             users = np.full(8, thread)
             self._behind_writer(places, users, "is made an mbarrier object", False)
-            self._behind_readers(places, users)
-            self._wrote(places, thread, Writer.STRONG)
+            self._behind_readers(places, users, words, (thread, thread))
+            self._wrote(places, thread, Writer.STRONG, self._clocks.now)
         self._mbarrier[places] = live
         self._written[places] = False
-        self._writes.blur(places)
+        self._writes.blur(words)
 
     # Async proxy
 
-    def async_read(self, places: Array, threads: Array, what: str, row: Row) -> None:
+    def async_read(self, region: Region, threads: Array, what: str, row: Row) -> None:
         """A read on behalf of each of `threads`, of which the last is remembered."""
-        if not self._writes.settled(places, threads, written=True, foreign=True):
-            self._refuse_mbarrier(places, what)
-            self._require_written(places, what)
+        if not self._writes.settled(region.words, span_of(threads), written=True, foreign=True):
+            self._catch_up()
+            self._refuse_mbarrier(region.places, what)
+            self._require_written(region.places, what)
             for thread in threads.tolist():
-                self._async_order(places, thread, f"{what} reads")
-        self._async_reader[places], self._async_time[places] = threads[-1], self._clocks.now
-        self._async_row[places] = row
+                self._async_order(region.places, thread, f"{what} reads")
+        reader, now, places = int(threads[-1]), self._clocks.now, region.index
         self._async_reads = True
-        self._async.note(places, threads[-1:], (row,), (row,))
 
-    def async_write(self, places: Array, thread: int, what: str) -> None:
-        self._refuse_mbarrier(places, what)
-        user = np.array([thread])
-        if not self._writes.settled(places, user, foreign=True):
-            self._async_order(places, thread, f"{what} writes", overwrites=True)
-        self._behind_readers(places, np.broadcast_to(user, places.shape), asynchronous=True)
-        self._wrote(places, thread, Writer.BULK)
-        self._writes.note(places, user, (Row.BULK_WRITTEN,), (Row.BULK_WRITTEN,))
-        self.swizzles[places] = -1
+        def apply() -> None:
+            self._async_reader[places], self._async_time[places], self._async_row[places] = reader, now, row
+
+        if region.whole:
+            self._async.note(region.words, (reader, reader), (row,), (row,))
+        else:
+            self._async.blur(region.words)
+        self._later(("async read", region.key, reader, row), apply)
+
+    def async_write(self, region: Region, thread: int, what: str) -> None:
+        words, user = region.words, (thread, thread)
+        if not (
+            region.whole
+            and self._writes.settled(words, user, foreign=True)
+            and self._readers_known(words, user, _READ_ROWS[True])
+            and (not self._async_reads or self._async.settled(words, user))
+        ):
+            self._catch_up()
+            self._refuse_mbarrier(region.places, what)
+            if not self._writes.settled(words, user, foreign=True):
+                self._async_order(region.places, thread, f"{what} writes", overwrites=True)
+            users = np.full(region.places.shape, thread)
+            self._behind_readers(region.places, users, words, user, asynchronous=True)
+        self.swizzles[region.index] = -1
+        if not region.whole:
+            self._catch_up()
+            self._wrote(region.index, thread, Writer.BULK, self._clocks.now)
+            self._writes.blur(words)
+            return
+        self._writes.note(words, user, (Row.BULK_WRITTEN,), (Row.BULK_WRITTEN,))
+        now = self._clocks.now
+        self._later(("async write", region.key, thread), lambda: self._wrote(region.index, thread, Writer.BULK, now))
 
     def async_update(self, places: Array, thread: int, what: str) -> None:
         """A reduction through the async proxy; only the last of several that are not ordered is remembered."""
+        self._catch_up()
         self._refuse_mbarrier(places, what)
         self._require_written(places, what)
         self._async_order(places[self._write_kind[places] != Writer.UPDATE], thread, f"{what} updates")
-        self._behind_readers(places, np.full(places.shape, thread), asynchronous=True)
-        self._wrote(places, thread, Writer.UPDATE)
-        self._writes.blur(places)
+        users, words = np.full(places.shape, thread), places // WORD
+        self._behind_readers(places, users, words, (thread, thread), asynchronous=True)
+        self._wrote(places, thread, Writer.UPDATE, self._clocks.now)
+        self._writes.blur(words)
 
     def deferred_store(self, places: Array, thread: int, what: str, updates: bool) -> None:
         """st.async and red.async: through the generic proxy, complete when their mbarrier has been waited for."""
+        self._catch_up()
         self._refuse_mbarrier(places, what)
-        users = np.full(places.shape, thread)
+        users, words = np.full(places.shape, thread), places // WORD
         ordered = self._write_kind[places] != Writer.UPDATE if updates else np.ones(places.shape, np.bool_)
         if updates:
             self._require_written(places, what)
         self._behind_writer(places[ordered], users[ordered], "is written", False)
-        self._behind_readers(places, users)
-        self._wrote(places, thread, Writer.UPDATE if updates else Writer.BULK)
-        self._writes.blur(places)
+        self._behind_readers(places, users, words, (thread, thread))
+        self._wrote(places, thread, Writer.UPDATE if updates else Writer.BULK, self._clocks.now)
+        self._writes.blur(words)
 
     def _async_order(self, places: Array, thread: int, what: str, *, overwrites: bool = False) -> None:
         """Writes before an access through the async proxy must be visible to it."""
@@ -334,6 +440,17 @@ class SharedShadow:
         self._note("fence.proxy.async between writes", message)
 
 
-def _distinct(users: Array) -> Array:
-    """The threads of an access: of a matrix (lanes, width), or the only one."""
-    return users[:, 0] if users.ndim == 2 else users[:1]
+def bytes_of(offsets: Array, width: int) -> Array:
+    """The bytes (lanes, width) of accesses."""
+    return offsets[:, None] + np.arange(width)
+
+
+def words_of(offsets: Array, width: int) -> Array:
+    """The words of 4 bytes that accesses touch: (lanes,) or (lanes, words). Accesses are multiples of their width."""
+    first = offsets >> 2
+    return first if width <= WORD else first[:, None] + np.arange(width // WORD)
+
+
+def _covers_words(offsets: Array, width: int) -> bool:
+    """Returns True if narrow accesses together touch all bytes of their words."""
+    return len(np.unique(offsets)) * width == len(np.unique(offsets // WORD)) * WORD

@@ -12,6 +12,7 @@ from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate, use
 from tirx.sim.memory.addresses import RANK_SHIFT
+from tirx.sim.memory.region import Region
 from tirx.sim.program.code import Step
 
 _SHARED = ("shared::cta", "shared::cluster")
@@ -57,19 +58,24 @@ def copy_to_shared(
     read: Callable[[], Array],
     ignored: int = 0,
     what: str = _WHAT,
+    swizzle: int | None = None,
 ) -> None:
     """
     Schedules a write of the bytes that `read` returns to shared memory, and of the count to the mbarrier of each
     target.
 
     `targets` are CTAs and the places of the bytes; `barriers` addresses of the shared window, one for each target;
-    `ignored` bytes more are counted than written. `what` is for messages.
+    `ignored` bytes more are counted than written. `swizzle` is that of a tensor copy, as a number. `what` is for
+    messages.
     """
     cta = group.cta
     found = [use(group, address, thread, asynchronous=True) for address in barriers]
     for target, places in targets:
-        target.check_shared(places, 1, what)
-        cta.monitor.async_write(target.rank, places, thread, what)
+        region = Region.of(places)
+        target.check_region(region, what)
+        cta.monitor.async_write(target.rank, region, thread, what)
+        if swizzle is not None:
+            cta.monitor.swizzled_write(target.rank, region, swizzle)
         cta.launch.observed.moved("shared", "written", len(places))
     snapshot = cta.monitor.bulk_completed(thread)
 
@@ -156,8 +162,9 @@ def read_places(group: ThreadGroup, address: int, offsets: Array, thread: int) -
     if cta is not group.cta:
         raise SimError(f"{_WHAT}: expected a source in the CTA's own shared memory, found that of CTA {cta.rank}")
     places = start + offsets
-    cta.check_shared(places, 1, _WHAT)
-    cta.monitor.async_read(cta.rank, places, thread, _WHAT, bulk=True)
+    region = Region.of(places)
+    cta.check_region(region, _WHAT)
+    cta.monitor.async_read(cta.rank, region, thread, _WHAT, bulk=True)
     cta.launch.observed.moved("shared", "read", places.size)
     return places
 

@@ -214,9 +214,8 @@ def _load(decoder: Decoder, rank: int, space: str) -> Step:
             told = [multicast_address(barrier, each) for each in ranks]
         places = [(owner, part.places(offset)) for owner, offset in owners]
         cta.launch.observed.moved("global", "read", part.size)
-        copy_to_shared(group, thread, places, told, part.load, what=_WHAT)
-        for owner, offsets in places:
-            cta.monitor.swizzled_write(owner.rank, offsets, _SWIZZLE_NUMBERS[part.tensor_map.swizzle])
+        swizzle = _SWIZZLE_NUMBERS[part.tensor_map.swizzle]
+        copy_to_shared(group, thread, places, told, part.load, what=_WHAT, swizzle=swizzle)
         cta.launch.made_progress()
 
     return step

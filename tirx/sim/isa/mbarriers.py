@@ -198,7 +198,7 @@ def _wait(decoder: Decoder, operation: str) -> Step:
         if not done[mask].all():
             return Outcome.YIELD
         if len(group.cta.groups) > 1 and random is None:
-            group.passed_wait = group.pc + 1
+            group.passed_wait, group.held = group.pc + 1, False
             return Outcome.YIELD  # other warps may come by the wait, too
         return None
 

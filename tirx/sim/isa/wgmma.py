@@ -26,6 +26,7 @@ from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.sparse import read_selector
 from tirx.sim.isa.words import accumulator_words, fragment_words
 from tirx.sim.memory.gather import Gather
+from tirx.sim.memory.region import Region
 from tirx.sim.numerics.chains import Chain
 from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply_values
@@ -329,11 +330,11 @@ def _operand(
     cta = group.cta
     size, element_bytes = (depth, width // 8) if transposed else (depth * width // 8, 0)
     places = _places(bits, int(rows[0]), len(rows), size, element_bytes, what)
-    cta.check_shared(places.distinct, 1, what)
+    cta.check_region(places.region, what)
     threads = cta.first_thread + np.arange(group.first, group.last, WARP)
-    cta.monitor.warpgroup_read(cta.rank, places.distinct, threads, what)
+    cta.monitor.warpgroup_read(cta.rank, places.region, threads, what)
     if cta.launch.checks:
-        check_operand(cta, places.descriptor, places.addresses, places.distinct, None, max(width // 8, 1))
+        check_operand(cta, places.descriptor, places.addresses, places.region.places, None, max(width // 8, 1))
     raw = places.gather.read(cta.shared).reshape(len(rows), -1)
     if element == "b1":
         return _bits(raw)
@@ -347,11 +348,11 @@ def _bits(raw: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """Addresses of the bytes of an operand, the distinct ones among them, and what reads the bytes."""
+    """Addresses of the bytes of an operand, the region that they make, and what reads the bytes."""
 
     descriptor: SharedDescriptor
     addresses: Array
-    distinct: Array
+    region: Region
     gather: Gather
 
 
@@ -365,7 +366,7 @@ def _places(bits: int, first: int, rows: int, size: int, element: int, what: str
     """
     descriptor, index = SharedDescriptor.of_wgmma(bits, what), first + np.arange(rows)
     addresses = descriptor.mn_major(index, size, element) if element else descriptor.k_major(index, size)
-    return _Places(descriptor, addresses, np.unique(addresses), Gather(addresses))
+    return _Places(descriptor, addresses, Region.of(np.unique(addresses)), Gather(addresses))
 
 
 def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> None:

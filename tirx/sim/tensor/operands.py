@@ -11,6 +11,7 @@ from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.memory.gather import Gather
+from tirx.sim.memory.region import Region
 from tirx.sim.numerics.formats import bytes_used, decode_elements, unpack_groups
 from tirx.sim.tensor.data_path import DataPath
 from tirx.sim.tensor.instruction_descriptor import NARROW, InstructionDescriptor
@@ -21,13 +22,13 @@ from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
     """
-    Addresses of the elements of an operand, the bytes that matter (None: all), the distinct ones among them, and what
-    reads the bytes.
+    Addresses of the elements of an operand, the bytes that matter (None: all), the region of these, and what reads the
+    bytes.
     """
 
     addresses: Array
     used: Mask | None
-    distinct: Array
+    region: Region
     gather: Gather
 
 
@@ -57,20 +58,22 @@ def _places(
         used = used & np.frombuffer(used_rows, np.bool_).reshape((-1,) + (1,) * (addresses.ndim - 1))
     everything = bool(used.all())
     distinct = np.unique(addresses if everything else addresses[used])
-    return _Places(addresses, None if everything else used, distinct, Gather(addresses))
+    return _Places(addresses, None if everything else used, Region.of(distinct), Gather(addresses))
 
 
 def read_async(cta: Cta, thread: int, addresses: Array, what: str, used: Mask | None = None) -> Array:
     """Reads bytes of shared memory at `addresses` (any shape) through the async proxy. Only the `used` ones matter."""
-    return _read(cta, thread, Gather(addresses), np.unique(addresses if used is None else addresses[used]), what)
+    region = Region.of(np.unique(addresses if used is None else addresses[used]))
+    return _read(cta, thread, Gather(addresses), region, what)
 
 
-def _read(cta: Cta, thread: int, bytes_: Gather, wanted: Array, what: str) -> Array:
-    """Reads bytes, of which only those at `wanted` matter."""
-    if len(wanted):
-        cta.check_shared(wanted, 1, what)
+def _read(cta: Cta, thread: int, bytes_: Gather, wanted: Region, what: str) -> Array:
+    """Reads bytes, of which only the `wanted` ones matter."""
+    count = len(wanted.places)
+    if count:
+        cta.check_region(wanted, what)
         cta.monitor.async_read(cta.rank, wanted, thread, what)
-        cta.launch.observed.moved("shared", "read", len(wanted))
+        cta.launch.observed.moved("shared", "read", count)
     # What does not matter may lie anywhere; the field of 18 bits wraps around.
     return bytes_.read(cta.shared)
 
@@ -122,8 +125,8 @@ def shared_operand(
     marks = None if used_rows is None or used_rows.all() else used_rows.tobytes()
     padded = element if fields.kind.element == 1 else "u8"
     places = _places(descriptor, first, rows, marks, size, width, padded)
-    raw = _read(cta, thread, places.gather, places.distinct, what).reshape(rows, -1)
-    check_operand(cta, descriptor, places.addresses, places.distinct, places.used, fields.kind.element)
+    raw = _read(cta, thread, places.gather, places.region, what).reshape(rows, -1)
+    check_operand(cta, descriptor, places.addresses, places.region.places, places.used, fields.kind.element)
     return _decode(raw, element, fields)
 
 
