@@ -85,6 +85,12 @@ class ComposeLayout:
     def __str__(self) -> str:
         return f"ComposeLayout({self.swizzle}, {self.tile})"
 
+    def _repr_html_(self) -> str:
+        """How notebooks show the layout: a grid of its elements, or of its first ones."""
+        from tirx.layout.picture import html_of
+
+        return html_of(self)
+
     @property
     def axes(self) -> tuple[str, ...]:
         """Always the memory axis m."""

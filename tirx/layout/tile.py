@@ -164,6 +164,12 @@ class TileLayout:
     def __str__(self) -> str:
         return str(self.strided)
 
+    def _repr_html_(self) -> str:
+        """How notebooks show the layout: a grid of its elements, or of its first ones."""
+        from tirx.layout.picture import html_of
+
+        return html_of(self)
+
     @property
     def offsets(self) -> dict[str, int]:
         """The offset as a dict."""

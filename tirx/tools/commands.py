@@ -29,3 +29,11 @@ def tirx_explain() -> int:
     from tirx.tools.tirx_explain import main
 
     return main(sys.argv[1:])
+
+
+def tirx_viz() -> int:
+    """The command `tirx-viz`."""
+    prepare_process()
+    from tirx.tools.tirx_viz import main
+
+    return main(sys.argv[1:])

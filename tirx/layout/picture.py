@@ -1,0 +1,177 @@
+"""A layout as a picture: a grid of its elements, in SVG that needs nothing else.
+
+Every cell is one element, with its coordinate on each axis; its colour is that of one axis. Layouts show themselves so
+in notebooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import prod
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tirx.layout.axis import axis
+from tirx.layout.iters import Table
+from tirx.layout.shape import Shape
+
+# Eight colours that people with any colour vision tell apart (M. Okabe and K. Ito, "Color Universal Design", 2008), as
+# tints that dark text is read on.
+CATEGORIES = ("#9cc9e8", "#f3c76b", "#8fd3bb", "#f0a88a", "#e3bcd3", "#f5ec9a", "#8fb4d9", "#c9c9c9")
+
+# Steps of the scale cividis (J. Nunez, C. Anderton and R. Renslow, PLOS ONE 13(7), 2018), whose lightness rises
+# evenly, so that it is ordered for every colour vision and in grey.
+SCALE = ("#5a6b8c", "#6d7791", "#7f8392", "#919091", "#a69d8a", "#bcab7f", "#d3ba6e", "#ebca55", "#fde737")
+
+_MOST_NAMED = 4096  # cells with text
+_MOST_ROWS, _MOST_COLUMNS = 256, 256
+_LINE, _FONT = 11, 10
+_STYLE = 'font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"'
+
+
+def colour_axis(table: Table) -> str | None:
+    """The axis that a picture is coloured by: the thread or device axis of most coordinates, else that of memory."""
+    distinct = {name: len(np.unique(values)) for name, values in table.items()}
+    moving = {name: count for name, count in distinct.items() if count > 1}
+    return max(moving, key=lambda name: (axis(name).kind != "memory", moving[name]), default=None)
+
+
+def _hex(red: float, green: float, blue: float) -> str:
+    return f"#{round(red):02x}{round(green):02x}{round(blue):02x}"
+
+
+def _on_scale(position: float) -> str:
+    """The colour at 0 to 1 of the scale."""
+    at = min(max(position, 0.0), 1.0) * (len(SCALE) - 1)
+    low = min(int(at), len(SCALE) - 2)
+    a, b = ([int(SCALE[k][i : i + 2], 16) for i in (1, 3, 5)] for k in (low, low + 1))
+    return _hex(*(x + (y - x) * (at - low) for x, y in zip(a, b, strict=True)))
+
+
+def colours(values: NDArray[np.int64]) -> NDArray[np.object_]:
+    """A colour for every coordinate: a category each of up to eight, steps of a scale for more."""
+    distinct, index = np.unique(values, return_inverse=True)
+    if len(distinct) <= len(CATEGORIES):
+        palette = list(CATEGORIES[: len(distinct)])
+    else:
+        low, high = int(distinct[0]), int(distinct[-1])
+        palette = [_on_scale((int(value) - low) / (high - low)) for value in distinct]
+    return np.array(palette, dtype=np.object_)[index.reshape(values.shape)]
+
+
+def _text(x: float, y: float, text: str, *, fill: str = "#777", anchor: str = "middle", size: int = _FONT) -> str:
+    return f'<text x="{x:g}" y="{y:g}" fill="{fill}" text-anchor="{anchor}" font-size="{size}">{escape(text)}</text>'
+
+
+def _ink(colour: str) -> str:
+    """Black or white, whichever is read better on a colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#16202c" if 0.299 * red + 0.587 * green + 0.114 * blue > 118 else "#ffffff"
+
+
+def svg(
+    table: Table,
+    shape: Shape,
+    title: str,
+    notes: Sequence[str] = (),
+    most: tuple[int, int] = (_MOST_ROWS, _MOST_COLUMNS),
+) -> str:
+    """
+    A picture of a tile: the last dimension of `shape` across, all others down.
+
+    table: base coordinates of the elements by axis, as `TileLayout.table` gives them. title, notes: lines above. most:
+    rows and columns that are drawn; of larger tiles the first ones are, and a line says so.
+    """
+    dims = tuple(shape) or (1,)
+    columns = dims[-1]
+    rows = prod(dims[:-1])
+    shown_rows, shown = min(rows, most[0]), min(columns, most[1])
+    cut = {name: values.reshape(rows, columns)[:shown_rows, :shown] for name, values in table.items()}
+    names = list(cut)
+    by = colour_axis(table)
+    of_cells = colours(cut[by]) if by else np.full((shown_rows, shown), CATEGORIES[-1], dtype=np.object_)
+    named = shown_rows * shown <= _MOST_NAMED
+    digits = max([len(str(int(value))) for values in cut.values() for value in (values.min(), values.max())] or [1])
+    width = max(18, 7 * digits + 8) if named else 4
+    height = max(16, _LINE * len(names) + 6) if named else 4
+    lines = [*notes]
+    if names:
+        lines.append(f"in each cell, from top to bottom: {', '.join(names)}" if named else f"axes: {', '.join(names)}")
+    if by:
+        lines.append(f"coloured by {by}")
+    if (shown_rows, shown) != (rows, columns):
+        lines.append(f"the first {shown_rows} x {shown} of {rows} x {columns} elements")
+    left, top = 10 + 7 * len(str(rows)), 24 + 15 * len(lines) + 14
+    body = [_text(4, 16, title, anchor="start", size=12)]
+    body += [_text(4, 31 + 15 * k, line, anchor="start") for k, line in enumerate(lines)]
+    step = 1 if named else 16
+    body += [_text(left + (c + 0.5) * width, top - 4, str(c), size=9) for c in range(0, shown, step)]
+    body += [
+        _text(left - 4, top + (r + 0.5) * height + 3, str(r), anchor="end", size=9) for r in range(0, shown_rows, step)
+    ]
+    for r in range(shown_rows):
+        body.append(_row(of_cells[r], left, top + r * height, width, height, 0.6 if named else 0))
+        if named:
+            body += _cell_texts(cut, of_cells[r], r, left, top + r * height, width)
+    total = max(left + shown * width + 6, 8 + 7 * max(len(line) for line in (title, *lines)))
+    size = f'width="{total:g}" height="{top + shown_rows * height + 6:g}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {total:g} {top + shown_rows * height + 6:g}" '
+        f'{_STYLE} role="img" aria-label="{escape(title)}">\n' + "\n".join(body) + "\n</svg>\n"
+    )
+
+
+def _row(of_cells: NDArray[np.object_], left: float, top: float, width: int, height: int, gap: float) -> str:
+    """The cells of a row; neighbours of one colour are one rectangle where cells have no text."""
+    starts = list(range(len(of_cells))) if gap else [0, *(np.flatnonzero(of_cells[1:] != of_cells[:-1]) + 1).tolist()]
+    ends = [*starts[1:], len(of_cells)]
+    return "".join(
+        f'<rect x="{left + a * width:g}" y="{top:g}" width="{(b - a) * width - gap:g}" height="{height - gap:g}" '
+        f'fill="{of_cells[a]}"/>'
+        for a, b in zip(starts, ends, strict=True)
+    )
+
+
+def _cell_texts(cut: Table, of_cells: NDArray[np.object_], row: int, left: float, top: float, width: int) -> list[str]:
+    lines: list[str] = []
+    for k, values in enumerate(cut.values()):
+        for c, value in enumerate(values[row].tolist()):
+            ink = _ink(str(of_cells[c]))
+            lines.append(_text(left + (c + 0.5) * width, top + _LINE * (k + 1), str(value), fill=ink))
+    return lines
+
+
+class Pictured(Protocol):
+    """A layout, as far as a picture of it needs one."""
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The finest shape."""
+        ...
+
+    def size(self) -> int:
+        """Number of elements."""
+        ...
+
+    def table(self) -> Table:
+        """Base coordinates."""
+        ...
+
+
+_NOTEBOOK = (16, 32)
+_MOST_IN_NOTEBOOK = 1 << 20
+
+
+def html_of(layout: Pictured) -> str:
+    """A small picture of a layout for notebooks, and its text alone where its table would be large."""
+    dims = tuple(extent for extent in layout.extents if extent > 1)
+    if layout.size() > _MOST_IN_NOTEBOOK:
+        return f"<code>{escape(str(layout))}</code>"
+    # The shard has no shape; its innermost extents that fit across are one.
+    at = next((d for d in range(len(dims)) if prod(dims[d:]) <= _NOTEBOOK[1]), max(len(dims) - 1, 0))
+    shape = (prod(dims[:at]), prod(dims[at:]))
+    table = {name: values.reshape(shape) for name, values in layout.table().items()}
+    return svg(table, shape, str(layout), most=_NOTEBOOK)

@@ -1,0 +1,199 @@
+"""
+`tirx-viz`: shows layouts as one interactive page, as SVG, PNG or PDF, or in the terminal.
+
+Exit code 0 is success and 1 an error in the input or on the command line. Nothing is written when there is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from xdsl.utils.exceptions import DiagnosticException
+
+from tirx.diagnostics import LocatedError
+from tirx.hw.targets import TARGETS, TargetError
+from tirx.layout import LayoutError
+from tirx.text.source import check_encoding, decode
+from tirx.tools.files import FileError, close_output, read_input, write_file, write_output
+from tirx.tools.process import ArgumentParser, UsageError
+from tirx.viz import Tile, page, presets, read_tiles, tile_svg
+
+_KINDS = ("html", "svg", "png", "pdf")
+_SVG_SIZE = re.compile(r'width="([0-9.]+)" height="([0-9.]+)"')
+
+_EPILOG = """\
+A layout is one of
+
+  "S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid]"     the notation; --shape says the dimensions
+  "ComposeLayout(Swizzle(3,3,3), S[(8,64):(64,1)])"                 with a swizzle
+  "((8,2),(4,4)):((4,32),(1,64))"                                   CuTe
+  "#ttg.linear<{register = [[0, 1]], lane = [[0, 2]], warp = [], block = []}>"     Triton
+  "T.TileLayout(T.S[(2, 4):(4 @ Axis.wgid, 1 @ Axis.warpid)])"      TVM
+  kernel.mlir                                                       every tile of a program, with its line
+
+Without a layout the page has the presets only: the case studies of the notation, swizzles, canonical operands, tensor
+memory, and every fragment of mma.sync, wgmma and tcgen05.ld.
+"""
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="tirx-viz",
+        description="Show layouts: which place has which element of a tile.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("layouts", nargs="*", metavar="LAYOUT|FILE", help="layouts, and files that end in .mlir")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help=f"a file that ends in .{', .'.join(_KINDS)} (default: layout.html)"
+    )
+    parser.add_argument("--shape", help="logical dimensions, as 8,16 (default: the extents of the layout)")
+    parser.add_argument("--dtype", default="f16", help="element type of layouts on the command line (default: f16)")
+    parser.add_argument("--target", metavar="TARGET", help="compile programs for this target instead, as sm_100a")
+    parser.add_argument(
+        "--terminal", action="store_true", help="print to the terminal instead (needs the package rich)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the presets and the tiles found, and write nothing")
+    return parser
+
+
+def _shape(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    parts = re.split(r"\s*[,x]\s*", text.strip().strip("()"))
+    if not all(part.isdecimal() and len(part) < 12 and int(part) > 0 for part in parts):
+        raise UsageError(f"--shape: expected positive integers as 8,16, found '{text[:80]}'")
+    return tuple(map(int, parts))
+
+
+def _pointed(text: str, error: LayoutError) -> str:
+    """The message of an error in a layout text, with a caret under the mistake."""
+    if error.position is None:
+        return str(error)
+    at = min(error.position, len(text))
+    line = text.count("\n", 0, at)
+    column = at - text.rfind("\n", 0, at)
+    row = text.split("\n")[line]
+    return f"<layout>:{line + 1}:{column}: error: {error}\n{row}\n{' ' * (column - 1)}^"
+
+
+class _Reported(Exception):
+    """An error whose message is complete."""
+
+
+def _tiles_of_file(path: str, target: str | None) -> list[Tile]:
+    from tirx.viz.sources import program_tiles
+
+    data = read_input(path)
+    name = "<stdin>" if path == "-" else path
+    source = decode(name, data)
+    try:
+        check_encoding(name, data)
+        found = program_tiles(source.text, name, target)
+    except LocatedError as error:
+        raise _Reported("\n".join(source.render(each) for each in error.diagnostics)) from error
+    except DiagnosticException as error:
+        raise _Reported(f"error: {name}: {error}") from error
+    if not found:
+        raise UsageError(f"expected a program with tiles, found none with a layout in '{name}'")
+    return found
+
+
+def _is_file(text: str) -> bool:
+    return text == "-" or text.endswith(".mlir")
+
+
+def _tiles(flags: argparse.Namespace) -> list[Tile]:
+    shape = _shape(flags.shape)
+    found: list[Tile] = []
+    for text in flags.layouts:
+        if _is_file(text):
+            found += _tiles_of_file(text, flags.target)
+            continue
+        try:
+            found += read_tiles(text, shape, flags.dtype)
+        except LayoutError as error:
+            message = _pointed(text, error)
+            raise _Reported(message if "error:" in message else f"error: {message}") from error
+    return found
+
+
+def _kind(path: str) -> str:
+    kind = Path(path).suffix.removeprefix(".").lower()
+    if kind not in _KINDS:
+        raise UsageError(f"--output: expected a file that ends in .{', .'.join(_KINDS)}, found '{path}'")
+    return kind
+
+
+def _drawn(kind: str, tiles: Sequence[Tile], title: str) -> bytes:
+    if kind == "html":
+        return page(tiles, title).encode()
+    if len(tiles) != 1:
+        raise UsageError(f"--output: expected one tile for .{kind}, found {len(tiles)}; .html shows many")
+    svg = tile_svg(tiles[0])
+    if kind == "svg":
+        return svg.encode()
+    from tirx.viz.browser import BrowserError, draw_svg
+
+    size = _SVG_SIZE.search(svg)
+    assert size is not None, "every picture says its size"
+    try:
+        return draw_svg(svg, kind, (float(size[1]), float(size[2])))
+    except BrowserError as error:
+        raise UsageError(f"--output: {error}") from error
+
+
+def _print(tiles: Sequence[Tile]) -> None:
+    try:
+        from tirx.viz.terminal import print_tile
+    except ModuleNotFoundError as error:
+        if error.name != "rich":
+            raise
+        raise UsageError("--terminal: expected the package rich, found none: pip install 'tirx[viz]'") from error
+    for tile in tiles:
+        print_tile(tile, sys.stdout)
+
+
+def _list(tiles: Sequence[Tile]) -> None:
+    rows = [f"{tile.place or tile.group}: {tile.name}: {tile.layout}" for tile in tiles or presets()]
+    write_output("-", "\n".join(rows) + "\n")
+
+
+def _run(flags: argparse.Namespace) -> None:
+    if flags.target is not None and flags.target not in TARGETS:
+        raise UsageError(f"--target: expected one of {', '.join(TARGETS)}, found '{flags.target}'")
+    output: str = flags.output or "layout.html"
+    kind = _kind(output)
+    tiles = _tiles(flags)
+    if flags.list:
+        _list(tiles)
+    elif flags.terminal:
+        if not tiles:
+            raise UsageError("--terminal: expected a layout or a program, found none")
+        _print(tiles)
+    else:
+        title = flags.layouts[0] if len(flags.layouts) == 1 else "Layouts"
+        write_file(output, _drawn(kind, tiles, title))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs `tirx-viz` with the arguments `argv` (those of the process by default) and returns its exit code."""
+    try:
+        _run(_parser().parse_args(sys.argv[1:] if argv is None else argv))
+        return 0
+    except _Reported as error:
+        print(error, file=sys.stderr)
+    except (UsageError, FileError, LayoutError, TargetError) as error:
+        print(f"error: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        close_output()  # its reader is gone
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

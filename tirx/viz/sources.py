@@ -1,0 +1,114 @@
+"""Tiles from texts: the layout notation, CuTe, Triton, TVM, and the tiles of a program in MLIR."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import PassPipeline
+from xdsl.transforms import get_all_passes as get_xdsl_passes
+
+from tirx.dialects.tirx.attributes import ComposeLayoutAttr, TileLayoutAttr, TileType
+from tirx.layout import (
+    ComposeLayout,
+    LayoutError,
+    LinearLayout,
+    TileLayout,
+    cute_shape,
+    element_type,
+    from_linear,
+    parse_layout,
+    resolve,
+)
+from tirx.layout.swizzle import SwizzleLayout
+from tirx.passes import lower_to_ptx_pipeline
+from tirx.passes.registry import get_all_passes
+from tirx.text.collector import paused_collector
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
+from tirx.viz.tile import Tile
+
+_CUTE = re.compile(r"\s*(?:\(|_?[0-9]|(?:Swizzle|Sw|S)\s*<)")
+_TRITON = re.compile(r"\s*(?:#\w+\s*=\s*)?#(?:ttg|triton_gpu)\.|\s*-\s*(?:register|offset|lane|warp|block)\b")
+_LAST_PASS = "tirx-pick-layouts"
+
+
+def read_tiles(text: str, shape: Sequence[int] | None = None, dtype: str = "f16") -> list[Tile]:
+    """
+    The tile that one layout text describes, in any notation: of `tirx.layout`, CuTe, Triton or TVM.
+
+    shape: logical dimensions; by default those that the text names, or the extents of the shard. dtype: element type.
+    Raises LayoutError, with the character offset of the mistake.
+    """
+    bits = element_type(dtype).storage_bits
+    found: TileLayout | ComposeLayout
+    if _TRITON.match(text):
+        linear = LinearLayout.parse(text)
+        found, own = from_linear(linear), linear.shape
+    elif _CUTE.match(text):
+        composed = ComposeLayout.from_cute(text, bits)
+        found, own = (composed.tile if composed.swizzle.is_identity else composed), cute_shape(text)
+    else:
+        layout = parse_layout(text)
+        if isinstance(layout, SwizzleLayout) and shape is None:
+            raise LayoutError("a swizzle alone has no size: expected --shape", 0)
+        found = resolve(layout, (1,) if shape is None else shape)
+        own = found.extents or (1,)
+    return [Tile(str(found), found, tuple(own if shape is None else shape), dtype, group="Given")]
+
+
+def program_tiles(text: str, name: str, target: str | None = None) -> list[Tile]:
+    """
+    Every tile of a program with a layout, each with its place, as `tirx-pick-layouts` leaves them.
+
+    target: overrides the target that the kernels name. Raises LocatedError for a program that is not legal.
+    """
+    with paused_collector():
+        context = new_context()
+        module = parse_located(context, text, name)
+        specs = lower_to_ptx_pipeline(target)
+        specs = specs[: specs.index(_LAST_PASS) + 1]
+        pipeline = PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), ",".join(specs))
+        run_passes(context, module, pipeline.passes)
+        return list(_tiles_of(module))
+
+
+def _tiles_of(module: ModuleOp) -> Iterator[Tile]:
+    seen: set[tuple[str | None, str]] = set()
+    for op in module.walk():
+        arguments = [argument for region in op.regions for block in region.blocks for argument in block.args]
+        for tile in (*_values(op, (*op.results, *arguments)), *_attributes(op)):
+            if (tile.place, tile.name) not in seen:
+                seen.add((tile.place, tile.name))
+                yield tile
+
+
+def _values(op: Operation, values: Sequence[SSAValue]) -> Iterator[Tile]:
+    for k, value in enumerate(values):
+        if isinstance(value.type, TileType) and value.type.layout is not None:
+            kind = value.type
+            name = f"%{value.name_hint or k}: {'x'.join(map(str, kind.dims))}x{kind.dtype.name}, {kind.memory}"
+            layout = value.type.layout
+            yield Tile(
+                name, layout, kind.dims, kind.dtype.name, _place(op), "This program", f"{op.name}; {kind.memory}"
+            )
+
+
+def _attributes(op: Operation) -> Iterator[Tile]:
+    """Layouts that a kernel carries as attributes."""
+    attributes: dict[str, Attribute] = {**op.attributes, **op.properties}
+    for name, attribute in attributes.items():
+        if isinstance(attribute, TileLayoutAttr | ComposeLayoutAttr):
+            layout = attribute.data
+            yield Tile(f"{name} of {op.name}", layout, layout.extents, place=_place(op), group="This program")
+
+
+def _place(op: Operation) -> str | None:
+    match op.location:
+        case FileLineColLoc(filename=file, line=line, column=column):
+            return f"{file.data}:{line.data}:{column.data}"
+        case _:
+            return None

@@ -1,0 +1,109 @@
+"""Tables of descriptors for the page, taken from the encoders: field positions, modes, codes, legal shapes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from tirx.hw.dtypes import DTYPES
+from tirx.layout import SwizzleLayout, known_axes
+from tirx.smem import smem_descriptor, wgmma_descriptor
+from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, TCGEN05_OPERANDS, WGMMA_OPERANDS, OperandFamily, legal_modes
+from tirx.tcgen05 import zero_column_mask
+from tirx.tcgen05.instruction_descriptor import field_codes, find_form, legal_values
+from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.shapes import SHAPES
+
+
+def _legal(family: OperandFamily) -> dict[str, dict[str, list[str]]]:
+    return {name: {major: list(legal_modes(DTYPES[name], major, family)) for major in MAJORS} for name in family.dtypes}
+
+
+def _kind(name: str) -> dict[str, Any]:
+    kind, form, legal = KINDS[name], find_form(name), legal_values(name)
+    codes = field_codes(name)
+    fields = {**form.fields, "sparsity_selector": (0, 2)} if "sparsity_selector" in form.fields else form.fields
+    # M and N are numbers in steps; the others are few.
+    listed = {
+        field: [
+            [code, value] for code, value in codes[field].items() if field not in ("m", "n") or value in legal[field]
+        ]
+        for field in fields
+    }
+    return {
+        "name": name,
+        "fields": fields,
+        "reserved": form.reserved,
+        "codes": listed,
+        "legal": {field: list(legal[field]) for field in fields if field in legal},
+        "k": kind.k,
+        "bits": {dtype: DTYPES[dtype].bits for dtype, _ in kind.operands},
+    }
+
+
+def _shapes() -> list[dict[str, Any]]:
+    return [
+        {
+            "kinds": row.kinds,
+            "cta_group": row.cta_group,
+            "ws": row.ws,
+            "sparse": row.sparse,
+            "k96": row.k96,
+            "m": row.m,
+            "n": row.n,
+        }
+        for row in SHAPES
+    ]
+
+
+@cache
+def word_tables() -> dict[str, Any]:
+    """Everything that the page needs to encode and decode words, as plain data."""
+    return {
+        "axes": [
+            {
+                name: value
+                for name in ("name", "kind", "meaning", "unit", "parent", "bound", "weight", "cell_bits", "alias_of")
+                if (value := getattr(row, name)) is not None
+            }
+            for row in known_axes()
+        ],
+        "dtypes": [{"name": row.name, "bits": row.bits, "storage": row.storage_bits} for row in DTYPES.values()],
+        "modes": [
+            {
+                "name": mode.name,
+                "code": mode.code,
+                "wgmma_code": mode.wgmma_code,
+                "row_bytes": mode.row_bytes,
+                "rows": mode.rows,
+                "base_alignment": mode.base_alignment,
+                "m": (xor := SwizzleLayout.for_bits(8, mode.name)).per_element,
+                "b": xor.swizzle_len,
+                "s": xor.atom_len,
+            }
+            for mode in SWIZZLE_MODES.values()
+        ],
+        "families": [
+            {
+                "name": "tcgen05",
+                "instruction": TCGEN05_OPERANDS.instruction,
+                "fields": smem_descriptor.FIELDS,
+                "reserved": smem_descriptor.RESERVED,
+                "constant": smem_descriptor.CONSTANT,
+                "swizzles": {mode.code: name for name, mode in SWIZZLE_MODES.items()},
+                "legal": _legal(TCGEN05_OPERANDS),
+            },
+            {
+                "name": "wgmma",
+                "instruction": WGMMA_OPERANDS.instruction,
+                "fields": wgmma_descriptor.FIELDS,
+                "reserved": wgmma_descriptor.RESERVED,
+                "constant": 0,
+                "swizzles": {m.wgmma_code: name for name, m in SWIZZLE_MODES.items() if m.wgmma_code is not None},
+                "legal": _legal(WGMMA_OPERANDS),
+            },
+        ],
+        "kinds": [_kind(name) for name in KINDS],
+        "shapes": _shapes(),
+        "mask": {"fields": zero_column_mask.FIELDS, "reserved": zero_column_mask.RESERVED},
+    }
