@@ -12,6 +12,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -37,6 +38,17 @@ _FLAGS = (
     "--mute-audio",
     "--remote-debugging-pipe",
 )
+
+# The protocol is on the file descriptors 3 and 4, which the two pipes become.
+_EXEC = """\
+import os, sys
+os.dup2(int(sys.argv[1]), 63)
+os.dup2(int(sys.argv[2]), 64)
+os.dup2(63, 3)
+os.dup2(64, 4)
+os.closerange(5, 65)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 class BrowserError(Exception):
@@ -75,10 +87,8 @@ class Browser:
         width, height = size
         command = [find_browser(), *_FLAGS, f"--user-data-dir={self._profile}", f"--window-size={width},{height}"]
 
-        # The protocol is on file descriptors 3 and 4.
-        shell = ["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", *command, "about:blank"]
         self._process = subprocess.Popen(
-            shell,
+            [sys.executable, "-I", "-S", "-c", _EXEC, str(to_read), str(to_write), *command, "about:blank"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

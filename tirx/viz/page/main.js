@@ -148,5 +148,8 @@ drawPresets();
 update();
 
 // For tests, and for whoever wants to script the page.
-window.tirx = { state, app, algebra, banks, cute, mask, notation, tiles, words, svg: () => gridsSvg(tabOf(state.tab).grids()) };
+window.tirx = {
+  state, app, algebra, banks, cute, mask, notation, tiles, words, grids: () => tabOf(state.tab).grids(),
+  svg: () => gridsSvg(tabOf(state.tab).grids()),
+};
 document.documentElement.dataset.ready = "true";
