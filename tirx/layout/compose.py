@@ -89,7 +89,7 @@ class ComposeLayout:
         """How notebooks show the layout: a grid of its elements, or of its first ones."""
         from tirx.layout.picture import html_of
 
-        return html_of(self)
+        return html_of(str(self), self.extents, self.table)
 
     @property
     def axes(self) -> tuple[str, ...]:

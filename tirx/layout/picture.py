@@ -6,10 +6,9 @@ in notebooks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from math import prod
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,34 +143,18 @@ def _cell_texts(cut: Table, of_cells: NDArray[np.object_], row: int, left: float
     return lines
 
 
-class Pictured(Protocol):
-    """A layout, as far as a picture of it needs one."""
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        """The finest shape."""
-        ...
-
-    def size(self) -> int:
-        """Number of elements."""
-        ...
-
-    def table(self) -> Table:
-        """Base coordinates."""
-        ...
-
-
 _NOTEBOOK = (16, 32)
 _MOST_IN_NOTEBOOK = 1 << 20
 
 
-def html_of(layout: Pictured) -> str:
-    """A small picture of a layout for notebooks, and its text alone where its table would be large."""
-    dims = tuple(extent for extent in layout.extents if extent > 1)
-    if layout.size() > _MOST_IN_NOTEBOOK:
-        return f"<code>{escape(str(layout))}</code>"
-    # The shard has no shape; its innermost extents that fit across are one.
+def html_of(text: str, extents: Sequence[int], table: Callable[[], Table]) -> str:
+    """A small picture of a layout for notebooks, and its text alone where its table would be large.
+
+    extents: those of the shard, which has no shape; the innermost ones that fit across are one dimension.
+    """
+    if prod(extents) > _MOST_IN_NOTEBOOK:
+        return f"<code>{escape(text)}</code>"
+    dims = [extent for extent in extents if extent > 1]
     at = next((d for d in range(len(dims)) if prod(dims[d:]) <= _NOTEBOOK[1]), max(len(dims) - 1, 0))
     shape = (prod(dims[:at]), prod(dims[at:]))
-    table = {name: values.reshape(shape) for name, values in layout.table().items()}
-    return svg(table, shape, str(layout), most=_NOTEBOOK)
+    return svg({name: values.reshape(shape) for name, values in table().items()}, shape, text, most=_NOTEBOOK)

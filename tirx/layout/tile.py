@@ -168,7 +168,7 @@ class TileLayout:
         """How notebooks show the layout: a grid of its elements, or of its first ones."""
         from tirx.layout.picture import html_of
 
-        return html_of(self)
+        return html_of(str(self), self.extents, self.table)
 
     @property
     def offsets(self) -> dict[str, int]:
