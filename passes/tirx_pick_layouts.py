@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import VerifyException
 
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.copy.exchange import plan_reduction
@@ -76,7 +77,12 @@ from tirx.tcgen05 import LegalityError
 
 def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
     """Gives a tile its layout, and the views of it that have none the layout that follows."""
-    value = Rewriter.replace_value_with_new_type(tile, TileType.of(tile).with_layout(layout))
+    try:
+        type_ = TileType.of(tile).with_layout(layout)
+    except VerifyException as e:
+        assert isinstance(tile.owner, Operation)  # what is picked is an allocation or a view
+        raise LocatedError(tile.owner, f"the layout picked for the tile does not fit its memory: {e}") from e
+    value = Rewriter.replace_value_with_new_type(tile, type_)
     for op in [use.operation for use in value.uses]:
         match op:
             case SubviewOp() if op.result.type.layout is None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import kernels
+from tirx.dialects.tirx import KernelOp, kernels
 from tirx.hw.targets import Target, TargetError
 
 
@@ -18,8 +19,8 @@ class TirxSetTargetPass(ModulePass):
     """
     Sets the target of every kernel of the module, for example `tirx-set-target{target=sm_90a}`.
 
-    Raises LocatedError at a kernel when there is no such target. Whether the kernel is legal for it is for
-    `tirx-check-layouts` to say.
+    Raises LocatedError at a kernel when there is no such target, and at an operation that the target does not have.
+    Whether the layouts are legal for it is for `tirx-check-layouts` to say.
     """
 
     name = "tirx-set-target"
@@ -33,3 +34,13 @@ class TirxSetTargetPass(ModulePass):
             except TargetError as e:
                 raise LocatedError(kernel, str(e)) from e
             kernel.target = StringAttr(self.target)
+            _check_instructions(kernel)
+
+
+def _check_instructions(kernel: KernelOp) -> None:
+    """Operations that name an instruction verify that the target has it: what they say now is an error of the input."""
+    for op in kernel.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException as error:
+            raise LocatedError(op, str(error)) from error

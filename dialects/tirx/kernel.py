@@ -147,6 +147,13 @@ PAIR = 2
 """Blocks in a cluster: what a product of `.cta_group::2` spans."""
 
 
+def _parse_argument(parser: Parser) -> Parser.Argument:
+    """`%name: type`, with the location that `--print-debuginfo` prints behind it."""
+    argument = parser.parse_argument()
+    argument.location = parser.parse_optional_location()
+    return argument
+
+
 def _cluster_problem(found: int) -> str:
     return f"expected cluster({PAIR}), a pair of blocks, or no cluster, found cluster({found})"
 
@@ -297,7 +304,7 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
     @classmethod
     def parse(cls, parser: Parser) -> KernelOp:
         name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
         target: StringAttr | None = None
         grid: ArrayAttr[IntegerAttr[I32] | FormulaAttr] | None = None
         threads: int | None = None

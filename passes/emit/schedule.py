@@ -54,6 +54,11 @@ from tirx.passes.plan.rings import UNCOUNTED, Passing, RingsPlan, Side, Station,
 from tirx.rules import StageError
 
 
+def _is_awaited_by_one_thread(op: Operation) -> bool:
+    """True for a wait for bulk stores, which the thread that started them makes; there may be none."""
+    return isinstance(op, AwaitOp) and op.awaited_queue is Queue.STORE
+
+
 class Schedule(RoleCode):
     """Emits the code of one role."""
 
@@ -73,7 +78,8 @@ class Schedule(RoleCode):
         lane = emit.mod(thread, WARP_SIZE)
         self.first_lane = emit(arith.CmpiOp(lane, emit.constant(0, i32), "eq")).result
         if not self.is_single and (
-            Members.ELECTED in places.values() or any(is_issued_by_one_thread(op) for op in self.owner.walk())
+            Members.ELECTED in places.values()
+            or any(is_issued_by_one_thread(op) or _is_awaited_by_one_thread(op) for op in self.owner.walk())
         ):
             self.leader = emit(LeaderOp()).result
         self.acquired: dict[Place, Counter] = {}

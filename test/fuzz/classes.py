@@ -7,5 +7,6 @@ from fuzz.engine import InputClass
 from fuzz.kernels import Kernels
 from fuzz.layouts import Layouts
 from fuzz.modules import Modules
+from fuzz.programs import Programs
 
-CLASSES: dict[str, type[InputClass]] = {each.name: each for each in (Modules, Layouts, Kernels, Commands)}
+CLASSES: dict[str, type[InputClass]] = {each.name: each for each in (Programs, Modules, Layouts, Kernels, Commands)}

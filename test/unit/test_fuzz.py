@@ -12,7 +12,7 @@ from fuzz.classes import CLASSES
 from fuzz.engine import CORPUS, Finding, InputClass, Problem, examine
 from fuzz.minimise import minimised
 
-_INPUTS = {"modules": 8, "layouts": 60, "kernels": 10, "commands": 20}
+_INPUTS = {"programs": 8, "modules": 8, "layouts": 60, "kernels": 8, "commands": 15}
 """Of each class, in every run of the tests."""
 
 

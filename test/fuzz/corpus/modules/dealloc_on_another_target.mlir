@@ -1,0 +1,3 @@
+// RUN: tirx-opt--lower-to-ptx="target=sm_90a"
+#d=#tirx.tile_layout<S[(128,64):(1@TLane,1@TCol)]>#at=#tirx.tile_layout<S[(128,16):(1@TLane,1@TCol)]+4@TCol>#words=#tirx.tile_layout<S[(128,2):(1@TLane,1@TCol)]>#sf=#tirx.tile_layout<S[(32,4):(1@TLane,1@TCol)]+R[4:32@TLane]>!d=!tirx.tile<128x64xf32,tensor,#d>!at=!tirx.tile<128x16xf16,tensor,#at>!words=!tirx.tile<128x2xi32,tensor,#words>!sf=!tirx.tile<32x4xf8E8M0FNU,tensor,#sf>tirx.kernel@modifiers(%a:i64)target("sm_100a")threads(128){tirx.return}tirx.kernel@pairs(%a:i64,%base:i32)target("sm_100a")threads(128){%slot=ptx.shared_alloc@slot bytes 4align 4tcgen05.dealloc%base,32cta_group 2:i32
+  tirx.return}#six=#tirx.tile_layout<S[(128,6):(1,1)]>tirx.kernel@reduction(%base:i32)target("sm_103a")threads(128){tirx.return}

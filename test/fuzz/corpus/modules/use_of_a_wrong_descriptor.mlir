@@ -1,0 +1,2 @@
+// RUN: tirx-opt 
+#a=#tirx.compose_layout<#tirx.swizzle_layout<3,3,3>,#tirx.tile_layout<S[128,64]>>#d=#tirx.tile_layout<S[(2,4,2,8,8,4,2):(4,1,2,4,4,1,1)]>!a=!tirx.tile<128x64xf16,shared,#a>!d=!tirx.tile<128x64xf32,register,#d>func.func@columns_of_another_part(%a:!a,%d:!d,%x:i64){%0=wgmma.smem_descriptor%a,8of 16rows 32from[0]:!a ->i64%1=wgmma.mma_async""""n 32%d at 16,%x,%0:!d,i64->!tirx.pending<!d>func.return}

@@ -1,0 +1,215 @@
+"""
+Kernels on tiles, compiled, simulated and compared with what they mean.
+
+An input is a module of one kernel, whose first line says with which options it is compiled:
+`// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar` and
+`sweeps.programs`, which are mutated now and then. It must be refused with a located error; otherwise `ptxas` accepts
+the PTX, and the simulator and `fuzz.semantics` agree, unless the kernel has no determined result.
+"""
+
+# pyright: basic
+# Operations are told apart by name, and numbers are those of any numpy type.
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from fuzz.engine import ACCEPTED, REFUSED, InputClass, Problem, words_of
+from fuzz.grammar import random_kernel
+from fuzz.modules import Assembler, seeds
+from fuzz.mutate import mutated
+from fuzz.semantics import Array, Arrays, Interpreter, Undefined, Unsupported, dtype_of, is_modelled
+from sweeps.programs import random_case
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute
+
+from tirx.diagnostics import LocatedError, diagnostic_handler
+from tirx.dialects.formula import LaunchSizes
+from tirx.dialects.tirx import FormulaAttr, KernelOp, kernels
+from tirx.runtime.arrays import ArgumentError
+from tirx.runtime.program import Program, build
+from tirx.sim import SimError
+from tirx.text.parsing import parse_located
+from tirx.text.verification import verify_located
+from tirx.universe import new_context
+
+EQUAL = "equal"
+FIRST = "// pipeline:"
+_OPTIONS = ("", "", "", "pipeline=off", "pipeline=off", "stages=2", "stages=3", "stages=2 roles=load", "order=group")
+_MOST_ELEMENTS = 1 << 17
+_MOST_BLOCKS = 12
+_INSTRUCTIONS = 60_000
+_SIZE = 40
+"""What a dynamic size is."""
+
+_TOLERANCES = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 2e-3, "float64": 1e-9}
+_LARGEST_EXACT = 200
+"""Integers up to here are exact in every float of 16 bits and more."""
+
+
+@cache
+def _seeds() -> tuple[str, ...]:
+    """The kernels among the modules of tests and examples that have a meaning and can be simulated soon."""
+    found: list[str] = []
+    for text in sorted({text for _, text in seeds()}):
+        try:
+            _, kernel = _parsed(text)
+            if _size(kernel) <= _MOST_ELEMENTS and is_modelled(kernel):
+                found.append(text)
+        except (LocatedError, Unsupported):
+            continue
+    return tuple(found)
+
+
+def _parsed(text: str) -> tuple[Any, KernelOp]:
+    with diagnostic_handler(lambda _: None):
+        module = parse_located(new_context(), text, "<input>")
+        verify_located(module)
+    found = list(kernels(module))
+    if len(found) != 1:
+        raise Unsupported("not one kernel")
+    return module, found[0]
+
+
+def _shape(type_: MemRefType[Attribute]) -> list[int]:
+    return [_SIZE if n < 0 else n for n in type_.get_shape()]
+
+
+def _size(kernel: KernelOp) -> int:
+    memrefs = [type_ for type_ in kernel.function_type.inputs if isinstance(type_, MemRefType)]
+    return sum(int(np.prod(_shape(type_), dtype=np.float64)) for type_ in memrefs)
+
+
+def arguments_of(kernel: KernelOp) -> list[Any]:
+    """Arrays of small integers with the strides of the kernel, and numbers. Raises Unsupported."""
+    rng = np.random.default_rng(0)
+    found: list[Any] = []
+    for type_ in kernel.function_type.inputs:
+        if not isinstance(type_, MemRefType):
+            found.append(0.5 if str(type_).startswith("f") else 2)
+            continue
+        dtype = dtype_of(type_.element_type)
+        shape, strides = _shape(type_), type_.get_strides()
+        if strides is None or any(stride is not None and stride <= 0 for stride in strides):
+            raise Unsupported("strides")
+        steps: list[int] = []
+        for stride in reversed(strides):
+            inner = 1 if not steps else steps[0] * shape[len(shape) - len(steps)]
+            steps.insert(0, inner if stride is None else stride)
+        ordered = sorted(zip(steps, shape, strict=True))
+        if any(after < step * n for (step, n), (after, _) in pairwise(ordered)):
+            raise Unsupported("elements of a memref that may share a place")
+        memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)), dtype)
+        array = np.lib.stride_tricks.as_strided(memory, shape, [s * dtype.itemsize for s in steps])
+        array[...] = rng.integers(0 if dtype.kind in "ub" else -2, 3, shape).astype(dtype)
+        found.append(array)
+    return found
+
+
+def _grid(kernel: KernelOp, arguments: list[Any]) -> tuple[int, int, int]:
+    arrays = [each if isinstance(each, np.ndarray) else None for each in arguments]
+    sizes = LaunchSizes(
+        [() if each is None else each.shape for each in arrays],
+        [() if each is None else [step // each.itemsize for step in each.strides] for each in arrays],
+        2,
+    )
+    dims = [
+        sizes.evaluate(each.data if isinstance(each, FormulaAttr) else each.value.data) for each in kernel.grid or ()
+    ]
+    x, y, z = (*dims, 1, 1, 1)[:3]
+    return x, y, z
+
+
+class Programs(InputClass):
+    """Kernels on tiles against numpy."""
+
+    name = "programs"
+    suffix = ".mlir"
+
+    def __init__(self) -> None:
+        self._assembler = Assembler()
+
+    def generate(self, rng: random.Random) -> str:
+        kind = rng.random()
+        if kind < 0.45:
+            text = random_kernel(rng)
+        elif kind < 0.6:
+            text = random_case(rng.randrange(10**9)).text
+        else:
+            text = mutated(rng.choice(_seeds()), rng)
+        if kind < 0.6 and rng.random() < 0.3:
+            text = mutated(text, rng)
+        return f"{FIRST} {rng.choice(_OPTIONS)}\n{text}"
+
+    def check(self, text: str) -> str:
+        first, _, rest = text.partition("\n")
+        if not first.startswith(FIRST):
+            return REFUSED
+        try:
+            with diagnostic_handler(lambda _: None):
+                program = build(rest, options=first.removeprefix(FIRST).strip())
+        except LocatedError as error:
+            if error.diagnostic.position is None:
+                raise Problem("error without a place", str(error), words_of(str(error))) from error
+            return REFUSED
+        except ValueError as error:
+            if "expected each of" in str(error):  # options that minimisation has cut
+                return REFUSED
+            raise
+        self._assembler.check(program.ptx)
+        return EQUAL if self._compare(program, rest) else ACCEPTED
+
+    def _compare(self, program: Program, text: str) -> bool:
+        """Raises Problem for another result than that of the semantics; False where there is nothing to compare."""
+        try:
+            _, kernel = _parsed(text)
+            if _size(kernel) > _MOST_ELEMENTS or not is_modelled(kernel):
+                return False
+            arguments, copies = arguments_of(kernel), arguments_of(kernel)
+            grid = _grid(kernel, arguments)
+            if int(np.prod(grid)) > _MOST_BLOCKS:
+                return False
+            expected = Interpreter(kernel, arguments, grid).run()
+        except (Undefined, Unsupported):
+            return False
+        known = all(each is None or bool(each.all()) for each in expected.known)
+        own = program.kernels[kernel.sym_name.data]
+        try:
+            launch_grid = grid if kernel.grid is None else None
+            own.simulate(*copies, grid=launch_grid, check="strict", max_instructions=_INSTRUCTIONS)
+        except ArgumentError:
+            return False
+        except SimError as error:
+            if not known or "instructions" in error.message:
+                return False
+            raise Problem("the simulator refuses", str(error)[:400], words_of(error.message)) from error
+        for number, found in enumerate(copies):
+            if isinstance(found, np.ndarray):
+                _require_equal(number, expected, found)
+        return True
+
+
+def _require_equal(number: int, expected: Arrays, found: Array) -> None:
+    wanted, known = expected.values[number], expected.known[number]
+    assert known is not None
+    a, b = wanted.astype(np.float64), found.astype(np.float64)
+    different = known & ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    finite = np.isfinite(a) & known
+    exact = expected.exact and wanted.dtype.kind in "iub"
+    if expected.exact and not exact:
+        exact = bool((a[finite] == np.trunc(a[finite])).all() and (np.abs(a[finite]) < _LARGEST_EXACT).all())
+    if not exact:
+        tolerance = _TOLERANCES.get(wanted.dtype.name, 0.3)
+        scale = float(np.abs(a[finite]).max(initial=0.0)) + 1e-30
+        different &= ~(np.abs(a - b) <= tolerance * (np.abs(a) + scale))
+    if different.any():
+        place = tuple(int(n) for n in np.argwhere(different)[0])
+        raise Problem(
+            "wrong numbers",
+            f"argument {number}: {int(different.sum())} of {different.size} elements, "
+            f"first {place}: expected {a[place]}, found {b[place]}",
+        )
