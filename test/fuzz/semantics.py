@@ -265,7 +265,8 @@ class Interpreter:
         name = str(op.combination.data)
         axes = tuple(op.along)
         wide = data if name in ("max", "min") else data.astype(np.float64 if data.dtype.kind != "i" else data.dtype)
-        return self.new(op.result, _REDUCTIONS[name].reduce(wide, axes, keepdims=True), known.all(axes, keepdims=True))
+        all_known: Array = np.asarray(known.all(axes, keepdims=True))
+        return self.new(op.result, _REDUCTIONS[name].reduce(wide, axes, keepdims=True), all_known)
 
     # Control flow.
 
