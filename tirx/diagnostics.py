@@ -249,16 +249,8 @@ def wants_remarks() -> bool:
     return _wants_remarks.get()
 
 
-WARNINGS = {
-    "aliased-elements": "A matrix descriptor by which two elements of an operand are read from the same bytes.",
-    "emulated-instruction": "An instruction that the target computes in software: correct, but slow.",
-    "different-sizes": "A product of clipped matrices of which one has more elements along K: the other one is read as "
-    "if zeros followed.",
-    "never-runs": "A loop whose upper bound is not above its lower bound. Its body is compiled and never executed.",
-    "overlapping-views": "A copy between two views of one memref that may overlap. Tile operations read all before "
-    "they write anything, threads do not: elements that both views have would be undefined.",
-}
-"""The names of warnings, as `-Wno-NAME` takes them, and what each is about."""
+WARNINGS = ("aliased-elements", "different-sizes", "emulated-instruction", "never-runs", "overlapping-views")
+"""The names of warnings, as `-Wno-NAME` takes them; `tirx/text/rules.md` says what each is about."""
 
 
 def warn(where: Operation, message: str, rule: str) -> None:

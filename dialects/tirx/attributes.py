@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, NoneAttr
@@ -230,6 +230,14 @@ def _layout_problem(
     return None
 
 
+def _reject(parser: AttrParser, problem: str, start: int) -> NoReturn:
+    """Raises the error for a type that no tile has, at its place in the text."""
+    try:
+        raise TileTypeError(problem)
+    except TileTypeError:
+        parser.raise_error(problem, start, parser.pos)
+
+
 @irdl_attr_definition
 class TileType(ParametrizedAttribute, TypeAttribute):
     """
@@ -313,9 +321,9 @@ class TileType(ParametrizedAttribute, TypeAttribute):
             element_start = parser.pos
             element = parser.expect(parser.parse_optional_type, "expected an extent or an element type")
             if (problem := _shape_problem(shape)) is not None:
-                parser.raise_error(problem, start, parser.pos)
+                _reject(parser, problem, start)
             if (problem := _element_problem(element)) is not None:
-                parser.raise_error(problem, element_start, parser.pos)
+                _reject(parser, problem, element_start)
             parser.parse_punctuation(",")
             memory = parser.parse_str_enum(MemorySpace)
             layout: Attribute = NoneAttr()
@@ -332,7 +340,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
             parser.raise_error(f"{wanted}, found {layout}", start, parser.pos)
         problem = _layout_problem(shape, element_type(str(element)), memory, layout.data)
         if problem is not None:
-            parser.raise_error(problem, start, parser.pos)
+            _reject(parser, problem, start)
         return layout
 
     def print_parameters(self, printer: Printer) -> None:

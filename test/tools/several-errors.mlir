@@ -5,16 +5,25 @@
 // RUN: tirx-opt --explain-rule tirx-select-copies | filecheck %s --check-prefix PASS
 // RUN: tirx-opt --explain-rule descriptor-bits | filecheck %s --check-prefix HARDWARE
 // RUN: not tirx-opt --explain-rule never-run 2>&1 | filecheck %s --check-prefix UNKNOWN
+// RUN: tirx-opt --explain-rule view-bounds | filecheck %s --check-prefix LANGUAGE
+// RUN: tirx-opt --list-rules | filecheck %s --check-prefix LIST
+// RUN: not tirx-opt -Wno-view-bounds %s 2>&1 | filecheck %s --check-prefix ERROR-FLAG
 // RUN: not tirx-opt -Wno-never-run %s 2>&1 | filecheck %s --check-prefix FLAG
 
 // EXPLAIN: never-runs: A loop whose upper bound is not above its lower bound.
 // EXPLAIN: A warning; -Wno-never-runs turns it off.
-// PASS: tirx-select-copies: errors of the pass that is to choose the engine of every copy
+// PASS: tirx-select-copies: a pass that is to choose the engine of every copy
 // PASS: It needs a layout on every tile.
 // PASS: It leaves an engine on every copy.
 // HARDWARE: descriptor-bits: instruction descriptor:
 // HARDWARE: Fix: encode it with InstructionDescriptor
 // HARDWARE: Source: Instruction descriptor
+// LANGUAGE: view-bounds: A view that is not `clipped` lies within the memref
+// LANGUAGE: tirx.view %a
+// LANGUAGE: Fix: Write `clipped`
+// LIST: aliased-elements A matrix descriptor
+// LIST: view-bounds A view that is not
+// ERROR-FLAG: error: expected a warning behind -Wno-, found 'view-bounds': errors are not turned off
 // UNKNOWN: error: unknown rule 'never-run'; did you mean 'never-runs'?
 // FLAG: error: unknown argument '-Wno-never-run'; did you mean 'no-never-runs'?
 

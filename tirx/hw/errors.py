@@ -71,7 +71,7 @@ class ClippedViewError(LegalityError):
 
 
 class DescriptorError(LegalityError):
-    rule = "matrix-descriptor"
+    rule = "descriptor-field"
 
 
 class ElementError(LegalityError):

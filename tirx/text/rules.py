@@ -1,9 +1,13 @@
-"""What the rules of diagnostics are about, by name: `tirx-opt --explain-rule`."""
+"""What the rules of diagnostics are about, by name: `tirx-opt --explain-rule` and `--list-rules`."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from tirx.diagnostics import WARNINGS
@@ -15,16 +19,43 @@ from tirx.tcgen05.mma_rules import MMA_RULES
 from tirx.wgmma.check import WGMMA_RULES
 from tirx.wgmma.kinds import FORM_RULES
 
-_STAGES = {
-    "syntax": "The text is not MLIR, or names an operation, type or attribute that does not exist.",
-    "verify": "An operation is not what its definition says: operands, types, attributes, or a value that is used "
-    "where it is not defined.",
-}
-"""Steps of a compilation that are no passes."""
+_SECTION = re.compile(r"^## (?P<name>\S+)\n\n(?P<text>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_EXAMPLE = re.compile(r"^```(?P<language>\w+)(?P<arguments>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """
+    What a rule of the language means: `text` in Markdown, which ends in the fix and the source.
+
+    `language` and `code` are an example that breaks it: MLIR that does not verify or that the passes of `arguments`
+    refuse, or Python.
+    """
+
+    name: str
+    text: str
+    language: str
+    arguments: tuple[str, ...]
+    code: str
 
 
 @cache
-def _hardware_rules() -> dict[str, Rule[Any]]:
+def explained_rules() -> dict[str, Explained]:
+    """The rules of the language and of warnings, as `rules.md` explains them, by name."""
+    text = files("tirx.text").joinpath("rules.md").read_text(encoding="utf-8")
+    found: dict[str, Explained] = {}
+    for section in _SECTION.finditer(text):
+        name, body = section["name"], section["text"].strip()
+        example = _EXAMPLE.search(body)
+        assert example is not None and name not in found, name
+        arguments = tuple(shlex.split(example["arguments"]))
+        found[name] = Explained(name, body, example["language"], arguments, example["code"])
+    return found
+
+
+@cache
+def hardware_rules() -> dict[str, Rule[Any]]:
+    """The rows of the tables of rules of all families, by name."""
     tables: tuple[tuple[Rule[Any], ...], ...] = (
         *(MMA_RULES, ALLOC_RULES, LD_ST_RULES, CP_RULES, SHIFT_RULES),
         *(WGMMA_RULES, FORM_RULES),
@@ -33,21 +64,32 @@ def _hardware_rules() -> dict[str, Rule[Any]]:
 
 
 def rule_names() -> Iterator[str]:
-    """Every name that the rule of a diagnostic may have."""
-    yield from (*WARNINGS, *_hardware_rules(), *_STAGES, *PASS_SUMMARIES)
+    """Every name that the rule of a diagnostic of tirx may have."""
+    yield from sorted({*explained_rules(), *hardware_rules()})
+
+
+def list_rules() -> str:
+    """One line for each rule: its name, and the first sentence of what it says."""
+    width = max(map(len, rule_names()))
+    return "\n".join(f"{name:{width}}  {_first_sentence(name)}" for name in rule_names())
+
+
+def _first_sentence(name: str) -> str:
+    if name in explained_rules():
+        return explained_rules()[name].text.partition("\n")[0]
+    return hardware_rules()[name].message
 
 
 def explain(name: str) -> str | None:
-    """What the rule `name` is about; None if there is no such rule."""
-    if name in WARNINGS:
-        return f"{name}: {WARNINGS[name]}\n\nA warning; -Wno-{name} turns it off."
-    if (rule := _hardware_rules().get(name)) is not None:
-        return f"{name}: {rule.message}\n\nFix: {rule.fix}\nSource: {rule.section}"
-    if name in _STAGES:
-        return f"{name}: {_STAGES[name]}"
+    """What the rule `name` is about, or what the pass `name` needs and leaves; None if there is neither."""
+    if name in explained_rules():
+        flag = f"\n\nA warning; -Wno-{name} turns it off." if name in WARNINGS else ""
+        return f"{name}: {explained_rules()[name].text}{flag}"
+    if (rule := hardware_rules().get(name)) is not None:
+        return f"{name}: {rule.message}\n\nFix: {rule.fix}\n\nSource: {rule.section}."
     if name not in PASS_SUMMARIES:
         return None
-    lines = [f"{name}: errors of the pass that is to {PASS_SUMMARIES[name]}"]
+    lines = [f"{name}: a pass that is to {PASS_SUMMARIES[name]}"]
     for title, table in (("It needs", NEEDS), ("It leaves", LEAVES)):
         for fact in table.get(name, ()):
             lines.append(f"{title} {FACTS[fact].says}.")

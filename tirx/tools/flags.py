@@ -101,10 +101,23 @@ class _ExplainAction(argparse.Action):
         parser.exit()
 
 
+class _ListRulesAction(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from tirx.text.rules import list_rules  # imports the tables of all families
+
+        print(list_rules())
+        parser.exit()
+
+
 def _disabled_warnings(flags: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for flag in flags:
         name = flag.removeprefix("no-")
+        if name != flag and name not in WARNINGS:
+            from tirx.text.rules import rule_names
+
+            if name in rule_names():
+                raise UsageError(f"expected a warning behind -Wno-, found '{name}': errors are not turned off")
         if name == flag or name not in WARNINGS:
             raise UsageError(f"unknown argument '-W{flag}'{did_you_mean(flag, [f'no-{each}' for each in WARNINGS])}")
         found.add(name)
@@ -155,6 +168,7 @@ def _argument_parser(epilog: str) -> ArgumentParser:
     flag("--time-passes-json", dest="time_passes", action="store_const", const="json", help="the same as JSON")
     flag("--remarks", action="store_true", help="report the choices that passes made, too")
     flag("--explain-rule", metavar="RULE", action=_ExplainAction, help="say what the rule of a diagnostic is about")
+    flag("--list-rules", action=_ListRulesAction, nargs=0, help="list the rules of errors and warnings")
     flag("-W", dest="warnings", metavar="no-RULE", action="append", default=[], help="do not report a warning")
     flag("--print-between-passes", action="store_true", help="print what each pass changes to standard error")
     flag("--print-after", metavar="PASS", action="append", default=[], help="print only what this pass changes")

@@ -38,10 +38,6 @@ class PartyError(RingError):
     rule = "ring-parties"
 
 
-class ProxyFenceError(RingError):
-    rule = "ring-proxy-fence"
-
-
 class SlotUseError(RingError):
     rule = "ring-slot-use"
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from tirx.passes.analysis.rings.errors import (
     ArrivalError,
+    AwaitError,
     DeadlockError,
     EndlessError,
     PartyError,
-    ProxyFenceError,
     RingError,
     SlotUseError,
     UndecidedError,
@@ -253,7 +253,7 @@ class State:
             for other in self.unfenced if not step.queue.generic_proxy else ():
                 same = (other.ring, other.use, other.party) == (pending.ring, pending.use, role)
                 if same and Mode.WRITE in (pending.mode, other.mode):
-                    raise ProxyFenceError(
+                    raise SlotUseError(
                         f"{role}: {step.queue.name} works on a slot of {pending.ring} without a proxy fence behind "
                         f"accesses by threads",
                         step.origin,
@@ -273,7 +273,7 @@ class State:
         self._require_complete(role, step, use)
         mine = {access for access in self.unfenced if access.party == role and is_of_use(access)}
         if mine and self.happens.needs_fence(ring, step.station):
-            raise ProxyFenceError(
+            raise SlotUseError(
                 f"{role} releases a slot of {ring.name} without a proxy fence",
                 step.origin,
                 [("the access by threads", access.origin) for access in mine],
@@ -330,7 +330,7 @@ class State:
         for role, queues in self.queues.items():
             for queue, groups in queues.items():
                 if groups:
-                    raise ArrivalError(f"{role}: work of {queue.name} is not awaited at the end", groups[0].origin)
+                    raise AwaitError(f"{role}: work of {queue.name} is not awaited at the end", groups[0].origin)
         for name, ring in self.kernel.rings.items():
             places = [(name, station, party) for station, ps in enumerate(ring.stations) for party in ps]
             counts = {counters[p] for counters in (self.acquired, self.released, self.passed) for p in places}
