@@ -81,7 +81,7 @@ def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
         type_ = TileType.of(tile).with_layout(layout)
     except VerifyException as e:
         assert isinstance(tile.owner, Operation)  # what is picked is an allocation or a view
-        raise LocatedError(tile.owner, f"the layout picked for the tile does not fit its memory: {e}") from e
+        raise LayoutChoiceError(tile.owner, f"the layout picked for the tile does not fit its memory: {e}") from e
     value = Rewriter.replace_value_with_new_type(tile, type_)
     for op in [use.operation for use in value.uses]:
         match op:

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.hw.targets import Target, TargetError
+from tirx.rules import invalid
 
 
 @dataclass(frozen=True)
@@ -43,4 +44,4 @@ def _check_instructions(kernel: KernelOp) -> None:
         try:
             op.verify(verify_nested_ops=False)
         except VerifyException as error:
-            raise LocatedError(op, str(error)) from error
+            raise invalid(op, error) from error

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import Facts, LocatedError
 
 
 class InvalidOperation(VerifyException):
@@ -307,3 +308,9 @@ class WholeWarpsError(LocatedError):
 
 class WrittenChoiceError(LocatedError):
     rule = "written-choice"
+
+
+def invalid(op: Operation, error: VerifyException) -> LocatedError:
+    """The error of an operation that does not verify; its rule is that of the verifier if it has one."""
+    kind = OperationError if Facts.of(error).rule is None else LocatedError
+    return kind(op, str(error))

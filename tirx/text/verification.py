@@ -17,10 +17,10 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.diagnostics import Diagnostic, Errors, Facts, LocatedError, Note, in_stage
+from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, in_stage
 from tirx.dialects.nesting import ancestors
 from tirx.passes import PASS_SUMMARIES
-from tirx.rules import DefinitionError, DominanceError, OperationError
+from tirx.rules import DefinitionError, DominanceError, invalid
 from tirx.text.dominance import Dominance
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ def _verify_operation(op: Operation, dominance: Dominance) -> None:
     try:
         _verify_structure(op)
     except VerifyException as error:
-        kind = LocatedError if Facts.of(error).rule is not None else OperationError
-        raise kind(op, str(error)) from error
+        raise invalid(op, error) from error
     _verify_operands(op, dominance)
 
 
