@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from tirx.sim.core.copies import CopyGroups, ProductGroups
 from tirx.sim.core.frames import Frame
 from tirx.sim.core.launch import Launch
 from tirx.sim.core.mbarrier import MAX_COUNT, Mbarrier
-from tirx.sim.core.types import WARP, WIDTHS, Array, Mask, RegisterFile, RegisterState, bits_type
+from tirx.sim.core.types import WARP, WIDTHS, Array, Mask, RegisterFile, RegisterSlice, RegisterState, bits_type
 from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.memory.addresses import RANK_SHIFT
@@ -27,14 +27,18 @@ _LOCAL_ALIGNMENT = 16
 _MAX_POLLED = 64
 
 
+# Registers of several CTAs with their states and fences, and the lanes of one of these.
+Place: TypeAlias = tuple[RegisterFile, Array, Mask, slice]
+
+
 class Cluster:
     """
-    Cluster number `index` of the grid.
+    Cluster number `index` of the grid. `place` is where the registers of its only CTA are, if others are there, too.
 
     `events` is what asynchronous operations have still to do (arrivals of commits, bulk copies), oldest first.
     """
 
-    def __init__(self, launch: Launch, index: tuple[int, int, int]):
+    def __init__(self, launch: Launch, index: tuple[int, int, int], place: Place | None = None):
         self.launch = launch
         x, y, z = launch.cluster
         block_x, block_y, block_z = launch.block
@@ -46,8 +50,8 @@ class Cluster:
         self.ctas: list[Cta] = []
         for rank in range(x * y * z):
             within = (rank % x, rank // x % y, rank // (x * y))
-            place = tuple(index[axis] * launch.cluster[axis] + within[axis] for axis in range(3))
-            self.ctas.append(Cta(self, rank, (place[0], place[1], place[2])))
+            at = tuple(index[axis] * launch.cluster[axis] + within[axis] for axis in range(3))
+            self.ctas.append(Cta(self, rank, (at[0], at[1], at[2]), place))
 
     @property
     def running(self) -> bool:
@@ -84,7 +88,7 @@ class Cta:
     speaks of.
     """
 
-    def __init__(self, cluster: Cluster, rank: int, index: tuple[int, int, int]):
+    def __init__(self, cluster: Cluster, rank: int, index: tuple[int, int, int], place: Place | None = None):
         launch = cluster.launch
         program = launch.program
         self.cluster = cluster
@@ -105,12 +109,17 @@ class Cta:
         ids = (self.lanes % x, self.lanes // x % y, self.lanes // (x * y))
         self.thread_ids = tuple(each.astype(np.uint32) for each in ids)
 
-        self.registers = RegisterFile(program.register_counts, count)
-        self.register_states = np.ones((len(program.watched), count), np.uint8)
+        watched = len(program.watched)
+        if place is None:
+            file = RegisterFile(program.register_counts, count)
+            place = (file, np.ones((watched, count), np.uint8), np.zeros((watched, count), np.bool_), slice(0, count))
+        file, states, fenced, own = place
+        self.registers = RegisterSlice(file, own.start)
+        self.register_states = states[:, own]
         self.register_states[np.array(program.initially_undefined, np.bool_)] = 0
-        self.undefined_bytes: dict[int, Array] = {}  # by row: of each lane, if its register is undefined
         # Watched registers that were not accessed since the last wgmma.fence.
-        self.register_fenced = np.zeros((len(program.watched), count), np.bool_)
+        self.register_fenced = fenced[:, own]
+        self.undefined_bytes: dict[int, Array] = {}  # by row: of each lane, if its register is undefined
         self.last_update: Array = np.full(count, -1)  # where the last atomic was that changed memory, of every thread
         # What groups remember, which do not live as long: by thread, and of polls by the first lane of a thread group.
         self.spinning: Mask = np.zeros(count, np.bool_)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import numpy as np
 
 from tirx.sim.core.cta import Cluster, Cta, ThreadGroup
-from tirx.sim.core.execute import join_warps, merge_splits, release_arrived, run_group
+from tirx.sim.core.execute import join_warps, merge_splits, release_arrived, run_group, run_wide
 from tirx.sim.core.launch import Launch
 from tirx.sim.core.observer import Observer
+from tirx.sim.core.types import WARP
+from tirx.sim.core.wave import Wave, WideGroup, wave_size
 from tirx.sim.errors import SimError
 from tirx.sim.program.code import Op, Program
 
@@ -50,6 +53,10 @@ class Scheduler:
         self._running: list[Cluster] = []
         self._max_instructions = max_instructions
         self._max_resident = max_resident
+        self._wave: Wave | None = None
+        self._ran_together: set[int] = set()  # ids of CTAs that have run together in this turn
+        one = launch.cluster == (1, 1, 1) and launch.random is None
+        self._side_by_side = one and observer is None and program.side_by_side
 
     def run(self) -> None:
         """
@@ -66,7 +73,7 @@ class Scheduler:
                     if index is None and not running:
                         return
                     if index is not None:
-                        running.append(Cluster(self._launch, index))
+                        running += self._started(index, alone=bool(running))
                     elif not self._stalled(running, patient=True):
                         continue
                     elif len(running) == self._max_resident:
@@ -79,6 +86,18 @@ class Scheduler:
                     ended += len(cluster.ctas) * (1 + cluster.taken_over)
                     if self._progress is not None:
                         self._progress(ended, total)
+
+    def _started(self, index: tuple[int, int, int], *, alone: bool) -> list[Cluster]:
+        """Starts cluster `index`, and others at its side unless it has to be `alone`."""
+        launch = self._launch
+        x, y, z = launch.block
+        lanes = -(-(x * y * z) // WARP) * WARP
+        if alone or not self._side_by_side:
+            return [Cluster(launch, index)]
+        others = islice(launch.waiting, min(wave_size(lanes), self._max_resident) - 1)
+        wave = Wave(launch, [index, *others], lanes)
+        self._wave = wave if len(wave.clusters) > 1 else None
+        return list(wave.clusters)
 
     # Scheduling
 
@@ -93,7 +112,7 @@ class Scheduler:
         timed_out_at = -1
         while True:
             before = self._launch.progress
-            ran = sum(self._turn(cluster) for cluster in running)
+            ran = self._turn_together(running) + sum(self._turn(cluster) for cluster in running)
             if self._max_instructions is not None and self._launch.executed > self._max_instructions:
                 raise self._deadlock(running, f"more than {self._max_instructions} warp instructions")
             if any(not cluster.running for cluster in running):
@@ -121,6 +140,25 @@ class Scheduler:
         released = [release_arrived(group, same_update=same_update) for group in spinning]
         return any(released)
 
+    def _turn_together(self, running: Sequence[Cluster]) -> int:
+        """
+        Runs the CTAs of a wave that are at the same instruction, then each of them one instruction that parts them.
+
+        Returns the number of instructions executed.
+        """
+        self._ran_together.clear()
+        if self._wave is None or len(running) < 2 or not self._side_by_side:
+            return 0
+        for cluster in self._wave.clusters:
+            if len(cluster.ctas[0].groups) > 1:
+                self._gather(cluster.ctas[0])
+        parts = self._wave.together()
+        if not parts:
+            return 0
+        ran = run_wide(WideGroup(self._wave, parts), self._program, _QUANTUM)
+        self._ran_together.update(id(part.cta) for part in parts)
+        return ran
+
     def _turn(self, cluster: Cluster) -> int:
         """Every group of the cluster once; returns the number of instructions executed."""
         ran = 0
@@ -136,12 +174,14 @@ class Scheduler:
         return ran
 
     def _run_group(self, group: ThreadGroup) -> int:
-        return run_group(group, self._program, self._quantum(), self._observer, self._undone, self._watch_all)
+        limit = 1 if id(group.cta) in self._ran_together else self._quantum()
+        return run_group(group, self._program, limit, self._observer, self._undone, self._watch_all)
 
     def _watch_all(self) -> bool:
         """Watches every register from now on. Returns False if that is so already, or nothing is checked."""
         if not self._program.watch_all():
             return False
+        self._side_by_side = False
         for cluster in self._running:
             for cta in cluster.ctas:
                 cta.watch_all()

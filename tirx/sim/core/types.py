@@ -132,3 +132,19 @@ class RegisterFile:
             found = tuple(self._banks[bits][:, first:last].view(dtype) for _, _, bits, dtype in _VIEWS)
             self._views[first, last] = found
         return found
+
+
+class RegisterSlice:
+    """The registers of one CTA in a file of several, from lane `first` of the file on."""
+
+    def __init__(self, file: RegisterFile, first: int):
+        self._file = file
+        self._first = first
+
+    def columns(self, first: int, last: int) -> tuple[Array, ...]:
+        """Returns all registers of lanes [first, last) of the CTA, a bank for each width."""
+        return self._file.columns(self._first + first, self._first + last)
+
+    def views(self, first: int, last: int) -> tuple[Array, ...]:
+        """Returns views of the registers of lanes [first, last) of the CTA, by type (`PtxType.bank`)."""
+        return self._file.views(self._first + first, self._first + last)

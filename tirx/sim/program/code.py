@@ -93,8 +93,9 @@ class Op:
     """
     A decoded instruction: `step` or `control`. `guard` gives its predicate, `negated` is the `!` of it.
 
-    `rows` are the 32-bit registers before which deferred work has to be done; None: before it in any case. `uses`
-    and `definitions` are the registers that it reads and writes, for observers.
+    `is_wide`: the step knows nothing of CTAs, so that it may be executed for threads of several ones at once. `rows`
+    are the 32-bit registers before which deferred work has to be done; None: before it in any case. `uses` and
+    `definitions` are the registers that it reads and writes, for observers.
     """
 
     step: Step | None
@@ -105,6 +106,7 @@ class Op:
     line: int
     text: str
     rows: frozenset[int] | None = None
+    is_wide: bool = False
     uses: tuple[Register, ...] = ()
     definitions: tuple[Register, ...] = ()
 
@@ -114,6 +116,7 @@ class Program(Resources):
     """An entry and all that it calls, decoded."""
 
     code: list[Op]
+    side_by_side: bool = False  # may CTAs run at the same time, without any effect on the results?
     look_closely: Callable[[], None] | None = None
 
     def watch_all(self) -> bool:

@@ -15,6 +15,7 @@ from tirx.sim.program.assignment import maybe_undefined
 from tirx.sim.program.calls import Calls, called_functions, check_recursion
 from tirx.sim.program.code import Branch, Control, Exit, Op, Program, Register, Return, Source, Step, TableBranch
 from tirx.sim.program.flow import immediate_post_dominators, reachable
+from tirx.sim.program.side_by_side import is_wide, may_run_side_by_side
 from tirx.sim.program.symbols import Symbols
 from tirx.sim.program.undefined import carries, carrying
 from tirx.sim.reader.syntax import Function, Instruction, Module, Name
@@ -70,6 +71,7 @@ def link(
         stack=symbols.stack,
         arithmetic=arithmetic,
         directives=entry.directives,
+        side_by_side=may_run_side_by_side(linker.code),
     )
 
     def look_closely() -> None:
@@ -173,8 +175,10 @@ class _Linker:
             rows = own.needed
             if rows is None:
                 rows = frozenset(each.row for each in everything if each.type.bits == 32)
+        wide = step is not None and own is not None and not self._carry and is_wide(own, instruction)
         return Op(
             *(step, control, guard, instruction.negated, instruction.opcode, instruction.line, instruction.text, rows),
+            is_wide=wide,
             uses=() if own is None else tuple(own.uses),
             definitions=() if own is None else (*own.definitions, *own.pending),
         )

@@ -1,0 +1,104 @@
+"""
+CTAs that run side by side: one set of registers, so that an instruction that all of them execute is one step.
+
+Only clusters of one CTA run so, and only while all threads of each are together at the same instruction. Steps that
+know nothing of CTAs (`Op.is_wide`) are executed once for all of them, others for one CTA after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tirx.sim.core.cta import Cluster, Cta, ThreadGroup
+from tirx.sim.core.launch import Launch
+from tirx.sim.core.types import Array, Mask, RegisterFile
+
+_LANES = 2048  # of all CTAs of a wave
+_MOST = 16  # CTAs
+
+
+class Wave:
+    """The clusters `indices`, of one CTA each, in this order."""
+
+    def __init__(self, launch: Launch, indices: Sequence[tuple[int, int, int]], lanes: int):
+        self.lanes = lanes
+        count = lanes * len(indices)
+        self.registers = RegisterFile(launch.program.register_counts, count)
+        self.states = np.ones((len(launch.program.watched), count), np.uint8)
+        self.fenced = np.zeros((len(launch.program.watched), count), np.bool_)
+        self.clusters = [
+            Cluster(
+                launch, index, (self.registers, self.states, self.fenced, slice(lanes * place, lanes * (place + 1)))
+            )
+            for place, index in enumerate(indices)
+        ]
+
+    def together(self) -> list[ThreadGroup]:
+        """
+        Returns the thread groups of neighbouring CTAs that can be one group: of all of their threads, and at the same
+        instruction. Empty if there are fewer than two.
+        """
+        best: list[ThreadGroup] = []
+        run: list[ThreadGroup] = []
+        for cluster in self.clusters:
+            group = _whole(cluster.ctas[0])
+            if group is None or not run or run[-1].pc != group.pc or run[-1].cta is not self._before(cluster):
+                run = []
+            if group is not None:
+                run.append(group)
+            best = run if len(run) > len(best) else best
+        return best if len(best) > 1 else []
+
+    def _before(self, cluster: Cluster) -> Cta | None:
+        place = self.clusters.index(cluster)
+        return self.clusters[place - 1].ctas[0] if place else None
+
+
+def wave_size(lanes: int) -> int:
+    """Returns how many CTAs of so many lanes should run side by side."""
+    return min(_MOST, max(1, _LANES // lanes))
+
+
+def _whole(cta: Cta) -> ThreadGroup | None:
+    """Returns the thread group of all threads of a CTA, if it can run now."""
+    if len(cta.groups) != 1 or cta.loose:
+        return None
+    group = cta.groups[0]
+    if group.frames or group.timed_out or not np.array_equal(group.mask, cta.existing):
+        return None
+    if group.wait is not None and (group.wait.may_time_out or not group.wait.ready()):
+        return None
+    return group
+
+
+class WideGroup(ThreadGroup):
+    """The threads of several CTAs of a wave, each with all of its threads in one of `parts`."""
+
+    __slots__ = ("parts", "_existing")
+
+    def __init__(self, wave: Wave, parts: list[ThreadGroup]):
+        cta = parts[0].cta
+        first = wave.lanes * wave.clusters.index(cta.cluster)
+        last = first + wave.lanes * len(parts)
+        self._existing: Mask = np.tile(cta.existing, len(parts))
+        super().__init__(cta, 0, wave.lanes, parts[0].pc, self._existing)
+        self.first, self.last = first, last
+        self.banks = wave.registers.views(first, last)
+        self.states, self.fenced = wave.states[:, first:last], wave.fenced[:, first:last]
+        self.lanes: Array = np.tile(cta.lanes, len(parts))
+        self.parts = parts
+
+    def of_part(self, index: int) -> slice:
+        """The lanes of a part."""
+        count = len(self.mask) // len(self.parts)
+        return slice(count * index, count * (index + 1))
+
+    @property
+    def alive(self) -> Mask:
+        return self._existing
+
+    @property
+    def existing(self) -> Mask:
+        return self._existing

@@ -1,0 +1,74 @@
+"""Instructions that CTAs may execute side by side (`tirx.sim.core.wave`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tirx.sim.core.types import PtxType
+from tirx.sim.isa.decoder import Decoder
+from tirx.sim.isa.ordering import STRONG
+from tirx.sim.isa.special import SPECIAL_REGISTERS
+from tirx.sim.program.code import Call, IndirectCall, Op
+from tirx.sim.reader.syntax import Address, Instruction, Name, Negated, Operand, Pair, Vector
+
+# Instructions whose steps read and write registers only, each lane its own; `mma` those of its warp.
+_LANEWISE = frozenset(
+    """
+    abs add and bfe bfi bfind brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma lg2 lop3 mad mad24 max min mma
+    mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr sin slct sqrt sub tanh testp xor
+    """.split()
+)
+_CARRY = "cc"  # the flag is one of the CTA's
+# Global memory, which all CTAs share, and the parameters.
+_SPACES = frozenset(("global", "param", "const"))
+# Instructions by which a CTA sees how far others have come.
+_ORDERED = frozenset(("atom", "red", "clusterlaunchcontrol", "griddepcontrol", "tensormap"))
+_CLOCKS = ("%clock", "%globaltimer")
+
+
+def is_wide(decoder: Decoder, instruction: Instruction) -> bool:
+    """Returns True if the step of an instruction does not ask for the CTA of a lane."""
+    modifiers = instruction.opcode.split(".")[1:]
+    names = list(_names(instruction.operands))
+    if any(name in SPECIAL_REGISTERS for name in names):
+        return False
+    if instruction.root in ("ld", "st"):
+        plain = STRONG.isdisjoint(modifiers) and not {"async", "bulk"} & set(modifiers)
+        return plain and not _SPACES.isdisjoint(modifiers)
+    registers_only = all(name == "_" or isinstance(_type(decoder, name), PtxType) for name in names)
+    return instruction.root in _LANEWISE and _CARRY not in modifiers and registers_only
+
+
+def may_run_side_by_side(code: Iterable[Op]) -> bool:
+    """Returns True if no instruction depends on the order in which CTAs run."""
+    return not any(_is_ordered(op) for op in code)
+
+
+def _is_ordered(op: Op) -> bool:
+    root, *modifiers = op.opcode.split(".")
+    if isinstance(op.control, Call | IndirectCall) or root in _ORDERED or op.opcode.startswith("cp.reduce"):
+        return True
+    strong = root in ("ld", "st") and not STRONG.isdisjoint(modifiers)
+    # Parameters of functions are those of printf and malloc.
+    in_block = not {"shared", "shared::cta", "local", "param"}.isdisjoint(modifiers)
+    return (strong and not in_block) or any(clock in op.text for clock in _CLOCKS)
+
+
+def _type(decoder: Decoder, name: str) -> PtxType | None:
+    register = decoder.register(name)
+    return None if register is None else register.type
+
+
+def _names(operands: Iterable[Operand]) -> Iterator[str]:
+    """The names in operands."""
+    for operand in operands:
+        if isinstance(operand, Name):
+            yield operand.name
+        elif isinstance(operand, Vector):
+            yield from _names(operand.items)
+        elif isinstance(operand, Negated):
+            yield from _names([operand.predicate])
+        elif isinstance(operand, Pair):
+            yield from _names([operand.first, operand.second])
+        elif isinstance(operand, Address):
+            yield from _names([operand.base, *operand.rest])
