@@ -73,7 +73,7 @@ class ChangePrinter:
         """The parts of a text, with names for what has a layout."""
         at = 0
         while (found := _ALIASED.search(text, at)) is not None:
-            end = _closing(text, found.end())
+            end = closing_bracket(text, found.end())
             yield text[at : found.start()]
             yield self._name(text[found.start() : end])
             at = end
@@ -92,7 +92,7 @@ class ChangePrinter:
         return self._names[text]
 
 
-def _closing(text: str, at: int) -> int:
+def closing_bracket(text: str, at: int) -> int:
     """Where the bracket `<` in front of `at` is closed."""
     depth = 1
     while depth:

@@ -23,6 +23,19 @@ def tirx_sim() -> int:
     return main(sys.argv[1:])
 
 
+def tirx_lsp() -> int:
+    """The command `tirx-lsp`."""
+    prepare_process()
+    try:
+        from tirx.tools.lsp import main
+    except ModuleNotFoundError as error:
+        if error.name not in ("pygls", "lsprotocol"):
+            raise
+        print("error: tirx-lsp needs pygls: pip install 'tirx-compiler[lsp]'", file=sys.stderr)
+        return 1
+    return main()
+
+
 def tirx_explain() -> int:
     """The command `tirx-explain`."""
     prepare_process()

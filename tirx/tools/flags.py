@@ -53,6 +53,8 @@ class OptFlags:
     """Verifies after every pass, not only at the beginning and the end."""
     time_passes: TimeFormat | None
     remarks: bool
+    diagnostics_json: bool
+    """Prints each diagnostic as a line of JSON."""
     disabled_warnings: frozenset[str]
     """Rules of warnings that are not reported."""
     launch_path: str | None
@@ -167,6 +169,7 @@ def _argument_parser(epilog: str) -> ArgumentParser:
     flag("--time-passes", action="store_const", const="text", help="print the time of every pass to standard error")
     flag("--time-passes-json", dest="time_passes", action="store_const", const="json", help="the same as JSON")
     flag("--remarks", action="store_true", help="report the choices that passes made, too")
+    flag("--diagnostics-json", action="store_true", help="print each diagnostic as one line of JSON")
     flag("--explain-rule", metavar="RULE", action=_ExplainAction, help="say what the rule of a diagnostic is about")
     flag("--list-rules", action=_ListRulesAction, nargs=0, help="list the rules of errors and warnings")
     flag("-W", dest="warnings", metavar="no-RULE", action="append", default=[], help="do not report a warning")
@@ -299,6 +302,7 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         verify_each=args.verify_each,
         time_passes=args.time_passes,
         remarks=args.remarks,
+        diagnostics_json=args.diagnostics_json,
         disabled_warnings=_disabled_warnings(args.warnings),
         launch_path=args.launch,
     )

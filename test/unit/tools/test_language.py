@@ -1,0 +1,166 @@
+"""What an editor is told: by the analysis, and by the language server over its standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tirx.layout import TileLayout
+from tirx.text.source import diagnostic_json
+from tirx.tools.language import Analysis, clauses, layout_table, operations
+
+_ROOT = Path(__file__).parents[3]
+_PROGRAM = """\
+!plain = !tirx.tile<64x32xf16, shared, #tirx.tile_layout<S[(64, 32) : (32, 1)]>>
+tirx.kernel @k(%a: memref<64x32xf16>) target("sm_80") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !plain
+  %g = tirx.view %a[%c0, %c0] : memref<64x32xf16> -> !tirx.tile<64x32xf16, global>
+  tirx.copy %g, %s : !tirx.tile<64x32xf16, global>, !plain
+  tirx.return
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def analysis() -> Analysis:
+    return Analysis.of(_PROGRAM, "k.mlir")
+
+
+def _at(text: str, word: str, line: int) -> tuple[int, int]:
+    return line, text.splitlines()[line].index(word) + len(word)
+
+
+def test_hover_shows_what_was_decided(analysis: Analysis) -> None:
+    assert not analysis.diagnostics
+    tile = analysis.hover(*_at(_PROGRAM, "%s", 5))
+    assert tile is not None and "%s = tirx.alloc" in tile
+    assert "m of the first elements of 64x32" in tile and "| **1** | 32 | 33 |" in tile
+    copy = analysis.hover(*_at(_PROGRAM, "tirx.copy", 5))
+    assert copy is not None and "engine: ld_st" in copy and "element by element" in copy
+    kernel = analysis.hover(*_at(_PROGRAM, "@k", 1))
+    assert kernel is not None and "0-4095: %s" in kernel
+    alias = analysis.hover(*_at(_PROGRAM, "!plain", 3))
+    assert alias is not None and "S[(64, 32) : (32, 1)]" in alias and "| **0** | 0 | 1 |" in alias
+    assert analysis.hover(100, 0) is None
+
+
+def test_definitions(analysis: Analysis) -> None:
+    assert analysis.definition(*_at(_PROGRAM, "%s", 5)) == (3, 2)
+    assert analysis.definition(*_at(_PROGRAM, "%a", 4)) == (1, 15)
+    assert analysis.definition(*_at(_PROGRAM, "!plain", 5)) == (0, 0)
+    assert analysis.definition(*_at(_PROGRAM, "target", 1)) is None
+
+
+def test_completions(analysis: Analysis) -> None:
+    names = [name for name, _ in analysis.completions(*_at(_PROGRAM, "tirx.co", 5))]
+    assert names == ["tirx.convert", "tirx.copy"]
+    assert [name for name, _ in analysis.completions(*_at(_PROGRAM, "%g, %s ", 5))] == ["engine", "reduce"]
+    assert {"accumulate", "plan", "zero_columns"} <= set(clauses(operations()["tirx.mma"]))
+    assert {"target", "grid", "cluster"} <= set(clauses(operations()["tirx.kernel"]))
+
+
+def test_errors_are_diagnostics() -> None:
+    found = Analysis.of(_PROGRAM.replace("tirx.copy", "tirx.coby") + "// -----\n" + _PROGRAM, "k.mlir")
+    (error,) = found.diagnostics
+    data = diagnostic_json(error)
+    assert (data["line"], data["column"], data["severity"]) == (6, 3, "error")
+    assert "did you mean 'tirx.copy'" in data["message"]
+    assert [kernel.name for kernel in found.kernels] == ["k"], "the other part is compiled"
+
+
+def test_table_of_a_layout() -> None:
+    table = layout_table(TileLayout.parse("S[(2, 3) : (1@laneid, 2)]"))
+    assert table.splitlines()[0] == "laneid m of the first elements of 2x3:"
+    assert table.splitlines()[-1] == "| **1** | 1 0 | 1 2 | 1 4 |"
+
+
+def test_diagnostics_of_tirx_opt_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tirx.tools.tirx_opt import main
+
+    path = tmp_path / "k.mlir"
+    path.write_text(_PROGRAM.replace("sm_80", "sm_8x"))
+    assert main(["--lower-to-ptx", "--diagnostics-json", str(path)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    data = json.loads(line)
+    assert (data["file"], data["line"], data["severity"]) == (str(path), 2, "error")
+
+
+def test_a_client_over_standard_input() -> None:
+    pytest.importorskip("pygls", reason="the extra lsp is not installed")
+    asyncio.run(_talk())
+
+
+async def _talk() -> None:
+    """What an editor does: opens a file, changes it, asks for hover, definition and completion."""
+    server = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "import sys; from tirx.tools.commands import tirx_lsp; sys.exit(tirx_lsp())"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(_ROOT)},
+    )
+    assert server.stdin is not None and server.stdout is not None
+    client = _Client(server.stdin, server.stdout)
+    uri = "file:///k.mlir"
+    asked: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}}
+    capabilities = (await client.ask("initialize", asked))["capabilities"]
+    assert capabilities["hoverProvider"] and capabilities["definitionProvider"] and capabilities["completionProvider"]
+    client.tell("initialized", {})
+    document = {"uri": uri, "languageId": "mlir", "version": 1, "text": _PROGRAM.replace("sm_80", "sm_8x")}
+    client.tell("textDocument/didOpen", {"textDocument": document})
+    (error,) = (await client.hear("textDocument/publishDiagnostics"))["diagnostics"]
+    assert error["range"]["start"]["line"] == 1 and error["severity"] == 1 and "sm_8x" in error["message"]
+    changes = [{"text": _PROGRAM}]
+    client.tell("textDocument/didChange", {"textDocument": {"uri": uri, "version": 2}, "contentChanges": changes})
+    assert (await client.hear("textDocument/publishDiagnostics"))["diagnostics"] == []
+
+    def place(word: str, line: int) -> dict[str, Any]:
+        row, column = _at(_PROGRAM, word, line)
+        return {"textDocument": {"uri": uri}, "position": {"line": row, "character": column}}
+
+    hover = await client.ask("textDocument/hover", place("%s", 5))
+    assert "m of the first elements" in hover["contents"]["value"]
+    found = await client.ask("textDocument/definition", place("%s", 5))
+    assert found["range"]["start"] == {"line": 3, "character": 2}
+    items = await client.ask("textDocument/completion", place("tirx.co", 5))
+    assert [item["label"] for item in items] == ["tirx.convert", "tirx.copy"]
+    await client.ask("shutdown", None)
+    client.tell("exit", None)
+    assert await asyncio.wait_for(server.wait(), 20) == 0
+
+
+class _Client:
+    """JSON-RPC with headers, as of the Language Server Protocol, version 3.17, "Base Protocol"."""
+
+    def __init__(self, to: asyncio.StreamWriter, source: asyncio.StreamReader):
+        self._to, self._source, self._number = to, source, 0
+
+    def tell(self, method: str, parameters: Any, **more: Any) -> None:
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": parameters, **more}).encode()
+        self._to.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+    async def ask(self, method: str, parameters: Any) -> Any:
+        self._number += 1
+        self.tell(method, parameters, id=self._number)
+        while True:
+            message = await self._read()
+            if message.get("id") == self._number:
+                assert "error" not in message, message
+                return message["result"]
+
+    async def hear(self, method: str) -> Any:
+        while (message := await self._read()).get("method") != method:
+            pass
+        return message["params"]
+
+    async def _read(self) -> dict[str, Any]:
+        header = await asyncio.wait_for(self._source.readuntil(b"\r\n\r\n"), 60)
+        length = next(int(line.split(b":")[1]) for line in header.splitlines() if line.startswith(b"Content-Length"))
+        return json.loads(await self._source.readexactly(length))

@@ -1,0 +1,141 @@
+"""
+`tirx-lsp`: a language server for `.mlir` files with tirx, over standard input and output.
+
+Errors and warnings while one types, what passes decided under the pointer, definitions, completion. Needs the extra
+`lsp` (`pip install 'tirx-compiler[lsp]'`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from urllib.parse import unquote, urlparse
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from tirx import __version__
+from tirx.diagnostics import Diagnostic
+from tirx.text.source import Source
+from tirx.tools.language import Analysis
+
+_SEVERITIES = {
+    "error": lsp.DiagnosticSeverity.Error,
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "remark": lsp.DiagnosticSeverity.Information,
+}
+_DELAY = 0.3
+"""Seconds without a change after which a text is compiled."""
+
+
+class _Server(LanguageServer):
+    def __init__(self) -> None:
+        super().__init__("tirx-lsp", __version__)  # pyright: ignore[reportUnknownMemberType]
+        self._analyses: dict[str, Analysis] = {}
+        self._versions: dict[str, int] = {}
+
+    def text(self, uri: str) -> str:
+        return self.workspace.get_text_document(uri).source
+
+    def analysis(self, uri: str) -> Analysis:
+        """That of the text as it is now."""
+        found = self._analyses.get(uri)
+        text = self.text(uri)
+        if found is None or found.source.text != text:
+            found = self._analyses[uri] = Analysis.of(text, _path(uri))
+        return found
+
+    def place(self, uri: str, position: lsp.Position) -> tuple[Analysis, int, int]:
+        """The text as it is now, compiled or not, and a place in it."""
+        return Analysis(Source(_path(uri), self.text(uri))), position.line, position.character
+
+    async def changed(self, uri: str, *, at_once: bool = False) -> None:
+        """Compiles a text that nobody has changed for an instant, and sends its diagnostics."""
+        version = self._versions[uri] = self._versions.get(uri, 0) + 1
+        if not at_once:
+            await asyncio.sleep(_DELAY)
+        if version != self._versions[uri]:
+            return
+        found = self.analysis(uri)
+        sent = [_sent(each, found) for each in found.diagnostics]
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, sent))
+
+
+def _path(uri: str) -> str:
+    return unquote(urlparse(uri).path)
+
+
+def _sent(diagnostic: Diagnostic, analysis: Analysis) -> lsp.Diagnostic:
+    _, line, column = diagnostic.position or ("", 1, 1)
+    word = analysis.word(line - 1, column - 1)
+    start = lsp.Position(line - 1, column - 1)
+    end = lsp.Position(line - 1, column if word is None else word[1] + len(word[0]))
+    message = diagnostic.message + (f"\n{diagnostic.fix}" if diagnostic.fix else "")
+    related = [
+        lsp.DiagnosticRelatedInformation(
+            lsp.Location(f"file://{place[0]}", lsp.Range(at := lsp.Position(place[1] - 1, place[2] - 1), at)),
+            note.message,
+        )
+        for note in diagnostic.notes
+        if (place := Diagnostic("remark", "", note.location).position) is not None
+    ]
+    return lsp.Diagnostic(
+        lsp.Range(start, end),
+        message,
+        _SEVERITIES[diagnostic.severity],
+        diagnostic.rule,
+        source="tirx",
+        related_information=related,
+    )
+
+
+def make_server() -> LanguageServer:
+    """The server, not started."""
+    server = _Server()
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    async def opened(params: lsp.DidOpenTextDocumentParams) -> None:  # pyright: ignore[reportUnusedFunction]
+        await server.changed(params.text_document.uri, at_once=True)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    async def changed(params: lsp.DidChangeTextDocumentParams) -> None:  # pyright: ignore[reportUnusedFunction]
+        await server.changed(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def hover(params: lsp.HoverParams) -> lsp.Hover | None:  # pyright: ignore[reportUnusedFunction]
+        at = params.position
+        text = server.analysis(params.text_document.uri).hover(at.line, at.character)
+        return None if text is None else lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    def definition(params: lsp.DefinitionParams) -> lsp.Location | None:  # pyright: ignore[reportUnusedFunction]
+        uri = params.text_document.uri
+        analysis, line, column = server.place(uri, params.position)
+        found = analysis.definition(line, column)
+        if found is None:
+            return None
+        return lsp.Location(uri, lsp.Range(start := lsp.Position(*found), start))
+
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))
+    def complete(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:  # pyright: ignore[reportUnusedFunction]
+        analysis, line, column = server.place(params.text_document.uri, params.position)
+        return [
+            lsp.CompletionItem(
+                name,
+                kind=lsp.CompletionItemKind.Function if "." in name else lsp.CompletionItemKind.Keyword,
+                detail=detail,
+            )
+            for name, detail in analysis.completions(line, column)
+        ]
+
+    return server
+
+
+def main() -> int:
+    """Serves until the client ends it."""
+    make_server().start_io()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
