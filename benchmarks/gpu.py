@@ -13,7 +13,7 @@ the ratios of each round.
 `--profile` runs Nsight Compute (ncu) on each kernel, where it is installed, and prints what holds it up. `--tune`
 searches for the options of the pipeline with which a kernel is fastest.
 
-Needs torch with CUDA and `pip install 'tirx[cuda]'`; the plot needs matplotlib.
+Needs torch with CUDA and `pip install 'tirx-compiler[cuda]'`; the plot needs matplotlib.
 """
 
 from __future__ import annotations

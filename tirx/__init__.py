@@ -32,12 +32,9 @@ def __getattr__(name: str) -> object:
     if name in ("builder", "embed", "layout", "sim"):
         return import_module(f"tirx.{name}")
     if name == "__version__":
-        from importlib.metadata import PackageNotFoundError, version
+        from tirx.version import installed_version
 
-        try:
-            return version("tirx")
-        except PackageNotFoundError:  # a checkout that is not installed
-            return "0+unknown"
+        return installed_version()
     raise AttributeError(f"module 'tirx' has no attribute '{name}'")
 
 

@@ -20,7 +20,7 @@ from tirx import embed
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.tools.tirx_opt import main as tirx_opt
 
-_INSTALLED = any(distribution.name == "tirx" for distribution in distributions(path=site.getsitepackages()))
+_INSTALLED = any(distribution.name == "tirx-compiler" for distribution in distributions(path=site.getsitepackages()))
 _DIRECTORY = Path(__file__).parents[2] / "examples" / "embed_dsl"
 _TOY: dict[str, Any] = run_path(str(_DIRECTORY / "toy.py"))
 _PROGRAM = (_DIRECTORY / "dense.toy").read_text()

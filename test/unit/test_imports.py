@@ -24,7 +24,7 @@ _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "diagnostics", "rules", "dialects")
 _PASSES = (*_DIALECTS, "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
-_TOP = (*_TEXT, "compiler", "sim", "explain", "runtime", "viz")
+_TOP = (*_TEXT, "compiler", "sim", "explain", "runtime", "viz", "version")
 ROOMS: dict[str, tuple[str, ...]] = {
     "layout": (),
     "hw": _LAYOUT,
@@ -34,6 +34,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "wgmma": _FAMILIES,
     "tcgen05": _FAMILIES,
     "diagnostics": (),
+    "version": (),
     "rules": ("diagnostics",),
     "dialects": _DIALECTS,
     "passes": _PASSES,

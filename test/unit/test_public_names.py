@@ -64,7 +64,7 @@ def test_public_modules_define_what_they_export() -> None:
 
 def test_the_version() -> None:
     try:
-        assert tirx.__version__ == version("tirx")
+        assert tirx.__version__ == version("tirx-compiler")
     except PackageNotFoundError:
         assert tirx.__version__ == "0+unknown"
     assert tirx.layout.TileLayout is import_module("tirx.layout").TileLayout

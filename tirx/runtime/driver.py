@@ -56,7 +56,9 @@ def driver() -> Driver:
     try:
         api = importlib.import_module("cuda.bindings.driver")
     except ImportError as error:
-        raise GpuError(f"expected the package cuda-bindings (pip install 'tirx[cuda]'), found none: {error}") from error
+        raise GpuError(
+            f"expected the package cuda-bindings (pip install 'tirx-compiler[cuda]'), found none: {error}"
+        ) from error
     return open_driver(api)
 
 

@@ -78,7 +78,8 @@ def view_of_interface(value: Any, device: Device, stream: int) -> ArrayView:
         utils = importlib.import_module("cuda.core.utils")
     except ImportError as error:
         raise ArgumentError(
-            f"expected the package cuda-core (pip install 'tirx[cuda]') for an array of type {type(value).__name__}"
+            "expected the package cuda-core (pip install 'tirx-compiler[cuda]') for an array of type "
+            f"{type(value).__name__}"
         ) from error
     view = utils.StridedMemoryView.from_dlpack(value, stream_ptr=stream)
     if not view.is_device_accessible:

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import ClassVar, Literal, NoReturn, TypeVar
 
 from xdsl.passes import ModulePass
@@ -24,6 +24,7 @@ from tirx.text.suggestions import did_you_mean
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.tools.times import TimeFormat
 from tirx.universe import OUTPUT_PASSES, TIRX_UNIVERSE, all_passes, all_targets
+from tirx.version import installed_version
 
 _ConvertibleT = TypeVar("_ConvertibleT", bound=ArgSpecConvertible)
 _ResultT = TypeVar("_ResultT")
@@ -84,11 +85,7 @@ class _LowerToPtx(ArgSpecConvertible):
 
 class _VersionAction(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        try:
-            tirx = version("tirx")
-        except PackageNotFoundError:
-            tirx = "(not installed)"
-        print(f"tirx-opt {tirx}, xDSL {version('xdsl')}, Python {sys.version.split()[0]}")
+        print(f"tirx-opt {installed_version()}, xDSL {version('xdsl')}, Python {sys.version.split()[0]}")
         parser.exit()
 
 

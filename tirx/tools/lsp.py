@@ -14,10 +14,10 @@ from urllib.parse import unquote, urlparse
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from tirx import __version__
 from tirx.diagnostics import Diagnostic
 from tirx.text.source import Source
 from tirx.tools.language import Analysis
+from tirx.version import installed_version
 
 _SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
@@ -30,7 +30,7 @@ _DELAY = 0.3
 
 class _Server(LanguageServer):
     def __init__(self) -> None:
-        super().__init__("tirx-lsp", __version__)  # pyright: ignore[reportUnknownMemberType]
+        super().__init__("tirx-lsp", installed_version())  # pyright: ignore[reportUnknownMemberType]
         self._analyses: dict[str, Analysis] = {}
         self._versions: dict[str, int] = {}
 

@@ -154,7 +154,9 @@ def _print(tiles: Sequence[Tile]) -> None:
     except ModuleNotFoundError as error:
         if error.name != "rich":
             raise
-        raise UsageError("--terminal: expected the package rich, found none: pip install 'tirx[viz]'") from error
+        raise UsageError(
+            "--terminal: expected the package rich, found none: pip install 'tirx-compiler[viz]'"
+        ) from error
     for tile in tiles:
         print_tile(tile, sys.stdout)
 

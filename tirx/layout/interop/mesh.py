@@ -287,7 +287,7 @@ def _framework(module: str, caller: str) -> Any:
         root = module.partition(".")[0]
         if error.name != root:
             raise
-        raise ModuleNotFoundError(f"{caller} needs {root}: pip install 'tirx[{root}]'", name=root) from None
+        raise ModuleNotFoundError(f"{caller} needs {root}: pip install 'tirx-compiler[{root}]'", name=root) from None
 
 
 def _jax_mesh(mesh: Any) -> Mesh:
