@@ -28,16 +28,21 @@ from tirx.dialects.tirx import (
     KernelOp,
     LeaderOp,
     MemorySpace,
+    OnThreads,
+    RoleOp,
     TileType,
     TmaLoadOp,
     TmaStoreOp,
     base_allocation,
     kernels,
+    thread_owner,
     transfer,
 )
+from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.layout import TileLayout
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
+from tirx.passes.plan.memory import MBARRIER_BYTES
 from tirx.passes.plan.product import ILLEGAL, target_of
 from tirx.rules import StageError
 
@@ -50,28 +55,43 @@ def _writes(op: Operation, array: SSAValue) -> bool:
     return written is not None and base_allocation(written) is array
 
 
+def _by_leader(emit: Emitter, leader: SSAValue, ops: Sequence[Operation]) -> None:
+    """One thread executes some operations."""
+    block = Block()
+    inside = Emitter(InsertPoint.at_end(block), emit.location)
+    for op in ops:
+        inside(op)
+    inside(scf.YieldOp())
+    emit(scf.IfOp(leader, [], Region(block), Region()))
+
+
 class _Expansion:
-    """Expands the asynchronous copies of one kernel."""
+    """Expands the asynchronous copies that the same threads do together: all of a kernel, or those of a role."""
 
-    def __init__(self, kernel: KernelOp, copies: Sequence[CopyOp]):
-        self._kernel = kernel
+    def __init__(self, copies: Sequence[CopyOp], start: Emitter, leader: SSAValue | None, mbarrier: SSAValue | None):
+        """
+        Emits at `start` the parity of the phase that the next load completes, and elects the thread that starts copies.
+
+        `leader` is that thread, if it is elected; `mbarrier` the address (i32) of the one that completes bulk loads, if
+        there are any.
+        """
         self._copies = copies
-        self._mbarrier: SSAValue
-        self._parity: SSAValue
-        self._leader: SSAValue
+        self._mbarrier = mbarrier
+        if leader is None and any(_engine(copy) is not Engine.CP_ASYNC for copy in copies):
+            leader = start(LeaderOp()).result
+        self._leader = leader
+        self._parity = None
+        if mbarrier is not None:
+            self._parity = start(memref.AllocaOp.get(i32, shape=[])).results[0]
+            start(memref.StoreOp.get(start.constant(0, i32), self._parity, []))
 
-    def run(self) -> None:
-        first = next(op for op in self._kernel.body.block.ops if not isinstance(op, AllocOp))
-        start = Emitter.before(first)
-        if any(_engine(copy) is not Engine.CP_ASYNC for copy in self._copies):
-            self._leader = start(LeaderOp()).result
-        if any(_engine(copy) is Engine.TMA for copy in self._copies):
-            self._initialise(start)
+    def run(self, kernel: KernelOp) -> None:
+        """Expands them."""
         for copy in self._copies:
             emit = Emitter.before(copy)
             match _engine(copy):
                 case Engine.TMA:
-                    self._load(emit, copy)
+                    self._load(emit, copy, kernel)
                 case Engine.CP_ASYNC:
                     emit(CpAsyncTileOp(copy.source, copy.destination))
                     emit(CpAsyncCommitGroupOp())
@@ -81,46 +101,28 @@ class _Expansion:
             copy.detach()
             copy.erase()
 
-    def _initialise(self, emit: Emitter) -> None:
-        """Makes the mbarrier that loads complete, and the parity of the phase that the next one completes."""
-        if self._kernel.memory is None:
-            raise StageError(self._kernel, "expected a memory plan; tirx-allocate-memory chooses it")
-        type_ = TileType.get((2,), i32, MemorySpace.SHARED, TileLayout.row_major((2,)))
-        self._mbarrier = emit(AddressOp(emit(AllocOp(type_, self._kernel.memory.data.copies)).result)).result
-        self._by_leader(emit, [MbarrierInitOp(self._mbarrier, 1), FenceMbarrierInitOp()])
-        emit(BarrierOp())
-        self._parity = emit(memref.AllocaOp.get(i32, shape=[])).results[0]
-        emit(memref.StoreOp.get(emit.constant(0, i32), self._parity, []))
-
-    def _by_leader(self, emit: Emitter, ops: Sequence[Operation]) -> None:
-        """One thread executes some operations."""
-        block = Block()
-        inside = Emitter(InsertPoint.at_end(block), emit.location)
-        for op in ops:
-            inside(op)
-        inside(scf.YieldOp())
-        emit(scf.IfOp(self._leader, [], Region(block), Region()))
-
-    def _load(self, emit: Emitter, copy: CopyOp) -> None:
+    def _load(self, emit: Emitter, copy: CopyOp, kernel: KernelOp) -> None:
+        assert self._mbarrier is not None and self._parity is not None and self._leader is not None
         try:
             boxes = plan_tma(copy.source, copy.destination_type, target_of(copy)).boxes
         except ILLEGAL as e:
             raise LocatedError(copy, str(e)) from e
         # All threads are done with the tile, and what they did to both memories precedes the asynchronous copy.
-        writes_source = any(_writes(op, base_allocation(copy.source)) for op in self._kernel.walk())
+        writes_source = any(_writes(op, base_allocation(copy.source)) for op in kernel.walk())
         emit(FenceProxyAsyncOp(None if writes_source else "shared::cta"))
         emit(BarrierOp())
         expect = MbarrierArriveExpectTxOp(self._mbarrier, boxes.num_bytes)
-        self._by_leader(emit, [expect, TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
+        _by_leader(emit, self._leader, [expect, TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
         parity = emit(memref.LoadOp.get(self._parity, [])).results[0]
         emit(MbarrierWaitParityOp(self._mbarrier, parity))
         emit(memref.StoreOp.get(emit(arith.XOrIOp(parity, emit.constant(1, i32))).result, self._parity, []))
 
     def _store(self, emit: Emitter, copy: CopyOp) -> None:
+        assert self._leader is not None
         emit(FenceProxyAsyncOp("shared::cta"))
         emit(BarrierOp())
         store = TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
-        self._by_leader(emit, [store, CpAsyncBulkCommitGroupOp(), CpAsyncBulkWaitGroupOp(0)])
+        _by_leader(emit, self._leader, [store, CpAsyncBulkCommitGroupOp(), CpAsyncBulkWaitGroupOp(0)])
         emit(BarrierOp())
 
 
@@ -128,14 +130,50 @@ def _engine(copy: CopyOp) -> Engine | None:
     return None if copy.engine is None else copy.engine.data
 
 
+def _expand(kernel: KernelOp, copies: Sequence[CopyOp]) -> None:
+    start = Emitter.before(next(op for op in kernel.body.block.ops if not isinstance(op, AllocOp)))
+    by_owner: dict[OnThreads | None, list[CopyOp]] = {}
+    for copy in copies:
+        by_owner.setdefault(thread_owner(copy), []).append(copy)
+    loading = [owner for owner, own in by_owner.items() if any(_engine(copy) is Engine.TMA for copy in own)]
+    leader = None
+    if loading or any(_engine(copy) is not Engine.CP_ASYNC for copy in by_owner.get(kernel, ())):
+        leader = start(LeaderOp()).result
+    mbarriers = _mbarriers(kernel, len(loading), start, leader) if leader is not None and loading else []
+    found: list[_Expansion] = []
+    for owner, own in by_owner.items():
+        mbarrier = mbarriers[loading.index(owner)] if owner in loading else None
+        if isinstance(owner, RoleOp | WarpgroupOp):
+            inside = Emitter(InsertPoint.at_start(owner.body.block), owner.location)
+            found.append(_Expansion(own, inside, None, mbarrier))
+        else:
+            found.append(_Expansion(own, start, leader, mbarrier))
+    for expansion in found:
+        expansion.run(kernel)
+
+
+def _mbarriers(kernel: KernelOp, count: int, emit: Emitter, leader: SSAValue) -> list[SSAValue]:
+    """The addresses (i32) of mbarriers that bulk loads complete: one for all threads, or for each role that loads."""
+    if kernel.memory is None:
+        raise StageError(kernel, "expected a memory plan; tirx-allocate-memory chooses it")
+    words = 2 * count
+    type_ = TileType.get((words,), i32, MemorySpace.SHARED, TileLayout.row_major((words,)))
+    first = emit(AddressOp(emit(AllocOp(type_, kernel.memory.data.copies)).result)).result
+    found = [emit.add(first, MBARRIER_BYTES * i) for i in range(count)]
+    _by_leader(emit, leader, [*(MbarrierInitOp(each, 1) for each in found), FenceMbarrierInitOp()])
+    emit(BarrierOp())
+    return found
+
+
 @dataclass(frozen=True)
 class TirxExpandAsyncCopiesPass(ModulePass):
     """
-    Expands copies with the engines `tma`, `cp_async`, `tma_store` and `tma_reduce` of sequential kernels.
+    Expands copies with the engines `tma`, `cp_async`, `tma_store` and `tma_reduce` that wait for their end.
 
-    One thread starts a bulk tensor copy, behind a proxy fence and a barrier of all threads; loads complete on an
-    mbarrier that all wait at, stores in a group that this thread waits for before a barrier. Every thread starts its
-    share of a copy by `cp.async` and waits for it; barriers around it are those of `tirx-insert-barriers`.
+    All threads of the kernel do them, or all of a role. One thread starts a bulk tensor copy, behind a proxy fence and
+    a barrier of all of them; loads complete on an mbarrier that they wait at, stores in a group that this thread waits
+    for before a barrier. Every thread starts its share of a copy by `cp.async` and waits for it; barriers around it are
+    those of `tirx-insert-barriers`.
     """
 
     name = "tirx-expand-async-copies"
@@ -144,4 +182,4 @@ class TirxExpandAsyncCopiesPass(ModulePass):
         for kernel in kernels(op):
             copies = [copy for copy in kernel.walk() if isinstance(copy, CopyOp) and _engine(copy) in ASYNC_SINCE]
             if copies:
-                _Expansion(kernel, copies).run()
+                _expand(kernel, copies)

@@ -29,6 +29,7 @@ from tirx.dialects.tirx import (
     MmaOp,
     StoreOp,
     TileType,
+    thread_owner,
     views_in_use,
 )
 from tirx.hw.targets import Target
@@ -128,13 +129,14 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
     _check_room(tensor, COLUMNS, "columns", "columns of tensor memory")
     shared = _place([_shared_block(op, lifetimes[op]) for op in allocs if op.result.type.memory is MemorySpace.SHARED])
     _check_room(shared, target.shared_limit, "bytes", f"bytes of shared memory on {target}")
-    loads = any(isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TMA) for op in kernel.walk())
+    loads = {thread_owner(op) for op in kernel.walk() if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TMA)}
     words = {"mbarrier": MBARRIER_BYTES, "slot": SLOT_BYTES} if in_tensor else {}
-    words |= {"copies": MBARRIER_BYTES} if loads else {}
+    # Roles run at the same time, and wait for their own copies.
+    words |= {"copies": MBARRIER_BYTES * len(loads)} if loads else {}
     others: dict[str, int] = {}
     for name, size in words.items():
         # They are in use all the time, next to every tile.
-        block = _fitted(Block(None, size, size, Lifetime(0, len(lifetimes))), shared)
+        block = _fitted(Block(None, size, min(size, MBARRIER_BYTES), Lifetime(0, len(lifetimes))), shared)
         shared.append(block)
         others[name] = block.start
     total = max((block.end for block in shared), default=0)
