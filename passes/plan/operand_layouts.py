@@ -26,6 +26,7 @@ from tirx.dialects.tirx import (
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.plan import wgmma_product
 from tirx.passes.plan.product import ILLEGAL, Product
+from tirx.passes.plan.run_time_strides import placed
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.passes.plan.views import Origin
 from tirx.rules import LayoutChoiceError
@@ -246,7 +247,7 @@ def placed_copies(alloc: AllocOp) -> Iterator[PlacedCopy]:
     for op, part in views_in_use(alloc.result):
         if not isinstance(op, CopyOp):
             continue
-        other = TileType.of(op.source if op.destination is part else op.destination)
+        other = placed(op.source if op.destination is part else op.destination)
         if other.layout is not None and other.memory in (MemorySpace.GLOBAL, MemorySpace.SHARED):
             end = CopyEnd(other.layout, "global" if other.memory is MemorySpace.GLOBAL else "shared")
             yield PlacedCopy(op, part, end)

@@ -16,6 +16,7 @@ from tirx.layout import SwizzleMode as SwizzleName
 from tirx.passes.analysis.register_classes import RegisterClass
 from tirx.passes.plan.operand_layouts import Layout, copies_cost, placed_copies, view_layout
 from tirx.passes.plan.product import target_of
+from tirx.passes.plan.run_time_strides import placed
 from tirx.rules import LayoutChoiceError
 from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, Major
 
@@ -150,7 +151,7 @@ def choose_staged_layout(root: SSAValue, loads: Sequence[FragmentLoad]) -> Stage
 
 def contiguous_dimension(tile: SSAValue) -> int | None:
     """Returns the dimension along which neighbours are adjacent in memory; None without one, and for swizzled tiles."""
-    type_ = TileType.of(tile)
+    type_ = placed(tile)
     if not isinstance(layout := type_.layout, TileLayout) or layout.axes != ("m",):
         return None
     for dimension in reversed(range(len(type_.dims))):
@@ -226,8 +227,8 @@ def loads_cost(registers: RegisterClass, layout: TileLayout) -> LoadsCost:
     total = LoadsCost()
     for load in fragment_loads(registers, layout):
         root = base_allocation(load.part)
-        if (placed := TileType.of(load.part).layout) is not None:
-            total += LoadsCost(load.cost(placed), load.least)
+        if (found := TileType.of(load.part).layout) is not None:
+            total += LoadsCost(load.cost(found), load.least)
         elif isinstance(root.owner, AllocOp):
             choice = choose_staged_layout(root, [load])
             total += LoadsCost(choice.cost, choice.least, choice.tile.blocks, 1)
