@@ -5,7 +5,10 @@
 // sums of each row in registers. On Hopper K and V come by TMA into rings that warps of their own fill, two warpgroups
 // multiply 64 rows each, and the products of the weights with V run while the weights of the next keys are computed.
 //
+// On other targets the products are mma.sync, and cp.async brings the keys where there is no TMA.
+//
 //   tirx-opt --lower-to-ptx flash_attention.mlir
+//   tirx-opt --lower-to-ptx="target=sm_80" flash_attention.mlir
 
 !memory = memref<?x?x128xf16>
 !columns = memref<?x128x?xf16, strided<[?, 1, 128]>>  // V, whose rows are the K of the second product

@@ -85,7 +85,7 @@ from tirx.passes.emit.roles import entry_registers, meet, role_branches
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.computed_parts import displaced
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
-from tirx.passes.plan.run_time_strides import STRIDE_BYTES, placed, run_time_strides, why_beyond_threads
+from tirx.passes.plan.run_time_strides import STRIDE_BYTES, are_multiples, placed, run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import POINTER_ALIGNMENT, Origin, plan_clip
 from tirx.rules import KernelArgumentError, NoTargetError, ParameterError, RegisterLayoutError, StageError
 
@@ -265,7 +265,8 @@ class _KernelLowering:
         if root not in self.bases:
             wanted = f"expected a tile of global or shared memory, found {tile.type}"
             raise RegisterLayoutError(emit.location, beyond_threads(tile) or wanted)
-        return MemoryTile(placed(tile), *displaced(emit, tile, *self.bases[root]), strides)
+        where = displaced(emit, tile, *self.bases[root])
+        return MemoryTile(placed(tile), *where, strides, are_multiples(tile))
 
     def stride(self, tile: SSAValue, dimension: int) -> SSAValue:
         """The run-time stride (i64, bytes) of the argument that a tile is a part of."""
@@ -278,11 +279,10 @@ class _KernelLowering:
         clip = self.clip(memory, emit)
 
         def access(emit: Emitter, careful: bool = False) -> TileAccess:
-            end = tile.by_element() if careful and tile.strides else tile
-            bounds = clip if careful else None
-            return TileAccess(emit, end, register, threads, self.thread, once=once, clip=bounds)
+            end = tile.by_element() if careful and not tile.are_multiples else tile
+            return TileAccess(emit, end, register, threads, self.thread, once=once, clip=clip if careful else None)
 
-        if clip is None and not tile.strides:
+        if clip is None and tile.are_multiples:
             return access(emit)
         return ClippedAccess(emit, access, is_whole(emit, clip, tile))
 

@@ -46,13 +46,14 @@ class MemoryTile:
     A tile in global or shared memory: its type, the address of its base (i64 or i32) and that base's alignment (bytes).
 
     `strides`: number in the layout that stands for a run-time stride -> that stride (i64, bytes), the largest number
-    first; the alignment is that with strides that are multiples of `STRIDE_BYTES`.
+    first; the alignment is that with strides that are multiples of `STRIDE_BYTES`, as `are_multiples` says they are.
     """
 
     type: TileType
     base: SSAValue
     alignment: int
     strides: tuple[tuple[int, SSAValue], ...] = ()
+    are_multiples: bool = True
 
     def by_element(self) -> MemoryTile:
         """The same tile, of which nothing but its elements is aligned."""
@@ -422,7 +423,7 @@ def is_whole(emit: Emitter, clip: Clip | None, tile: MemoryTile) -> SSAValue | N
     if clip is not None and clip.plan.never_whole:
         return None
     conditions = [] if clip is None else [clip.contains_tile(emit)]
-    for _, stride in tile.strides:
+    for _, stride in () if tile.are_multiples else tile.strides:
         rest = emit.bit_and(stride, STRIDE_BYTES - 1)
         conditions.append(emit(arith.CmpiOp(rest, emit.constant(0, i64), "eq")).result)
     return all_of(emit, conditions)

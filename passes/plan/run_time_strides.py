@@ -8,6 +8,9 @@ a vector with these numbers is one with all strides that are multiples of 16 byt
 
 from __future__ import annotations
 
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr
 from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import MemorySpace, TileType
@@ -28,6 +31,21 @@ def run_time_strides(tile: SSAValue) -> dict[int, int]:
     strides = () if origin is None else origin.view.source_type.get_strides() or ()
     unknown = [dimension for dimension in reversed(range(len(strides))) if strides[dimension] is None]
     return {dimension: 1 << STAND_IN_BITS * (i + 1) for i, dimension in enumerate(unknown)}
+
+
+def are_multiples(tile: SSAValue) -> bool:
+    """Returns True if sizes show that all run-time strides of a tile are multiples of `STRIDE_BYTES`."""
+    if not (found := run_time_strides(tile)):
+        return True
+    origin = Origin.of(tile)
+    assert origin is not None
+    memref, bits = origin.view.source_type, TileType.of(tile).dtype.bits
+    if not isinstance(memref.layout, NoneAttr):
+        return False
+    # Row-major: a stride is the product of the sizes further in.
+    sizes = memref.get_shape()
+    known = [prod(n for n in sizes[dimension + 1 :] if n != DYNAMIC_INDEX) for dimension in found]
+    return all(elements * bits % (8 * STRIDE_BYTES) == 0 for elements in known)
 
 
 def why_beyond_threads(tile: SSAValue) -> str | None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 from unit.examples import EXAMPLES
 from unit.sim.arithmetic_launches import attention, weighted
+from unit.sim.assembled import assembled
 
 import tirx
 
@@ -43,19 +45,37 @@ def test_heads_of_64_in_bf16() -> None:
     np.testing.assert_allclose(o[0].astype(np.float64), expected, atol=2.0**-7 * float(np.abs(expected).max()))
 
 
-def test_flash_attention_on_ampere() -> None:
-    """The example for Hopper with static sizes: mma.sync, and keys that `cp.async` brings ahead."""
+@pytest.mark.parametrize(
+    "target, kernel, head, element, heads, lengths",
+    [
+        ("sm_80", "causal_flash_attention", 64, "bf16", (2, 1), (40, 70)),
+        ("sm_120a", "flash_attention", 64, "f16", (1, 1), (40, 70)),
+    ],
+)
+def test_flash_attention_on_other_targets(
+    target: str, kernel: str, head: int, element: str, heads: tuple[int, int], lengths: tuple[int, int]
+) -> None:
+    """The example for Hopper: mma.sync, and keys that `cp.async` or the accelerator brings ahead."""
     replacements: Any = runpy.run_path(str(EXAMPLES.parent / "benchmarks" / "gpu_programs.py"))["attention_of"]
     text = (EXAMPLES / "flash_attention.mlir").read_text()
-    for pattern, new in replacements(64, "f16", 64, 64, 128):
+    first, second = text.index("tirx.kernel @flash_attention"), text.index("// The same for queries")
+    text = text[:second] if kernel == "flash_attention" else text[:first] + text[second:]
+    for pattern, new in replacements(head, element, 64, 64, 128):
         text = re.sub(pattern, new, text)
-    text = text.replace("memref<?x?x64xf16>", "memref<1x72x64xf16>")
-    text = text.replace("memref<?x64x?xf16, strided<[?, 1, 64]>>", "memref<1x64x72xf16, strided<[4608, 1, 64]>>")
-    program = tirx.build(text, "sm_80")
-    assert "cp.async.cg" in program.ptx
-    assert "mma.sync" in program.ptx
+    program = tirx.build(text, target)
+    assembled(program.ptx)
+    assert ("cp.async.cg" if target == "sm_80" else "cp.async.bulk.tensor") in program.ptx
+    # Neither single elements nor rows that threads transpose.
+    assert "ld.global.b16" not in program.ptx
+    assert "st.shared.b16" not in program.ptx
     rng = np.random.default_rng(0)
-    q, k, v = (rng.standard_normal((1, 72, 64)).astype(np.float16) for _ in range(3))
+    type_ = np.dtype(np.float16 if element == "f16" else ml_dtypes.bfloat16)
+    q = rng.standard_normal((heads[0], lengths[0], head)).astype(type_)
+    k, v = (rng.standard_normal((heads[1], lengths[1], head)).astype(type_) for _ in range(2))
     o = np.zeros_like(q)
-    program.kernels["causal_flash_attention"].simulate(q, k, v.transpose(0, 2, 1), o, check="strict")
-    np.testing.assert_allclose(o[0].astype(np.float64), weighted(q[0], k[0], v[0], causal=True), atol=4e-3)
+    program.kernels[kernel].simulate(q, k, v.transpose(0, 2, 1), o, check="strict")
+    for i in range(heads[0]):
+        j = i * heads[1] // heads[0]
+        expected = weighted(q[i], k[j], v[j], causal=kernel.startswith("causal"))
+        atol = 2.0 ** (-9 if element == "f16" else -6) * float(np.abs(expected).max())
+        np.testing.assert_allclose(o[i].astype(np.float64), expected, atol=atol)
