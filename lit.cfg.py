@@ -35,7 +35,12 @@ config.environment["TIRX_VERIFY_EACH"] = "1"
 if lit_config.params.get("shell"):
     config.test_format = lit.formats.ShTest()
     python = sys.executable
-    modules = {"tirx-opt": "tirx.tools.tirx_opt", "tirx-sim": "tirx.tools.tirx_sim", "filecheck": "filecheck"}
+    modules = {
+        "tirx-opt": "tirx.tools.tirx_opt",
+        "tirx-sim": "tirx.tools.tirx_sim",
+        "tirx-viz": "tirx.tools.tirx_viz",
+        "filecheck": "filecheck",
+    }
     for name, module in modules.items():
         config.substitutions.append((rf"(?<![\w/.-]){name}(?![\w/.-])", f"{python} -m {module}"))
 else:

@@ -34,7 +34,7 @@ import lit.Test
 import lit.TestRunner
 from lit.formats import ShTest
 
-from tirx.tools import tirx_opt, tirx_sim
+from tirx.tools import tirx_opt, tirx_sim, tirx_viz
 
 INTERNAL_ERROR = 2
 """The exit code by which `tirx-opt` says that it, and not its input, is wrong."""
@@ -48,6 +48,7 @@ def _run_filecheck(arguments: Sequence[str]) -> int:
 TOOLS: dict[str, Callable[[Sequence[str]], int]] = {
     "tirx-opt": tirx_opt.main,
     "tirx-sim": tirx_sim.main,
+    "tirx-viz": tirx_viz.main,
     "filecheck": _run_filecheck,
 }
 """What runs in-process: main functions of their arguments, which use the standard streams of `sys`."""

@@ -19,12 +19,13 @@ from tirx.layout.shape import Shape
 
 # Eight colours that people with any colour vision tell apart (M. Okabe and K. Ito, "Color Universal Design", 2008), as
 # tints that dark text is read on.
-CATEGORIES = ("#9cc9e8", "#f3c76b", "#8fd3bb", "#f0a88a", "#e3bcd3", "#f5ec9a", "#8fb4d9", "#c9c9c9")
+CATEGORIES = ("#78c3ed", "#e8a91a", "#2daf8c", "#db7321", "#d591b7", "#f2e85f", "#cce3f0", "#c4c4c4")
 
 # Steps of the scale cividis (J. Nunez, C. Anderton and R. Renslow, PLOS ONE 13(7), 2018), whose lightness rises
 # evenly, so that it is ordered for every colour vision and in grey.
-SCALE = ("#5a6b8c", "#6d7791", "#7f8392", "#919091", "#a69d8a", "#bcab7f", "#d3ba6e", "#ebca55", "#fde737")
+SCALE = ("#7f90b3", "#949fb6", "#a9aeb5", "#bdbcae", "#d0c9a4", "#e0d493", "#efdf7c", "#faea5c")
 
+_SHADES = 255
 _MOST_NAMED = 4096  # cells with text
 _MOST_ROWS, _MOST_COLUMNS = 256, 256
 _LINE, _FONT = 11, 10
@@ -32,9 +33,9 @@ _STYLE = 'font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"'
 
 
 def colour_axis(table: Table) -> str | None:
-    """The axis that a picture is coloured by: the thread or device axis of most coordinates, else that of memory."""
-    distinct = {name: len(np.unique(values)) for name, values in table.items()}
-    moving = {name: count for name, count in distinct.items() if count > 1}
+    """The axis that a picture is coloured by: the thread or device axis that reaches furthest, else that of memory."""
+    reaches = {name: int(values.max()) - int(values.min()) for name, values in table.items()}
+    moving = {name: reached for name, reached in reaches.items() if reached}
     return max(moving, key=lambda name: (axis(name).kind != "memory", moving[name]), default=None)
 
 
@@ -54,10 +55,11 @@ def colours(values: NDArray[np.int64]) -> NDArray[np.object_]:
     """A colour for every coordinate: a category each of up to eight, steps of a scale for more."""
     distinct, index = np.unique(values, return_inverse=True)
     if len(distinct) <= len(CATEGORIES):
-        palette = list(CATEGORIES[: len(distinct)])
+        palette = list(CATEGORIES)
     else:
         low, high = int(distinct[0]), int(distinct[-1])
-        palette = [_on_scale((int(value) - low) / (high - low)) for value in distinct]
+        index = ((values - low).astype(np.float64) / (high - low) * _SHADES).astype(np.int64)
+        palette = [_on_scale(shade / _SHADES) for shade in range(_SHADES + 1)]
     return np.array(palette, dtype=np.object_)[index.reshape(values.shape)]
 
 

@@ -87,10 +87,11 @@ def _tiles_of(module: ModuleOp) -> Iterator[Tile]:
 
 
 def _values(op: Operation, values: Sequence[SSAValue]) -> Iterator[Tile]:
-    for k, value in enumerate(values):
+    for value in values:
         if isinstance(value.type, TileType) and value.type.layout is not None:
             kind = value.type
-            name = f"%{value.name_hint or k}: {'x'.join(map(str, kind.dims))}x{kind.dtype.name}, {kind.memory}"
+            who = op.name if value.name_hint is None else f"%{value.name_hint}"
+            name = f"{who}: {'x'.join(map(str, kind.dims))}x{kind.dtype.name}, {kind.memory}"
             layout = value.type.layout
             yield Tile(
                 name, layout, kind.dims, kind.dtype.name, _place(op), "This program", f"{op.name}; {kind.memory}"

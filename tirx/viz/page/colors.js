@@ -1,11 +1,12 @@
 // Colours that people with any colour vision tell apart.
 //
 // Categories: M. Okabe and K. Ito, "Color Universal Design" (2008). Scale: cividis, J. Nunez, C. Anderton and
-// R. Renslow, PLOS ONE 13(7), 2018. Both as tints; every cell also says its number.
+// R. Renslow, PLOS ONE 13(7), 2018. Both as tints, chosen so that every pair of categories stays apart without red,
+// green or blue receptors (the tests measure it); every cell also says its number.
 
 const CATEGORIES = {
-  light: ["#9cc9e8", "#f3c76b", "#8fd3bb", "#f0a88a", "#e3bcd3", "#f5ec9a", "#8fb4d9", "#c9c9c9"],
-  dark: ["#2f6f97", "#8f6a14", "#1f7a5f", "#9c4a24", "#86527a", "#857c1e", "#24568c", "#666a70"],
+  light: ["#78c3ed", "#e8a91a", "#2daf8c", "#db7321", "#d591b7", "#f2e85f", "#cce3f0", "#c4c4c4"],
+  dark: ["#4287ae", "#8b640b", "#0b3d35", "#73390d", "#68435c", "#898430", "#035e92", "#6c6e70"],
 };
 const SCALE = {
   light: ["#7f90b3", "#949fb6", "#a9aeb5", "#bdbcae", "#d0c9a4", "#e0d493", "#efdf7c", "#faea5c"],

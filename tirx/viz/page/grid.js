@@ -163,9 +163,11 @@ export class Grid {
       this.resize();
       return;
     }
-    this.scale = fits;
     this.wide = Math.max(Math.min(across / fits, Math.max(wide, 1.7)), 0.4);
-    this.least = Math.min(this.scale, 4);
+    this.least = Math.min(fits, 4);
+    // A tall strip is as wide as it can be read, and scrolls.
+    const strip = cols * fits * this.wide < 0.3 * this.viewWidth() && fits < 8;
+    this.scale = strip ? Math.min((0.45 * this.viewWidth()) / (cols * this.wide), 14) : fits;
     this.left = this.top = 0;
     this.draw();
   }

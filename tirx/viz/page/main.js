@@ -3,9 +3,10 @@
 import { setAxes } from "./algebra.js";
 import * as algebra from "./algebra.js";
 import * as banks from "./banks.js";
+import * as colors from "./colors.js";
 import * as cute from "./cute.js";
 import { byId, h, replace, select } from "./dom.js";
-import { exportAs, gridsSvg } from "./export.js";
+import { exportAs, gridsSvg, pngOf } from "./export.js";
 import * as mask from "./mask.js";
 import * as notation from "./notation.js";
 import { hasAddress, readAddress, state, writeAddress } from "./state.js";
@@ -149,7 +150,8 @@ update();
 
 // For tests, and for whoever wants to script the page.
 window.tirx = {
-  state, app, algebra, banks, cute, mask, notation, tiles, words, grids: () => tabOf(state.tab).grids(),
+  state, app, algebra, banks, colors, cute, mask, notation, tiles, words, grids: () => tabOf(state.tab).grids(),
   svg: () => gridsSvg(tabOf(state.tab).grids()),
+  png: () => pngOf(gridsSvg(tabOf(state.tab).grids())),
 };
 document.documentElement.dataset.ready = "true";

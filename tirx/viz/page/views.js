@@ -76,7 +76,8 @@ export const onBanks = (tile) =>
   axesOf(tile.layout).every((name) => name === "m") && sizeOf(tile.layout) > 1 && tile.bits <= 128;
 
 export function defaultColour(tile) {
-  if (onBanks(tile)) return "piece";
+  const pieces = (tile.shape[tile.shape.length - 1] * tile.bits) / 128;
+  if (onBanks(tile)) return pieces > 1 && pieces <= 64 ? "piece" : "axis:m";
   const ends = footprint(tile.layout);
   const moving = Object.entries(ends).filter(([, [low, high]]) => high > low);
   const best = (names) => names.sort((a, b) => b[1][1] - b[1][0] - (a[1][1] - a[1][0]))[0]?.[0];

@@ -1,0 +1,61 @@
+"""Layouts as SVG, and how they show themselves in notebooks."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.layout.picture import CATEGORIES, colour_axis, colours, svg
+
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize(
+    ("layout", "cells"),
+    [
+        (TileLayout("S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]"), 64),
+        (ComposeLayout(SwizzleLayout(3, 3, 3), TileLayout.row_major((8, 64))), 8 * 32),
+        (TileLayout(), 1),
+    ],
+    ids=str,
+)
+def test_notebook(layout: TileLayout | ComposeLayout, cells: int) -> None:
+    """A cell for every element that is shown."""
+    found = ElementTree.fromstring(layout._repr_html_())  # pyright: ignore[reportPrivateUsage]
+    assert len(found.findall(f"{_SVG}rect")) == cells
+
+
+def test_notebook_of_a_large_layout() -> None:
+    """Text alone, in no time."""
+    layout = TileLayout.row_major((1 << 20, 1 << 20))
+    assert layout._repr_html_() == f"<code>{layout}</code>"  # pyright: ignore[reportPrivateUsage]
+
+
+def test_cells_have_their_coordinates() -> None:
+    layout = TileLayout("S[(2, 3) : (7@laneid, 2)]")
+    root = ElementTree.fromstring(svg(layout.table(), (2, 3), "a < b", ["note"]))
+    texts = [each.text for each in root.findall(f"{_SVG}text")]
+    assert texts[:2] == ["a < b", "note"]
+    assert texts[-6:] == ["7", "7", "7", "0", "2", "4"]
+
+
+def test_large_tiles_are_runs_of_colours() -> None:
+    """No text, neighbours of one colour are one rectangle, and the size is bounded."""
+    layout = TileLayout.row_major((1024, 1024))
+    text = svg(layout.table(), (1024, 1024), "large")
+    assert "the first 256 x 256 of 1024 x 1024 elements" in text
+    assert len(text) < 8_000_000
+    by_row = TileLayout("S[(256, 256) : (1@tx, 1)]")
+    assert svg(by_row.table(), (256, 256), "rows").count("<rect") == 256
+
+
+def test_colours() -> None:
+    """Up to eight values are categories, more are a scale that rises."""
+    assert colours(np.array([5, 9, 5])).tolist() == [CATEGORIES[0], CATEGORIES[1], CATEGORIES[0]]
+    scale = colours(np.arange(32)).tolist()
+    assert len(set(scale)) == 32
+    assert colour_axis(TileLayout("S[(2, 8) : (1@warpid, 1)]").table()) == "warpid"
+    assert colour_axis(TileLayout("S[(2, 8) : (8, 1)]").table()) == "m"

@@ -1,0 +1,134 @@
+"""`tirx-viz`: notations, kinds of output, the terminal, errors; nothing is written when there is one."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tirx.tools.tirx_viz import main
+
+_Capture = pytest.CaptureFixture[str]
+
+_TILE = "S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid]"
+_SWIZZLED = "ComposeLayout(Swizzle(3, 3, 3), S[(8, 64) : (64, 1)])"
+_TRITON = "#ttg.linear<{register = [[0, 1]], lane = [[0, 2], [1, 0]], warp = [], block = []}>"
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        (_TILE, "S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid]"),
+        ("((8,2),(4,4)):((4,32),(1,64))", "S[(2, 8, 4, 4) : (32, 4, 64, 1)]"),
+        ("Sw<3,3,3> o 0 o (8,64):(64,1)", _SWIZZLED),
+        ("Swizzle<3,4,3> o (8,64):(64,1)", _SWIZZLED),
+        ("T.TileLayout(T.S[(2, 4):(4 @ Axis.wgid, 1 @ Axis.warpid)])", "S[(2, 4) : (4@wgid, 1@warpid)]"),
+        (
+            "T.ComposeLayout(3, 3, 3, T.TileLayout(T.S[(8, 64):(64, 1)]))",
+            "ComposeLayout(Swizzle(3, 3, 3), S[(8, 64) : (64, 1)])",
+        ),
+        (_TRITON, "S[(4, 2) : (1@laneid, 1)]"),
+    ],
+)
+def test_notations(text: str, layout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([text, "--list"]) == 0
+    assert capsys.readouterr().out == f"Given: {layout}: {layout}\n"
+
+
+def test_bare_swizzle(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["Swizzle(3, 3, 3)", "--shape", "8,64", "--list"]) == 0
+    assert "S[(8, 64) : (64, 1)]" in capsys.readouterr().out
+
+
+def test_svg(tmp_path: Path) -> None:
+    path = tmp_path / "layout.svg"
+    assert main([_TILE, "--shape", "8,16", "-o", str(path)]) == 0
+    text = path.read_text()
+    assert text.count("<rect") == 128
+    assert "every element has 2 owners" in text
+
+
+def test_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rich", reason="the extra viz is not installed")
+    assert main([_TILE, "--shape", "8,16", "--terminal"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "in each cell: laneid warpid m; coloured by laneid"
+    assert lines[3].split()[:4] == ["0", "0", "0", "0"]
+    assert len(lines) >= 11
+
+
+def test_terminal_without_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name == "tirx.viz.terminal":
+            raise ModuleNotFoundError("No module named 'rich'", name="rich")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    assert main([_TILE, "--terminal"]) == 1
+    assert "error: --terminal: expected the package rich, found none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["png", "pdf"])
+def test_no_browser(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture) -> None:
+    """The error says what to do, and nothing is written."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("TIRX_BROWSER", raising=False)
+    assert main([_TILE, "-o", str(tmp_path / f"x.{kind}")]) == 1
+    assert "error: --output: expected one of chromium" in capsys.readouterr().err
+    monkeypatch.setenv("TIRX_BROWSER", "none-such")
+    assert main([_TILE, "-o", str(tmp_path / f"x.{kind}")]) == 1
+    assert "found no program 'none-such'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            [_TILE, "-o", "x.gif"],
+            "error: --output: expected a file that ends in .html, .svg, .png, .pdf, found",
+        ),
+        ([_TILE, "--shape", "8,x"], "error: --shape: expected positive integers as 8,16, found '8,x'"),
+        ([_TILE, "--shape", "8,17"], "error: the layout has 128 elements, shape (8, 17) has 136"),
+        ([_TILE, "--dtype", "f17"], "error: unknown element type 'f17'"),
+        (["--terminal"], "error: --terminal: expected a layout or a program, found none"),
+        (["Swizzle(3, 3, 3)"], "<layout>:1:1: error: a swizzle alone has no size: expected --shape"),
+        (["S[(8, 4) : (4@laneid"], "<layout>:1:21: error: expected ')', found the end of the text"),
+        (["(8,4):(1,8,2)"], "<layout>:1:7: error: expected strides nested like the shape"),
+        (["#ttg.linear<{register = [[0, 1]]"], "<layout>:1:33: error: expected '}', found the end of the text"),
+        (["S[(n, 64) : (64, 1)]"], "error: expected a layout with numbers as extents"),
+        (["x.mlir", "--target", "sm_1"], "error: --target: expected one of"),
+        (["none.mlir"], "error: cannot read 'none.mlir': No such file or directory"),
+        (["nonsense"], "<layout>:1:1: error: expected"),
+    ],
+)
+def test_errors(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_program_without_tiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "empty.mlir"
+    path.write_text('tirx.kernel @k() target("sm_80") threads(32) { tirx.return }')
+    assert main([str(path), "-o", str(tmp_path / "x.html")]) == 1
+    assert "expected a program with tiles, found none with a layout" in capsys.readouterr().err
+
+
+def test_program_with_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The diagnostic is that of tirx-opt."""
+    path = tmp_path / "wrong.mlir"
+    path.write_text(
+        "tirx.kernel @k() threads(32) {\n  %t = tirx.alloc : !tirx.tile<8xf16, shrared>\n  tirx.return\n}\n"
+    )
+    assert main([str(path), "-o", str(tmp_path / "x.html")]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"{path}:2:") and "\n  %t = tirx.alloc" in error
+    assert not (tmp_path / "x.html").exists()
