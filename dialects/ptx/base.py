@@ -57,6 +57,12 @@ REGISTER_CLASSES: dict[Attribute, RegisterClass] = {
 }
 
 
+SCRATCH_128 = IntegerType(128)
+"""The type of registers of 128 bits, which only idioms of several instructions have: no value is of this type."""
+
+SCRATCH_CLASSES: dict[Attribute, RegisterClass] = {SCRATCH_128: RegisterClass("b128", "%rq", 128)}
+"""Register types of `Names.scratch` besides `REGISTER_CLASSES`."""
+
 _INTEGER_CLASSES: dict[int, RegisterClass] = {t.width.data: REGISTER_CLASSES[t] for t in (i1, i16, i32, i64)}
 """Width -> register class. To hash a type takes several times as long."""
 

@@ -193,7 +193,10 @@ def _order(cluster: UnitAttr | None, relaxed: UnitAttr | None, default: str) -> 
 
 @irdl_op_definition
 class MbarrierArriveExpectTxOp(PTXInstruction):
-    """Announces `bytes` of asynchronous copies and counts one arrival. See PTX ISA, "mbarrier.arrive.expect_tx"."""
+    """Announces `bytes` of asynchronous copies and counts one arrival. See PTX ISA, "mbarrier.arrive.expect_tx".
+
+    `cluster` and `remote` as for `ptx.mbarrier.arrive`.
+    """
 
     name = "ptx.mbarrier.arrive.expect_tx"
     ISSUE: ClassVar = Issue.THREAD
@@ -202,13 +205,19 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
     barrier = operand_def(i32)
     bytes = prop_def(IntegerAttr[I32])
     cluster = opt_prop_def(UnitAttr)
+    remote = opt_prop_def(UnitAttr)
 
-    assembly_format = "$barrier `,` $bytes (`cluster` $cluster^)? attr-dict"
+    assembly_format = "$barrier `,` $bytes (`cluster` $cluster^)? (`remote` $remote^)? attr-dict"
 
-    def __init__(self, barrier: Value, bytes: int, *, cluster: bool = False):
-        super().__init__(operands=[barrier], properties={"bytes": int32(bytes), "cluster": unit(cluster)})
+    def __init__(self, barrier: Value, bytes: int, *, cluster: bool = False, remote: bool = False):
+        super().__init__(
+            operands=[barrier],
+            properties={"bytes": int32(bytes), "cluster": unit(cluster), "remote": unit(remote)},
+        )
 
     def verify_(self) -> None:
+        if self.remote is not None and self.cluster is not None:
+            raise VerifyException("expected remote without cluster, found both")
         _check_bytes(self.bytes.value.data)
 
     def effects(self) -> Effects:
@@ -216,8 +225,8 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
 
     def emit(self, reg: Names) -> str:
         order = _order(self.cluster, None, "release")
-        where = address(reg, self.barrier)
-        return f"mbarrier.arrive.expect_tx{order}.{_space(self.cluster)}.b64 _, {where}, {self.bytes.value.data}"
+        where, space = address(reg, self.barrier), _space(self.cluster or self.remote)
+        return f"mbarrier.arrive.expect_tx{order}.{space}.b64 _, {where}, {self.bytes.value.data}"
 
 
 class _TxOp(PTXInstruction, abc.ABC):

@@ -8,7 +8,8 @@ import pytest
 from tirx.hw.targets import PtxVersion, format_version
 from tirx.ptx.ptxas import assemble, find_ptxas
 
-REGISTERS = {"pred": "%p<4>", "b16": "%h<4>", "b32": "%r<140>", "b64": "%rd<4>", "f32": "%f<140>", "f64": "%fd<4>"}
+REGISTERS = {"pred": "%p<4>", "b16": "%h<4>", "b32": "%r<140>", "b64": "%rd<4>", "b128": "%rq<4>"}
+REGISTERS |= {"f32": "%f<140>", "f64": "%fd<4>"}
 """What an instruction may name."""
 
 _ERROR = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
@@ -22,13 +23,14 @@ def _rejected(entries: Sequence[Sequence[str]], target: str, version: PtxVersion
     `ptxas` names every bad line but those behind a syntax error, so it is asked again without the bad ones until it
     accepts the rest.
     """
-    declarations = [f".reg .{type_} {names};" for type_, names in REGISTERS.items()]
     rejected: dict[str, str] = {}
     while True:
         lines = [f".version {format_version(version)}", f".target {target}", ".address_size 64"]
         instructions: dict[int, str] = {}
         for number, entry in enumerate(entries):
-            lines += [f".visible .entry k{number}(.param .align 64 .b8 map[128])", "{", *declarations]
+            lines += [f".visible .entry k{number}(.param .align 64 .b8 map[128])", "{"]
+            used = {type_: names for type_, names in REGISTERS.items() if type_ != "b128" or "%rq" in " ".join(entry)}
+            lines += [f".reg .{type_} {names};" for type_, names in used.items()]
             for instruction in entry:
                 if instruction in rejected:
                     continue

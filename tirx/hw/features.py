@@ -92,6 +92,8 @@ FEATURES: Mapping[str, Requirement] = {
     "bar.warp.sync": Since((6, 0), 70),
     "barrier.cluster": Since((8, 0), 90),
     "cluster": Since((7, 8), 90),
+    "clusterlaunchcontrol": Since((8, 6), 100),
+    "clusterlaunchcontrol.multicast": _A_AND_F_WITH_120,
     "cp.async": Since((7, 0), 80),
     "cp.async.bulk.tensor": Since((8, 0), 90),
     "cp.async.bulk.tensor.cta_group": _A_AND_F,

@@ -13,7 +13,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.target import Target as XdslTarget
 
 from tirx.diagnostics import LocatedError, Note, nearest_location, operation_name
-from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal, memory_type, register_class
+from tirx.dialects.ptx.base import (
+    REGISTER_CLASSES,
+    SCRATCH_CLASSES,
+    PTXInstruction,
+    literal,
+    memory_type,
+    register_class,
+)
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp, entries
 from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT
 from tirx.dialects.tirx import kernels
@@ -263,7 +270,7 @@ class _Names:
         return self._fresh(type_, None)
 
     def _fresh(self, type_: Attribute, value: SSAValue | None) -> str:
-        registers = register_class(type_)
+        registers = register_class(type_) or (SCRATCH_CLASSES.get(type_) if value is None else None)
         if registers is None:
             raise _no_register(type_, value)
         self._placeholders += 1
@@ -288,7 +295,8 @@ class _Names:
 
     def declarations(self) -> Iterator[str]:
         """`.reg .b32 %r<4>` for every register class in use, after `numbered`."""
-        for ptx_type, prefix in dict.fromkeys((c.ptx_type, c.prefix) for c in REGISTER_CLASSES.values()):
+        classes = (REGISTER_CLASSES | SCRATCH_CLASSES).values()
+        for ptx_type, prefix in dict.fromkeys((c.ptx_type, c.prefix) for c in classes):
             if count := self.counts.get(prefix):
                 yield f".reg .{ptx_type} {prefix}<{count}>"
 

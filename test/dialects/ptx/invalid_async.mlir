@@ -234,6 +234,15 @@ ptx.entry @ldmatrix_count(d : u32, a : u64) target("sm_100a") {
 
 // -----
 
+ptx.entry @expect_tx(d : u32) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  // expected-error@+1 {{expected remote without cluster, found both}}
+  ptx.mbarrier.arrive.expect_tx %d, 16 cluster remote
+  ptx.ret
+}
+
+// -----
+
 ptx.entry @ldmatrix_trans(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   // expected-error@+1 {{expected 'trans' for shape m16n16, found none}}

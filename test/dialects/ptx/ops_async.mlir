@@ -138,6 +138,30 @@ ptx.entry @tma(map : b8[128] align 64, x : s32, policy : u64) target("sm_100a") 
   ptx.ret
 }
 
+// CHECK:      ptx.entry @launch_control() target("sm_100a") cluster(2) {
+// CHECK:        ptx.mbarrier.arrive.expect_tx %bar, 16
+// CHECK-NEXT:   ptx.mbarrier.arrive.expect_tx %bar, 16 cluster
+// CHECK-NEXT:   ptx.mbarrier.arrive.expect_tx %bar, 16 remote
+// CHECK-NEXT:   ptx.clusterlaunchcontrol.try_cancel %answer, %bar
+// CHECK-NEXT:   ptx.clusterlaunchcontrol.try_cancel %answer, %bar multicast
+// CHECK-NEXT:   %low, %high = ptx.ld shared %answer : i32 -> i64, i64
+// CHECK-NEXT:   %more, %x, %y, %z = ptx.clusterlaunchcontrol.query_cancel %low, %high
+// CHECK-NEXT:   ptx.ret
+// CHECK-NEXT: }
+
+ptx.entry @launch_control() target("sm_100a") cluster(2) {
+  %answer = ptx.shared_alloc @answer bytes 16 align 16
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  ptx.mbarrier.arrive.expect_tx %bar, 16
+  ptx.mbarrier.arrive.expect_tx %bar, 16 cluster
+  ptx.mbarrier.arrive.expect_tx %bar, 16 remote
+  ptx.clusterlaunchcontrol.try_cancel %answer, %bar
+  ptx.clusterlaunchcontrol.try_cancel %answer, %bar multicast
+  %low, %high = ptx.ld shared %answer : i32 -> i64, i64
+  %more, %x, %y, %z = ptx.clusterlaunchcontrol.query_cancel %low, %high
+  ptx.ret
+}
+
 // CHECK:      ptx.entry @matrices(a : u32) target("sm_100a") {
 // CHECK-NEXT:   %a = ptx.ld.param @a : i32
 // CHECK-NEXT:   %0 = ptx.ldmatrix "m8n8" %a -> i32

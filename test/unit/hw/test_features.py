@@ -50,6 +50,10 @@ PROBES = {
     "cp.async.bulk.tensor.shared::cta": f"cp.async.bulk.tensor.2d.shared::cta.{_LOAD} {_BOX}",
     "cp.async.bulk.tensor.shared::cta.gather4": f"cp.async.bulk.tensor.2d.shared::cta.{_GATHER}",
     "cvta.param": "cvta.param.u64 %rd0, %rd1",
+    "clusterlaunchcontrol": "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 "
+    "[%r0], [%r1]",
+    "clusterlaunchcontrol.multicast": "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
+    ".multicast::cluster::all.b128 [%r0], [%r1]",
     "cluster": "mov.u32 %r0, %cluster_ctarank",
     "elect.sync": "elect.sync _|%p0, 0xffffffff",
     "fence.mbarrier_init": "fence.mbarrier_init.release.cluster",

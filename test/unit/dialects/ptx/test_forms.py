@@ -21,6 +21,7 @@ from tirx.dialects import ptx
 from tirx.dialects.ptx import (
     cp_async,
     functions,
+    launch_control,
     matrix,
     mbarrier,
     packed,
@@ -32,7 +33,7 @@ from tirx.dialects.ptx import (
     tma,
     warp,
 )
-from tirx.dialects.ptx.base import REGISTER_CLASSES, PTXInstruction, literal
+from tirx.dialects.ptx.base import REGISTER_CLASSES, SCRATCH_CLASSES, PTXInstruction, literal
 from tirx.hw.features import UnsupportedFeature, smallest_version
 from tirx.hw.targets import PtxVersion, Target
 from tirx.tcgen05 import LD_SHAPES, SCALE_VECTORS
@@ -183,6 +184,7 @@ def _barriers() -> Iterator[PTXInstruction]:
         yield ptx.BarrierClusterArriveOp(aligned=cluster, relaxed=relaxed)
     for cluster in FLAG:
         yield ptx.MbarrierArriveExpectTxOp(WORD, 32768, cluster=cluster)
+        yield ptx.MbarrierArriveExpectTxOp(WORD, 32768, remote=cluster)
         yield ptx.MbarrierExpectTxOp(WORD, 32768, cluster=cluster)
         yield ptx.MbarrierCompleteTxOp(WORD, 32768, cluster=cluster)
         yield ptx.BarrierClusterWaitOp(aligned=cluster)
@@ -199,6 +201,9 @@ def _barriers() -> Iterator[PTXInstruction]:
     for change, registers in product(sync.RegisterChange, (16, 24, 100, 232, 256, 264)):
         yield ptx.SetMaxNRegOp(change, registers)
     yield ptx.GridDepControlWaitOp()
+    for multicast in FLAG:
+        yield ptx.TryCancelOp(WORD, OTHER, multicast=multicast)
+    yield ptx.QueryCancelOp(WIDE, WIDE)
     yield ptx.GridDepControlLaunchDependentsOp()
     yield ptx.LdOp("shared_cluster", WORD, [i32, i32])
     yield ptx.StOp("shared_cluster", WORD, [OTHER])
@@ -378,7 +383,7 @@ class _Registers:
         return f"${stem}{next(_LABELS)}"
 
     def scratch(self, type_: Attribute) -> str:
-        return f"{REGISTER_CLASSES[type_].prefix}0"
+        return f"{(REGISTER_CLASSES | SCRATCH_CLASSES)[type_].prefix}0"
 
 
 _LABELS = count()
@@ -465,5 +470,6 @@ def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected, sam
 
 def test_every_instruction_has_a_form():
     modules = (tcgen05, tcgen05_ld_st, tcgen05_mma, sync, mbarrier, tma, matrix, packed, functions, reductions)
+    modules += (launch_control,)
     expected = {op for op in ptx.PTX.operations if op.__module__ in {module.__name__ for module in modules}}
     assert expected <= {type(op) for family in FAMILIES for op in family()}
