@@ -18,6 +18,7 @@ from tirx.dialects.tirx import (
     AllocOp,
     AsyncCopyOp,
     AsyncMmaOp,
+    AsyncNextOp,
     Engine,
     ForOp,
     GlobalWaitOp,
@@ -236,7 +237,14 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
 
     Unless roles were `asked` for, a kernel stays whole if more warps leave its threads too few registers.
     """
-    loading = _belongs(loads, lambda op: _fills(op, loads))
+    requests = _request_stations(kernel)
+    # Products of tcgen05 have warps of their own, and so have requests: loads wait for nothing but their slots.
+    asking = _belongs(requests, lambda op: isinstance(op, AsyncNextOp))
+    filling = _belongs(loads, lambda op: _fills(op, loads))
+
+    def loading(op: Operation) -> bool:
+        return filling(op) or (not products and asking(op))
+
     multiplying = _belongs(products, lambda op: bool(products) and _is_product(op))
     body = kernel.body.block
     shared = _shared_prelude(body.ops)
@@ -248,7 +256,7 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
     moves = movable and warps % WARPGROUP == 0 and not products
     registers = role_registers(warps // WARPGROUP) if moves else None
     load_warps = 1 if registers is None else WARPGROUP
-    added = load_warps + (1 if products else 0)
+    added = load_warps + ((1 + len(requests)) if products else 0)
     if warps + added > MAX_WARPS:
         raise NotSeparable(kernel, f"{warps} and {added} warps are more than the {MAX_WARPS} of a block")
     sums = _carried_registers(kernel)
@@ -262,6 +270,7 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
         remark(kernel, f"registers of @{kernel.sym_name.data} may be spilled: {reason}")
     load = copied_part(parts, loading)
     mma = copied_part(parts, multiplying) if products else None
+    sched = copied_part(parts, asking) if products and requests else None
     location = parts[0].location
     last = body.last_op
     assert last is not None
@@ -269,13 +278,14 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
     for op in parts:
         op.detach()
         main.add_op(op)
-    remove_part(main, lambda op: loading(op) or multiplying(op))
+    remove_part(main, lambda op: loading(op) or multiplying(op) or asking(op))
     name = "epilogue" if products else "math"
     load_registers, main_registers = registers or (None, None)
     roles = [
         RoleOp(name, warps, Region(main), main_registers),
         RoleOp("load", load_warps, Region(load), load_registers),
         *([] if mma is None else [RoleOp("mma", 1, Region(mma))]),
+        *([] if sched is None else [RoleOp("sched", 1, Region(sched))]),
     ]
     kernel.threads = i32_attr(WARP * (warps + added))
     emit = Emitter(InsertPoint.before(last), location)
@@ -285,6 +295,12 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
     if products:
         _double_accumulators(kernel)
     remark(kernel, f"roles of @{kernel.sym_name.data}: {', '.join(map(_share, roles))}")
+
+
+def _request_stations(kernel: KernelOp) -> _Stations:
+    """The stations at which cluster launch control is asked for tiles."""
+    rings = {RingOp.of(op.ring) for op in kernel.walk() if isinstance(op, AsyncNextOp)}
+    return frozenset((ring, ring.station_names[0]) for ring in rings)
 
 
 def _carried_registers(kernel: KernelOp) -> int:

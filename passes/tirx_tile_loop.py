@@ -15,19 +15,28 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import remark
 from tirx.dialects.formula import Call, Formula, FormulaAttr
 from tirx.dialects.tirx import (
+    AcquireOp,
+    Across,
     AllocOp,
+    AsyncNextOp,
     BlockIdOp,
     GridAxis,
     KernelOp,
     LaunchValueOp,
     MmaOp,
+    Queue,
+    ReleaseOp,
     ReturnOp,
+    RingOp,
+    RingType,
+    TileIdType,
     TileOrder,
     TilesOp,
     TileType,
     kernels,
 )
 from tirx.dialects.tirx.product import ProductOp
+from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.analysis.purity import is_pure
@@ -37,7 +46,13 @@ from tirx.passes.plan.schedule import multiprocessors, start_values
 from tirx.rules import ScheduleOptionError
 
 AUTO, NONE = "auto", "none"
-_ORDERS = (TileOrder.ROW, TileOrder.GROUP, TileOrder.HILBERT)
+_ORDERS = (TileOrder.ROW, TileOrder.GROUP, TileOrder.HILBERT, TileOrder.HARDWARE)
+
+ASK, READ = "ask", "read"
+"""Stations of a ring of answers of cluster launch control."""
+
+ANSWERS = 2
+"""Slots of such a ring: a block asks for the tile after the next one while the next one begins."""
 
 ORDER = "tirx.order"
 """The attribute of a kernel that says in which order a persistent grid goes through its tiles, or `none`."""
@@ -53,8 +68,9 @@ class TirxTileLoopPass(ModulePass):
 
     The tile `%i, %j` takes the place of `tirx.block_id y` and `x`; with a third dimension of the grid, `%i` counts its
     rows too. `order` is `row`, `group` or `hilbert`; `auto` looks it up by the family of the products, for kernels that
-    stage tiles in a loop and have more tiles than the target has multiprocessors; `none` keeps every grid.
-    `attributes {tirx.order = "group"}` says it for one kernel.
+    stage tiles in a loop and have more tiles than the target has multiprocessors; `none` keeps every grid. With
+    `hardware` (sm_100 and newer) the grid stays, too, and blocks that run ask for the tiles of those that have not
+    started (cluster launch control). `attributes {tirx.order = "group"}` says it for one kernel.
     """
 
     name = "tirx-tile-loop"
@@ -88,7 +104,7 @@ def _order(kernel: KernelOp, word: str) -> tuple[TileOrder, int | None] | None:
         order, group = schedule.order, schedule.group
         if not _staging_loops(kernel):
             return None
-    problem = _problem(kernel, asked)
+    problem = _problem(kernel, order if asked else None)
     if problem is not None:
         where, reason = problem
         if asked:
@@ -102,25 +118,40 @@ def _staging_loops(kernel: KernelOp) -> list[scf.ForOp]:
     return [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
 
 
-def _problem(kernel: KernelOp, asked: bool) -> tuple[Operation, str] | None:
+def _problem(kernel: KernelOp, asked: TileOrder | None) -> tuple[Operation, str] | None:
     """The operation that keeps a kernel from having a tile loop, and why; None if nothing does."""
     if kernel.grid is None:
         return kernel, "it does not say its grid"
-    if kernel.of_pairs:
+    if asked is TileOrder.HARDWARE:
+        if (lacking := _without_launch_control(kernel)) is not None:
+            return kernel, lacking
+    elif kernel.of_pairs:
         return kernel, "its blocks form clusters"
     if (written := hardware_operation(kernel)) is not None:
         return written, f"'{written.name}' is in the terms of the hardware"
     for op in kernel.body.block.ops:
         if is_scheduling(op):
             return op, f"'{op.name}' gives it a schedule already"
-    if not asked and (dims := kernel.grid_dims) is not None and kernel.target is not None:
+    if asked is None and (dims := kernel.grid_dims) is not None and kernel.target is not None:
         tiles, most = prod(dims), multiprocessors(Target.parse(kernel.target.data))
         if tiles <= most:
             return kernel, f"its {tiles} tiles are no more than {most} multiprocessors"
-    for loop in () if asked else _staging_loops(kernel):
+    for loop in () if asked is not None else _staging_loops(kernel):
         # Measured on an H200: attention is 3 to 6 % faster so, and much more where its loops differ in length.
         if sum(isinstance(op, MmaOp) for op in loop.walk()) > 1:
             return loop, "its loop has several products: blocks that start when others have ended are faster"
+    return None
+
+
+def _without_launch_control(kernel: KernelOp) -> str | None:
+    """Why the target of a kernel cannot give it tiles; None if it can."""
+    if kernel.target is None:
+        return "it has no target"
+    feature = "clusterlaunchcontrol" if kernel.cluster is None else "clusterlaunchcontrol.multicast"
+    try:
+        required_version(feature, Target.parse(kernel.target.data))
+    except UnsupportedFeature as e:
+        return str(e)
     return None
 
 
@@ -151,12 +182,27 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
         position = ids.get(op.axis.data)
         op.result.replace_all_uses_with(emit.constant(0, IndexType()) if position is None else position)
         op.erase()
+    tiles = _product(_product(x, y), z)
+    if order is TileOrder.HARDWARE:
+        _ask(kernel, body, before)
+        remark(kernel, f"@{kernel.sym_name.data} has {tiles} tiles, of which blocks that run take over those of others")
+        return
     extents = [_launched(before, _product(y, z)), _launched(before, x)]
     before(TilesOp("tile", order, Region(body), extents, group=group))
-    tiles = _product(_product(x, y), z)
     kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, Call("sm_count"))))])
     named = order if group is None else f"{order} {group}"
     remark(kernel, f"@{kernel.sym_name.data} loops over {tiles} tiles in the order {named}, a block on each SM")
+
+
+def _ask(kernel: KernelOp, body: Block, before: Emitter) -> None:
+    """Puts a loop around `body` that begins each tile with a request for another one."""
+    across = None if kernel.cluster is None else Across.CLUSTER
+    ring = before(RingOp(ANSWERS, (ASK, READ), RingType.get([("", TileIdType())]), across)).result
+    ring.name_hint = "clc"
+    start = Emitter(InsertPoint.at_start(body), kernel.location)
+    for op in (AcquireOp(ring, ASK), AsyncNextOp(ring), ReleaseOp(ring, ASK, Queue.TMA)):
+        start(op)
+    before(TilesOp("tile", TileOrder.HARDWARE, Region(body), source=ring, station=READ))
 
 
 def _product(a: Formula, b: Formula) -> Formula:

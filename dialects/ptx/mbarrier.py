@@ -217,7 +217,7 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
 
     def verify_(self) -> None:
         if self.remote is not None and self.cluster is not None:
-            raise VerifyException("expected remote without cluster, found both")
+            raise InstructionFormError("expected remote without cluster, found both")
         _check_bytes(self.bytes.value.data)
 
     def effects(self) -> Effects:

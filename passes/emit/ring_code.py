@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import StringAttr, UnitAttr, i1, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.dialects.ptx.mbarrier import (
     MBARRIER_BYTES,
     MbarrierArriveExpectTxOp,
@@ -103,6 +104,8 @@ class RingStorage:
     plan: RingsPlan
     target: Target
     tiles: dict[tuple[RingOp, int], SSAValue] = field(default_factory=dict[tuple[RingOp, int], SSAValue])
+    answers: dict[RingOp, SSAValue] = field(default_factory=dict[RingOp, SSAValue])
+    """The addresses of the answers of cluster launch control."""
     mbarriers: SSAValue | None = None
 
     def declare(self, emit: Emitter) -> None:
@@ -114,12 +117,10 @@ class RingStorage:
                 alloc.result.name_hint = ring.result.name_hint
                 alloc.attributes[RING] = StringAttr(plan.name)
                 self.tiles[(ring, index)] = alloc.result
+            if ring.result.type.is_tile_id:
+                self.answers[ring] = _words(emit, plan.slots, ANSWER_BYTES, ring.result.name_hint)
         if count := self.plan.num_barriers:
-            words = (count, MBARRIER_BYTES // 4)
-            type_ = TileType.get(words, i32, MemorySpace.SHARED, TileLayout.row_major(words))
-            alloc = emit(AllocOp(type_))
-            alloc.attributes[BARRIERS] = UnitAttr()
-            self.mbarriers = emit(AddressOp(alloc.result)).result
+            self.mbarriers = _words(emit, count, MBARRIER_BYTES, barriers=True)
 
     def initialise(self, emit: Emitter, first_thread: SSAValue) -> None:
         """Initialises the mbarriers by one thread, and lets all threads wait for it."""
@@ -152,6 +153,10 @@ class RingStorage:
         result.name_hint = hint
         return result
 
+    def answer(self, emit: Emitter, ring: RingOp, slot: SSAValue) -> SSAValue:
+        """The address of the answer of cluster launch control in a slot."""
+        return emit.add(self.answers[ring], emit.mul(slot, ANSWER_BYTES))
+
     def wait(self, emit: Emitter, mbarrier: SSAValue, parity: SSAValue) -> None:
         """Waits for a phase of an mbarrier; sm_80 has no instruction that waits and asks again and again."""
         if has_feature(self.target, "mbarrier.try_wait"):
@@ -163,6 +168,16 @@ class RingStorage:
         inside(scf.ConditionOp(inside(arith.XOrIOp(done, inside.constant(1, i1))).result))
         Emitter(InsertPoint.at_end(again), emit.location)(scf.YieldOp())
         emit(scf.WhileOp([], [], Region(asks), Region(again)))
+
+
+def _words(emit: Emitter, count: int, size: int, hint: str | None = None, *, barriers: bool = False) -> SSAValue:
+    """Emits the allocation of `count` elements of `size` bytes, the mbarriers of rings or others; its address."""
+    words = (count, size // 4)
+    alloc = emit(AllocOp(TileType.get(words, i32, MemorySpace.SHARED, TileLayout.row_major(words))))
+    alloc.result.name_hint = hint
+    if barriers:
+        alloc.attributes[BARRIERS] = UnitAttr()
+    return emit(AddressOp(alloc.result)).result
 
 
 @dataclass(frozen=True)
@@ -213,6 +228,9 @@ def of_block(emit: Emitter, mbarrier: SSAValue, rank: int) -> SSAValue:
     return emit(MapaOp(mbarrier, emit.constant(rank, i32))).result
 
 
-def expect_bytes(emit: Emitter, mbarrier: SSAValue, count: int) -> None:
-    """One arrival that announces bytes of asynchronous copies."""
-    emit(MbarrierArriveExpectTxOp(mbarrier, count))
+def expect_bytes(emit: Emitter, mbarrier: SSAValue, count: int, ranks: Sequence[int] = ()) -> None:
+    """One arrival that announces bytes of asynchronous copies, at the mbarrier of the own block or those of `ranks`."""
+    if not ranks:
+        emit(MbarrierArriveExpectTxOp(mbarrier, count))
+    for rank in ranks:
+        emit(MbarrierArriveExpectTxOp(of_block(emit, mbarrier, rank), count, remote=True))

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.ptx.sync import (
     BarrierClusterArriveOp,
     BarrierClusterWaitOp,
@@ -19,6 +20,7 @@ from tirx.dialects.ptx.sync import (
 )
 from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.schedule import entry_bound
 from tirx.rules import RegisterSumError, RingLoweringError
@@ -85,6 +87,16 @@ def entry_registers(op: RolesOp) -> IntAttr:
         return IntAttr(bound)
     step = REGISTER_BOUNDS[2]
     return IntAttr(bound // step * step)
+
+
+def launched_registers(body: Region, threads: int) -> IntAttr | None:
+    """
+    The most registers of each of the threads, for the same reason, in a kernel that takes over tiles of other blocks;
+    None for others.
+    """
+    if not any(isinstance(op, QueryCancelOp) for op in body.walk()):
+        return None
+    return IntAttr(entry_bound(-(-threads // WARP_SIZE)))
 
 
 def _check_sum(op: RolesOp, entry: int) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, i16, i32
+from xdsl.dialects.builtin import IndexType, i16, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.ptx.launch_control import QueryCancelOp, TryCancelOp
+from tirx.dialects.ptx.memory import LdOp, Space
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
 from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
 from tirx.dialects.tirx import (
@@ -42,14 +44,14 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.bound_releases import BoundReleases, Passes, Place
 from tirx.passes.analysis.rings.errors import RingError
-from tirx.passes.analysis.rings.parties import SELF, Members, Owner, is_issued_by_one_thread
+from tirx.passes.analysis.rings.parties import SELF, Members, Owner, answers_of, is_issued_by_one_thread
 from tirx.passes.analysis.rings.slots import yielded
 from tirx.passes.emit.asynchronous_copies import CopyCode
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.ring_code import Counter, RingStorage, Turns, Variable, arrive, branch, expect_bytes
 from tirx.passes.emit.role_code import RoleCode
 from tirx.passes.emit.skewed_loop import SkewedLoop
-from tirx.passes.emit.tile_order import persistent_tiles
+from tirx.passes.emit.tile_order import launched_tiles, persistent_tiles
 from tirx.passes.plan.rings import UNCOUNTED, Passing, RingsPlan, Side, Station, To
 from tirx.rules import StageError
 
@@ -102,7 +104,7 @@ class Schedule(RoleCode):
             parity = int(station.index == 0) if waits else None
             self.acquired[place] = Counter.declare(emit, plan.slots, parity)
             side = station.side(self.owner)
-            if side.passing is Passing.BYTES or side.passing in UNCOUNTED:
+            if side.passing is Passing.BYTES or side.passing in UNCOUNTED or ring.result.type.is_tile_id:
                 continue
             if side.passing is Passing.GROUPS or not self._released_where_acquired(place):
                 self.passed[place] = Counter.declare(emit, plan.slots, None)
@@ -182,7 +184,9 @@ class Schedule(RoleCode):
                 self._for(op, emit)
             case TilesOp():
                 self._tiles(op, emit)
-            case AsyncNextOp() | GlobalWaitOp() | GlobalPostOp() | RoleOp():
+            case AsyncNextOp():
+                self._next(op, emit)
+            case GlobalWaitOp() | GlobalPostOp() | RoleOp():
                 raise StageError(op, f"expected an operation that is lowered, found '{op.name}'")
             case _:
                 self._other(op, emit)
@@ -227,23 +231,32 @@ class Schedule(RoleCode):
             if not self.copies.meetings.is_covered(op):
                 self.barrier(emit)
                 self.together.add(emit.point.block)
-        elif counter.parity is not None:
-            parity = counter.parity.get(emit)
-            mbarrier = self.storage.mbarrier(emit, before, slot)
-            if side.members is Members.ELECTED:
-                self.elected(emit, lambda inside: self._wait(inside, ring, side, mbarrier, parity))
-            else:
-                self.close(emit)
-                self._wait(emit, ring, side, mbarrier, parity)
-                # The waiting loop may let the lanes of a warp go on apart from each other.
-                emit(BarWarpSyncOp())
-                self.together.add(emit.point.block)
+        else:
+            self._wait_for_slot(place, slot, emit)
         if side.passing is Passing.BYTES:
             full = self.storage.mbarrier(emit, station, slot)
             self.elected(emit, lambda inside: self._expect(inside, station, full, side.bytes))
         for index, tile in enumerate(op.tiles):
             self.values[tile] = self.storage.slot(emit, ring, index, slot, tile.name_hint)
         counter.advance(emit)
+
+    def _wait_for_slot(self, place: Place, slot: SSAValue, emit: Emitter) -> None:
+        """Waits at the mbarrier behind the station before; all lanes of the waiting warps come together."""
+        ring, _ = place
+        station, side = self._side(place)
+        counter = self.acquired[place]
+        if counter.parity is None:
+            return
+        parity = counter.parity.get(emit)
+        mbarrier = self.storage.mbarrier(emit, self.plan.rings[ring].before(station), slot)
+        if side.members is Members.ELECTED:
+            self.elected(emit, lambda inside: self._wait(inside, ring, side, mbarrier, parity))
+            return
+        self.close(emit)
+        self._wait(emit, ring, side, mbarrier, parity)
+        # The waiting loop may let the lanes of a warp go on apart from each other.
+        emit(BarWarpSyncOp())
+        self.together.add(emit.point.block)
 
     def _wait(self, emit: Emitter, ring: RingOp, side: Side, mbarrier: SSAValue, parity: SSAValue) -> None:
         """
@@ -255,11 +268,14 @@ class Schedule(RoleCode):
             emit(FenceOp(FencePosition.AFTER))
 
     def _expect(self, emit: Emitter, station: Station, mbarrier: SSAValue, count: int) -> None:
-        """Announces the bytes of a use; those of both blocks of a pair in the first one, where they are waited for."""
+        """
+        Announces the bytes of a use; those of both blocks of a pair in the first one, where they are waited for, and
+        answers that come to all blocks in each of them.
+        """
         if station.to is To.FIRST:
             rank = emit(ReadSpecialOp("cluster_ctarank")).result
             emit = branch(emit, emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result)
-        expect_bytes(emit, mbarrier, count)
+        expect_bytes(emit, mbarrier, count, self._ranks(station) if station.to is To.ALL else ())
 
     def _take_turn(self, ring: RingOp, emit: Emitter) -> None:
         turns = self.turns[ring]
@@ -321,25 +337,31 @@ class Schedule(RoleCode):
             mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
             passed.advance(emit)
             return mbarrier
+        return self.storage.mbarrier(emit, station, self._slot_held(place))
+
+    def _slot_held(self, place: Place) -> SSAValue:
+        """The index of the slot that the only acquire at a station gave."""
         acquire = next(acquire for acquire in self.slot_of if (RingOp.of(acquire.ring), acquire.station.data) == place)
-        return self.storage.mbarrier(emit, station, self.slot_of[acquire])
+        return self.slot_of[acquire]
 
     def _arrive(
         self, emit: Emitter, station: Station, side: Side, mbarrier: SSAValue, condition: SSAValue | None = None
     ) -> None:
         """Where `condition` holds, one lane of every warp arrives once all lanes are done, or the elected thread."""
+        fences = side.passing is Passing.THREADS and station.needs_fence
         if side.members is Members.ELECTED:
-            self.elected(
-                emit,
-                lambda inside: arrive(
-                    inside if condition is None else branch(inside, condition), mbarrier, self._ranks(station)
-                ),
-            )
+
+            def by_one_thread(inside: Emitter) -> None:
+                if fences:
+                    inside(FenceProxyAsyncOp("shared::cta"))
+                arrive(inside if condition is None else branch(inside, condition), mbarrier, self._ranks(station))
+
+            self.elected(emit, by_one_thread)
             return
         self.close(emit)
+        if fences:
+            emit(FenceProxyAsyncOp("shared::cta"))
         if side.passing is Passing.THREADS:
-            if station.needs_fence:
-                emit(FenceProxyAsyncOp("shared::cta"))
             emit(BarWarpSyncOp())
         both = self.first_lane if condition is None else emit(arith.AndIOp(condition, self.first_lane)).result
         arrive(branch(emit, both), mbarrier, self._ranks(station))
@@ -390,6 +412,33 @@ class Schedule(RoleCode):
             emit(FenceProxyAsyncOp("shared::cta"))
             self.barrier(emit)
 
+    # Cluster launch control
+
+    def _next(self, op: AsyncNextOp, emit: Emitter) -> None:
+        """Asks for the next tile, in the first block for all of them; the mbarriers expect the answer already."""
+        ring = RingOp.of(op.ring)
+        place = ring, ring.station_names[0]
+        slot = self._slot_held(place)
+        at = self.storage.answer(emit, ring, slot)
+        mbarrier = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], slot)
+        request = TryCancelOp(at, mbarrier, multicast=ring.across is not None)
+        self.elected(emit, lambda inside: _emit(inside, request))
+
+    def _answer(self, op: TilesOp, emit: Emitter) -> QueryCancelOp:
+        """Waits for the answer to a request, reads it and gives its slot back."""
+        place = answers_of(op)
+        assert place is not None
+        ring, _ = place
+        station, side = self._side(place)
+        counter = self.acquired[place]
+        slot = counter.slot.get(emit)
+        self._wait_for_slot(place, slot, emit)
+        low, high = emit(LdOp(Space.SHARED, self.storage.answer(emit, ring, slot), [i64, i64])).res
+        found = emit(QueryCancelOp(low, high))
+        counter.advance(emit)
+        self._arrive(emit, station, side, self.storage.mbarrier(emit, station, slot))
+        return found
+
     def _bring_together(self, emit: Emitter) -> None:
         """Before an instruction that wants all lanes of a warp at once: one that arrived may be behind the others."""
         if emit.point.block not in self.together:
@@ -435,7 +484,10 @@ class Schedule(RoleCode):
             self.values.update(zip(op.body.block.args, coordinates, strict=True))
             self.block(op.body.block, inside)
 
-        persistent_tiles(op, [self.value(extent) for extent in op.extents], emit, body)
+        if answers_of(op) is not None:
+            launched_tiles(op, emit, lambda inside: self._answer(op, inside), body)
+        else:
+            persistent_tiles(op, [self.value(extent) for extent in op.extents], emit, body)
 
     def finish(self, emit: Emitter) -> None:
         """Emits what a role does at its end: no block leaves while others, or bulk stores, use its shared memory."""

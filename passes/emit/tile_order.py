@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, i32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import IndexType, i1, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
 from tirx.passes.emit.emitter import Emitter
 from tirx.rules import RingLoweringError
@@ -27,7 +28,7 @@ def persistent_tiles(op: TilesOp, extents: Sequence[SSAValue], emit: Emitter, bo
     """
     order = op.order.data
     if order not in _ORDERS:
-        supported = ", ".join(_ORDERS)
+        supported = ", ".join((*_ORDERS, TileOrder.HARDWARE))
         raise RingLoweringError(op, f"expected an order of tiles that is lowered ({supported}), found {order}")
     first, blocks = _block_and_blocks(op, emit)
     total = emit(arith.MuliOp(extents[0], extents[1])).result
@@ -42,15 +43,44 @@ def persistent_tiles(op: TilesOp, extents: Sequence[SSAValue], emit: Emitter, bo
     emit(scf.ForOp(first, total, blocks, [], Region(block)))
 
 
+def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], QueryCancelOp], body: Body) -> None:
+    """
+    Emits a loop over the tile of this block and those that cluster launch control gives it, one for each answer.
+
+    A block of the grid stands for a tile: that of its row and, with a third dimension, of all rows before.
+    """
+    first = _launched(op, emit, *(emit(ReadSpecialOp(f"ctaid.{axis}")).result for axis in "xyz"))
+    head, block = Block(arg_types=[i1, i32, i32]), Block(arg_types=[i32, i32])
+    Emitter(InsertPoint.at_end(head), op.location)(scf.ConditionOp(head.args[0], *head.args[1:]))
+    inside = Emitter(InsertPoint.at_end(block), op.location)
+    body(inside, [inside(arith.IndexCastOp(value, IndexType())).result for value in block.args])
+    found = answer(inside)
+    inside(scf.YieldOp(found.more, *_launched(op, inside, found.x, found.y, found.z)))
+    emit(scf.WhileOp([emit.constant(1, i1), *first], [i32, i32], Region(head), Region(block)))
+
+
+def _launched(op: TilesOp, emit: Emitter, x: SSAValue, y: SSAValue, z: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The row and column of the tile that stands at a place of the grid; the blocks of a cluster have one together."""
+    rows = emit(ReadSpecialOp("nctaid.y")).result
+    row = emit.add(y, emit(arith.MuliOp(z, rows)).result)
+    cluster = _kernel_of(op).cluster
+    return row, x if cluster is None else emit.div(x, cluster.value.data)
+
+
+def _kernel_of(op: Operation) -> KernelOp:
+    around = enclosing(op, KernelOp)
+    if around is None:
+        raise RingLoweringError(op, "expected a kernel around, found none")
+    return around
+
+
 def _index(emit: Emitter, register: str) -> SSAValue:
     return emit(arith.IndexCastOp(emit(ReadSpecialOp(register)).result, IndexType())).result
 
 
 def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     """The number of this block in the grid, and how many there are; clusters count as one block."""
-    around = enclosing(op, KernelOp)
-    if around is None:
-        raise RingLoweringError(op, "expected a kernel around, found none")
+    around = _kernel_of(op)
     x, y, z = (_index(emit, f"ctaid.{axis}") for axis in "xyz")
     nx, ny, nz = (_index(emit, f"nctaid.{axis}") for axis in "xyz")
     if around.cluster is not None:

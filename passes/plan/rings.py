@@ -16,13 +16,11 @@ from xdsl.ir import Operation
 
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.dialects.tirx import (
-    AcquireOp,
     Across,
     AsyncCopyOp,
     AsyncMmaOp,
-    AtOp,
+    AsyncNextOp,
     AwaitOp,
-    ForOp,
     KernelOp,
     MemorySpace,
     Queue,
@@ -32,7 +30,6 @@ from tirx.dialects.tirx import (
     TilesOp,
     TileType,
 )
-from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.extraction import Extraction
 from tirx.passes.analysis.rings.model import Kernel, Ring
@@ -41,7 +38,8 @@ from tirx.passes.analysis.rings.parties import (
     WARP,
     Members,
     Owner,
-    is_issued_by_one_thread,
+    answers_of,
+    is_of_one_thread,
     owners,
     runs_in_first_block_only,
     stations_of,
@@ -116,6 +114,11 @@ class Side:
     """Parties of the role that share its warps, one of which works here; 1 where all of them do."""
 
     @property
+    def in_first_block_only(self) -> bool:
+        """True if only the first block of a cluster or pair has the role."""
+        return runs_in_first_block_only(self.owner)
+
+    @property
     def warps(self) -> int:
         owner = self.owner
         warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP
@@ -159,7 +162,10 @@ class Station:
     @property
     def arrivals(self) -> int:
         """Arrivals that complete a phase. Bytes of several blocks are announced by one of them."""
-        return sum(side.arrivals * (1 if side.passing is Passing.BYTES else self.sources) for side in self.sides)
+        return sum(
+            side.arrivals * (1 if side.passing is Passing.BYTES or side.in_first_block_only else self.sources)
+            for side in self.sides
+        )
 
     def side(self, owner: Owner) -> Side:
         """What a role does here."""
@@ -273,16 +279,7 @@ class RingsPlan:
 
     def is_single(self, owner: Owner) -> bool:
         """True for a role that consists of one elected thread: all of it is issued by that thread."""
-        if not isinstance(owner, RoleOp) or Members.ALL in self.places[owner].values():
-            return False
-        return all(
-            isinstance(op, AcquireOp | ReleaseOp | AwaitOp | ForOp | TilesOp | AtOp | RoleOp)
-            or is_issued_by_one_thread(op)
-            or is_pure(op)
-            or is_terminator(op)
-            or bool(op.regions)
-            for op in owner.walk()
-        )
+        return is_of_one_thread(owner, self.places[owner])
 
     def touched_by_threads(self, owner: Owner, op: Operation) -> bool:
         """True if threads of the role access a slot, while it is held, that the asynchronous `op` works on."""
@@ -296,12 +293,10 @@ class RingsPlan:
 
     def _ring(self, ring: RingOp, first: int) -> RingPlan:
         type_ = ring.result.type
-        if type_.holds_scalars or type_.is_tile_id:
-            raise RingLoweringError(
-                ring, f"expected a ring of tiles or without contents, found {type_}: not lowered yet"
-            )
+        if type_.holds_scalars:
+            raise RingLoweringError(ring, f"expected a ring of tiles or of answers, or an empty one, found {type_}")
         tiles: list[Tile] = []
-        for contents in type_.contents:
+        for contents in () if type_.is_tile_id else type_.contents:
             views = tuple(view.type for view in contents if isinstance(view.type, TileType))
             for view in views:
                 if view.layout is None:
@@ -338,6 +333,9 @@ class RingsPlan:
         """How many blocks arrive at the barriers behind a station, and at whose."""
         names = ring.station_names
         match None if ring.across is None else ring.across.data:
+            case Across.CLUSTER if ring.result.type.is_tile_id:
+                # The first block asks for all, and waits until all have read the answer that was in the slot.
+                return (1, To.ALL) if index == 0 else (self.num_blocks, To.FIRST)
             case Across.CLUSTER if index == len(names) - 1:
                 # A fill that reaches the slots of all blocks waits until the readers of all blocks are done.
                 return self.num_blocks, To.ALL
@@ -404,6 +402,8 @@ class RingsPlan:
         for op in owner.walk():
             if isinstance(op, ReleaseOp) and op.ring is ring.result and op.station.data == station:
                 found.setdefault(None if op.after is None else op.after.data, op)
+            elif isinstance(op, TilesOp) and answers_of(op) == (ring, station):
+                found.setdefault(None, op)
         if len(found) != 1:
             op = next(iter(found.values()), ring)
             raise RingLoweringError(
@@ -459,6 +459,8 @@ class RingsPlan:
 
 def _works_at(op: Operation, queue: Queue, ring: RingOp, station: str) -> bool:
     """True if an operation starts work of a queue on a slot of a ring that is held at a station."""
+    if isinstance(op, AsyncNextOp):
+        return op.queue is queue and op.ring is ring.result
     if not isinstance(op, AsyncCopyOp | AsyncMmaOp) or op.queue is not queue:
         return False
     slots = [slot for operand in op.operands if (slot := slot_tile(operand)) is not None]

@@ -3,7 +3,7 @@
 // What is not lowered says so.
 
 tirx.kernel @scalars(%n: index) target("sm_90a") threads(64) {
-  // expected-error@+1 {{expected a ring of tiles or without contents, found !tirx.ring<i32>: not lowered yet}}
+  // expected-error@+1 {{expected a ring of tiles or of answers, or an empty one, found !tirx.ring<i32>}}
   %r = tirx.ring slots(2) stations(write, read) : !tirx.ring<i32>
   %c = arith.constant 1 : i32
   tirx.roles {
@@ -58,7 +58,7 @@ tirx.kernel @baton() target("sm_90a") threads(384) {
 // -----
 
 tirx.kernel @order(%t: memref<?xi32>, %n: index) target("sm_90a") threads(32) {
-  // expected-error@+1 {{expected an order of tiles that is lowered (row, group, hilbert), found table}}
+  // expected-error@+1 {{expected an order of tiles that is lowered (row, group, hilbert, hardware), found table}}
   tirx.tiles @tile %i, %j = order(table %t : memref<?xi32>) of (%n, %n) {
   }
   tirx.return

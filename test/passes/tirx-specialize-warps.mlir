@@ -156,3 +156,78 @@ tirx.kernel @by_hand(%a: memref<64x4096xf16>, %n: index) target("sm_90") threads
   }
   tirx.return
 }
+
+// What asks for tiles is a role where there is one of products, and the work of the role that loads otherwise. All roles
+// read the answers.
+
+// CHECK-LABEL: tirx.kernel @launched(
+// CHECK-SAME:    threads(224)
+// CHECK:           tirx.role @epilogue warps(4) {
+// CHECK-NEXT:        tirx.tiles @tile {{.*}} = hardware(%clc, read) {
+// CHECK-NOT:           async_next
+// CHECK:           tirx.role @load warps(1) {
+// CHECK-NEXT:        tirx.tiles @tile {{.*}} = hardware(%clc, read) {
+// CHECK-NOT:           async_next
+// CHECK:           tirx.role @mma warps(1) {
+// CHECK-NEXT:        tirx.tiles @tile {{.*}} = hardware(%clc, read) {
+// CHECK-NOT:           async_next
+// CHECK:           tirx.role @sched warps(1) {
+// CHECK-NEXT:        tirx.tiles @tile {{.*}} = hardware(%clc, read) {
+// CHECK-NEXT:          tirx.acquire %clc at(ask)
+// CHECK-NEXT:          tirx.async_next %clc engine(clc)
+// CHECK-NEXT:          tirx.release %clc at(ask) after(tma)
+// CHECK-NEXT:        }
+// CHECK-NEXT:      }
+tirx.kernel @launched(%a: memref<128x4096xf16>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!tirx.tile<128x64xf16, shared>>
+  %acc = tirx.ring slots(1) stations(sum, read) : !tirx.ring<!t>
+  %clc = tirx.ring slots(2) stations(ask, read) : !tirx.ring<tile_id>
+  tirx.tiles @tile %i, %j = hardware(%clc, read) {
+    tirx.acquire %clc at(ask)
+    tirx.async_next %clc engine(clc)
+    tirx.release %clc at(ask) after(tma)
+    %acc_1 = tirx.acquire %acc at(sum)
+    %ga = tirx.view %a[%i, %j] : memref<128x4096xf16> -> !tirx.tile<128x64xf16, global>
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
+    tirx.release %sa at(fill) after(tma)
+    %no = arith.constant false
+    %sa_2 = tirx.acquire %sa at(use)
+    %b = tirx.subview %sa_2[64, 0] : !tirx.tile<128x64xf16, shared> -> !s
+    tirx.async_mma %sa_2, %b, %acc_1 accumulate(%no) : !tirx.tile<128x64xf16, shared>, !s, !t
+    tirx.release %sa at(use) after(tcgen05)
+    tirx.release %acc at(sum) after(tcgen05)
+    %acc_2 = tirx.acquire %acc at(read)
+    %d = tirx.load %acc_2 : !t -> !tirx.tile<128x64xf32, register>
+    tirx.release %acc at(read)
+    "test.op"(%d) : (!tirx.tile<128x64xf32, register>) -> ()
+  }
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @launched_load(
+// CHECK-SAME:    threads(160)
+// CHECK:           tirx.role @math warps(4) {
+// CHECK-NOT:         async_next
+// CHECK:           tirx.role @load warps(1) {
+// CHECK:             tirx.async_next %clc engine(clc)
+// CHECK-NOT:       tirx.role
+tirx.kernel @launched_load(%a: memref<64x4096xf16>) target("sm_100a") threads(128) attributes {tirx.roles = "load"} {
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %clc = tirx.ring slots(2) stations(ask, read) : !tirx.ring<tile_id>
+  tirx.tiles @tile %i, %j = hardware(%clc, read) {
+    tirx.acquire %clc at(ask)
+    tirx.async_next %clc engine(clc)
+    tirx.release %clc at(ask) after(tma)
+    %ga = tirx.view %a[%i, %j] : memref<64x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    "test.op"(%fa) : (!f) -> ()
+  }
+  tirx.return
+}

@@ -93,7 +93,7 @@ tirx.kernel @unknown() target("sm_90") threads(128) attributes {tirx.order = "ro
 
 // -----
 
-// expected-error@+1 {{expected an order of auto, none, row, group, hilbert, found table}}
+// expected-error@+1 {{expected an order of auto, none, row, group, hilbert, hardware, found table}}
 tirx.kernel @table() target("sm_90") grid(4) threads(128) attributes {tirx.order = "table"} {
   tirx.return
 }
@@ -151,5 +151,65 @@ tirx.kernel @several(%a: memref<?x?xf16>, %n: index) target("sm_90a") grid(ceild
     tirx.mma %sa, %sa, %s : !q, !q, !f
     tirx.mma %sa, %sa, %t : !q, !q, !f
   }
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+
+// Cluster launch control: the grid stays, every tile asks for one more.
+
+// CHECK-LABEL: tirx.kernel @launched(
+// CHECK-SAME:    grid(4, 5, 2)
+// CHECK:         %[[CLC:.*]] = tirx.ring slots(2) stations(ask, read) : !tirx.ring<tile_id>
+// CHECK-NEXT:    tirx.tiles @tile %[[I:.*]], %[[J:.*]] = hardware(%[[CLC]], read) {
+// CHECK-NEXT:      tirx.acquire %[[CLC]] at(ask)
+// CHECK-NEXT:      tirx.async_next %[[CLC]] engine(clc)
+// CHECK-NEXT:      tirx.release %[[CLC]] at(ask) after(tma)
+// CHECK:           %[[Y:.*]] = arith.remui %[[I]]
+// CHECK:           %[[Z:.*]] = arith.divui %[[I]]
+// CHECK:           tirx.view %a[%[[Z]], %[[Y]], %[[J]]]
+// expected-remark@+1 {{@launched has 40 tiles, of which blocks that run take over those of others}}
+tirx.kernel @launched(%a: memref<?x?x?xf16>) target("sm_100") grid(4, 5, 2) threads(128) attributes {tirx.order = "hardware"} {
+  %x = tirx.block_id x
+  %y = tirx.block_id y
+  %z = tirx.block_id z
+  %sa = tirx.alloc : !s
+  %ga = tirx.view %a[%z, %y, %x] : memref<?x?x?xf16> -> !g
+  tirx.copy %ga, %sa : !g, !s
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+
+// In a cluster one block asks for all.
+
+// CHECK-LABEL: tirx.kernel @clusters(
+// CHECK:         tirx.ring slots(2) stations(ask, read) across(cluster) : !tirx.ring<tile_id>
+// expected-remark@+1 {{@clusters has 4 tiles}}
+tirx.kernel @clusters(%a: memref<?x?xf16>) target("sm_100a") grid(4) cluster(2) per_cta threads(128) attributes {tirx.order = "hardware"} {
+  %x = tirx.block_id x
+  %sa = tirx.alloc : !s
+  %ga = tirx.view %a[%x, %x] : memref<?x?xf16> -> !g
+  tirx.copy %ga, %sa : !g, !s
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a kernel that can loop over its tiles, found that 'clusterlaunchcontrol' does not exist on sm_90a}}
+tirx.kernel @before(%a: memref<?x?xf16>) target("sm_90a") grid(4) threads(128) attributes {tirx.order = "hardware"} {
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a kernel that can loop over its tiles, found that it has no target}}
+tirx.kernel @anywhere(%a: memref<?x?xf16>) grid(4) threads(128) attributes {tirx.order = "hardware"} {
   tirx.return
 }

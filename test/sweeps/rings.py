@@ -1,13 +1,14 @@
 """
 Every kernel with rings: written by hand (`RingKernel`) and made by the compiler from sequential programs (`Pipelined`).
 
-    python test/sweeps/rings.py [--share S] [--first N] [--seeds N] [--seconds S] [FAMILY ...]
+    python test/sweeps/rings.py [--pairwise] [--share S] [--first N] [--seeds N] [--seconds S] [FAMILY ...]
 
 Kernels are all legal combinations of family, slots 1 to 6, roles, tiles for each block (a grid, or 1, 2 and 3 tiles in
-each order), sizes that end inside of tiles, and for those by hand engines, skew, pending products, rings of stores and
-clusters. Each is assembled (no spills, no warnings, registers within the block's bound) and simulated strictly with 0,
-1, 2 and, around the n slots, n - 1, n, n + 1 and 2 n + 1 iterations, in `--seeds` schedules each. It has to equal numpy
-bit for bit. `--share 0.02` takes a random part of the kernels; `--first` says which. A table at the end has the counts.
+each order, that of cluster launch control too), sizes that end inside of tiles, and for those by hand engines, skew,
+pending products, rings of stores and clusters. Each is assembled (no spills, no warnings, registers within the block's
+bound) and simulated strictly with 0, 1, 2 and, around the n slots, n - 1, n, n + 1 and 2 n + 1 iterations, in `--seeds`
+schedules each. It has to equal numpy bit for bit. `--share 0.02` takes a random part of the kernels; `--first` says
+which. `--pairwise` takes few of them, which have all pairs of choices that a kernel can have. A table has the counts.
 """
 
 from __future__ import annotations
@@ -18,71 +19,20 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from unit.kernels import pipelined_kernels, ring_kernels
-from unit.kernels.pipelined_kernels import FAMILIES, MOST_STEPS, Pipelined
-from unit.kernels.ring_kernels import RingKernel, all_kernels
+from unit.kernels.ring_cases import cases, pairwise
 
 from tirx.diagnostics import LocatedError
 
 COLUMNS = ("of", "kernels", "runs", "refused", "wrong")
 
 
-@dataclass(frozen=True)
-class Case:
-    """A kernel of one of the two kinds: the row of the table, and the blocks that share its tiles."""
-
-    family: str
-    kernel: RingKernel | Pipelined
-    slots: int
-    blocks: int = 1
-
-    def trips(self) -> list[int]:
-        """Numbers of iterations around that of the slots, as far as the matrices go."""
-        n = self.slots
-        least, most = (self.kernel.least_trips, 8) if isinstance(self.kernel, RingKernel) else (0, MOST_STEPS - 1)
-        return sorted(count for count in {0, 1, 2, n - 1, n, n + 1, 2 * n + 1} if least <= count <= most)
-
-    def run(self, trips: int, seed: int) -> None:
-        """One run. Raises LocatedError, SimError or AssertionError."""
-        match self.kernel:
-            case RingKernel() as kernel:
-                extents = (3, 2) if kernel.tiles else (1, 1)
-                ring_kernels.check(kernel, trips, self.blocks, seed, extents)
-            case kernel:
-                low = MOST_STEPS - trips if kernel.odd else seed % 2
-                pipelined_kernels.check(kernel, low, low + trips, self.blocks, seed)
-
-
-def cases() -> Iterator[Case]:
-    """All of them."""
-    for kernel in all_kernels():
-        yield Case(f"by hand: {kernel.family}, {kernel.engine}", kernel, kernel.slots, 2 if kernel.tiles else 1)
-    for name, family in FAMILIES.items():
-        roles = ["none"]
-        if family.engine == "tma":
-            roles += ["load", "load-mma-epilogue"] if family.accumulator == "tensor" else ["load"]
-        orders = [("none", 1)] if family.pair else [("none", 1), ("row", 1), ("group", 2), ("row", 3), ("hilbert", 3)]
-        for slots in range(1, 7):
-            for role in roles:
-                for order, tiles in orders:
-                    for odd in (False, True)[: 1 + family.odd]:
-                        grid = (1, 1) if order == "none" else (2, tiles)
-                        options = f"stages={slots} roles={role} order={order}"
-                        yield Case(name, Pipelined(name, options, grid, odd), slots, 2)
-                    # An odd number of tiles has a pair of blocks with a tile too many.
-                    for cluster in ("rows", "columns") if role == "load" and family.target == "sm_90a" else ():
-                        options = f"stages={slots} roles={role} order={order} cluster={cluster}"
-                        yield Case(name, Pipelined(name, options, (3, 3)), slots, 2)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairwise", action="store_true", help="kernels that have every pair of choices")
     parser.add_argument("--share", type=float, default=1.0, help="part of the kernels, from 0 to 1")
     parser.add_argument("--first", type=int, default=0, help="which part: the seed of the choice")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="CPU time after which no kernel begins")
@@ -93,7 +43,8 @@ def main() -> int:
     counts: dict[str, Counter[str]] = {}
     start = time.process_time()
     # In any order, so that a sweep that ends early has seen something of everything.
-    for case in rng.sample(everything := list(cases()), len(everything)):
+    everything = pairwise(cases()) if options.pairwise else list(cases())
+    for case in rng.sample(everything, len(everything)):
         if options.families and not any(part in case.family for part in options.families):
             continue
         row = counts.setdefault(case.family, Counter())

@@ -34,6 +34,10 @@ class DeadlockError(RingError):
     rule = "ring-deadlock"
 
 
+class LaunchControlError(RingError):
+    rule = "ring-launch-control"
+
+
 class PartyError(RingError):
     rule = "ring-parties"
 

@@ -9,6 +9,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
+from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.dialects.tirx import (
     AcquireOp,
     AsyncCopyOp,
@@ -28,11 +29,11 @@ from tirx.dialects.tirx import (
     RingOp,
     RolesOp,
     StoreOp,
-    TileOrder,
     TilesOp,
     TileType,
 )
 from tirx.passes.analysis.purity import is_pure, is_terminator
+from tirx.passes.analysis.rings.answers import check_answers
 from tirx.passes.analysis.rings.errors import PartyError, SlotUseError, UndecidedError
 from tirx.passes.analysis.rings.model import (
     Access,
@@ -60,6 +61,7 @@ from tirx.passes.analysis.rings.parties import (
     Members,
     Owner,
     Party,
+    answers_of,
     cluster_blocks,
     duplicated,
     is_issued_by_one_thread,
@@ -72,9 +74,6 @@ from tirx.passes.analysis.rings.parties import (
 from tirx.passes.analysis.rings.scalars import ScalarNames, integer_constant
 from tirx.passes.analysis.rings.slots import SlotTile, enclosing_loop, executions_since, pending_product, slot_tile
 from tirx.passes.analysis.scheduled import is_cp_async, is_scheduling
-
-ANSWER_BYTES = 16
-"""Bytes of an answer of cluster launch control (PTX ISA, `clusterlaunchcontrol.try_cancel`)."""
 
 _QUEUES = {
     Queue.TMA: WorkQueue("tma", Completion.BYTES),
@@ -155,6 +154,7 @@ class Extraction:
                 case _:
                     pass
         roles = owners(self.source)
+        check_answers(self.source, self.names, roles)
         self.accesses = {role: list(_accesses_in(role)) for role in roles}
         for ring in self.names:
             self._require_contents(ring)
@@ -462,9 +462,8 @@ class _Program:
     def _tiles(self, op: TilesOp) -> Loop:
         name = op.loop.data
         body = self._block(op.body.block)
-        if op.order.data is TileOrder.HARDWARE and op.source is not None and op.station is not None:
-            ring = RingOp.of(op.source)
-            place, index = self._at(ring, op.station.data)
+        if (answers := answers_of(op)) is not None and self._takes_part(*answers):
+            place, index = self._at(*answers)
             answer = Access(place, index, Mode.READ)
             body += (Acquire(place, index, None, op), Use(answer, op), Fence(op), Release(place, index, None, op))
         source = None if op.source is None else self.extraction.scalar(op.source)

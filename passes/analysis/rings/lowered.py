@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
+from tirx.dialects.ptx.launch_control import ANSWER_BYTES, TryCancelOp
 from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierArriveOp, MbarrierInitOp
 from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.tcgen05 import CommitOp
@@ -197,20 +198,25 @@ def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
     """The copies behind an announcement, in the same round, bring its bytes."""
     at = _address(announced.barrier)
     blocks = 1 if kernel.cluster is None else kernel.cluster.value.data
-    place: Operation = announced
-    # What is announced in the first block only comes from both blocks of a pair.
-    sources = 1
-    if any(isinstance(part.op, arith.CmpiOp) and _is_rank(part.op.lhs) for part in _conditions(announced)):
-        around = announced.parent_op()
-        place, sources = around if around is not None else announced, blocks
-    found = 0
-    while (following := place.next_op) is not None:
-        place = following
-        found += _loaded(place, at, blocks)
+    found, sources = _behind(announced, at, blocks), 1
+    around = announced.parent_op()
+    if not found and around is not None:
+        # What is announced in the first block only comes from both blocks of a pair.
+        if any(isinstance(part.op, arith.CmpiOp) and _is_rank(part.op.lhs) for part in _conditions(announced)):
+            found, sources = _behind(around, at, blocks), blocks
     if found * sources != (expected := announced.bytes.value.data):
         raise ArrivalError(
             f"expected {found * sources} bytes of the copies behind it, found {expected} announced", announced
         )
+
+
+def _behind(place: Operation, at: _Address, blocks: int) -> int:
+    """The bytes that come to one mbarrier by the operations behind one of the same block."""
+    found = 0
+    while (following := place.next_op) is not None:
+        place = following
+        found += _loaded(place, at, blocks)
+    return found
 
 
 def _loaded(op: Operation, at: _Address, blocks: int) -> int:
@@ -219,6 +225,9 @@ def _loaded(op: Operation, at: _Address, blocks: int) -> int:
         where = _address(op.barrier)
         size = TileType.of(op.destination).num_bytes * (blocks if op.multicast is not None else 1)
         return size if (where.base, where.offset) == (at.base, at.offset) else 0
+    if isinstance(op, TryCancelOp):
+        where = _address(op.barrier)
+        return ANSWER_BYTES if (where.base, where.offset) == (at.base, at.offset) else 0
     totals = {_in_block(block, at, blocks) for region in op.regions for block in region.blocks}
     if len(totals) > 1:
         raise ArrivalError(f"expected the same bytes in all branches, found {', '.join(map(str, sorted(totals)))}", op)

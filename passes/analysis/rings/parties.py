@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -14,7 +14,10 @@ from tirx.dialects.tirx import (
     AsyncCopyOp,
     AsyncMmaOp,
     AsyncNextOp,
+    AtOp,
+    AwaitOp,
     Engine,
+    ForOp,
     KernelOp,
     MemorySpace,
     MmaOp,
@@ -94,8 +97,13 @@ def owners(kernel: KernelOp) -> tuple[Owner, ...]:
 
 
 def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
-    """The stations of rings at which a role acquires and releases, and which of its parties do."""
+    """
+    The stations of rings at which a role acquires and releases, and which of its parties do.
+
+    Answers of cluster launch control are read by all threads of a role that has work for them.
+    """
     touched: dict[tuple[RingOp, str], list[bool]] = {}
+    answers: list[tuple[RingOp, str]] = []
     for op in owner.walk():
         match op:
             case AcquireOp() | ReleaseOp():
@@ -103,8 +111,8 @@ def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
             case AsyncNextOp():
                 ring = RingOp.of(op.ring)
                 touched.setdefault((ring, ring.station_names[0]), []).append(True)
-            case TilesOp() if op.source is not None and op.station is not None:
-                touched.setdefault((RingOp.of(op.source), op.station.data), []).append(False)
+            case TilesOp() if (answer := answers_of(op)) is not None:
+                answers.append(answer)
             case _ if is_terminator(op) or is_pure(op):
                 pass
             case _:
@@ -112,7 +120,29 @@ def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
                     if (slot := slot_tile(operand)) is not None:
                         place = (slot.ring, slot.acquire.station.data)
                         touched.setdefault(place, []).append(is_issued_by_one_thread(op))
-    return {place: Members.ELECTED if issued and all(issued) else Members.ALL for place, issued in touched.items()}
+    found = {place: Members.ELECTED if issued and all(issued) else Members.ALL for place, issued in touched.items()}
+    if answers:
+        found |= dict.fromkeys(answers, Members.ELECTED if is_of_one_thread(owner, found) else Members.ALL)
+    return found
+
+
+def answers_of(op: TilesOp) -> tuple[RingOp, str] | None:
+    """The ring of answers that a tile loop reads, and the station at which it does; None for another order."""
+    return None if op.source is None or op.station is None else (RingOp.of(op.source), op.station.data)
+
+
+def is_of_one_thread(owner: Owner, places: Mapping[tuple[RingOp, str], Members]) -> bool:
+    """True for a role at these stations that consists of one elected thread, which issues all of its work."""
+    if not isinstance(owner, RoleOp) or Members.ALL in places.values():
+        return False
+    return all(
+        isinstance(op, AcquireOp | ReleaseOp | AwaitOp | ForOp | TilesOp | AtOp | RoleOp)
+        or is_issued_by_one_thread(op)
+        or is_pure(op)
+        or is_terminator(op)
+        or bool(op.regions)
+        for op in owner.walk()
+    )
 
 
 def parties_of(owner: Owner, blocks: tuple[int | None, ...]) -> list[Party]:

@@ -93,6 +93,7 @@ FAMILIES = {
     "m16n8k16 i8": Family("sm_80", (32, 32, 32), element="i8", sum="i32", instruction="m16n8k16"),
     "m16n8k32 i8, tma": Family("sm_90", (64, 64, 64), element="i8", sum="i32"),
     "m16n8k32 e4m3": Family("sm_89", (64, 64, 64), element="f8E4M3FN"),
+    "m16n8k16, tma, sm_100a": Family("sm_100a", (64, 64, 32)),
     "wgmma": Family("sm_90a", (64, 64, 64), operands="shared"),
     "wgmma i8": Family("sm_90a", (64, 64, 128), operands="shared", element="si8", sum="i32"),
     "wgmma, two warpgroups": Family("sm_90a", (128, 64, 64), operands="shared", threads=256),

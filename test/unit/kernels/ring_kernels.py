@@ -42,6 +42,9 @@ TYPES = f"""
 !t = !tirx.tile<64x64xf32, tensor, #tirx.tile_layout<S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)]>>
 """
 
+ASK = "tirx.acquire %clc at(ask) tirx.async_next %clc engine(clc) tirx.release %clc at(ask) after(tma)"
+"""What asks for the next tile."""
+
 
 @dataclass(frozen=True)
 class RingKernel:
@@ -53,7 +56,8 @@ class RingKernel:
     wgmma that stay pending. `tiles`: the blocks go through all tiles of D, otherwise there is one. `use_first`: the
     slot that is read is acquired in front of the fill of the same round. `registers`: those of each thread in the role
     that fills and in the one that multiplies. `output`: slots of a ring through which D is stored by TMA; 0 for stores
-    from registers. `cluster`: two blocks share B, of which each loads a half for both.
+    from registers. `cluster`: two blocks share B, of which each loads a half for both. `launched`: cluster launch
+    control gives the tiles of D, for which a role of its own asks where there are roles.
     """
 
     slots: int = 3
@@ -67,6 +71,7 @@ class RingKernel:
     output: int = 0
     registers: tuple[int, int] | None = None
     cluster: bool = False
+    launched: bool = False
 
     @property
     def is_legal(self) -> bool:
@@ -82,18 +87,20 @@ class RingKernel:
         shared = not self.cluster or (self.roles and self.engine == "tma" and self.family != "tcgen05")
         # Copies that wgmma and tcgen05 read are awaited by the threads that made them: in a role of their own here.
         awaited = self.engine != "cp_async" or self.family == "mma" or self.roles
-        return ahead and stays and shared and awaited
+        given = not self.launched or (self.tiles and self.family != "wgmma" and not self.registers)
+        return ahead and stays and shared and awaited and given
 
     @property
     def target(self) -> str:
-        if self.family == "tcgen05":
+        if self.family == "tcgen05" or self.launched:
             return "sm_100a"
         modern = self.engine == "tma" or self.output or self.registers or self.family == "wgmma"
         return "sm_90a" if modern else "sm_80"
 
     @property
     def threads(self) -> int:
-        return 288 if self.family == "tcgen05" else 256 if self.roles else 128
+        threads = 288 if self.family == "tcgen05" else 256 if self.roles else 128
+        return threads + 32 if self.launched and self.roles else threads
 
     @property
     def least_trips(self) -> int:
@@ -204,6 +211,7 @@ class RingKernel:
         if not summed:
             behind = re.sub(r"%sum\b", "%sums", behind)
         load = self._tiles(f"{self.coordinates} tirx.for @k %k = 0 to %nk {{ {self.fill} }}")
+        asks = f"tirx.role @sched warps(1) {{ {self._tiles(ASK)} }}" if self.launched else ""
         if self.family == "tcgen05":
             multiply = f"""%t = tirx.acquire %sums at(sum)
               tirx.for @k %k = 0 to %nk {{ {acquire} {self.use} }}
@@ -219,6 +227,7 @@ class RingKernel:
               tirx.role @epilogue warps(4) {{ {self._tiles(read)} {end} }}
               tirx.role @load warps(4) {{ {load} }}
               tirx.role @mma warps(1) {{ {self._tiles(multiply)} }}
+              {asks}
             }}"""
         if self.roles:
             registers = ("", "") if self.registers is None else tuple(f"registers({n})" for n in self.registers)
@@ -226,6 +235,7 @@ class RingKernel:
             return f"""tirx.roles {{
               tirx.role @load warps(4) {registers[0]} {{ {load} }}
               tirx.role @math warps(4) {registers[1]} {{ {math} {end} }}
+              {asks}
             }}"""
         if not self.skew:
             return self._tiles(f"{start} {{ {self.fill} {acquire} {self.use} }} {behind}") + end
@@ -238,6 +248,8 @@ class RingKernel:
         if not self.tiles:
             return body
         inner = re.sub(r"%(i|j)\b", r"%t\1", body)
+        if self.launched:
+            return f"tirx.tiles @tile %ti, %tj = hardware(%clc, read) {{ {'' if self.roles else ASK} {inner} }}"
         return f"tirx.tiles @tile %ti, %tj = order(group 2) of (%tm, %tn) {{ {inner} }}"
 
     @property
@@ -251,6 +263,8 @@ class RingKernel:
         if self.family == "tcgen05":
             rings += "%sums = tirx.ring slots(2) stations(sum, read) : !tirx.ring<!t>\n"
         across = "across(cluster)" if self.cluster else ""
+        if self.launched:
+            rings += f"%clc = tirx.ring slots({self.slots}) stations(ask, read) {across} : !tirx.ring<tile_id>\n"
         return f"""{TYPES}
         !acc = !tirx.tile<64x64xf32, register{layout}>
         !p = !tirx.pending<!acc>
@@ -272,7 +286,7 @@ class RingKernel:
 
 def all_kernels() -> Iterator[RingKernel]:
     """Every legal combination."""
-    for family, engine, slots, skew, roles, tiles, pending, output, cluster, use_first in combinations(
+    for family, engine, slots, skew, roles, tiles, pending, output, cluster, use_first, launched in combinations(
         ("mma", "wgmma", "tcgen05"),
         ("ld_st", "cp_async", "tma"),
         range(1, 7),
@@ -283,8 +297,11 @@ def all_kernels() -> Iterator[RingKernel]:
         (0, 1, 2),
         (False, True),
         (False, True),
+        (False, True),
     ):
-        kernel = RingKernel(slots, skew, roles, tiles, engine, family, pending, use_first, output, None, cluster)
+        kernel = RingKernel(
+            slots, skew, roles, tiles, engine, family, pending, use_first, output, None, cluster, launched
+        )
         if kernel.is_legal:
             yield kernel
 
@@ -301,17 +318,18 @@ def check(
     kernel: RingKernel,
     trips: int,
     blocks: int = 1,
-    seed: int = 0,
+    seed: int | None = 0,
     extents: tuple[int, int] = (1, 1),
     ptx: str | None = None,
 ) -> None:
     """
-    Runs a kernel with `trips` iterations along K on `blocks` blocks, or clusters, and compares it with numpy.
+    Runs a kernel with `trips` iterations along K on `blocks` blocks, or clusters, and compares it with numpy. Where the
+    hardware gives the tiles there are as many blocks as tiles, of which those that run take over others.
 
     `extents` are the tiles of D of a block or cluster along both dimensions. `ptx` stands for what the kernel is
     compiled to.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed or 0)
     size = 2 if kernel.cluster else 1
     rows, columns = 64 * size * extents[0], 64 * extents[1]
     a = rng.integers(-3, 4, (rows, 128)).astype(np.float16)
@@ -324,5 +342,6 @@ def check(
     compiled = kernel_of(kernel)
     if ptx is not None:
         compiled = Program(ptx, [compiled.launch]).kernels["product"]
-    compiled.simulate(a, b, d, trips, *extents, grid=(size * blocks, 1, 1), check="strict", seed=seed)
+    grid = (size * extents[1], extents[0], 1) if kernel.launched else (size * blocks, 1, 1)
+    compiled.simulate(a, b, d, trips, *extents, grid=grid, check="strict", seed=seed)
     np.testing.assert_array_equal(d, expected)

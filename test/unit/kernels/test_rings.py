@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import pytest
+from unit.kernels.ring_cases import Case, cases, pairwise
 from unit.kernels.ring_ir_mutants import NOBODY, IrMutant, ir_mutants, reason_of
 from unit.kernels.ring_kernels import RingKernel, check
 from unit.kernels.ring_mutants import KERNELS, mutants
@@ -45,6 +46,30 @@ def test_counters_go_on_from_tile_to_tile(kernel: RingKernel):
 
 def test_slots_of_clusters_are_free_when_the_readers_of_all_blocks_are_done():
     check(RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True), 4)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        RingKernel(slots=1, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True, launched=True, output=1),
+        RingKernel(slots=2, skew=0, roles=True, engine="tma", tiles=True, launched=True, cluster=True),
+        RingKernel(slots=3, skew=2, engine="cp_async", use_first=True, tiles=True, launched=True),
+    ],
+)
+@pytest.mark.sample(1)
+def test_hardware_gives_tiles(kernel: RingKernel):
+    """One block takes over all tiles, or as many as it is given."""
+    for seed in (None, 1):
+        check(kernel, 3, seed=seed, extents=(2, 2))
+
+
+def test_pairs_of_choices(sampled: Callable[[Iterable[Case], int], list[Case]]):
+    """A sample of the kernels that have every pair of choices; `python test/sweeps/rings.py --pairwise` has all."""
+    everything = list(cases())
+    chosen = pairwise(everything)
+    assert len(chosen) < len(everything) / 20
+    for case in sampled(chosen, 2):
+        case.run(min(case.trips()[-1], 5), seed=1)
 
 
 def test_wrong_kernels_are_refused(sampled: Callable[[Iterable[IrMutant], int], list[IrMutant]]):

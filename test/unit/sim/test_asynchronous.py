@@ -223,8 +223,15 @@ def test_launch_control(seed: int | None):
 
 def test_failed_requests_have_no_index():
     """The index is an undefined value: one of no CTA, with which the next round is out of bounds."""
-    text = _kernel(_PERSISTENT.replace("@!%p3 bra END;", ""), declarations=_CONTROL_DECLARATIONS)
+    unasked = _PERSISTENT.replace("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3, %q;", "")
+    text = _kernel(unasked.replace("@!%p3 bra END;", ""), declarations=_CONTROL_DECLARATIONS)
     with pytest.raises(SimError, match="out-of-bounds global atomic"):
+        run(assembled(text), "k", (2, 1), 32, [np.zeros(12, np.uint32)], cluster=2)
+
+
+def test_nobody_asks_behind_the_last_answer():
+    text = _kernel(_PERSISTENT.replace("@!%p3 bra END;", ""), declarations=_CONTROL_DECLARATIONS)
+    with pytest.raises(SimError, match="request behind an answer that there is no cluster left"):
         run(assembled(text), "k", (2, 1), 32, [np.zeros(12, np.uint32)], cluster=2)
 
 

@@ -103,6 +103,7 @@ class Cta:
         warps = -(-self.thread_count // WARP)
         count = warps * WARP
         self.first_thread = rank * count
+        self.was_refused = False  # has read the answer that there is no other cluster whose work it may do
         self.lanes: Array = np.arange(count)
         self.existing: Mask = self.lanes < self.thread_count
         self.alive: Mask = self.existing.copy()

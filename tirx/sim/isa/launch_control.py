@@ -46,6 +46,8 @@ def _request(decoder: Decoder) -> Step:
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         cta = group.cta
+        if cta.was_refused:
+            raise SimError("a request behind an answer that there is no cluster left: what it does is undefined")
         for lane in np.flatnonzero(mask).tolist():
             target, barrier = int(targets(group, mask)[lane]), int(barriers(group, mask)[lane])
             if target % _BYTES:
@@ -83,7 +85,13 @@ def _query(decoder: Decoder) -> Step:
     response = decoder.source(1, B128)
     if operation == "is_canceled":
         put = decoder.destination(0, PRED)
-        return lambda group, mask: put(group, mask, _words(response(group, mask))[:, _FOUND] != 0)
+
+        def is_canceled(group: ThreadGroup, mask: Mask) -> None:
+            found = _words(response(group, mask))[:, _FOUND] != 0
+            group.cta.was_refused |= not bool(found[mask].all())
+            put(group, mask, found)
+
+        return is_canceled
     axes = list(range(3)) if operation == "get_first_ctaid" else [_AXES.index(operation)]
     items = decoder.vector(0, 4)[:3] if operation == "get_first_ctaid" else (decoder.operand(0),)
     puts = [decoder.destination(item, U32) for item in items]

@@ -1,0 +1,87 @@
+"""All kernels with rings, and few of them that have every pair of choices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from unit.kernels import pipelined_kernels, ring_kernels
+from unit.kernels.pipelined_kernels import FAMILIES, MOST_STEPS, Pipelined
+from unit.kernels.ring_kernels import RingKernel, all_kernels
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel of one of the two kinds: the row of the table, and the blocks that share its tiles."""
+
+    family: str
+    kernel: RingKernel | Pipelined
+    slots: int
+    blocks: int = 1
+
+    @property
+    def choices(self) -> tuple[tuple[str, Hashable], ...]:
+        """What has been chosen: names and values."""
+        if isinstance(self.kernel, RingKernel):
+            return tuple(vars(self.kernel).items())
+        options = dict(option.split("=") for option in self.kernel.options.split())
+        options.setdefault("cluster", "none")
+        return ("compiled", self.family), *options.items(), ("grid", self.kernel.grid), ("odd", self.kernel.odd)
+
+    def trips(self) -> list[int]:
+        """Numbers of iterations around that of the slots, as far as the matrices go."""
+        n = self.slots
+        least, most = (self.kernel.least_trips, 8) if isinstance(self.kernel, RingKernel) else (0, MOST_STEPS - 1)
+        return sorted(count for count in {0, 1, 2, n - 1, n, n + 1, 2 * n + 1} if least <= count <= most)
+
+    def run(self, trips: int, seed: int) -> None:
+        """One run. Raises LocatedError, SimError or AssertionError."""
+        match self.kernel:
+            case RingKernel() as kernel:
+                extents = (3, 2) if kernel.tiles else (1, 1)
+                ring_kernels.check(kernel, trips, self.blocks, seed, extents)
+            case kernel:
+                low = MOST_STEPS - trips if kernel.odd else seed % 2
+                pipelined_kernels.check(kernel, low, low + trips, self.blocks, seed)
+
+
+def cases() -> Iterator[Case]:
+    """All of them."""
+    for kernel in all_kernels():
+        yield Case(f"by hand: {kernel.family}, {kernel.engine}", kernel, kernel.slots, 2 if kernel.tiles else 1)
+    for name, family in FAMILIES.items():
+        roles = ["none"]
+        if family.engine == "tma":
+            roles += ["load", "load-mma-epilogue"] if family.accumulator == "tensor" else ["load"]
+        orders = [("none", 1)] if family.pair else [("none", 1), ("row", 1), ("group", 2), ("row", 3), ("hilbert", 3)]
+        orders += [("hardware", 3)] if int(family.target[3:].rstrip("a")) >= 100 else []
+        for slots in range(1, 7):
+            for role in roles:
+                for order, tiles in orders:
+                    for odd in (False, True)[: 1 + family.odd]:
+                        grid = (1, 1) if order == "none" else (2, tiles)
+                        options = f"stages={slots} roles={role} order={order}"
+                        yield Case(name, Pipelined(name, options, grid, odd), slots, 2)
+                    # An odd number of tiles has a pair of blocks with a tile too many.
+                    for cluster in ("rows", "columns") if role == "load" and family.target == "sm_90a" else ():
+                        options = f"stages={slots} roles={role} order={order} cluster={cluster}"
+                        yield Case(name, Pipelined(name, options, (3, 3)), slots, 2)
+
+
+def pairwise(cases: Iterable[Case]) -> list[Case]:
+    """Few of the cases, among which is every pair of choices that any of them has: greedily the one with most new."""
+    listed = list(cases)
+    numbers: dict[Hashable, int] = {}
+    pairs = [[numbers.setdefault(pair, len(numbers)) for pair in combinations(case.choices, 2)] for case in listed]
+    has = np.zeros((len(listed), len(numbers)), np.float32)
+    for row, found in zip(has, pairs, strict=True):
+        row[found] = 1
+    missing = np.ones(len(numbers), np.float32)
+    chosen: list[Case] = []
+    while missing.any():
+        best = int((has @ missing).argmax())
+        missing[pairs[best]] = 0
+        chosen.append(listed[best])
+    return chosen
