@@ -34,6 +34,7 @@ from tirx.dialects.ptx.base import PTXInstruction, PureInstruction, width
 from tirx.dialects.ptx.conversion import CvtOp
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, ReadSpecialOp, SharedAllocOp, SpecialRegister
 from tirx.dialects.ptx.effects import Issue
+from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp
@@ -213,7 +214,8 @@ class ThreadValues:
                 continue
             varying.add(value)
             for use in value.uses:
-                if id(use.operation) not in computed:
+                # All threads read the same answers, whatever is known of where they are.
+                if id(use.operation) not in computed and not isinstance(use.operation, QueryCancelOp):
                     computed.add(id(use.operation))
                     pending += use.operation.results
                 if use.operation.successors:

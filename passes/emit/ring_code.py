@@ -118,9 +118,14 @@ class RingStorage:
                 alloc.attributes[RING] = StringAttr(plan.name)
                 self.tiles[(ring, index)] = alloc.result
             if ring.result.type.is_tile_id:
-                self.answers[ring] = _words(emit, plan.slots, ANSWER_BYTES, ring.result.name_hint)
+                alloc = _words(emit, plan.slots, ANSWER_BYTES)
+                alloc.result.name_hint = ring.result.name_hint
+                alloc.attributes[RING] = StringAttr(plan.name)
+                self.answers[ring] = emit(AddressOp(alloc.result)).result
         if count := self.plan.num_barriers:
-            self.mbarriers = _words(emit, count, MBARRIER_BYTES, barriers=True)
+            alloc = _words(emit, count, MBARRIER_BYTES)
+            alloc.attributes[BARRIERS] = UnitAttr()
+            self.mbarriers = emit(AddressOp(alloc.result)).result
 
     def initialise(self, emit: Emitter, first_thread: SSAValue) -> None:
         """Initialises the mbarriers by one thread, and lets all threads wait for it."""
@@ -170,14 +175,10 @@ class RingStorage:
         emit(scf.WhileOp([], [], Region(asks), Region(again)))
 
 
-def _words(emit: Emitter, count: int, size: int, hint: str | None = None, *, barriers: bool = False) -> SSAValue:
-    """Emits the allocation of `count` elements of `size` bytes, the mbarriers of rings or others; its address."""
+def _words(emit: Emitter, count: int, size: int) -> AllocOp:
+    """Emits the allocation of `count` elements of `size` bytes, in words."""
     words = (count, size // 4)
-    alloc = emit(AllocOp(TileType.get(words, i32, MemorySpace.SHARED, TileLayout.row_major(words))))
-    alloc.result.name_hint = hint
-    if barriers:
-        alloc.attributes[BARRIERS] = UnitAttr()
-    return emit(AddressOp(alloc.result)).result
+    return emit(AllocOp(TileType.get(words, i32, MemorySpace.SHARED, TileLayout.row_major(words))))
 
 
 @dataclass(frozen=True)

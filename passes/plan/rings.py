@@ -14,6 +14,7 @@ from itertools import count
 
 from xdsl.ir import Operation
 
+from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.dialects.tirx import (
     Across,
@@ -193,18 +194,17 @@ class RingPlan:
 
     def names(self) -> RingPlace:
         """The ring with places that are still to be chosen."""
-        contents = self.op.result.type.contents
-        labels = ["|".join(view.label.data or f"tile{i}" for view in tile) for i, tile in enumerate(contents)]
-        return RingPlace(
-            self.name,
-            self.slots,
-            tuple(self.op.station_names),
-            tuple(-1 if station.first is None else MBARRIER_BYTES * station.first for station in self.stations),
-            tuple(
+        type_ = self.op.result.type
+        labels = ["|".join(view.label.data or f"tile{i}" for view in tile) for i, tile in enumerate(type_.contents)]
+        if type_.is_tile_id:
+            tiles = (SlotTile("answer", "shared", -1, ANSWER_BYTES),)
+        else:
+            tiles = tuple(
                 SlotTile(label, "tensor" if tile.in_tensor_memory else "shared", -1, tile.stride)
                 for label, tile in zip(labels, self.tiles, strict=True)
-            ),
-        )
+            )
+        barriers = (-1 if station.first is None else MBARRIER_BYTES * station.first for station in self.stations)
+        return RingPlace(self.name, self.slots, tuple(self.op.station_names), tuple(barriers), tiles)
 
     def station(self, name: str) -> Station:
         return self.stations[0 if name == SELF else self.op.station_names.index(name)]

@@ -3,7 +3,7 @@
 // The role that asks and the one that is told run on one thread each, the third on four warps: 6 arrivals free a slot.
 
 // CHECK-LABEL: tirx.kernel @launched
-// CHECK:      %[[WORDS:.*]] = tirx.alloc : !tirx.tile<2x4xi32, shared
+// CHECK:      %[[WORDS:.*]] = tirx.alloc {{.*}}: !tirx.tile<2x4xi32, shared
 // CHECK-NEXT: %[[ANSWERS:.*]] = tirx.address %[[WORDS]]
 // CHECK:        ptx.mbarrier.init {{.*}}, 1
 // CHECK:        ptx.mbarrier.init {{.*}}, 1
