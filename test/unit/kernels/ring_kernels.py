@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product as combinations
 from typing import Any
@@ -286,7 +286,7 @@ class RingKernel:
 
 def all_kernels() -> Iterator[RingKernel]:
     """Every legal combination."""
-    for family, engine, slots, skew, roles, tiles, pending, output, cluster, use_first, launched in combinations(
+    for family, engine, slots, skew, roles, tiles, pending, output, cluster, use_first in combinations(
         ("mma", "wgmma", "tcgen05"),
         ("ld_st", "cp_async", "tma"),
         range(1, 7),
@@ -297,13 +297,11 @@ def all_kernels() -> Iterator[RingKernel]:
         (0, 1, 2),
         (False, True),
         (False, True),
-        (False, True),
     ):
-        kernel = RingKernel(
-            slots, skew, roles, tiles, engine, family, pending, use_first, output, None, cluster, launched
-        )
-        if kernel.is_legal:
-            yield kernel
+        kernel = RingKernel(slots, skew, roles, tiles, engine, family, pending, use_first, output, None, cluster)
+        for given in (kernel, replace(kernel, launched=True)):
+            if given.is_legal:
+                yield given
 
 
 @lru_cache(maxsize=64)

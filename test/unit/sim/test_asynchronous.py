@@ -230,7 +230,8 @@ def test_failed_requests_have_no_index():
 
 
 def test_nobody_asks_behind_the_last_answer():
-    text = _kernel(_PERSISTENT.replace("@!%p3 bra END;", ""), declarations=_CONTROL_DECLARATIONS)
+    body = _PERSISTENT.replace("@!%p3 bra END;", "").replace("@%p0 red.global.add.u32 [%d1], 1;", "")
+    text = _kernel(body, declarations=_CONTROL_DECLARATIONS)
     with pytest.raises(SimError, match="request behind an answer that there is no cluster left"):
         run(assembled(text), "k", (2, 1), 32, [np.zeros(12, np.uint32)], cluster=2)
 
