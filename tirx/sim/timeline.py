@@ -13,6 +13,7 @@ from tirx.sim.core.cta import Cluster, ThreadGroup
 from tirx.sim.core.observer import Observer
 from tirx.sim.core.types import WARP, Array
 from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, TensorAccess
+from tirx.sim.memory.region import Region
 from tirx.sim.program.code import Op
 
 Kind: TypeAlias = Literal["run", "memory", "issue", "product", "wait", "copy", "fill", "use", "stuck"]
@@ -409,13 +410,14 @@ class _Clock(Monitor):
 
     # Copies
 
-    def async_write(self, rank: int, offsets: Array, thread: int, what: str) -> None:
-        self._written.append((rank, int(offsets.min()) if len(offsets) else 0, len(offsets)))
+    def async_write(self, rank: int, region: Region, thread: int, what: str) -> None:
+        self._written.append((rank, region.first, len(region.places)))
 
-    async_update = async_write
+    def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+        self._written.append((rank, int(offsets.min(initial=1 << 30)), len(offsets)))
 
     def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
-        self.async_write(rank, offsets, thread, what)
+        self.async_update(rank, offsets, thread, what)
 
     def bulk_completed(self, thread: int) -> Snapshot:
         count = self._written[0][2] if self._written else 0
@@ -428,13 +430,13 @@ class _Clock(Monitor):
     def _steps(self, count: int) -> int:
         return -(-count // self._model.copy_bytes) or 1
 
-    def async_read(self, rank: int, offsets: Array, thread: int, what: str, bulk: bool = False) -> None:
-        at = int(offsets.min()) if len(offsets) else 0
+    def async_read(self, rank: int, region: Region, thread: int, what: str, bulk: bool = False) -> None:
         if not bulk:
-            self._reads.append((rank, "shared", at))
+            self._reads.append((rank, "shared", region.first))
             return
-        begin, end = self._work("copies out", self._steps(len(offsets)), "copy", f"{len(offsets)} bytes", 0)
-        self._mark_slot(rank, "shared", at, begin, end, "use", "read by bulk copies")
+        count = len(region.places)
+        begin, end = self._work("copies out", self._steps(count), "copy", f"{count} bytes", 0)
+        self._mark_slot(rank, "shared", region.first, begin, end, "use", "read by bulk copies")
 
     def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         count = len(offsets) * width
@@ -457,8 +459,8 @@ class _Clock(Monitor):
 
     # Products
 
-    def warpgroup_read(self, rank: int, offsets: Array, threads: Array, what: str) -> None:
-        self._reads.append((rank, "shared", int(offsets.min())))
+    def warpgroup_read(self, rank: int, region: Region, threads: Array, what: str) -> None:
+        self._reads.append((rank, "shared", region.first))
 
     def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:
         lane = self._units.get((thread // WARP // self._warps, "tensor core"))
