@@ -7,36 +7,42 @@ from dataclasses import dataclass
 import numpy as np
 
 from tirx.sim.core.types import Array
+from tirx.sim.errors import SimError
+
+_KEPT = 64  # groups of a thread that are remembered
 
 
 class CopyGroups:
     """
     Groups of copies of `lanes` threads: the instants of the monitor at which each committed group had been issued.
+
+    Instants never decrease, so that the groups of a thread up to one are complete when that one is.
     """
 
     def __init__(self, lanes: int):
         self._open = np.zeros(lanes, np.int64)  # instant of the last copy that is in no group
-        self._groups: list[list[int]] = [list[int]() for _ in range(lanes)]
+        self._counts = np.zeros(lanes, np.int64)
+        self._instants = np.zeros((_KEPT, lanes), np.int64)  # of the last groups of each thread, as a ring
+
+    def part(self, lanes: slice) -> CopyGroups:
+        """The groups of some of the threads, which are the same."""
+        found = CopyGroups(0)
+        found._open, found._counts, found._instants = self._open[lanes], self._counts[lanes], self._instants[:, lanes]
+        return found
 
     def issued(self, lanes: Array, instant: int) -> None:
         self._open[lanes] = instant
 
     def commit(self, lanes: Array) -> None:
-        chosen: list[int] = lanes.tolist()
-        for lane in chosen:
-            self._groups[lane].append(int(self._open[lane]))
+        self._instants[self._counts[lanes] % _KEPT, lanes] = self._open[lanes]
+        self._counts[lanes] += 1
 
     def wait(self, lanes: Array, pending: int) -> Array:
         """Completes all but the last `pending` groups. Returns the instants up to which copies are complete."""
-        marks = np.zeros(len(lanes), np.int64)
-        chosen: list[int] = lanes.tolist()
-        for index, lane in enumerate(chosen):
-            groups = self._groups[lane]
-            done = len(groups) - pending
-            if done > 0:
-                marks[index] = max(groups[:done])
-                del groups[:done]
-        return marks
+        last = self._counts[lanes] - pending - 1
+        if pending >= _KEPT - 1 and (last >= 0).any():
+            raise SimError(f"expected at most {_KEPT - 2} groups of copies that may be pending, found {pending}")
+        return np.where(last >= 0, self._instants[last % _KEPT, lanes], 0)
 
 
 @dataclass(frozen=True, slots=True)

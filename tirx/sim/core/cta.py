@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
 from tirx.sim.core.barrier import ClusterBarrier, CtaBarriers, WarpBarriers
 from tirx.sim.core.copies import CopyGroups, ProductGroups
 from tirx.sim.core.frames import Frame
-from tirx.sim.core.launch import Launch
+from tirx.sim.core.launch import Launch, Resources
 from tirx.sim.core.mbarrier import MAX_COUNT, Mbarrier
 from tirx.sim.core.types import WARP, WIDTHS, Array, Mask, RegisterFile, RegisterSlice, RegisterState, bits_type
 from tirx.sim.core.wait import Outcome, Wait
@@ -27,8 +28,30 @@ _LOCAL_ALIGNMENT = 16
 _MAX_POLLED = 64
 
 
-# Registers of several CTAs with their states and fences, and the lanes of one of these.
-Place: TypeAlias = tuple[RegisterFile, Array, Mask, slice]
+@dataclass(frozen=True, slots=True)
+class Place:
+    """
+    What CTAs that run side by side share: registers with their states and fences, groups of copies by threads, and
+    bytes of shared memory. `lanes` and `bytes` are those of one CTA.
+    """
+
+    registers: RegisterFile
+    states: Array
+    fenced: Mask
+    copies: CopyGroups
+    shared: Array
+    lanes: slice
+    bytes: slice
+
+
+def new_place(program: Resources, lanes: int, ctas: int) -> Place:
+    """Returns registers and memory of `ctas` CTAs of so many lanes; `lanes` and `bytes` are those of the first."""
+    count, watched = lanes * ctas, len(program.watched)
+    size = -(-program.shared_end // 16) * 16
+    states, fenced = np.ones((watched, count), np.uint8), np.zeros((watched, count), np.bool_)
+    shared = np.zeros(ctas * size, np.uint8)
+    registers = RegisterFile(program.register_counts, count)
+    return Place(registers, states, fenced, CopyGroups(count), shared, slice(0, lanes), slice(0, size))
 
 
 class Cluster:
@@ -110,16 +133,12 @@ class Cta:
         ids = (self.lanes % x, self.lanes // x % y, self.lanes // (x * y))
         self.thread_ids = tuple(each.astype(np.uint32) for each in ids)
 
-        watched = len(program.watched)
-        if place is None:
-            file = RegisterFile(program.register_counts, count)
-            place = (file, np.ones((watched, count), np.uint8), np.zeros((watched, count), np.bool_), slice(0, count))
-        file, states, fenced, own = place
-        self.registers = RegisterSlice(file, own.start)
-        self.register_states = states[:, own]
+        place = new_place(program, count, 1) if place is None else place
+        self.registers = RegisterSlice(place.registers, place.lanes.start)
+        self.register_states = place.states[:, place.lanes]
         self.register_states[np.array(program.initially_undefined, np.bool_)] = 0
         # Watched registers that were not accessed since the last wgmma.fence.
-        self.register_fenced = fenced[:, own]
+        self.register_fenced = place.fenced[:, place.lanes]
         self.undefined_bytes: dict[int, Array] = {}  # by row: of each lane, if its register is undefined
         self.last_update: Array = np.full(count, -1)  # where the last atomic was that changed memory, of every thread
         # What groups remember, which do not live as long: by thread, and of polls by the first lane of a thread group.
@@ -130,7 +149,7 @@ class Cta:
         self.loose: set[int] = set()  # warps some of whose lanes went on without those that they were to meet
         self.carry: Mask = np.zeros(count, np.bool_)  # CC.CF of every thread
         self.shared_window = np.uint64(rank << RANK_SHIFT)
-        self.shared = Segment(np.zeros(-(-program.shared_end // 16) * 16, np.uint8), "shared memory")
+        self.shared = Segment(place.shared[place.bytes], "shared memory")
         local = -(-program.local_bytes // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT
         self.local = Segment(np.zeros(local * count, np.uint8), "local memory")
         self.local_bytes = self.local.data.reshape(count, local)
@@ -140,7 +159,7 @@ class Cta:
         self.barriers = CtaBarriers(self.thread_count, self.monitor, launch.made_progress)
         self.warp_barriers = [WarpBarriers(self.monitor, launch.made_progress) for _ in range(warps)]
         self.mbarriers: dict[int, Mbarrier] = {}
-        self.copies = CopyGroups(count)
+        self.copies = place.copies.part(place.lanes)
         self.bulk_copies = CopyGroups(count)
         self.warpgroup_products = [ProductGroups() for _ in range(warps)]
         self.cluster_generation = np.zeros(count, np.int64)
@@ -182,7 +201,7 @@ class Cta:
 
     def require_converged(self, group: ThreadGroup, mask: Mask, what: str) -> None:
         """Raises SimError unless all threads of the thread group's warps execute `what` together (`.aligned`)."""
-        if not np.array_equal(mask, group.existing):
+        if not group.active(mask)[1] and not np.array_equal(mask, group.existing):
             missing = group.existing & ~mask
             raise SimError(
                 f"{what} is .aligned: expected all threads of the warp, but it is executed without "
@@ -277,6 +296,27 @@ class Deferred(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """
+    Several CTAs side by side as one thread group: the groups that it consists of, their shared memory as one, where
+    that of the CTA of each lane begins, and their groups of copies.
+    """
+
+    parts: Sequence[ThreadGroup]
+    shared: Segment
+    bases: Array
+    copies: CopyGroups
+
+    def split(self, lanes: Array) -> Iterator[tuple[ThreadGroup, slice]]:
+        """Yields the parts that `lanes` (indices in the thread group, ascending) are in, and at which places."""
+        count = len(self.bases) // len(self.parts)
+        ends = np.searchsorted(lanes, range(count, len(self.bases) + 1, count)).tolist()
+        for part, first, end in zip(self.parts, [0, *ends], ends, strict=False):
+            if first < end:
+                yield part, slice(first, end)
+
+
 class ThreadGroup:
     """
     Converged threads in whole warps: lanes [first, last) of a CTA. The lanes in `mask` execute at `pc`.
@@ -289,7 +329,7 @@ class ThreadGroup:
 
     __slots__ = (
         "cta", "first", "last", "banks", "states", "fenced", "lanes", "pc", "mask", "frames", "wait", "timed_out",
-        "deferred", "defers", "passed_wait", "held", "_mask", "_active",
+        "deferred", "defers", "passed_wait", "held", "sides", "_mask", "_active",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
@@ -309,6 +349,7 @@ class ThreadGroup:
         self.passed_wait = -1  # the instruction behind the wait at which the group has let others run
         self.held = False  # has it waited there for warps that are about to come by the same wait?
         self.defers = False  # may an instruction leave its work for later?
+        self.sides: Sides | None = None  # if it is of several CTAs
         self._mask: Mask | None = None  # that of the last `active`
         self._active: Array = np.zeros(0, np.int64)
 

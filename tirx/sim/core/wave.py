@@ -8,12 +8,14 @@ know nothing of CTAs (`Op.is_wide`) are executed once for all of them, others fo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from tirx.sim.core.cta import Cluster, Cta, ThreadGroup
+from tirx.sim.core.cta import Cluster, Cta, Sides, ThreadGroup, new_place
 from tirx.sim.core.launch import Launch
-from tirx.sim.core.types import Array, Mask, RegisterFile
+from tirx.sim.core.types import Array, Mask
+from tirx.sim.memory.segment import Segment
 
 _LANES = 2048  # of all CTAs of a wave
 _MOST = 16  # CTAs
@@ -24,16 +26,13 @@ class Wave:
 
     def __init__(self, launch: Launch, indices: Sequence[tuple[int, int, int]], lanes: int):
         self.lanes = lanes
-        count = lanes * len(indices)
-        self.registers = RegisterFile(launch.program.register_counts, count)
-        self.states = np.ones((len(launch.program.watched), count), np.uint8)
-        self.fenced = np.zeros((len(launch.program.watched), count), np.bool_)
-        self.clusters = [
-            Cluster(
-                launch, index, (self.registers, self.states, self.fenced, slice(lanes * place, lanes * (place + 1)))
-            )
-            for place, index in enumerate(indices)
-        ]
+        self.place = new_place(launch.program, lanes, len(indices))
+        self.bytes = self.place.bytes.stop
+        self.clusters: list[Cluster] = []
+        for number, index in enumerate(indices):
+            own = slice(lanes * number, lanes * (number + 1))
+            memory = slice(self.bytes * number, self.bytes * (number + 1))
+            self.clusters.append(Cluster(launch, index, replace(self.place, lanes=own, bytes=memory)))
 
     def together(self) -> list[ThreadGroup]:
         """
@@ -79,16 +78,17 @@ class WideGroup(ThreadGroup):
     __slots__ = ("parts", "_existing")
 
     def __init__(self, wave: Wave, parts: list[ThreadGroup]):
-        cta = parts[0].cta
-        first = wave.lanes * wave.clusters.index(cta.cluster)
-        last = first + wave.lanes * len(parts)
+        cta, place = parts[0].cta, wave.place
+        number = wave.clusters.index(cta.cluster)
         self._existing: Mask = np.tile(cta.existing, len(parts))
         super().__init__(cta, 0, wave.lanes, parts[0].pc, self._existing)
-        self.first, self.last = first, last
-        self.banks = wave.registers.views(first, last)
-        self.states, self.fenced = wave.states[:, first:last], wave.fenced[:, first:last]
+        self.first, self.last = wave.lanes * number, wave.lanes * (number + len(parts))
+        self.banks = place.registers.views(self.first, self.last)
+        self.states, self.fenced = place.states[:, self.first : self.last], place.fenced[:, self.first : self.last]
         self.lanes: Array = np.tile(cta.lanes, len(parts))
         self.parts = parts
+        bases = np.repeat(np.arange(number, number + len(parts)) * wave.bytes, wave.lanes)
+        self.sides = Sides(parts, Segment(place.shared), bases, place.copies.part(slice(self.first, self.last)))
 
     def of_part(self, index: int) -> slice:
         """The lanes of a part."""

@@ -38,7 +38,7 @@ class Instants:
         self._numbers: Array = np.zeros(words, np.int32)
         self._count = 0
         self._instructions: dict[int, _Instruction] = {}
-        self._known: set[tuple[int, Span, bool]] = set()
+        self._known: set[tuple[int, int, Span, bool]] = set()  # first and last number
 
     def note(self, words: Array | slice, threads: Span, rows: Sequence[Row], foreign: Sequence[Row]) -> None:
         """Each of `threads` accesses some bytes of `words` now, and together they access all of these."""
@@ -62,19 +62,20 @@ class Instants:
         lowest, highest = int(np.minimum.reduce(numbers, axis=None)), int(np.maximum.reduce(numbers, axis=None))
         if lowest < (UNTOUCHED + 1 if written else UNTOUCHED) or highest - max(lowest, 1) > _MOST:
             return False
-        return all(self._is_known(number, observers, foreign) for number in range(max(lowest, 1), highest + 1))
-
-    def _is_known(self, number: int, observers: Span, foreign: bool) -> bool:
-        key = (number, observers, foreign)
+        lowest = max(lowest, 1)
+        key = (lowest, highest, observers, foreign)
         if key in self._known:
             return True
-        found = self._instructions.get(number)
-        if found is None:
-            return False
-        rows = found.foreign if foreign else found.rows
-        if not all(self._clocks.all_know(row, observers, found.threads, found.time) for row in rows):
+        if not all(self._is_known(number, observers, foreign) for number in range(lowest, highest + 1)):
             return False
         if len(self._known) > _KEPT:
             self._known.clear()
         self._known.add(key)
         return True
+
+    def _is_known(self, number: int, observers: Span, foreign: bool) -> bool:
+        found = self._instructions.get(number)
+        if found is None:
+            return False
+        rows = found.foreign if foreign else found.rows
+        return all(self._clocks.all_know(row, observers, found.threads, found.time) for row in rows)

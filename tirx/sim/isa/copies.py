@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.cta import Cta, ThreadGroup
+from tirx.sim.core.cta import Cta, Sides, ThreadGroup
 from tirx.sim.core.types import B64, PRED, U32, Array, Mask
 from tirx.sim.isa import bulk
 from tirx.sim.isa.decoder import Decoder
@@ -85,7 +85,11 @@ def _copy(decoder: Decoder) -> Step:
             used = np.where(ignored(group, mask)[lanes], 0, size)
         whole = used == size
         data = _global_words(cta, addresses, size) if whole.all() else part(cta, addresses, used, whole)
-        for rank, which, offsets in spaces.shared_targets(group, target(group, mask)[lanes]):
+        where = target(group, mask)[lanes]
+        if group.sides is not None:
+            _side_by_side(group, group.sides, lanes, where, data)
+            return
+        for rank, which, offsets in spaces.shared_targets(group, where):
             spaces.check_shared(group, rank, offsets, size, "cp.async")
             cta.monitor.copy_async(rank, offsets, size, group.lanes[lanes[which]] + cta.first_thread)
             cta.launch.observed.moved("shared", "written", len(offsets) * size)
@@ -96,22 +100,42 @@ def _copy(decoder: Decoder) -> Step:
     return step
 
 
+def _side_by_side(group: ThreadGroup, sides: Sides, lanes: Array, where: Array, data: Array) -> None:
+    """Writes what the lanes of several CTAs copy."""
+    offsets = spaces.own_offsets(group, where, data.itemsize * data.shape[1], "cp.async")
+    for part, own in sides.split(lanes):
+        monitor = part.cta.monitor
+        monitor.copy_async(0, offsets[own], data.itemsize * data.shape[1], group.lanes[lanes[own]])
+        sides.copies.issued(lanes[own], monitor.mark())
+    sides.shared.scatter(offsets + sides.bases[lanes], data)
+    group.cta.launch.made_progress()
+
+
 def _global_words(cta: Cta, addresses: Array, size: int) -> Array:
     return cta.launch.global_memory.load(addresses, np.dtype(np.uint32), size // 4)
 
 
 def _commit(group: ThreadGroup, mask: Mask) -> None:
-    group.cta.copies.commit(group.lanes[mask])
+    lanes, _ = group.active(mask)
+    if group.sides is not None:
+        group.sides.copies.commit(lanes)
+    else:
+        group.cta.copies.commit(group.lanes[lanes])
 
 
 def _wait(group: ThreadGroup, mask: Mask, pending: int) -> None:
-    lanes = group.lanes[mask]
-    marks = group.cta.copies.wait(lanes, pending)
-    group.cta.monitor.copies_waited(lanes + group.cta.first_thread, marks)
+    lanes, _ = group.active(mask)
+    if group.sides is not None:
+        marks = group.sides.copies.wait(lanes, pending)
+        for part, own in group.sides.split(lanes):
+            part.cta.monitor.copies_waited(group.lanes[lanes[own]], marks[own])
+        return
+    marks = group.cta.copies.wait(group.lanes[lanes], pending)
+    group.cta.monitor.copies_waited(group.lanes[lanes] + group.cta.first_thread, marks)
 
 
 def _wait_all(group: ThreadGroup, mask: Mask) -> None:
-    group.cta.copies.commit(group.lanes[mask])
+    _commit(group, mask)
     _wait(group, mask, 0)
 
 

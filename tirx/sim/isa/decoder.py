@@ -494,6 +494,8 @@ def elementwise(
 
 def uniform(values: Array, mask: Mask, what: str) -> int:
     """Returns the value that all lanes of `mask` share. Raises SimError if they differ."""
+    if (values == values[0]).all() and mask[0]:
+        return int(values[0])
     chosen = values[mask]
     if (chosen != chosen[0]).any():
         raise SimError(

@@ -372,8 +372,8 @@ def _places(bits: int, first: int, rows: int, size: int, element: int, what: str
 def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> None:
     """Raises SimError if the thread has accessed one of the registers since the last wgmma.fence."""
     rows = [register.state for register in fragments]
-    fenced = group.fenced[rows][:, mask].all(axis=1)
-    if not fenced.all():
+    found = group.fenced[rows]
+    if not found.all() and not (fenced := found[:, mask].all(axis=1)).all():
         name = next(register.name for register in fragments if register.state == rows[int(np.argmin(fenced))])
         raise SimError(
             f"register {name} is accessed by wgmma.mma_async, but no wgmma.fence follows what the thread did with it "

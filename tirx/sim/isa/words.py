@@ -109,7 +109,10 @@ def fragment_words(fragments: Sequence[Fragment]) -> ReadWords:
 def _check_asynchronous(
     group: ThreadGroup, mask: Mask, operands: Sequence[Accumulator | Fragment], states: Array
 ) -> None:
-    if len(states) and (group.states[states][:, mask] == RegisterState.UNDEFINED).any():
+    if not len(states):
+        return
+    undefined = group.states[states] == RegisterState.UNDEFINED
+    if undefined.any() and undefined[:, mask].any():
         for each in operands:
             each.read(group, mask)  # names the register that is undefined
 

@@ -141,11 +141,28 @@ def check_shared(group: ThreadGroup, rank: int, offsets: Array, width: int, what
     group.cta.cluster.ctas[rank].check_shared(offsets, width, what)
 
 
+def own_offsets(group: ThreadGroup, addresses: Array, width: int, what: str) -> Array:
+    """
+    Returns the offsets in the shared memory of its CTA that each lane of several CTAs side by side accesses.
+
+    Raises SimError for an access that is out of bounds or misaligned.
+    """
+    ((_, _, offsets),) = shared_targets(group, addresses)
+    check_shared(group, 0, offsets, width, what)
+    return offsets
+
+
 def _load_shared(
     group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int, strong: bool
 ) -> Array:
     result: Array | None = None
     width = unit.itemsize * count
+    if group.sides is not None:
+        places = own_offsets(group, addresses, width, "load")
+        for part, own in group.sides.split(lanes):
+            threads = group.lanes[lanes[own]]
+            part.cta.monitor.shared_load(0, places[own], width, threads, strong)
+        return group.sides.shared.gather(places + group.sides.bases[lanes], unit, count)
     for rank, which, offsets in shared_targets(group, addresses):
         check_shared(group, rank, offsets, width, "load")
         threads = group.lanes[lanes[which]] + group.cta.first_thread
@@ -163,6 +180,13 @@ def _load_shared(
 
 def _store_shared(group: ThreadGroup, lanes: Array, addresses: Array, values: Array, strong: bool) -> None:
     width = values.dtype.itemsize * values.shape[1]
+    if group.sides is not None:
+        places = own_offsets(group, addresses, width, "store")
+        for part, which in group.sides.split(lanes):
+            threads, memory = group.lanes[lanes[which]], part.cta.shared.data
+            part.cta.monitor.shared_store(0, places[which], values[which], threads, memory, strong)
+        group.sides.shared.scatter(places + group.sides.bases[lanes], values)
+        return
     for rank, which, offsets in shared_targets(group, addresses):
         check_shared(group, rank, offsets, width, "store")
         own = values[which]

@@ -19,8 +19,10 @@ _LANEWISE = frozenset(
     """.split()
 )
 _CARRY = "cc"  # the flag is one of the CTA's
-# Global memory, which all CTAs share, and the parameters.
-_SPACES = frozenset(("global", "param", "const"))
+# Memory that all CTAs share, and that of each (`tirx.sim.core.cta.Sides`).
+_SPACES = frozenset(("global", "param", "const", "shared", "shared::cta"))
+_ACCESSES = ("ld", "st", "ldmatrix", "stmatrix")
+_COPIES = ("cp.async.ca", "cp.async.cg", "cp.async.commit_group", "cp.async.wait_group", "cp.async.wait_all")
 # Instructions by which a CTA sees how far others have come.
 _ORDERED = frozenset(("atom", "red", "clusterlaunchcontrol", "griddepcontrol", "tensormap"))
 _CLOCKS = ("%clock", "%globaltimer")
@@ -32,7 +34,9 @@ def is_wide(decoder: Decoder, instruction: Instruction) -> bool:
     names = list(_names(instruction.operands))
     if any(name in SPECIAL_REGISTERS for name in names):
         return False
-    if instruction.root in ("ld", "st"):
+    if instruction.opcode.startswith(_COPIES):
+        return True
+    if instruction.root in _ACCESSES:
         plain = STRONG.isdisjoint(modifiers) and not {"async", "bulk"} & set(modifiers)
         return plain and not _SPACES.isdisjoint(modifiers)
     registers_only = all(name == "_" or isinstance(_type(decoder, name), PtxType) for name in names)
