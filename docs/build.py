@@ -1,0 +1,342 @@
+"""
+The documentation: reference pages made from the code, and a site of static files.
+
+    python docs/build.py              writes the reference pages and the site (build/site, which needs no network)
+    python docs/build.py --reference  writes the reference pages only
+    python docs/build.py --check      writes nothing; exit code 1 for a stale reference page or a dead link
+
+The site needs the package markdown (`pip install 'tirx-compiler[docs]'`), the rest nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+SITE = ROOT / "build" / "site"
+
+CHAPTERS: dict[str, tuple[str, ...]] = {
+    "Start": ("index.md", "../README.md", "coming-from.md"),
+    "Tutorial": tuple(f"tutorial/{name}.md" for name in (
+        "1-layouts-on-paper", "2-a-first-kernel", "3-products", "4-descriptors", "5-pipelines"
+    )),
+    "Reference": ("language.md", "operations.md", "passes.md", "layouts.md", "descriptors.md", "launching.md"),
+    "Guides": ("rings.md", "simulator.md", "visualizer.md", "editors.md", "embedding.md", "performance.md", "corpus.md",
+               "security.md"),
+    "Inside": ("architecture.md", "proofs.md", "../CONTRIBUTING.md", "../CHANGELOG.md"),
+}  # fmt: skip
+"""Chapter -> its pages, relative to docs/; the order of the site."""
+
+_MADE = "<!-- Made by `python docs/build.py` from the code: change the code. -->"
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+_PROGRAM = """\
+tirx.kernel @looped(%a: memref<128x256xf16>, %b: memref<32x256xf16>, %d: memref<128x32xf32>)
+    target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c256 = arith.constant 256 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %sb = tirx.alloc : !tirx.tile<32x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x32xf32, accumulator>
+  %gd = tirx.view %d[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global>
+  tirx.fill %acc, %zero : f32, !tirx.tile<128x32xf32, accumulator>
+  scf.for %k = %c0 to %c256 step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x256xf16> -> !tirx.tile<128x64xf16, global>
+    %gb = tirx.view %b[%c0, %k] : memref<32x256xf16> -> !tirx.tile<32x64xf16, global>
+    tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
+    tirx.copy %gb, %sb : !tirx.tile<32x64xf16, global>, !tirx.tile<32x64xf16, shared>
+    tirx.mma %sa, %sb, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<32x64xf16, shared>,
+      !tirx.tile<128x32xf32, accumulator>
+  }
+  tirx.copy %acc, %gd : !tirx.tile<128x32xf32, accumulator>, !tirx.tile<128x32xf32, global>
+  tirx.return
+}
+"""
+_SHOWN = 14
+"""Lines of a change that the reference shows."""
+
+
+# Reference pages
+
+
+def passes_page() -> str:
+    """The reference of passes: what each does, needs and leaves, its options, and what it changes in one program."""
+    from tirx.passes import lower_to_ptx_pipeline
+    from tirx.passes.registry import PASS_SUMMARIES, get_all_passes
+    from tirx.passes.stages import FACTS, LEAVES, NEEDS
+
+    classes = get_all_passes()
+    in_pipeline = {spec.partition("{")[0] for spec in lower_to_ptx_pipeline()}
+    changes = _changes()
+    lines = [
+        "# Passes", "", _MADE, "",
+        "`tirx-opt --lower-to-ptx` runs the passes of this page in their order, without those that are marked.",
+        "Each runs alone as `tirx-opt --NAME FILE` or `--NAME=\"option=value\"`, on what the ones before it leave;",
+        "`tirx-opt --print-after NAME` shows what it changes. [Architecture](architecture.md) follows a program.", "",
+        "| pass | what it does |", "|---|---|",
+        *(f"| [`{name}`](#{name}) | {summary} |" for name, summary in PASS_SUMMARIES.items()), "",
+        "The changes below are those of this program, by `tirx-opt --lower-to-ptx --print-between-passes`, the first "
+        "lines of each:", "", "```mlir", _PROGRAM.rstrip(), "```", "",
+    ]  # fmt: skip
+    for name, summary in PASS_SUMMARIES.items():
+        kind = classes[name]()
+        text = cleandoc(kind.__doc__ or summary)
+        lines += [f"## `{name}`", "", text, ""]
+        rows = [("needs", "; ".join(FACTS[fact].says for fact in NEEDS.get(name, ()))),
+                ("leaves", "; ".join(FACTS[fact].says for fact in LEAVES.get(name, ()))),
+                ("options", "; ".join(_options(kind))),
+                ("tests", ", ".join(_tests(name))),
+                ("in `--lower-to-ptx`", "" if name in in_pipeline else "no")]  # fmt: skip
+        if any(value for _, value in rows):
+            lines += ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows if value), ""]
+        if name in in_pipeline:
+            lines += [*_shown(changes.get(name, [])), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _options(kind: type[Any]) -> Iterator[str]:
+    for each in fields(kind):
+        default = "" if each.default in (MISSING, None) else f" (default {each.default})"
+        yield f"`{each.name.replace('_', '-')}`: {str(each.type).replace(' | None', '').replace('|', 'or')}{default}"
+
+
+def _tests(name: str) -> Iterator[str]:
+    for path in sorted((ROOT / "test" / "passes").glob(f"{name}*.mlir")):
+        yield f"[{path.name}](../{path.relative_to(ROOT)})"
+
+
+def _changes() -> dict[str, list[str]]:
+    """What each pass changes in the program, by its name; of a pass that runs twice, the first change."""
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from tirx.passes import lower_to_ptx_passes
+    from tirx.text.parsing import parse_located
+    from tirx.text.verification import run_passes
+    from tirx.tools.changes import ChangePrinter
+    from tirx.universe import new_context
+
+    found: dict[str, list[str]] = {}
+    written: list[str] = []
+    printer = ChangePrinter(written.append)
+
+    def after(done: ModulePass, module: ModuleOp) -> None:
+        written.clear()
+        printer.after(done, module)
+        changed = "".join(written).splitlines()[1:]
+        if changed and not found.get(done.name):
+            found[done.name] = changed
+
+    context = new_context()
+    module = parse_located(context, _PROGRAM)
+    printer.start(module)
+    run_passes(context, module, lower_to_ptx_passes().passes, after, verify_each=False)
+    return found
+
+
+def _shown(changed: list[str]) -> list[str]:
+    """The first added and removed lines of a change."""
+    lines = [line for line in changed if line.startswith(("+ ", "- "))]
+    if not lines:
+        return ["This program has nothing for it."]
+    shown = [_short(line) for line in lines[:_SHOWN]]
+    more = [f"... and {len(lines) - _SHOWN} lines more"] if len(lines) > _SHOWN else []
+    return ["```diff", *shown, *more, "```"]
+
+
+def _short(line: str) -> str:
+    line = re.sub(r"^([+-]) +", r"\1 ", line)
+    return line if len(line) <= 150 else line[:147] + "..."
+
+
+def operations_page() -> str:
+    """The reference of operations: documentation, clauses, and what they are tested by."""
+    from tirx.dialects import get_all_dialects
+    from tirx.tools.language import clauses
+
+    lines = [
+        "# Operations", "", _MADE, "",
+        "Every operation of the dialects of tirx, from its documentation in the code. [The tile level](language.md)",
+        "shows those that programs are written with, each in a program that runs.", "",
+    ]  # fmt: skip
+    for name, make in get_all_dialects().items():
+        dialect = make()
+        operations = sorted(dialect.operations, key=lambda op: op.name)
+        lines += [f"## The dialect `{name}`", ""]
+        if name == "ptx":
+            lines += ["One operation is one PTX instruction, over virtual registers.", ""]
+            lines += ["| operation | what it does |", "|---|---|"]
+            lines += [*(f"| `{op.name}` | {_first(op)} |" for op in operations), ""]
+            continue
+        for op in operations:
+            lines += [f"### `{op.name}`", "", cleandoc(op.__doc__ or ""), ""]
+            if found := clauses(op):
+                lines += [f"Clauses: {', '.join(f'`{clause}`' for clause in found)}.", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _first(op: type[Any]) -> str:
+    return cleandoc(op.__doc__ or "").partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+
+
+GENERATED = {"passes.md": passes_page, "operations.md": operations_page}
+"""Pages made from the code."""
+
+
+def stale() -> list[str]:
+    """The generated pages that are not what the code makes of them."""
+    return [
+        name for name, make in GENERATED.items() if not (DOCS / name).exists() or (DOCS / name).read_text() != make()
+    ]
+
+
+# Links
+
+
+def pages() -> list[Path]:
+    """Every page of the documentation."""
+    return sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def dead_links() -> list[str]:
+    """Links to files or headings that do not exist, as `page: link`; links to other sites are not followed."""
+    found: list[str] = []
+    for page in pages():
+        for match in _LINK.finditer(_CODE.sub("", page.read_text())):
+            link = match[1] or match[2]
+            if re.match(r"[a-z]+:", link):
+                continue
+            name, _, anchor = link.partition("#")
+            target = page if not name else (page.parent / name).resolve()
+            if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+                found.append(f"{page.relative_to(ROOT)}: {link}")
+    return found
+
+
+# The site
+
+
+def build_site() -> None:
+    """Writes the site: a page for each page, links between them, everything in files beside them."""
+    from markdown import Markdown
+
+    listed = [path for names in CHAPTERS.values() for path in names if (DOCS / path).exists()]
+    missing = {path.relative_to(DOCS) for path in DOCS.rglob("*.md")} - {Path(name) for name in listed}
+    if missing:
+        raise SystemExit(
+            f"expected every page in a chapter of docs/build.py, found {sorted(map(str, missing))} in none"
+        )
+    shutil.rmtree(SITE, ignore_errors=True)
+    shutil.copytree(DOCS / "images", SITE / "images")
+    for name in listed:
+        markdown = Markdown(extensions=["tables", "fenced_code", "toc"], extension_configs={
+            "toc": {"slugify": lambda text, _: slug(text)}
+        })  # fmt: skip
+        body = markdown.convert((DOCS / name).read_text())
+        target = SITE / _site_name(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(_page(name, listed, body))
+    print(f"{len(listed)} pages in {SITE}")
+
+
+def _site_name(name: str) -> str:
+    stem = name.removeprefix("../").removesuffix(".md")
+    return f"{stem.lower() if name.startswith('../') else stem}.html"
+
+
+def _title(name: str) -> str:
+    heading = re.search(r"^# (.*)$", (DOCS / name).read_text(), re.MULTILINE)
+    title = name if heading is None else heading[1].replace("`", "")
+    return "README" if name == "../README.md" else title
+
+
+def _page(name: str, listed: list[str], body: str) -> str:
+    up = "../" * _site_name(name).count("/")
+
+    def link(match: re.Match[str]) -> str:
+        kind, target = match[1], html.unescape(match[2])
+        if re.match(r"[a-z]+:|#", target):
+            return match[0]
+        path, _, anchor = target.partition("#")
+        source = (DOCS / name).parent
+        resolved = (source / path).resolve()
+        for other in listed:
+            if resolved == (DOCS / other).resolve():
+                return f'{kind}="{up}{_site_name(other)}{"#" + anchor if anchor else ""}"'
+        if resolved.is_relative_to(DOCS / "images"):
+            return f'{kind}="{up}images/{resolved.name}"'
+        copied = SITE / "files" / resolved.relative_to(ROOT)
+        if resolved.is_file():
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(resolved, copied)
+            return f'{kind}="{up}files/{resolved.relative_to(ROOT)}"'
+        return f'{kind}="#"'
+
+    body = re.sub(r'(href|src)="([^"]*)"', link, body)
+    entries: list[str] = []
+    for chapter, names in CHAPTERS.items():
+        entries.append(f"<h4>{chapter}</h4>")
+        for each in names:
+            if each in listed:
+                here = ' class="here"' if each == name else ""
+                entries.append(f'<a{here} href="{up}{_site_name(each)}">{html.escape(_title(each))}</a>')
+    number = listed.index(name)
+    around = [
+        f'<a href="{up}{_site_name(listed[i])}">{mark} {html.escape(_title(listed[i]))}</a>'
+        for i, mark in ((number - 1, "←"), (number + 1, "→")) if 0 <= i < len(listed)
+    ]  # fmt: skip
+    page = (DOCS / "page.html").read_text()
+    for key, value in (("TITLE", html.escape(_title(name))), ("MENU", "\n".join(entries)), ("BODY", body),
+                       ("AROUND", "".join(around))):  # fmt: skip
+        page = page.replace(f"<!--{key}-->", value)
+    return page
+
+
+def main() -> int:
+    """Returns the exit code."""
+    parser = argparse.ArgumentParser(description="Makes the reference pages and the documentation site.")
+    parser.add_argument("--check", action="store_true", help="only look for stale reference pages and dead links")
+    parser.add_argument("--reference", action="store_true", help="only write the reference pages")
+    flags = parser.parse_args()
+    problems: list[str] = []
+    if flags.check:
+        problems = [f"docs/{name} is stale: run python docs/build.py --reference" for name in stale()]
+    else:
+        for name, make in GENERATED.items():
+            (DOCS / name).write_text(make())
+    problems += [f"dead link: {link}" for link in dead_links()]
+    print("\n".join(problems), end="\n" if problems else "", file=sys.stderr)
+    if problems:
+        return 1
+    if not flags.check and not flags.reference:
+        build_site()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.exit(main())
