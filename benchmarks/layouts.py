@@ -1,8 +1,8 @@
-"""The layout algebra against Apache TVM's, in one process: `python benchmarks/layouts.py` prints a table.
+"""The layout algebra against Apache TVM and tensor-layouts: `python benchmarks/layouts.py` prints a table.
 
-Needs `pip install -e '.[benchmarks]'`. Both sides do the same thing on the same layout and the results are compared
+Needs `pip install -e '.[benchmarks]'`. All do the same thing on the same layout and the results are compared
 before anything is timed. Times are the best of several repeats, which is what a loaded machine disturbs least; the
-ratio is what to look at.
+ratio is what to look at. tensor-layouts is CuTe's algebra, without named axes and cuts of a layout by a shape.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from timeit import Timer
 from typing import Any, TypeVar
 
 import numpy as np
+import tensor_layouts
 from tvm.tirx import layout as tvm_layout
 
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
@@ -92,44 +93,64 @@ def main() -> None:
             [int(their_operand.apply(i, j, shape=[rows, columns])["m"]) for j in range(columns)] for i in range(rows)
         ]
 
+    cute = cute_operand(operand)
+
+    def cute_table() -> list[list[int]]:
+        return [[cute(i, j) for j in range(columns)] for i in range(rows)]
+
+    if not np.array_equal(operand.table(OPERAND_SHAPE)["m"], np.array(cute_table())):
+        raise SystemExit("error: the swizzled table of tensor-layouts differs")
     if not np.array_equal(operand.table(OPERAND_SHAPE)["m"], np.array(their_table())):
         raise SystemExit("error: the two swizzled tables differ")
     theirs = {name: int(value) for name, value in their_registers.apply(1, 10, shape=list(REGISTER_SHAPE)).items()}
     if registers.apply((1, 10), REGISTER_SHAPE) != theirs:
         raise SystemExit("error: the two coordinates differ")
 
-    rows_of_table: list[tuple[str, Callable[[], object], Callable[[], object]]] = [
-        ("table of a swizzled 128x128 tile", lambda: operand.table(OPERAND_SHAPE), their_table),
+    rows_of_table: list[tuple[str, Callable[[], object], Callable[[], object], Callable[[], object] | None]] = [
+        ("table of a swizzled 128x128 tile", lambda: operand.table(OPERAND_SHAPE), their_table, cute_table),
         (
             "apply, one point of a swizzled tile",
             lambda: operand.apply((4, 57), OPERAND_SHAPE),
             lambda: their_operand.apply(4, 57, shape=[128, 128]),
+            lambda: cute(4, 57),
         ),
         (
             "apply, one point of a register tile",
             lambda: registers.apply((1, 10), REGISTER_SHAPE),
             lambda: their_registers.apply(1, 10, shape=[8, 16]),
+            None,
         ),
-        ("group", lambda: operand.tile.group((128, 128)), lambda: their_operand.tile_layout.group([128, 128])),
-        ("slice", lambda: operand.tile.slice((128, 128), REGION), lambda: their_slice(their_operand.tile_layout)),
+        ("group", lambda: operand.tile.group((128, 128)), lambda: their_operand.tile_layout.group([128, 128]), None),
+        ("slice", lambda: operand.tile.slice((128, 128), REGION), lambda: their_slice(their_operand.tile_layout), None),
     ]
-    print("| operation | tirx | Apache TVM | ratio |")
-    print("|---|---:|---:|---:|")
-    for name, ours, other in rows_of_table:
-        print_row(name, seconds(ours), seconds(other))
+    print("| operation | tirx | Apache TVM | ratio | tensor-layouts | ratio |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name, ours, other, third in rows_of_table:
+        print_row(name, seconds(ours), seconds(other), None if third is None else seconds(third))
     print_row(
         "canonicalize, first time",
         seconds_fresh(lambda: TileLayout.parse(REGISTERS), TileLayout.canonicalize),
         seconds_fresh(lambda: tvm_tile(registers), lambda layout: layout.canonicalize()),
+        seconds_fresh(lambda: tensor_layouts.Layout((8, 2, 4, 2), (16, 8, 2, 1)), tensor_layouts.coalesce),
     )
     print(f"\n`import tirx.layout` adds {readable(import_seconds())} to `import numpy`.")
 
 
-def print_row(name: str, ours: float, theirs: float) -> None:
-    """One row of the table; the ratio is how many times faster tirx is."""
-    ratio = theirs / ours
-    digits = 0 if ratio >= 10 else 1
-    print(f"| {name} | {readable(ours)} | {readable(theirs)} | {ratio:.{digits}f} |", flush=True)
+def cute_operand(operand: ComposeLayout) -> Any:
+    """The same operand of tensor-layouts: modes of CuTe have their fastest digit first."""
+    (rows, row), (outer, step), (inner, unit) = [(it.extent, it.stride) for it in operand.tile.shard]
+    swizzle = tensor_layouts.Swizzle(operand.swizzle.swizzle_len, operand.swizzle.per_element, operand.swizzle.atom_len)
+    layout = tensor_layouts.Layout((rows, (inner, outer)), (row, (unit, step)))
+    return tensor_layouts.compose(swizzle, layout)
+
+
+def print_row(name: str, ours: float, *others: float | None) -> None:
+    """One row of the table; a ratio is how many times faster tirx is. None: there is no such operation."""
+    cells = [name, readable(ours)]
+    for theirs in others:
+        ratio = 0.0 if theirs is None else theirs / ours
+        cells += ["-", "-"] if theirs is None else [readable(theirs), f"{ratio:.{0 if ratio >= 10 else 1}f}"]
+    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def their_slice(layout: Any) -> Any:

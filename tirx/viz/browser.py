@@ -208,9 +208,9 @@ class Browser:
         self._send("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
         self._send("Input.dispatchKeyEvent", type="keyUp", key=key)
 
-    def screenshot(self, clip: Sequence[float] | None = None) -> bytes:
-        """The page as PNG; `clip`: x, y, width and height of a part of it."""
-        params: dict[str, Any] = {"format": "png", "captureBeyondViewport": clip is not None}
+    def screenshot(self, clip: Sequence[float] | None = None, *, fast: bool = False) -> bytes:
+        """The page as PNG; `clip`: x, y, width and height of a part of it; `fast`: a larger file in less time."""
+        params: dict[str, Any] = {"format": "png", "captureBeyondViewport": clip is not None, "optimizeForSpeed": fast}
         if clip is not None:
             params["clip"] = dict(zip(("x", "y", "width", "height"), clip, strict=True), scale=1)
         return base64.b64decode(self._send("Page.captureScreenshot", **params)["data"])

@@ -201,6 +201,22 @@ def test_bank_conflicts(shown: Page) -> None:
     assert sum(each is not None for each in expected) > 20
 
 
+def test_sectors(shown: Page) -> None:
+    """32-byte sectors of global memory: whole rows are coalesced, columns are not."""
+    function = """(text, bits) => {
+      const layout = tirx.notation.parseLayout(text);
+      return tirx.banks.patterns([64, 64], bits).map((each) => {
+        const { touched, least } = tirx.banks.sectors(layout, each.lanes, bits, each.vector);
+        return [each.name, touched, least];
+      });
+    }"""
+    found = {name: (touched, least) for name, touched, least in shown.call(function, "S[(64, 64) : (64, 1)]", 16)}
+    assert found["row"] == (2, 2)
+    assert found["rowVector"] == (16, 16)
+    assert found["column"] == (32, 2)
+    assert found["columnVector"] == (32, 16)
+
+
 _MASKS = """(cases) => cases.map(([m, zero, shift]) => {
   const { fields, reserved } = tirx.app.tables.mask;
   try {

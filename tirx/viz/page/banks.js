@@ -113,6 +113,30 @@ export function analyse(layout, lanes, bits, vector) {
   return { degree: worst.degree, wavefronts, degrees, worst, together, bytes };
 }
 
+// The 32-byte sectors that the accesses of a warp touch if the tile is in global memory, and the fewest that could hold
+// their bytes: { touched, least }. CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
+export function sectors(layout, lanes, bits, vector) {
+  const address = addressesOf(layout);
+  let touched = 0, least = 0;
+  for (let access = 0; access < lanes[0].length / vector; access++) {
+    const found = new Set();
+    const bytes = new Set();
+    for (const lane of lanes.slice(0, 32)) {
+      for (const flat of lane.slice(access * vector, (access + 1) * vector)) {
+        if (flat < 0) continue;
+        const first = address(flat) * bits;
+        for (let bit = first; bit < first + bits; bit += Math.min(8, bits)) {
+          bytes.add(Math.floor(bit / 8));
+          found.add(Math.floor(bit / 256));
+        }
+      }
+    }
+    touched += found.size;
+    least += Math.ceil(bytes.size / 32);
+  }
+  return { touched, least };
+}
+
 // The elements that a pattern reads, for the grids.
 export const elementsOf = (lanes) => lanes.flat().filter((flat) => flat >= 0);
 

@@ -187,6 +187,18 @@ export function logicalProduct(a, b) {
   return joined([a, composition(rest, b)]);
 }
 
+// A repeated at the places of B, mode by mode: copies of A are blocks, or (raked) lie between one another.
+function productByMode(a, b, order) {
+  const own = modes(a), by = modes(b);
+  const rank = Math.max(own.length, by.length);
+  const padded = (parts) => joined([...parts, ...Array.from({ length: rank - parts.length }, () => cute(1, 0))]);
+  const [first, second] = modes(logicalProduct(padded(own), padded(by))).map(modes);
+  return joined(first.map((mode, i) => joined(order === "blocked" ? [mode, second[i]] : [second[i], mode])));
+}
+
+export const blockedProduct = (a, b) => productByMode(a, b, "blocked");
+export const rakedProduct = (a, b) => productByMode(a, b, "raked");
+
 // Division by a tiler of one layout per mode: ((tile modes), (rest modes)).
 export function zippedDivide(a, tiler) {
   const own = modes(a), by = modes(tiler);
@@ -245,6 +257,16 @@ export const CUTE_OPERATIONS = {
     title: "logical_product(A, B)",
     says: "mode 0: A; mode 1: A repeated at the places of B",
     run: (a, b) => logicalProduct(a, b),
+  },
+  blocked_product: {
+    title: "blocked_product(A, B)",
+    says: "copies of A are blocks of a larger matrix, one at each place of B",
+    run: (a, b) => blockedProduct(a, b),
+  },
+  raked_product: {
+    title: "raked_product(A, B)",
+    says: "the same copies, one between another: what make_layout_tv is made of",
+    run: (a, b) => rakedProduct(a, b),
   },
   coalesce: { title: "coalesce(A)", says: "the same function with the fewest modes", run: (a) => coalesce(a) },
   right_inverse: { title: "right_inverse(A)", says: "A(R(i)) = i", run: (a) => rightInverse(a) },

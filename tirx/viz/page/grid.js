@@ -163,7 +163,7 @@ export class Grid {
       this.resize();
       return;
     }
-    this.wide = Math.max(Math.min(across / fits, Math.max(wide, 1.7)), 0.4);
+    this.wide = Math.max(Math.min(across / fits, Math.max(wide, 1.7)), 0.2);
     this.least = Math.min(fits, 4);
     // A tall strip is as wide as it can be read, and scrolls.
     const strip = cols * fits * this.wide < 0.3 * this.viewWidth() && fits < 8;

@@ -1,7 +1,7 @@
 // The first tab: one tile, its elements and its places side by side.
 
 import { digest, product, sizeOf } from "./algebra.js";
-import { analyse, elementsOf, fitsBanks, patterns } from "./banks.js";
+import { analyse, elementsOf, fitsBanks, patterns, sectors } from "./banks.js";
 import { field, h, replace, select, showError, table } from "./dom.js";
 import { Grid } from "./grid.js";
 import { layoutText } from "./notation.js";
@@ -216,12 +216,13 @@ export function layoutTab(app) {
         found === null ? "–" : found.degree === 1 ? "1" : `${found.degree}-way`));
       const button = h("button", { type: "button", class: "link", "data-pattern": each.name, "aria-pressed": String(state.p === each.name),
         onclick: () => app.change({ p: state.p === each.name ? "" : each.name }) }, each.title);
-      return [button, ...cells];
+      const global = sectors(tile.layout, each.lanes, tile.bits, each.vector);
+      return [button, ...cells, h("span", { class: `degree ${global.touched === global.least ? "ok" : "warn"}` }, `${global.touched} / ${global.least}`)];
     });
     const chosen = pattern();
     const found = chosen === null ? null : degree(tile, chosen.lanes, chosen.vector);
-    replace(access, h("h3", {}, "Bank conflicts"),
-      rows.length ? table(["access of a warp", "this", "none", "32B", "64B", "128B"], rows, { class: "conflicts" }) : h("p", { class: "note" }, "The tile is too small for the patterns."),
+    replace(access, h("h3", { title: "Conflicts of shared memory by swizzle; sectors of 32 bytes, touched / least, if the tile is in global memory" }, "Bank conflicts and sectors"),
+      rows.length ? table(["access of a warp", "this", "none", "32B", "64B", "128B", "sectors"], rows, { class: "conflicts" }) : h("p", { class: "note" }, "The tile is too small for the patterns."),
       chosen === null || found === null ? null : h("p", { class: "note", id: "worst" }, worstText(found)));
   }
 
