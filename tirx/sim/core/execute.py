@@ -17,6 +17,7 @@ from tirx.sim.program.code import Branch, Call, Control, Exit, IndirectCall, Op,
 # Calls and branches inside of each other.
 _MAX_DEPTH = 4096
 _WARPGROUP = 4 * WARP  # lanes
+_PRODUCTS = ("mma.", "wgmma.mma_async")  # which look themselves after those that wait for their accumulators
 # Instructions that wait for the lanes of a warp, converged or not.
 _MEETINGS = ("bar.", "barrier.cta", "barrier.sync", "elect.sync", "shfl.sync", "vote.sync", "match.", "redux.sync")
 
@@ -162,14 +163,21 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
             elif nobody:
                 pc += 1
             elif op.is_wide and op.step is not None:
+                products = op.opcode.startswith(_PRODUCTS)
                 for part in parts:
-                    if part.deferred is not None and (op.rows is None or not op.rows.isdisjoint(part.deferred.rows)):
+                    waiting = part.deferred
+                    if waiting is not None and (products or op.rows is None or not op.rows.isdisjoint(waiting.rows)):
                         part.finish_deferred()
-                op.step(wide, mask)
+                outcome = op.step(wide, mask)
                 if launch.notes:
                     launch.report_notes(op.line, op.text, parts[0].describe(mask[wide.of_part(0)]))
+                if outcome is not None:  # not for several CTAs at once
+                    wide.finish_deferred()
+                    apart = _execute_parts(parts, program, op, pc)
                 pc += 1
             else:
+                if op.opcode.startswith(_PRODUCTS):
+                    wide.finish_deferred()
                 apart = _execute_parts(parts, program, op, pc)
                 pc += 1
             executed += 1

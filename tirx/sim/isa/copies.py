@@ -103,7 +103,7 @@ def _copy(decoder: Decoder) -> Step:
 def _side_by_side(group: ThreadGroup, sides: Sides, lanes: Array, where: Array, data: Array) -> None:
     """Writes what the lanes of several CTAs copy."""
     offsets = spaces.own_offsets(group, where, data.itemsize * data.shape[1], "cp.async")
-    for part, own in sides.split(lanes):
+    for part, own in sides.split(lanes) if group.cta.launch.checks else ():
         monitor = part.cta.monitor
         monitor.copy_async(0, offsets[own], data.itemsize * data.shape[1], group.lanes[lanes[own]])
         sides.copies.issued(lanes[own], monitor.mark())
@@ -127,7 +127,7 @@ def _wait(group: ThreadGroup, mask: Mask, pending: int) -> None:
     lanes, _ = group.active(mask)
     if group.sides is not None:
         marks = group.sides.copies.wait(lanes, pending)
-        for part, own in group.sides.split(lanes):
+        for part, own in group.sides.split(lanes) if group.cta.launch.checks else ():
             part.cta.monitor.copies_waited(group.lanes[lanes[own]], marks[own])
         return
     marks = group.cta.copies.wait(group.lanes[lanes], pending)

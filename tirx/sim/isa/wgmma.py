@@ -238,10 +238,10 @@ def _mma(decoder: Decoder) -> Step:
         decoder.needed = frozenset(each.register.row for each in supplied)
 
     def old_numbers(group: ThreadGroup) -> Array:
-        return numbers(of_d.unpack(read_words(group)), form.result).reshape(-1, form.n)
+        return _matrices(group, numbers(of_d.unpack(read_words(group)), form.result), form.n)
 
     def no_numbers(group: ThreadGroup) -> Array:
-        return np.zeros((group.warps * _ROWS, form.n), np.float32)
+        return _matrices(group, np.zeros((group.warps * _ROWS, form.n), np.float32), form.n)
 
     def write_numbers(group: ThreadGroup, total: Array) -> None:
         results = raw_results(total.reshape(group.warps, 1, _ROWS, form.n), form.result, form.saturate)
@@ -261,7 +261,11 @@ def _mma(decoder: Decoder) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         cta = group.cta
         cta.require_converged(group, mask, "wgmma.mma_async")
-        if group.warps > 1 and (group.warp % _WARPGROUP or group.warps != _WARPGROUP):
+        sides = group.sides
+        if sides is not None:
+            if cta.thread_count != _WARPGROUP * WARP or form.sparse:
+                return Outcome.SPLIT
+        elif group.warps > 1 and (group.warp % _WARPGROUP or group.warps != _WARPGROUP):
             return Outcome.SPLIT_WARPGROUPS
         if cta.thread_count % (_WARPGROUP * WARP) and group.warp // _WARPGROUP == cta.thread_count // (
             _WARPGROUP * WARP
@@ -271,7 +275,7 @@ def _mma(decoder: Decoder) -> Step:
             _check_fenced(group, mask, watched)
         kept: Mask | None = None
         first = group.warp % _WARPGROUP * _ROWS
-        rows = first + np.arange(group.warps * _ROWS)
+        rows = first + np.arange((group.warps if sides is None else _WARPGROUP) * _ROWS)
         if a_source is not None:
             a_bits = uniform(a_source(group, mask), mask, "the descriptor of A")
             cta.launch.observed.moved("shared", "read", len(rows) * kind.depth * kind.bits // 8)
@@ -279,7 +283,7 @@ def _mma(decoder: Decoder) -> Step:
         else:
             raw = of_a.unpack(read_a(group, mask))
             left = _bits(raw) if kind.bits == 1 else numbers(raw, form.types[0])
-            left = left.reshape(-1, kind.depth)
+            left = _matrices(group, left, kind.depth)
         if metadata is not None and words_of is not None:
             codes = words_of(group, mask).reshape(-1, WARP)
             stored = left.reshape(group.warps, _ROWS, -1)
@@ -323,19 +327,29 @@ def _packings(n: int, depth: int, bits: int, result_bits: int) -> tuple[Packing,
     return of_a, wide_accumulator(n).packing(result_bits, _ROWS, n)
 
 
+def _matrices(group: ThreadGroup, values: Array, columns: int) -> Array:
+    """The rows of a warpgroup: (rows, columns), or (CTAs, rows, columns) of several CTAs side by side."""
+    return values.reshape(-1, columns) if group.sides is None else values.reshape(len(group.sides.parts), -1, columns)
+
+
 def _operand(
     group: ThreadGroup, bits: int, rows: Array, depth: int, width: int, element: str, transposed: bool, what: str
 ) -> Array:
-    """Rows of an operand in shared memory of `depth` elements of `width` bits, as float32 (rows, K)."""
-    cta = group.cta
+    """Rows of an operand in shared memory of `depth` elements of `width` bits, as float32 (see `_matrices`)."""
+    cta, sides = group.cta, group.sides
     size, element_bytes = (depth, width // 8) if transposed else (depth * width // 8, 0)
     places = _places(bits, int(rows[0]), len(rows), size, element_bytes, what)
     cta.check_region(places.region, what)
-    threads = cta.first_thread + np.arange(group.first, group.last, WARP)
-    cta.monitor.warpgroup_read(cta.rank, places.region, threads, what)
     if cta.launch.checks:
+        for part in [group] if sides is None else sides.parts:
+            threads = part.cta.first_thread + np.arange(part.first, part.last, WARP)
+            part.cta.monitor.warpgroup_read(part.cta.rank, places.region, threads, what)
         check_operand(cta, places.descriptor, places.addresses, places.region.places, None, max(width // 8, 1))
-    raw = places.gather.read(cta.shared).reshape(len(rows), -1)
+    if sides is None:
+        raw = places.gather.read(cta.shared).reshape(len(rows), -1)
+    else:
+        count = len(group.mask) // len(sides.parts)
+        raw = places.gather.read_each(sides.shared, sides.bases[::count]).reshape(len(sides.parts), len(rows), -1)
     if element == "b1":
         return _bits(raw)
     return decode_elements(raw, element)
@@ -396,8 +410,10 @@ def _together(group: ThreadGroup) -> Outcome:
 
 
 def _issued(group: ThreadGroup, registers: frozenset[int]) -> None:
-    for warp in range(group.warp, group.warp + group.warps):
-        group.cta.warpgroup_products[warp].issued(registers, group.cta.monitor.mark())
+    for part in [group] if group.sides is None else group.sides.parts:
+        instant = part.cta.monitor.mark()
+        for warp in range(part.warp, part.warp + part.warps):
+            part.cta.warpgroup_products[warp].issued(registers, instant)
 
 
 _DECODERS: dict[str, Callable[[Decoder], Step]] = {

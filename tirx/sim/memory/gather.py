@@ -32,12 +32,19 @@ class Gather:
 
     def read(self, segment: Segment) -> Array:
         """Returns the bytes, in the shape of the addresses; those beyond the end of the memory are any bytes."""
-        found = segment.rows(self._dtype, 1).reshape(-1).take(self._index, mode="clip").view(np.uint8)
+        return self._read(segment, self._index, ())
+
+    def read_each(self, segment: Segment, bases: Array) -> Array:
+        """Reads the same bytes behind each of `bases` (multiples of 16): (bases, *shape of the addresses)."""
+        return self._read(segment, bases[:, None] // self._width + self._index, bases.shape)
+
+    def _read(self, segment: Segment, index: Array, leading: tuple[int, ...]) -> Array:
+        found = segment.rows(self._dtype, 1).reshape(-1).take(index, mode="clip").view(np.uint8)
         if not self._turned:
-            return found.reshape(self._shape)
+            return found.reshape(*leading, *self._shape)
         rows, depth, element = self._shape
-        turned = found.view(f"u{element}").reshape(depth, rows).T
-        return np.ascontiguousarray(turned).view(np.uint8).reshape(self._shape)
+        turned = found.view(f"u{element}").reshape(*leading, depth, rows).swapaxes(-1, -2)
+        return np.ascontiguousarray(turned).view(np.uint8).reshape(*leading, *self._shape)
 
 
 def _unit(addresses: Array) -> int:

@@ -159,7 +159,7 @@ def _load_shared(
     width = unit.itemsize * count
     if group.sides is not None:
         places = own_offsets(group, addresses, width, "load")
-        for part, own in group.sides.split(lanes):
+        for part, own in group.sides.split(lanes) if group.cta.launch.checks else ():
             threads = group.lanes[lanes[own]]
             part.cta.monitor.shared_load(0, places[own], width, threads, strong)
         return group.sides.shared.gather(places + group.sides.bases[lanes], unit, count)
@@ -182,7 +182,7 @@ def _store_shared(group: ThreadGroup, lanes: Array, addresses: Array, values: Ar
     width = values.dtype.itemsize * values.shape[1]
     if group.sides is not None:
         places = own_offsets(group, addresses, width, "store")
-        for part, which in group.sides.split(lanes):
+        for part, which in group.sides.split(lanes) if group.cta.launch.checks else ():
             threads, memory = group.lanes[lanes[which]], part.cta.shared.data
             part.cta.monitor.shared_store(0, places[which], values[which], threads, memory, strong)
         group.sides.shared.scatter(places + group.sides.bases[lanes], values)

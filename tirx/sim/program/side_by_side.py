@@ -22,7 +22,11 @@ _CARRY = "cc"  # the flag is one of the CTA's
 # Memory that all CTAs share, and that of each (`tirx.sim.core.cta.Sides`).
 _SPACES = frozenset(("global", "param", "const", "shared", "shared::cta"))
 _ACCESSES = ("ld", "st", "ldmatrix", "stmatrix")
-_COPIES = ("cp.async.ca", "cp.async.cg", "cp.async.commit_group", "cp.async.wait_group", "cp.async.wait_all")
+# Others that are executed for several CTAs at once.
+_OTHERS = (
+    *("cp.async.ca", "cp.async.cg", "cp.async.commit_group", "cp.async.wait_group", "cp.async.wait_all"),
+    *("wgmma.mma_async", "wgmma.fence"),
+)
 # Instructions by which a CTA sees how far others have come.
 _ORDERED = frozenset(("atom", "red", "clusterlaunchcontrol", "griddepcontrol", "tensormap"))
 _CLOCKS = ("%clock", "%globaltimer")
@@ -34,7 +38,7 @@ def is_wide(decoder: Decoder, instruction: Instruction) -> bool:
     names = list(_names(instruction.operands))
     if any(name in SPECIAL_REGISTERS for name in names):
         return False
-    if instruction.opcode.startswith(_COPIES):
+    if instruction.opcode.startswith(_OTHERS):
         return True
     if instruction.root in _ACCESSES:
         plain = STRONG.isdisjoint(modifiers) and not {"async", "bulk"} & set(modifiers)
