@@ -256,7 +256,8 @@ def build_site() -> None:
         markdown = Markdown(extensions=["tables", "fenced_code", "toc"], extension_configs={
             "toc": {"slugify": lambda text, _: slug(text)}
         })  # fmt: skip
-        body = markdown.convert((DOCS / name).read_text())
+        text = re.sub(r"\n\n```$", "\n```", (DOCS / name).read_text(), flags=re.MULTILINE)
+        body = markdown.convert(text)
         target = SITE / _site_name(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_page(name, listed, body))
