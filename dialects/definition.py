@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir.core import SSAValues, Use
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     EqIntConstraint,
@@ -147,7 +148,9 @@ def value_of(value: Value) -> SSAValue:
     """The single result of an operation, or the value itself."""
     if type(value) is OpResult or type(value) is BlockArgument:
         return value
-    return SSAValue.get(value)
+    if isinstance(value, Operation) and len(value.results) == 1:
+        return value.results[0]
+    return SSAValue.get(value)  # which says what is wrong
 
 
 class DirectOperation(IRDLOperation):
@@ -185,7 +188,16 @@ class DirectOperation(IRDLOperation):
         present = {name: value for name, value in properties.items() if value is not None}
         if type(self).get_irdl_definition().options and _has_segments(type(self)):
             present[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
-        Operation.__init__(self, operands=values, result_types=types, properties=present)
+        # What `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors.
+        self._operands = SSAValues(values)
+        self._operand_uses = uses = tuple([Use(self, i) for i in range(len(values))])
+        for value, use in zip(values, uses, strict=True):
+            value.add_use(use)
+        self.results = SSAValues([OpResult(type_, self, i) for i, type_ in enumerate(types)])
+        self.properties = present
+        self.attributes = {}
+        self.location = UNKNOWN_LOC
+        self.__post_init__()
 
 
 @cache

@@ -33,7 +33,7 @@ from tirx.dialects.ptx.base import register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
 from tirx.hw.features import has_features
 from tirx.hw.targets import Target
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.fast_math import may_approximate
 from tirx.passes.emit.narrow_integers import widen_bytes
 from tirx.rules import NoFormError
@@ -94,8 +94,7 @@ def _drop_identity_cast(op: UnrealizedConversionCastOp) -> None:
         return
     for result, operand in zip(op.results, op.operands, strict=True):
         result.replace_all_uses_with(operand)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -127,8 +126,7 @@ def _lower(op: Operation) -> None:
     if replacement.name_hint is None:
         replacement.name_hint = result.name_hint
     result.replace_all_uses_with(replacement)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 def _integer(emit: Emitter, value: int, type_: Attribute) -> SSAValue:

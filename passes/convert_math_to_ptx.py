@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from tirx.dialects import ptx
 from tirx.dialects.ptx.core import ConstantOp, entries
 from tirx.dialects.ptx.functions import FORMS, Function
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.fast_math import may_approximate
 from tirx.rules import NoFormError
 
@@ -67,8 +67,7 @@ def _lower(op: Operation) -> None:
     replacement = compute.run()
     replacement.name_hint = replacement.name_hint or op.results[0].name_hint
     op.results[0].replace_all_uses_with(replacement)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 class _Compute:

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
+from tirx.passes.emit.emitter import erase
 from tirx.rules import NoFormError, StageError
 
 
@@ -103,8 +104,7 @@ def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
         if value.name_hint is None:
             value.name_hint = result.name_hint
         result.replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 def _take_arguments(block: Block, values: Sequence[SSAValue]) -> None:

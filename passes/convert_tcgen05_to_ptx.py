@@ -22,7 +22,7 @@ from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType, base_al
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.tensor_lifetimes import check_lifetimes
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
 from tirx.passes.plan.computed_parts import displaced
 from tirx.rules import StageError
@@ -318,9 +318,7 @@ class ConvertTcgen05ToPtxPass(ModulePass):
                 continue
             for old, new in zip(inner.results, rule(inner, Emitter.before(inner)), strict=True):
                 old.replace_all_uses_with(new)
-            inner.detach()
-            inner.erase()
+            erase(inner)
         for view in reversed(views):
             if view.result.first_use is None:
-                view.detach()
-                view.erase()
+                erase(view)

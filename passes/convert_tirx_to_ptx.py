@@ -75,7 +75,7 @@ from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.emit.arithmetic import ARITHMETIC, ArithmeticOp, emit_arithmetic
 from tirx.passes.emit.clipping import Clip
 from tirx.passes.emit.control_flow import CONTROL_FLOW
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.foreign import lower_scalars
 from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async, is_whole
 from tirx.passes.emit.mma_sync import emit_mma_sync
@@ -159,8 +159,7 @@ class _KernelLowering:
         entry.maxnreg = self.maxnreg or launched_registers(entry.body, kernel.num_threads)
         entry.attributes.update(kernel.attributes)
         Emitter.before(kernel)(entry)
-        kernel.detach()
-        kernel.erase()
+        erase(kernel)
 
     def name(self, hint: str | None, default: str) -> str:
         """Returns a PTX name that nothing else in the entry has, like `hint` where there is one."""
@@ -215,8 +214,7 @@ class _KernelLowering:
         """Erases what has been lowered, users first."""
         for old in reversed(self.lowered):
             if isinstance(old, Operation):
-                old.detach()
-                old.erase()
+                erase(old)
             else:
                 old.block.erase_arg(old)
 

@@ -53,7 +53,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.plan.copies import planned_scale_copies
 from tirx.passes.plan.product import Product
 from tirx.passes.plan.tcgen05_product import Instructions, ProductShape, check_threads, instructions
@@ -160,8 +160,7 @@ class _KernelLowering:
             emit_tile = Emitter(emit.point, alloc.location)
             tile = emit_tile(tcgen05.TileOp(base, alloc.start or 0, alloc.result.type)).result
             alloc.result.replace_all_uses_with(tile)
-            alloc.detach()
-            alloc.erase()
+            erase(alloc)
         return base, is_first_warp
 
     def _role_with_waits(self) -> RoleOp | None:
@@ -193,8 +192,7 @@ class _KernelLowering:
                 column = emit(arith.AddiOp(base, emit.mul(slot.index, slot.stride))).result
                 tile = emit(tcgen05.TileOp(column, alloc.start or 0, slot.result.type)).result
                 slot.result.replace_all_uses_with(tile)
-                slot.detach()
-                slot.erase()
+                erase(slot)
 
     @staticmethod
     def _word(emit: Emitter, start: int, words: int) -> SSAValue:
@@ -235,8 +233,7 @@ class _KernelLowering:
         issued += self._instructions(emit, mma, product)
         self._issue(emit, issued)
         for op in (*copies, mma):
-            op.detach()
-            op.erase()
+            erase(op)
 
     @staticmethod
     def _planned(mma: MmaOp | AsyncMmaOp) -> Instructions:
@@ -265,8 +262,7 @@ class _KernelLowering:
             issued = self._instructions(emit, op, self._planned(op))
         for instruction in issued:
             emit(instruction)
-        op.detach()
-        op.erase()
+        erase(op)
 
     def _publish(self, emit: Emitter) -> None:
         """
@@ -385,8 +381,7 @@ class _KernelLowering:
                     f"expected one side of a copy with tensor memory in registers, found {op.source_type.memory} to "
                     f"{op.destination_type.memory}; tirx-expand-copies goes through registers",
                 )
-        op.detach()
-        op.erase()
+        erase(op)
 
     @staticmethod
     def _storing_warps(store: StoreOp, shape: str) -> int:

@@ -15,7 +15,7 @@ from tirx.dialects import wgmma
 from tirx.dialects.ptx.conversion import UndefinedOp
 from tirx.dialects.ptx.wgmma import WgmmaCommitGroupOp, WgmmaFenceOp, WgmmaMmaAsyncOp, WgmmaWaitGroupOp
 from tirx.dialects.tirx import PendingType, TileType
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
 from tirx.rules import StageError
 
@@ -120,5 +120,4 @@ class ConvertWgmmaToPtxPass(ModulePass):
             results = rule(inner, Emitter.before(inner))
             for old, new in zip(inner.results, results, strict=True):
                 old.replace_all_uses_with(new)
-            inner.detach()
-            inner.erase()
+            erase(inner)

@@ -14,6 +14,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryRea
 
 from tirx.dialects.ptx.core import entries
 from tirx.dialects.tirx import kernels
+from tirx.passes.emit.emitter import erase
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,7 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation]) -> None:
         if earlier is not op:
             for result, other in zip(op.results, earlier.results, strict=True):
                 result.replace_all_uses_with(other)
-            op.detach()
-            op.erase()
+            erase(op)
 
 
 def _remove_unused(region: Region) -> None:
@@ -76,5 +76,4 @@ def _remove_unused(region: Region) -> None:
                 for inner in op.regions:
                     _remove_unused(inner)
             elif _reads(type(op)) is not None and all(result.first_use is None for result in op.results):
-                op.detach()
-                op.erase()
+                erase(op)

@@ -40,7 +40,7 @@ from tirx.dialects.tirx.roles import MAX_REGISTERS, REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.plan.run_time_strides import memory_layout, placed
 from tirx.passes.plan.tensor_tiles import TensorTile, common_fragment
 from tirx.passes.plan.views import POINTER_ALIGNMENT, access_bytes, clipped_view
@@ -227,8 +227,7 @@ class _Expander:
             except (LayoutError, LegalityError) as e:
                 raise LocatedError(op, str(e)) from e
             if expanded:
-                op.detach()
-                op.erase()
+                erase(op)
 
     def _copy(self, op: CopyOp) -> bool:
         memories = op.source_type.memory, op.destination_type.memory
@@ -240,8 +239,7 @@ class _Expander:
         if op.source_type.dtype.bits == PACKED_BITS:
             words = emit(CopyOp(emit(WordsOp(op.source)).result, emit(WordsOp(op.destination)).result))
             self._copy(words)
-            words.detach()
-            words.erase()
+            erase(words)
             return True
         if MemorySpace.TENSOR in memories:
             tensor = op.source if memories[0] is MemorySpace.TENSOR else op.destination

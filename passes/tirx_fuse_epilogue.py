@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -29,7 +28,7 @@ from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.passes.analysis.pipelining import copies_to_shared, hardware_operation
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine
 from tirx.passes.plan.memory import aligned_bytes
 from tirx.passes.plan.schedule import BARRIER_BYTES, fewest_slots, start_values
@@ -138,14 +137,9 @@ def _through_shared(kernel: KernelOp, store: StoreOp, type_: TileType) -> bool:
     choice = async_engine(copy)
     if choice.engine is not Engine.TMA_STORE:
         remark(store, f"stored directly: {choice.reason}")
-        _erase(copy)
-        _erase(alloc)
+        erase(copy)
+        erase(alloc)
         return False
     store.operands[1] = alloc.result
     remark(store, f"stored through {aligned_bytes(type_)} bytes of shared memory, by {Engine.TMA_STORE}")
     return True
-
-
-def _erase(op: Operation) -> None:
-    op.detach()
-    op.erase()

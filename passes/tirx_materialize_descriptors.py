@@ -18,7 +18,7 @@ from tirx.dialects.tirx import AddressOp
 from tirx.dialects.tirx.kernel import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.layout import LayoutError
-from tirx.passes.emit.emitter import Emitter, bit_pattern
+from tirx.passes.emit.emitter import Emitter, bit_pattern, erase
 from tirx.rules import OperandStepError
 from tirx.tcgen05 import LegalityError, SmemDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
@@ -146,5 +146,4 @@ class TirxMaterializeDescriptorsPass(ModulePass):
                 case _:
                     continue
             symbolic.results[0].replace_all_uses_with(value)
-            symbolic.detach()
-            symbolic.erase()
+            erase(symbolic)

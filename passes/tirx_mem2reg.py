@@ -51,7 +51,7 @@ from tirx.dialects.tirx import (
     kernels,
 )
 from tirx.passes.analysis.register_classes import is_register_tile, same_layout
-from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.emit.emitter import Emitter, constant_value, erase
 from tirx.passes.plan.copies import match_engine
 from tirx.rules import ForeignOperationError, KernelArgumentError, RegisterValueError, StageError, UnwrittenError
 
@@ -176,8 +176,7 @@ class _Promoter:
     def run(self) -> None:
         self._block(self.kernel.body.block, {})
         for op in self.declarations:
-            op.detach()
-            op.erase()
+            erase(op)
 
     def _effects_of(self, region: Region) -> _Effects:
         found = _Effects()
@@ -269,8 +268,7 @@ class _Promoter:
             case _:
                 self._read_operands(op, values)
                 return
-        op.detach()
-        op.erase()
+        erase(op)
 
     def _read_operands(self, op: Operation, values: _Values) -> None:
         for i, operand in enumerate(op.operands):
@@ -314,8 +312,7 @@ class _Promoter:
             new.name_hint = old.name_hint
             old.replace_all_uses_with(new)
         values.update(zip(outs, made.res, strict=False))
-        op.detach()
-        op.erase()
+        erase(op)
 
     def _for(self, op: scf.ForOp, values: _Values) -> None:
         self._read_operands(op, values)
@@ -394,8 +391,7 @@ def _finish(old: Operation, new: Operation, carried: Sequence[SSAValue], values:
         replacement.name_hint = result.name_hint
         result.replace_all_uses_with(replacement)
     values.update(zip(carried, new.results[own:], strict=True))
-    old.detach()
-    old.erase()
+    erase(old)
 
 
 def _contents(variable: SSAValue) -> Attribute:
@@ -478,8 +474,7 @@ def _promote_extent(kernel: KernelOp, dim: GridDimOp) -> None:
 def _replace(old: GridDimOp | memref.DimOp, value: SSAValue) -> None:
     value.name_hint = old.result.name_hint
     old.result.replace_all_uses_with(value)
-    old.detach()
-    old.erase()
+    erase(old)
 
 
 def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:

@@ -25,7 +25,7 @@ from xdsl.irdl import (
 from xdsl.traits import HasFolder
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, irdl_op_definition, unit
+from tirx.dialects.definition import Value, irdl_op_definition, unit, value_of
 from tirx.dialects.ptx.base import (
     Names,
     PureInstruction,
@@ -84,7 +84,7 @@ class _BinaryOp(_SameTypeOp, abc.ABC):
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
     def __init__(self, lhs: Value, rhs: Value):
-        super().__init__(operands=[lhs, rhs], result_types=[SSAValue.get(lhs).type])
+        super().__init__(operands=[lhs, rhs], result_types=[value_of(lhs).type])
 
     def emit(self, reg: Names) -> str:
         return f"{self.mnemonic()} {reg(self.result)}, {source(reg, self.lhs)}, {source(reg, self.rhs)}"
@@ -103,7 +103,7 @@ class _SignedBinaryOp(_SameTypeOp, abc.ABC):
         super().__init__(
             operands=[lhs, rhs],
             properties={"unsigned": unit(unsigned)},
-            result_types=[SSAValue.get(lhs).type],
+            result_types=[value_of(lhs).type],
         )
 
     def verify_(self) -> None:
@@ -127,7 +127,7 @@ class _UnaryOp(_SameTypeOp, abc.ABC):
     assembly_format = "$operand attr-dict `:` type($result)"
 
     def __init__(self, operand: Value):
-        super().__init__(operands=[operand], result_types=[SSAValue.get(operand).type])
+        super().__init__(operands=[operand], result_types=[value_of(operand).type])
 
     def emit(self, reg: Names) -> str:
         return f"{self.mnemonic()} {reg(self.result)}, {source(reg, self.operand)}"
@@ -321,7 +321,7 @@ class ShlOp(_ShiftOp):
     assembly_format = "$value `,` $amount attr-dict `:` type($result)"
 
     def __init__(self, value: Value, amount: Value):
-        super().__init__(operands=[value, amount], result_types=[SSAValue.get(value).type])
+        super().__init__(operands=[value, amount], result_types=[value_of(value).type])
 
     def emit(self, reg: Names) -> str:
         type_ = bits_type(self.result.type)
@@ -340,7 +340,7 @@ class ShrOp(_ShiftOp):
         super().__init__(
             operands=[value, amount],
             properties={"unsigned": unit(unsigned)},
-            result_types=[SSAValue.get(value).type],
+            result_types=[value_of(value).type],
         )
 
     def emit(self, reg: Names) -> str:
@@ -369,7 +369,7 @@ class MulWideOp(PureInstruction):
         super().__init__(
             operands=[lhs, rhs],
             properties={"unsigned": unit(unsigned)},
-            result_types=[_WIDER.get(SSAValue.get(lhs).type, i64)],
+            result_types=[_WIDER.get(value_of(lhs).type, i64)],
         )
 
     def verify_(self) -> None:
@@ -391,7 +391,7 @@ class _TernaryOp(_SameTypeOp, abc.ABC):
     assembly_format = "$a `,` $b `,` $c attr-dict `:` type($result)"
 
     def __init__(self, a: Value, b: Value, c: Value):
-        super().__init__(operands=[a, b, c], result_types=[SSAValue.get(a).type])
+        super().__init__(operands=[a, b, c], result_types=[value_of(a).type])
 
     def emit(self, reg: Names) -> str:
         sources = ", ".join(source(reg, v) for v in (self.a, self.b, self.c))
@@ -501,7 +501,7 @@ class SelpOp(PureInstruction):
     assembly_format = "$condition `,` $on_true `,` $on_false attr-dict `:` type($result)"
 
     def __init__(self, condition: Value, on_true: Value, on_false: Value):
-        super().__init__(operands=[condition, on_true, on_false], result_types=[SSAValue.get(on_true).type])
+        super().__init__(operands=[condition, on_true, on_false], result_types=[value_of(on_true).type])
 
     def verify_(self) -> None:
         if self.result.type == i1:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, bf16, f32, i1, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import VarConstraint, operand_def, opt_prop_def, result_def
 
-from tirx.dialects.definition import Value, irdl_op_definition
+from tirx.dialects.definition import Value, irdl_op_definition, value_of
 from tirx.dialects.ptx.base import (
     NO_EFFECTS,
     Issue,
@@ -129,7 +129,7 @@ class PackOp(PureInstruction):
     assembly_format = "$low `,` $high attr-dict `:` type($low) `->` type($result)"
 
     def __init__(self, low: Value, high: Value):
-        super().__init__(operands=[low, high], result_types=[i32 if width(SSAValue.get(low).type) == 16 else i64])
+        super().__init__(operands=[low, high], result_types=[i32 if width(value_of(low).type) == 16 else i64])
 
     def verify_(self) -> None:
         _check_halves(self.low.type, self.result.type)

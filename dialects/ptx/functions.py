@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import VarConstraint, irdl_attr_definition, operand_def, prop_def, result_def
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, irdl_op_definition
+from tirx.dialects.definition import Value, irdl_op_definition, value_of
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, source
 from tirx.rules import InstructionFormError
 
@@ -91,7 +91,7 @@ class FunctionOp(PureInstruction):
         super().__init__(
             operands=[operand],
             properties={"function": FunctionAttr(function)},
-            result_types=[SSAValue.get(operand).type],
+            result_types=[value_of(operand).type],
         )
 
     def verify_(self) -> None:
@@ -144,7 +144,7 @@ class CopysignOp(PureInstruction):
     assembly_format = "$sign `,` $magnitude attr-dict `:` type($result)"
 
     def __init__(self, sign: Value, magnitude: Value):
-        super().__init__(operands=[sign, magnitude], result_types=[SSAValue.get(sign).type])
+        super().__init__(operands=[sign, magnitude], result_types=[value_of(sign).type])
 
     def verify_(self) -> None:
         if self.result.type not in (f32, f64):

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, f32, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     VarConstraint,
     irdl_attr_definition,
@@ -24,7 +24,7 @@ from xdsl.irdl import (
 from xdsl.traits import NoMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, unit
+from tirx.dialects.definition import Value, unit, value_of
 from tirx.dialects.ptx.base import Names, Register, expect_choice, source, typed
 from tirx.dialects.ptx.effects import NO_EFFECTS
 from tirx.dialects.ptx.sync import FULL_WARP, MaskedOp
@@ -80,13 +80,13 @@ class ShflSyncOp(MaskedOp):
     ):
         """`clamp` (by default all lanes) is operand c: bits 0-4 the last lane, bits 8-12 the mask of segments."""
         super().__init__(
-            operands=[SSAValue.get(operand), SSAValue.get(lane)],
+            operands=[value_of(operand), value_of(lane)],
             properties={
                 "mode": ShuffleModeAttr(ShuffleMode(mode)),
                 "clamp": None if clamp is None else IntegerAttr(clamp, 32),
                 "mask": IntegerAttr(mask, 64),
             },
-            result_types=[SSAValue.get(operand).type],
+            result_types=[value_of(operand).type],
         )
 
     def verify_(self) -> None:
@@ -167,7 +167,7 @@ class ReduxSyncOp(MaskedOp):
         mask: int = FULL_WARP,
     ):
         super().__init__(
-            operands=[SSAValue.get(operand)],
+            operands=[value_of(operand)],
             properties={
                 "reduction": WarpReductionAttr(WarpReduction(reduction)),
                 "unsigned": unit(unsigned),
@@ -175,7 +175,7 @@ class ReduxSyncOp(MaskedOp):
                 "nan": unit(nan),
                 "mask": IntegerAttr(mask, 64),
             },
-            result_types=[SSAValue.get(operand).type],
+            result_types=[value_of(operand).type],
         )
 
     def verify_(self) -> None:

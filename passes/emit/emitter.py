@@ -21,6 +21,14 @@ def constant_value(value: SSAValue) -> int | None:
     return None
 
 
+def erase(op: Operation) -> None:
+    """Takes an operation, whose results nothing uses any more, out of its block."""
+    op.detach()
+    op.drop_all_references()
+    if any(result.first_use is not None for result in op.results):
+        op.erase(drop_references=False)  # which says whose results are used
+
+
 def bit_pattern(value: int, width: int) -> IntegerAttr[IntegerType]:
     """The signless integer of `width` bits with the bits of `value`, which may be unsigned."""
     return IntegerAttr(value - (1 << width) if value >> (width - 1) else value, width)
@@ -75,12 +83,15 @@ class Emitter:
         return self(op).results[0]
 
     def constant(self, value: int, type_: IntegerType | IndexType) -> SSAValue:
-        return self.value(arith.ConstantOp.create(result_types=(type_,), properties={"value": integer(value, type_)}))
+        properties = {"value": integer(value, type_)}
+        return self.value(arith.ConstantOp.create(result_types=(type_,), properties=properties, location=self.location))
 
     def _binary(
         self, op_type: type[Operation], a: SSAValue, b: SSAValue, properties: Mapping[str, Attribute] = {}
     ) -> SSAValue:
-        return self.value(op_type.create(operands=(a, b), result_types=(a.type,), properties=properties))
+        return self.value(
+            op_type.create(operands=(a, b), result_types=(a.type,), properties=properties, location=self.location)
+        )
 
     def _with_constant(
         self, op_type: type[Operation], a: SSAValue, b: int, properties: Mapping[str, Attribute] = {}

@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
 from tirx.passes.analysis.purity import is_pure, is_terminator
+from tirx.passes.emit.emitter import erase
 
 _Known = dict[SSAValue, SSAValue]
 _Keep = Callable[[Operation], bool]
@@ -169,7 +170,7 @@ def remove_part(block: Block, gone: _Keep) -> None:
     """
     for op in reversed(tuple(block.ops)):
         if gone(op) and not any(result.uses for result in op.results):
-            _erase(op)
+            erase(op)
             continue
         for region in op.regions:
             for inner in region.blocks:
@@ -179,7 +180,7 @@ def remove_part(block: Block, gone: _Keep) -> None:
         if is_terminator(op) or any(result.uses for result in op.results):
             continue
         if is_pure(op) or (isinstance(op, ForOp | TilesOp | scf.ForOp | scf.IfOp) and _is_empty(op)):
-            _erase(op)
+            erase(op)
     for op in block.ops:
         if gone(op):
             raise NotSeparable(op, f"'{op.name}' gives a value that another role needs")
@@ -189,16 +190,11 @@ def _is_empty(op: Operation) -> bool:
     return all(is_terminator(inner) for region in op.regions for block in region.blocks for inner in block.ops)
 
 
-def _erase(op: Operation) -> None:
-    op.detach()
-    op.erase()
-
-
 def _merge_parts(loop: ForOp) -> None:
     """Drops parts without operations, and the skew if the others all run in the same round."""
     for part in loop.parts:
         if _is_empty(part) and not part.values:
-            _erase(part)
+            erase(part)
     parts = loop.parts
     if not parts:
         loop.skew = None
@@ -210,9 +206,9 @@ def _merge_parts(loop: ForOp) -> None:
         assert isinstance(last, YieldOp)
         for result, value in zip(part.values, last.values, strict=True):
             result.replace_all_uses_with(value)
-        _erase(last)
+        erase(last)
         for op in tuple(part.body.block.ops):
             op.detach()
             loop.body.block.insert_op_before(op, part)
-        _erase(part)
+        erase(part)
     loop.skew = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.tirx import (
@@ -22,7 +22,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.layout import LayoutError
 from tirx.passes.analysis.purity import is_pure
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.plan.bulk_copies import plan_thread_copies
 from tirx.passes.plan.product import ILLEGAL
 
@@ -82,7 +82,7 @@ class SpreadFill:
             return False
         finally:
             for op in reversed(tuple(block.ops)):
-                _erase(op)
+                erase(op)
         pieces = sum(len(plan.source.accesses) for plan in plans)
         return pieces == len(whole.source.accesses) and all(plan.owners is None for plan in plans)
 
@@ -108,13 +108,13 @@ class SpreadFill:
         for copy in self.copies:
             self._piece(copy, 0, {}, before)
         for op in (*self.copies, self.release, last):
-            _erase(op)
+            erase(op)
         before = Emitter(InsertPoint.at_end(block), self.part.location)
         before(YieldOp(*self.acquire.tiles))
         new = AtOp(self.part.offset, self.part.detach_region(self.part.body))
         new.location = self.part.location
         Emitter.before(self.part)(new)
-        _erase(self.part)
+        erase(self.part)
         for tile, value in zip(self.acquire.tiles, new.values, strict=True):
             value.name_hint = tile.name_hint
             for use in tuple(tile.uses):
@@ -142,12 +142,7 @@ class SpreadFill:
             emit(self.release.clone())
         for op in reversed(tuple(block.ops)):
             if is_pure(op) and not any(result.uses for result in op.results):
-                _erase(op)
+                erase(op)
         part = AtOp(self.part.offset + 1, Region(block))
         part.location = self.part.location
         return part
-
-
-def _erase(op: Operation) -> None:
-    op.detach()
-    op.erase()
