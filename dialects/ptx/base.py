@@ -181,8 +181,8 @@ class PTXInstruction(DirectOperation, abc.ABC):
 
     @abc.abstractmethod
     def emit(self, reg: Names) -> str:
-        """The instruction without its semicolon; several lines where the op stands for an idiom, labels end in `:`;
-        "" for none."""
+        """The instruction without its semicolon; several lines where the op stands for an idiom, labels end in `:`
+        and blocks begin with `{`; "" for none."""
         raise NotImplementedError
 
 

@@ -29,11 +29,15 @@ class PairFormat(StrEnum):
     E5M2X2 = "e5m2x2"
     E2M3X2 = "e2m3x2"
     E3M2X2 = "e3m2x2"
+    E2M1X2 = "e2m1x2"
     UE8M0X2 = "ue8m0x2"
 
     @property
     def register(self) -> Attribute:
-        """The type of the register: 32 bits, or 16 for elements of a byte each (6 bits have a byte as well)."""
+        """
+        The type of the register: 32 bits, or 16 for elements of a byte each (6 bits have a byte as well). Two elements
+        of 4 bits are in the low byte of 16 bits.
+        """
         return i32 if self in HALVES else i16
 
 
@@ -149,6 +153,7 @@ NARROW_FEATURES: dict[PairFormat, str] = {
     PairFormat.E5M2X2: "f8x2.cvt",
     PairFormat.E2M3X2: "narrow.cvt",
     PairFormat.E3M2X2: "narrow.cvt",
+    PairFormat.E2M1X2: "narrow.cvt",
     PairFormat.UE8M0X2: "narrow.cvt",
 }
 """What a conversion to or from each format needs (PTX ISA, "cvt", target ISA notes)."""
@@ -189,6 +194,10 @@ class CvtPairOp(PureInstruction):
         format_ = self.format.data
         finite = "" if format_ in HALVES else ".satfinite"
         rounding = "rp" if format_ is PairFormat.UE8M0X2 else "rn"
+        if format_ is PairFormat.E2M1X2:
+            # Registers of 8 bits are operands of this conversion only.
+            cvt = f"cvt.rn.satfinite.e2m1x2.f32 %byte, {reg(self.high)}, {reg(self.low)}"
+            return f"{{ .reg .b8 %byte; {cvt}; cvt.u16.u8 {reg(self.result)}, %byte; }}"
         return f"cvt.{rounding}{finite}.{format_}.f32 {reg(self.result)}, {reg(self.high)}, {reg(self.low)}"
 
 
@@ -219,5 +228,8 @@ class CvtFromPairOp(PureInstruction):
         return (NARROW_FEATURES[self.format.data],)
 
     def emit(self, reg: Names) -> str:
+        if self.format.data is PairFormat.E2M1X2:
+            cvt = f"cvt.rn.f16x2.e2m1x2 {reg(self.result)}, %byte"
+            return f"{{ .reg .b8 %byte; cvt.u8.u16 %byte, {reg(self.operand)}; {cvt}; }}"
         wide = "bf16x2" if self.format.data is PairFormat.UE8M0X2 else "f16x2"
         return f"cvt.rn.{wide}.{self.format.data} {reg(self.result)}, {reg(self.operand)}"

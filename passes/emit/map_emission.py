@@ -41,7 +41,7 @@ from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.fast_math import may_approximate
 from tirx.passes.emit.index_emission import IndexEmission
-from tirx.passes.emit.register_values import register_format, zero_register
+from tirx.passes.emit.register_values import REGISTER_BITS, register_format, zero_register
 from tirx.rules import NoFormError, PackedElementsError, StageError
 
 _FORMAT_OF: dict[Attribute, PairFormat] = {element: format_ for format_, element in HALVES.items()}
@@ -71,7 +71,12 @@ _AS_FMA: dict[PairOperation, int] = {
 """Arithmetic on bf16 that sm_80 has as fma only, with the constant (1, -1 or -0, as bits) that makes it one."""
 
 
-_NARROW = {"f8E4M3FN": PairFormat.E4M3X2, "f8E5M2": PairFormat.E5M2X2, "f8E8M0FNU": PairFormat.UE8M0X2}
+_NARROW = {
+    "f8E4M3FN": PairFormat.E4M3X2,
+    "f8E5M2": PairFormat.E5M2X2,
+    "f8E8M0FNU": PairFormat.UE8M0X2,
+    "f4E2M1FN": PairFormat.E2M1X2,
+}
 
 
 @lru_cache(256)
@@ -362,14 +367,14 @@ class MapEmission:
                 return _Two(packed=registers[low // 2])
             first, second = (self._half(registers[s // 2], s % 2, element) for s in (low, high))
             return _Two(first, first if low == high else second)
+        if narrow_format(element) is not None:
+            if format_.packed == 4 and low % 2 == 0 and high == low + 1:
+                return _Two(packed=self._half(registers[low // 4], low % 4 // 2, i16))
+            return _Two(packed=self._two_of_word(registers, low, high, REGISTER_BITS // format_.packed))
         if format_.packed != 4:
             raise PackedElementsError(
-                self.op, f"expected elements of 8 bits or more in a map, found {type_.element_type}"
+                self.op, f"expected integers of 8 bits or more in a map, found {type_.element_type}"
             )
-        if narrow_format(element) is not None:
-            if low % 2 == 0 and high == low + 1:
-                return _Two(packed=self._half(registers[low // 4], low % 4 // 2, i16))
-            return _Two(packed=self._two_bytes(registers, low, high))
         first = self._byte(registers[low // 4], low % 4, element)
         return _Two(first, first if low == high else self._byte(registers[high // 4], high % 4, element))
 
@@ -381,10 +386,14 @@ class MapEmission:
         """A register with this byte of another one in its low bits."""
         return self.emit.div(register, 1 << 8 * byte)
 
-    def _two_bytes(self, registers: Sequence[SSAValue], low: int, high: int) -> SSAValue:
-        first = self.emit.bit_and(self._shifted(registers[low // 4], low % 4), 0xFF)
-        second = self.emit.bit_and(self._shifted(registers[high // 4], high % 4), 0xFF)
-        both = self.emit(arith.OrIOp(first, self.emit.mul(second, 1 << 8))).result
+    def _two_of_word(self, registers: Sequence[SSAValue], low: int, high: int, bits: int) -> SSAValue:
+        """Two elements of 4 or 8 bits each side by side (i16)."""
+        count = REGISTER_BITS // bits
+        first, second = (
+            self.emit.bit_and(self.emit.div(registers[s // count], 1 << bits * (s % count)), (1 << bits) - 1)
+            for s in (low, high)
+        )
+        both = self.emit(arith.OrIOp(first, self.emit.mul(second, 1 << bits))).result
         return self.emit(arith.TruncIOp(both, i16)).result
 
     def _byte(self, register: SSAValue, byte: int, type_: Attribute) -> SSAValue:
@@ -416,16 +425,14 @@ class MapEmission:
         return self.emit(MovOp(value, register)).result
 
     def _word(self, type_: TileType, parts: Sequence[_Two | None], element: Attribute) -> SSAValue:
-        """A register of four elements of a byte."""
-        if len(parts) != 2:
-            raise PackedElementsError(
-                self.op, f"expected elements of 8 bits or more in a map, found {type_.element_type}"
-            )
-        halves = [zero_register(self.emit, i16) if two is None else self._bytes(two, element) for two in parts]
-        return self.emit(PackOp(*halves)).result
+        """A register of four elements of a byte, or of eight of 4 bits."""
+        pairs = [zero_register(self.emit, i16) if two is None else self._bytes(two, element) for two in parts]
+        if len(pairs) == 2:
+            return self.emit(PackOp(*pairs)).result
+        return packed_bytes(self.emit, pairs)
 
     def _bytes(self, two: _Two, element: Attribute) -> SSAValue:
-        """Two elements of a byte in 16 bits."""
+        """Two elements of a byte in 16 bits, of 4 bits in the low 8 of them."""
         if narrow_format(element) is not None:
             if two.packed is None:
                 raise PackedElementsError(self.op, f"expected {element} to come from arith.truncf or an operand")
@@ -437,4 +444,11 @@ class MapEmission:
         return self.emit(arith.OrIOp(low, shifted)).result
 
 
-__all__ = ["MapEmission", "narrow_format"]
+def packed_bytes(emit: Emitter, pairs: Sequence[SSAValue]) -> SSAValue:
+    """The register (i32) of the low bytes of four values (i16)."""
+    a, b, c, d = pairs
+    halves = [emit(arith.OrIOp(low, emit.mul(high, 1 << 8))).result for low, high in ((a, b), (c, d))]
+    return emit(PackOp(*halves)).result
+
+
+__all__ = ["MapEmission", "narrow_format", "packed_bytes"]

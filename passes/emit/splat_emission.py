@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.conversion import PackOp
 from tirx.dialects.ptx.core import ConstantOp
-from tirx.dialects.ptx.packed import CvtPairOp
+from tirx.dialects.ptx.packed import CvtPairOp, PairFormat
 from tirx.dialects.tirx import SplatOp
 from tirx.passes.emit.emitter import Emitter, bit_pattern
-from tirx.passes.emit.map_emission import narrow_format
+from tirx.passes.emit.map_emission import narrow_format, packed_bytes
 from tirx.passes.emit.register_values import NARROW_FLOATS, REGISTER_BITS, is_narrow_float, register_format
 from tirx.rules import PackedElementsError
 
@@ -50,7 +50,7 @@ def _narrow(emit: Emitter, op: SplatOp) -> SSAValue:
             return emit(ConstantOp(bit_pattern(word, REGISTER_BITS))).result
         case arith.TruncFOp(input=source) if source.type == f32 and (format_ := narrow_format(type_)) is not None:
             pair = emit(CvtPairOp(format_, source, source)).result
-            return emit(PackOp(pair, pair)).result
+            return packed_bytes(emit, [pair] * 4) if format_ is PairFormat.E2M1X2 else emit(PackOp(pair, pair)).result
         case _:
             raise PackedElementsError(
                 op, f"expected a constant or arith.truncf of an f32 to fill {type_}, found neither"

@@ -356,7 +356,7 @@ class _BlockPrinter:
         match op:
             case PTXInstruction():
                 for line in filter(None, op.emit(self.names).split("\n")):
-                    yield line if line.endswith(":") else _statement(line)
+                    yield line if line.endswith(":") else _INDENT + line if line.startswith("{") else _statement(line)
             case BraOp():
                 yield from self._jump(op.dest, op.arguments, following)
             case CondBraOp():
