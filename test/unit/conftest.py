@@ -35,7 +35,7 @@ def _rejected(entries: Sequence[Sequence[str]], target: str, version: PtxVersion
                 if instruction in rejected:
                     continue
                 for line in instruction.split("\n"):
-                    lines.append(line if line.endswith(":") else f"{line};")
+                    lines.append(line if line.endswith(":") or line.startswith("{") else f"{line};")
                     instructions[len(lines)] = instruction
             lines += ["ret;", "}"]
         result = assemble("\n".join(lines), target, warnings_as_errors=False)
