@@ -8,8 +8,15 @@ import pytest
 from tirx.hw.targets import PtxVersion, format_version
 from tirx.ptx.ptxas import assemble, find_ptxas
 
-REGISTERS = {"pred": "%p<4>", "b16": "%h<4>", "b32": "%r<140>", "b64": "%rd<4>", "b128": "%rq<4>"}
-REGISTERS |= {"f32": "%f<140>", "f64": "%fd<4>"}
+REGISTERS = {
+    "pred": "%p<4>",
+    "b16": "%h<4>",
+    "b32": "%r<140>",
+    "b64": "%rd<4>",
+    "b128": "%rq<4>",
+    "f32": "%f<140>",
+    "f64": "%fd<4>",
+}
 """What an instruction may name."""
 
 _ERROR = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
