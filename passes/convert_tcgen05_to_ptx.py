@@ -50,7 +50,8 @@ def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:
     """The operation that gives the allocation behind `tile`, or behind the tile it is a view of, its columns."""
     root = base_allocation(tile).owner
     if not isinstance(root, tcgen05.TileOp):
-        raise StageError(emit.location, f"expected a tile in an allocation of tensor memory, found {tile.type}")
+        message = f"expected a tile in an allocation of tensor memory, found {tile.type}"
+        raise StageError(emit.location, f"{message}; run convert-tirx-to-tcgen05 first")
     return root
 
 
@@ -311,7 +312,8 @@ class ConvertTcgen05ToPtxPass(ModulePass):
         for inner in list(op.walk()):
             kind = type(inner)
             if kind in _SYMBOLIC:
-                raise StageError(inner, f"expected materialized descriptors, found {inner.name}")
+                message = f"expected materialized descriptors, found {inner.name}"
+                raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")
             if isinstance(inner, tcgen05.TileOp | SubviewOp | ReshapeOp):
                 views.append(inner)
             if (rule := _RULES.get(kind)) is None:

@@ -87,6 +87,7 @@ from tirx.passes.plan.computed_parts import displaced
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
 from tirx.passes.plan.run_time_strides import STRIDE_BYTES, are_multiples, placed, run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import POINTER_ALIGNMENT, Origin, plan_clip
+from tirx.passes.stages import missing_pass
 from tirx.rules import KernelArgumentError, NoTargetError, ParameterError, RegisterLayoutError, StageError
 
 DYNAMIC_SHARED = "dynamic_shared"
@@ -195,7 +196,7 @@ class _KernelLowering:
                 self.lowered.append(op)
                 continue
             if op.name.startswith("tirx."):
-                raise StageError(op, f"expected '{op.name}' to be lowered by an earlier pass")
+                raise StageError(op, f"expected '{op.name}' to be lowered by an earlier pass{missing_pass(op)}")
             if not isinstance(op, scf.YieldOp | scf.ConditionOp):  # whose operands are expanded with the loop or branch
                 self._require_no_tiles(op)
             for region in op.regions:
@@ -415,9 +416,8 @@ def _alloc(lowering: _KernelLowering, op: AllocOp, emit: Emitter) -> Sequence[SS
     type_ = op.result.type
     layout = type_.layout
     if type_.memory is not MemorySpace.SHARED or layout is None:
-        raise StageError(
-            op, f"expected a shared tile with a layout at this point, found {type_}; earlier passes lower the others"
-        )
+        found = f"found {type_}; earlier passes lower the others{missing_pass(op)}"
+        raise StageError(op, f"expected a shared tile with a layout at this point, {found}")
     if op.start is None or lowering.shared is None:
         raise StageError(op, "expected a place in shared memory; tirx-allocate-memory chooses it")
     address = emit.add(lowering.shared, op.start)

@@ -376,7 +376,7 @@ class _KernelLowering:
                 self._publish(emit)
                 self._issue(emit, self._scale_copy(op, emit))
             case CopyOp():
-                raise RegisterLayoutError(
+                raise StageError(
                     op,
                     f"expected one side of a copy with tensor memory in registers, found {op.source_type.memory} to "
                     f"{op.destination_type.memory}; tirx-expand-copies goes through registers",

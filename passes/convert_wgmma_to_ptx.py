@@ -114,7 +114,8 @@ class ConvertWgmmaToPtxPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
             if isinstance(inner, wgmma.SmemDescriptorOp):
-                raise StageError(inner, f"expected materialized descriptors, found {inner.name}")
+                message = f"expected materialized descriptors, found {inner.name}"
+                raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")
             if (rule := _RULES.get(type(inner))) is None:
                 continue
             results = rule(inner, Emitter.before(inner))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from xdsl.dialects import scf
 from xdsl.ir import Operation
 
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.core import entries
 from tirx.dialects.tcgen05 import (
     CpDescriptorOp,
     InstructionDescriptorOp,
@@ -43,6 +46,8 @@ class Fact:
     says: str
     left_by: str
     breaks: Callable[[Operation], bool]
+    always: bool = False
+    """Passes that need it would find errors where there are none: they are refused in short runs, too."""
 
 
 def _variable(op: Operation) -> bool:
@@ -123,6 +128,12 @@ FACTS: dict[str, Fact] = {
         ),
     ),
     "entries": Fact("kernels to be entries", "convert-tirx-to-ptx", lambda op: isinstance(op, KernelOp)),
+    "branches": Fact(
+        "loops and conditions to be branches",
+        "convert-scf-to-ptx",
+        lambda op: isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp),
+        always=True,
+    ),
 }
 """Name -> fact, in the order of the pipeline."""
 
@@ -130,6 +141,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "tirx-mem2reg": ("accumulators",),
     "tirx-pick-layouts": ("values", "blocks"),
     "tirx-check-layouts": ("values", "blocks", "layouts"),
+    "tirx-fold-zero-fill": ("values", "blocks", "layouts"),
     "tirx-fuse-epilogue": ("values", "blocks", "layouts"),
     "tirx-select-instructions": ("values", "blocks", "layouts"),
     "tirx-select-copies": ("values", "blocks", "layouts"),
@@ -153,8 +165,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "convert-math-to-ptx": ("entries",),
     "convert-arith-to-ptx": ("entries",),
     "convert-scf-to-ptx": ("entries",),
-    "tirx-copy-accumulators": ("entries",),
-    "tirx-check-synchronization": ("entries",),
+    "tirx-copy-accumulators": ("entries", "branches"),
+    "tirx-check-synchronization": ("entries", "branches"),
 }
 """Pass -> the facts that it needs; passes that are not here take any kernel."""
 
@@ -165,28 +177,46 @@ LEAVES: dict[str, tuple[str, ...]] = {
 """Pass -> the facts that hold behind it, whatever held before."""
 
 
+def missing_pass(op: Operation) -> str:
+    """The end of a message about an operation that earlier passes lower: the first of those that leave it as it is."""
+    return next((f"; run {fact.left_by} first" for fact in FACTS.values() if fact.breaks(op)), "")
+
+
 class Stages:
     """
     The facts that are known to hold while the passes `names` run over a module.
 
-    A pass that runs alone, or with a few others, takes what it finds and complains itself: kernels may be written on
-    any level. A run of most of the passes of the table is a lowering from tiles to PTX, of which none may be missing.
+    A run of most of the passes of the table is a lowering from tiles to PTX, of which none may be missing. A pass that
+    runs alone, or with a few others, takes what it finds: kernels may be written on any level. What it then cannot do,
+    without an error of its own, is the error of the pass that is missing (`missing`).
     What a pass of the table needs and an earlier one has left is not looked up again; what others need is read off the
     IR. A pass that is not of tirx may do anything.
     """
+
+    missing: LocatedError | None = None
+    """The first fact that passes of a short run needed and did not find."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._known: set[str] = set()
         self._is_lowering = 2 * len(LEAVES.keys() & set(names)) > len(LEAVES)
 
     def before(self, name: str, module: Operation) -> None:
-        """Raises LocatedError, naming the pass that is missing, where what `name` needs does not hold."""
-        if not self._is_lowering:
+        """
+        Looks for what `name` needs and does not hold.
+
+        Raises LocatedError, naming the pass that is missing, in a lowering; notes it in `missing` elsewhere.
+        """
+        unknown = [each for each in NEEDS.get(name, ()) if each not in self._known]
+        if not unknown or self.missing is not None:
             return
-        missing = [each for each in NEEDS.get(name, ()) if each not in self._known]
-        if missing:
-            require(module, missing, name)
-            self._known.update(missing)
+        refused = [each for each in unknown if self._is_lowering or FACTS[each].always]
+        require(module, refused, name)
+        self._known.update(refused)
+        try:
+            require(module, [each for each in unknown if each not in refused], name)
+            self._known.update(unknown)
+        except LocatedError as error:
+            self.missing = error
 
     def after(self, name: str, known: Collection[str]) -> None:
         """Notes what `name` leaves, one of the `known` passes or one of somebody else."""
@@ -198,8 +228,9 @@ class Stages:
 
 def require(module: Operation, facts: Collection[str], pass_name: str) -> None:
     """Raises LocatedError at the first operation of a kernel that breaks one of the facts which `pass_name` needs."""
-    wanted = [FACTS[each] for each in facts]
-    for kernel in kernels(module):
+    if not (wanted := [FACTS[each] for each in facts]):
+        return
+    for kernel in (*kernels(module), *entries(module)):
         for op in kernel.walk():
             for fact in wanted:
                 if fact.breaks(op):

@@ -71,7 +71,7 @@ from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scal
 from tirx.passes.plan.tensor_layouts import choose_tensor_layout, plain_tensor_layout, tensor_roots
 from tirx.passes.plan.tensor_tiles import common_fragment
 from tirx.passes.plan.wgmma_product import check, register_layouts
-from tirx.rules import LayoutChoiceError, RegisterLayoutError, ViewShapeError, WholeWarpsError
+from tirx.rules import LayoutChoiceError, RegisterLayoutError, StageError, ViewShapeError, WholeWarpsError
 from tirx.tcgen05 import LegalityError
 
 
@@ -262,10 +262,10 @@ class _Picker:
         tiles = mma.a, mma.b, mma.accumulator
         for name, tile in zip(("A", "B"), tiles, strict=False):
             if not is_register_tile(tile):
-                raise LayoutChoiceError(
+                raise StageError(
                     mma,
-                    f"expected {name} in registers for mma.sync, found it in {TileType.of(tile).memory.place}; wgmma "
-                    "(sm_90a) reads operands in shared memory",
+                    f"expected {name} in registers for mma.sync, found it in {TileType.of(tile).memory.place}; "
+                    "tirx-load-operands loads it (wgmma on sm_90a reads it there)",
                 )
         classes = [self.registers.of(tile) for tile in tiles]
         placed = [found for found in classes if found.type.layout is not None]

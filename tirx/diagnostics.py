@@ -55,6 +55,19 @@ class Facts:
         return Facts(**known)
 
 
+def _position(location: LocationAttr) -> tuple[str, int, int] | None:
+    match location:
+        case FileLineColLoc(filename=file, line=line, column=column):
+            return file.data, line.data, column.data
+        case _:
+            return None
+
+
+def _place(location: LocationAttr) -> dict[str, object]:
+    file, line, column = _position(location) or (None, None, None)
+    return {"file": file, "line": line, "column": column}
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """One message about one place of the input. `location` is `UNKNOWN_LOC` for IR that was built, not parsed.
@@ -89,11 +102,22 @@ class Diagnostic:
     @property
     def position(self) -> tuple[str, int, int] | None:
         """`(file, line, column)`, both counted from 1; None when the location is unknown."""
-        match self.location:
-            case FileLineColLoc(filename=file, line=line, column=column):
-                return file.data, line.data, column.data
-            case _:
-                return None
+        return _position(self.location)
+
+    def to_json(self) -> dict[str, object]:
+        """
+        The diagnostic as values of JSON: `severity`, `rule`, `message`, `file`, `line`, `column`, `fix`, `stage` and
+        `notes`, each with a message and a place; None where nothing is known.
+        """
+        return {
+            "severity": self.severity,
+            "rule": None if self.severity == "remark" else self.rule,
+            "message": self.message,
+            **_place(self.location),
+            "fix": self.fix,
+            "stage": self.stage,
+            "notes": [{"message": note.message, **_place(note.location)} for note in self.notes],
+        }
 
     def __str__(self) -> str:
         where = self.position

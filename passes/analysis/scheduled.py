@@ -91,4 +91,5 @@ def require_lowered(kernel: KernelOp) -> None:
     """Raises LocatedError at the first operation of `kernel` that `tirx-lower-rings` lowers."""
     for op in kernel.walk():
         if isinstance(op, LOWERED) and not is_lowered_with_products(op):
-            raise StageError(op, f"expected rings, their loops and queues to be lowered before, found '{op.name}'")
+            message = f"expected rings, their loops and queues to be lowered before, found '{op.name}'"
+            raise StageError(op, f"{message}; run tirx-lower-rings first")

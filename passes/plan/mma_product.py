@@ -13,6 +13,12 @@ from tirx.mma import VARIANTS, FragmentError, MmaStep, MmaVariant, is_preferred,
 from tirx.passes.plan.product import Product
 
 
+class UnpreparedOperandError(FragmentError):
+    """An operand as it is before the pass that prepares it for `mma.sync`."""
+
+    rule = "stage-skipped"
+
+
 def product_variants(product: Product, target: Target | None) -> tuple[MmaVariant, ...]:
     """
     Returns the variants of `mma.sync` for the types of a product, the preferred first: those that the target has, those
@@ -107,10 +113,10 @@ def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep
 
 def _layout(name: str, type_: TileType) -> TileLayout:
     if type_.memory is not MemorySpace.REGISTER:
-        raise FragmentError(
-            f"expected {name} in registers for mma.sync, found it in {type_.memory.place}; wgmma (sm_90a) reads f16, "
-            "bf16, tf32, 8-bit floats and integers from there"
+        raise UnpreparedOperandError(
+            f"expected {name} in registers for mma.sync, found it in {type_.memory.place}; tirx-load-operands loads it "
+            "(wgmma on sm_90a reads it there)"
         )
     if not isinstance(type_.layout, TileLayout):
-        raise FragmentError(f"expected a tile layout on {name}; tirx-pick-layouts chooses one")
+        raise UnpreparedOperandError(f"expected a tile layout on {name}; tirx-pick-layouts chooses one")
     return type_.layout

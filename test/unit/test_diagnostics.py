@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from types import TracebackType
 
@@ -179,3 +180,11 @@ tirx.kernel @k(%a: memref<64x32xf32>) target("sm_100a") threads(128) {
         module.verify()
     sys.excepthook(caught.type, caught.value, None)
     assert capsys.readouterr().err.startswith("k.mlir:7:8: error: expected a tile that fits into memref<64x32xf32>")
+
+
+def test_json() -> None:
+    found = _error('func.func @f() {\n  "test.op"(%x) : (i32) -> ()\n  %x = arith.constant 1 : i32\n  func.return\n}')
+    told = found.to_json()
+    assert (told["severity"], told["rule"], told["line"], told["column"]) == ("error", "value-not-defined", 2, 3)
+    assert told["notes"] == [{"message": "defined here", "file": told["file"], "line": 3, "column": 8}]
+    assert json.loads(json.dumps(told)) == told

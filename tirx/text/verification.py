@@ -15,7 +15,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, in_stage
 from tirx.dialects.nesting import ancestors
@@ -185,7 +185,14 @@ def run_passes(
         with in_stage(module_pass.name):
             if stages is not None:
                 stages.before(module_pass.name, module)
-            module_pass.apply(ctx, module)
+            try:
+                module_pass.apply(ctx, module)
+            except (LocatedError, PassFailedException):
+                raise
+            except Exception as error:
+                if stages is not None and stages.missing is not None:
+                    raise stages.missing from error
+                raise
         if stages is not None:
             stages.after(module_pass.name, PASS_SUMMARIES)
         end = perf_counter()
@@ -194,6 +201,8 @@ def run_passes(
             try:
                 verify_located(module)
             except LocatedError as error:
+                if stages is not None and stages.missing is not None:
+                    raise stages.missing from error
                 raise InvalidPassOutputError(unverified, error.diagnostic) from error
             unverified.clear()
         times.append(StepTime(module_pass.name, end - start, perf_counter() - end))

@@ -13,6 +13,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import kernels
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes
 from tirx.passes.stages import FACTS, LEAVES, NEEDS
+from tirx.ptx.printer import print_ptx
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
 from tirx.universe import new_context
@@ -26,19 +27,28 @@ _KERNELS = {
     "warpgroups": "wgmma_gemm",
     "threads": "wgmma_ring_gemm",
     "warps": "mma_m16n8k16_f16_gemm",
+    "branches": "wgmma_gemm",
 }
 """Fact -> the example that breaks it first; the other facts take a plain product of tcgen05."""
 
 
 @cache
+def _text_of(name: str) -> str:
+    return (_EXAMPLES / f"{name}.mlir").read_text()
+
+
 def _text(fact: str) -> str:
-    return (_EXAMPLES / f"{_KERNELS.get(fact, 'tcgen05_gemm')}.mlir").read_text()
+    return _text_of(_KERNELS.get(fact, "tcgen05_gemm"))
+
+
+@cache
+def _parsed(text: str) -> ModuleOp:
+    return parse_located(new_context(), text)
 
 
 def _run(text: str, passes: list[ModulePass]) -> ModuleOp:
-    context = new_context()
-    module = parse_located(context, text)
-    run_passes(context, module, passes, verify_each=False)
+    module = _parsed(text).clone()
+    run_passes(new_context(), module, passes, verify_each=False)
     return module
 
 
@@ -77,6 +87,30 @@ def test_a_pass_that_is_missing_is_named(fact: str) -> None:
     with pytest.raises(LocatedError, match=f"run {missing} first") as caught:
         _run(_text(fact), passes)
     assert caught.value.diagnostic.position is not None
+
+
+@pytest.mark.parametrize("name", ["mma_m16n8k16_f16_gemm", "tcgen05_gemm", "wgmma_gemm"])
+@pytest.mark.parametrize("rest", [False, True], ids=["alone", "with the passes behind it"])
+@pytest.mark.sample(3)
+def test_passes_without_those_before_work_or_name_a_pass(name: str, rest: bool) -> None:
+    """
+    None gives other PTX: what is not lowered has no PTX form.
+
+    `python test/sweeps/skipped_stages.py` runs every pass behind every prefix of the pipeline.
+    """
+    passes = _pipeline()
+    expected = print_ptx(_run(_text_of(name), passes)) if rest else None
+    for i in range(1, len(passes)):
+        try:
+            module = _run(_text_of(name), passes[i:] if rest else [passes[i]])
+        except LocatedError as error:
+            assert error.diagnostic.rule == "stage-skipped", error
+            assert any(each.name in error.message for each in passes), error
+            continue
+        try:
+            assert print_ptx(module) == expected
+        except LocatedError as error:
+            assert error.diagnostic.rule == "no-ptx-form"
 
 
 def test_a_pass_of_somebody_else_may_undo_things() -> None:
