@@ -14,7 +14,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from tirx.viz.presets import presets
+from tirx.viz.presets import presets, variant_tables
 from tirx.viz.tile import Tile
 from tirx.viz.words import word_tables
 
@@ -73,6 +73,7 @@ def page(tiles: Sequence[Tile] = (), title: str = "Layouts") -> str:
         "tables": word_tables(),
         "tiles": [tile.json() for tile in tiles],
         "presets": [tile.json() for tile in presets()],
+        "variants": variant_tables(),
     }
     parts = {
         "title": escape(title),

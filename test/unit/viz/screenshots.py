@@ -66,6 +66,7 @@ SCENES: dict[str, Scene] = {
         (1400, 560),
     ),
     "viz-cute": Scene({"tab": "cute", "co": "logical_divide", "ca": "(4,2,3):(2,1,8)", "cb": "4:2"}, (1400, 420)),
+    "viz-fragments": Scene({"tab": "fragments", "fv": "m16n8k16.row.col.f32.f16", "ft": "5"}, (1400, 800)),
     "viz-descriptors": Scene(_preset("f16 K-major 128B, 128 x 64", tab="descriptor"), (1400, 700)),
     "viz-mask": Scene({"tab": "mask", "mm": "64", "mn": "256", "mask": "0x010c00820000000b"}, (1400, 760)),
 }

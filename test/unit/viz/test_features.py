@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from unit.viz.screenshots import SCENES
 from unit.viz.viz_page import FIRST, Page
 
 from tirx.layout import TileLayout
+from tirx.mma import VARIANTS
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 from tirx.viz import Tile, page, presets, read_tiles
 from tirx.viz.browser import Browser
@@ -105,7 +107,7 @@ def test_banks(shown: Page) -> None:
     assert shown.state["p"] == "columnVector"
     row = "document.querySelector('[data-pattern=columnVector]').closest('tr')"
     assert shown.run(f"[...{row}.querySelectorAll('.degree')].map((each) => each.textContent)") == [
-        *("8-way", "8-way", "4-way", "2-way", "1"),
+        *("8-way", "8-way", "4-way", "2-way", "1", "8 / 4"),
     ]
     assert "8 words of bank 0: lane 0 (0,0) in line 0" in shown.text("#worst")
     shown.run("(() => { const each = document.getElementById('mode'); each.value = '128B'; "
@@ -178,6 +180,29 @@ def test_cute(shown: Page) -> None:
     assert shown.run(f"[{grid}.rows, {grid}.cols, {grid}.text(1, 2)[0]]") == [4, 6, "12"]
     shown.change(cb="5:2")
     assert "complement" in shown.text(".error:not([hidden])") or "multiple" in shown.text(".error:not([hidden])")
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_fragments(shown: Page, name: str) -> None:
+    """What a lane holds of A, B and C, in the order of its registers; a click on an element chooses its lane."""
+    shown.change(tab="fragments", fv=name, ft="6")
+    variant = VARIANTS[name]
+    for row, fragment in enumerate((variant.a, variant.b, variant.c)):
+        shape = fragment.shape if fragment.shape[0] > 1 else fragment.shape[1:]
+        flats = fragment.layout.inverse({"laneid": 6})
+        flats.sort(key=lambda flat: fragment.layout.apply(flat).get("m", 0))
+        places = [np.unravel_index(flat, shape) for flat in flats]
+        if row == 1:  # N x K, shown as K x N
+            places = [(*place[:-2], place[-1], place[-2]) for place in places]
+        wanted = " ".join(f"({','.join(str(int(x)) for x in place)})" for place in places)
+        assert shown.run(f"document.querySelectorAll('#held code')[{row}].textContent") == wanted
+    shown.cell(0, 0, 1)
+    *_, first = np.ndindex(2)
+    flat = np.ravel_multi_index((0,) * (len(variant.a.shape) - 1) + first, variant.a.shape)
+    assert shown.state["ft"] == str(variant.a.layout.apply(int(flat))["laneid"])
+    shown.change(ft="32")
+    assert "expected a lane from 0 to 31, found '32'" in shown.text(".error:not([hidden])")
 
 
 def test_descriptor_of_a_tile(shown: Page) -> None:

@@ -11,6 +11,7 @@ import * as mask from "./mask.js";
 import * as notation from "./notation.js";
 import { hasAddress, readAddress, state, writeAddress } from "./state.js";
 import { algebraTab, compareTab, cuteTab } from "./tab_algebra.js";
+import { fragmentTab } from "./tab_fragment.js";
 import { layoutTab } from "./tab_layout.js";
 import { descriptorTab, maskTab } from "./tab_words.js";
 import * as tiles from "./tiles.js";
@@ -18,10 +19,11 @@ import * as words from "./words.js";
 
 const TABS = [
   ["layout", "Layout", layoutTab], ["compare", "Compare", compareTab], ["algebra", "Algebra", algebraTab],
-  ["cute", "CuTe", cuteTab], ["descriptor", "Descriptors", descriptorTab], ["mask", "Column mask", maskTab],
+  ["cute", "CuTe", cuteTab], ["fragments", "Fragments", fragmentTab], ["descriptor", "Descriptors", descriptorTab],
+  ["mask", "Column mask", maskTab],
 ];
 const KEYS = [
-  ["1 – 6", "tabs"], ["/", "search the presets"], ["t", "light, dark"], ["?", "these keys"], ["← ↑ → ↓", "next element (in a grid)"],
+  ["1 – 7", "tabs"], ["/", "search the presets"], ["t", "light, dark"], ["?", "these keys"], ["← ↑ → ↓", "next element (in a grid)"],
   ["+ − 0", "zoom in, out, fit (in a grid)"], ["Ctrl + wheel", "zoom"], ["Home End PgUp PgDn", "far (in a grid)"],
 ];
 
@@ -32,6 +34,7 @@ const app = {
   tables: data.tables,
   tiles: data.tiles,
   presets: data.presets,
+  variants: data.variants,
   change(values) {
     Object.assign(state, values);
     update();

@@ -9,6 +9,7 @@ const DEFAULTS = {
   op: "tile", os: "", is: "", bx: "0:8, 0:8", pm: "1,0",
   ca: "((2,2),4):((1,8),2)", cb: "4:2", co: "logical_divide",
   fam: "tcgen05", base: "0", word: "", kind: "f16", idesc: "",
+  fv: "m16n8k16.row.col.f32.f16", ft: "5",
   mm: "64", mn: "256", mask: "",
 };
 

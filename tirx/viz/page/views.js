@@ -118,6 +118,8 @@ export function logicalView(tile, key) {
   const paint = painter(tile, key);
   const place = new Array(axes.length);
   const names = axes.map((name) => shortName(tile.layout, name));
+  // Threads before what they hold.
+  const order = axes.map((_, a) => a).sort((a, b) => isMemory(axes[a]) - isMemory(axes[b]));
   const outer = tile.shape.slice(0, -1);
   const beside = blockCols < cols;
   return {
@@ -126,7 +128,10 @@ export function logicalView(tile, key) {
     wide: axes.length > 2 ? 1 : axes.length > 1 ? 1.35 : 1.7,
     lines: axes.length,
     colour: (r, c) => paint(flatAt(r, c), at(flatAt(r, c), place)),
-    text: (r, c) => at(flatAt(r, c), place).map((value, a) => `${names[a]}${value}`),
+    text: (r, c) => {
+      at(flatAt(r, c), place);
+      return order.map((a) => `${names[a]}${place[a]}`);
+    },
     rowLabel: (r) => (beside ? `${r}` : outer.length > 1 ? elementText(r, outer) : `${tile.shape.length > 1 ? r : r * cols}`),
     colLabel: (c) => (beside ? `${Math.floor(c / blockCols)}:${c % blockCols}` : `${c}`),
     everyRow: blockRows < rows ? blockRows : 0,
