@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from tirx.diagnostics import operation_name
@@ -45,6 +46,7 @@ from tirx.dialects.tirx import (
     StoreOp,
     SubviewOp,
     TileType,
+    YieldOp,
     ZeroOp,
     foreign_effects,
     is_foreign,
@@ -455,7 +457,26 @@ class TirxMem2regPass(ModulePass):
                 _promote_size(kernel, dim)
             for dim in [inner for inner in kernel.walk() if isinstance(inner, GridDimOp)]:
                 _promote_extent(kernel, dim)
+            for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp) and inner.is_widening]:
+                _widen(mma)
             _Promoter(kernel).run()
+
+
+def _widen(mma: MmaOp) -> None:
+    """Converts an accumulator of f16 to f32, which is exact, in front of a product whose result is f32."""
+    assert mma.result is not None
+    emit, accumulator, type_ = Emitter.before(mma), TileType.of(mma.accumulator), TileType.of(mma.result)
+    block = Block(arg_types=[accumulator.element_type])
+    inside = Emitter(InsertPoint.at_end(block), mma.location)
+    inside(YieldOp(inside.value(arith.ExtFOp(block.args[0], type_.element_type))))
+    wide = TileType.get(accumulator.dims, type_.element_type, MemorySpace.REGISTER, accumulator.layout)
+    start = emit(MapOp([mma.accumulator], Region(block), [wide])).res[0]
+    product = emit(mma.clone())
+    product.operands[2] = start if wide == type_ else emit.value(ConvertOp(start, type_))
+    assert product.result is not None
+    mma.result.replace_all_uses_with(product.result)
+    mma.detach()
+    mma.erase()
 
 
 def _promote_extent(kernel: KernelOp, dim: GridDimOp) -> None:

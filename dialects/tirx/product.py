@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, i1
+from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, f16, f32, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -86,7 +86,8 @@ class ProductOp(DirectOperation):
 
     An accumulator in the memory `accumulator` is in tensor memory or registers, as `tirx-resolve-accumulators` decides.
     One in tensor memory, or in a `tirx.alloc` of registers, is updated in place. A register value
-    never changes: then the product has a result, the new accumulator. `tirx-mem2reg` turns allocations into values.
+    never changes: then the product has a result, the new accumulator, of its type or of f32 for one of f16.
+    `tirx-mem2reg` turns allocations into values.
     """
 
     a = operand_def(TileType)
@@ -407,11 +408,20 @@ class MmaOp(ProductOp):
         if self.instruction is not None:
             self._verify_instruction(self.instruction.data)
         self.verify_family()
-        if self.result is not None and (self.on_tensor_memory or self.result.type != acc):
+        if self.result is not None and (self.on_tensor_memory or not (self.result.type == acc or self.is_widening)):
             raise ProductClauseError(
-                f"expected a result only for an accumulator in registers, of its type, "
+                f"expected a result only for an accumulator in registers, of its type, or of f32 for one of f16, "
                 f"found a result of type {self.result.type} for an accumulator of type {acc}"
             )
+
+    @property
+    def is_widening(self) -> bool:
+        """Returns True if the result is f32 for an accumulator of f16, which `tirx-mem2reg` converts first."""
+        if self.result is None or not isinstance(result := self.result.type, TileType):
+            return False
+        acc = TileType.of(self.accumulator)
+        shape = acc.dims, acc.memory
+        return (acc.element_type, result.element_type) == (f16, f32) and shape == (result.dims, result.memory)
 
     def _verify_memories(self) -> None:
         acc = self.accumulator_type

@@ -430,3 +430,19 @@ tirx.kernel @sizes(%x: i32, %a: memref<?x8xf32>) threads(32) {
   %n = arith.addi %m, %k : index
   tirx.return
 }
+
+// CHECK-LABEL: tirx.kernel @wider
+!wa = !tirx.tile<16x16xf16, register>
+!wb = !tirx.tile<8x16xf16, register>
+!wc = !tirx.tile<16x8xf16, register>
+!wd = !tirx.tile<16x8xf32, register>
+tirx.kernel @wider() target("sm_80") threads(32) {
+  %a = tirx.zero : !wa
+  %b = tirx.zero : !wb
+  %c = tirx.zero : !wc
+  // CHECK: %[[WIDE:.*]] = tirx.map ins(%c : !tirx.tile<16x8xf16, register>) {
+  // CHECK: arith.extf
+  // CHECK: tirx.mma %a, %b, %[[WIDE]] : !tirx.tile<16x16xf16, register>, !tirx.tile<8x16xf16, register>, !tirx.tile<16x8xf32, register> -> !tirx.tile<16x8xf32, register>
+  %d = tirx.mma %a, %b, %c : !wa, !wb, !wc -> !wd
+  tirx.return
+}

@@ -245,7 +245,7 @@ func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, regi
 // -----
 
 func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, register>, %c: !tirx.tile<4x8x8xf32, register>, %p: i1) {
-  // expected-error@+1 {{expected a result only for an accumulator in registers, of its type, found a result of type !tirx.tile<4x8x8xf16, register> for an accumulator of type !tirx.tile<4x8x8xf32, register>}}
+  // expected-error@+1 {{expected a result only for an accumulator in registers, of its type, or of f32 for one of f16, found a result of type !tirx.tile<4x8x8xf16, register> for an accumulator of type !tirx.tile<4x8x8xf32, register>}}
   %d = tirx.mma %a, %b, %c : !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x4xf16, register>, !tirx.tile<4x8x8xf32, register> -> !tirx.tile<4x8x8xf16, register>
   func.return
 }
@@ -253,7 +253,7 @@ func.func @f(%a: !tirx.tile<4x8x4xf16, register>, %b: !tirx.tile<4x8x4xf16, regi
 // -----
 
 func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>, %p: i1) {
-  // expected-error@+1 {{expected a result only for an accumulator in registers, of its type, found a result of type !tirx.tile<32x64xf32, tensor> for an accumulator of type !tirx.tile<32x64xf32, tensor>}}
+  // expected-error@+1 {{expected a result only for an accumulator in registers, of its type, or of f32 for one of f16, found a result of type !tirx.tile<32x64xf32, tensor> for an accumulator of type !tirx.tile<32x64xf32, tensor>}}
   %d = tirx.mma %a, %b, %c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor> -> !tirx.tile<32x64xf32, tensor>
   func.return
 }
