@@ -224,10 +224,16 @@ class Browser:
         return base64.b64decode(found["data"])
 
 
-def draw_svg(svg: str, kind: str, size: tuple[float, float]) -> bytes:
-    """An SVG of a size in pixels as PNG or PDF. Raises BrowserError."""
+def draw_svg(svg: str, kind: str, size: tuple[float, float], browser: Browser | None = None) -> bytes:
+    """An SVG of a size in pixels as PNG (of twice the size, unless it is large) or PDF. Raises BrowserError.
+
+    browser: one that is open already, which loses its page.
+    """
     width, height = (max(1, round(each)) for each in size)
-    with Browser((width, height)) as browser, tempfile.TemporaryDirectory() as directory:
+    if browser is None:
+        with Browser((width, height)) as opened:
+            return draw_svg(svg, kind, size, opened)
+    with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "picture.html"
         style = "<style>@page { margin: 0 } body { margin: 0; background: #fff } svg { display: block }</style>"
         path.write_text(f"<!doctype html><meta charset=utf-8>{style}{svg}", encoding="utf-8")
