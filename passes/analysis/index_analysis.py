@@ -241,6 +241,8 @@ def _formula_limits(formula: Formula) -> tuple[int, int]:
             # The divisor is positive, or there is no launch.
             low, high = _formula_limits(a)
             return min(low, 0), max(high, 0)
+        case Call("stride"):
+            return -_ELEMENT_LIMIT, _ELEMENT_LIMIT
         case _:
             return 0, _ELEMENT_LIMIT
 
@@ -259,11 +261,11 @@ def _remainder_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
 
 
 def _least_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
-    # Read as unsigned, a negative number is the greater one.
-    from_zero = [x for x in operands if isinstance(op, arith.MinSIOp) or x.least >= 0]
-    if not from_zero:
-        return None, None
-    return min(x.least for x in from_zero), min(x.greatest for x in from_zero)
+    if isinstance(op, arith.MinSIOp):
+        return min(x.least for x in operands), min(x.greatest for x in operands)
+    # Read as unsigned, a negative number is greater than all others.
+    from_zero = [x.greatest for x in operands if x.least >= 0]
+    return (max(0, min(x.least for x in operands)), min(from_zero)) if from_zero else (None, None)
 
 
 def _greatest_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:

@@ -1,5 +1,8 @@
 """What is known of indices: long chains of operations, and integers that wrap."""
 
+import random
+from collections.abc import Callable
+
 import pytest
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
@@ -10,6 +13,19 @@ from tirx.dialects.formula import Call
 from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, LaunchValueOp
 from tirx.hw.integers import Integers
 from tirx.passes.analysis.index_analysis import index_limits, index_range
+
+_MASK = (1 << 64) - 1
+_UNSIGNED: dict[type[arith.SignlessIntegerBinaryOperation], Callable[[int, int], int]] = {
+    arith.MinUIOp: min,
+    arith.MaxUIOp: max,
+    arith.DivUIOp: lambda a, b: a // max(b, 1),
+    arith.RemUIOp: lambda a, b: a % max(b, 1),
+    arith.AndIOp: lambda a, b: a & b,
+}
+
+
+def _signed(bits: int) -> int:
+    return bits - (1 << 64) if bits >> 63 else bits
 
 
 def constant(value: int) -> SSAValue:
@@ -72,7 +88,8 @@ def test_limits_of_what_a_launch_can_have():
     assert ends(arith.DivSIOp(before, three).result) == (None, None)
     assert ends(arith.RemSIOp(before, three).result) == (None, None)
     assert ends(arith.RemUIOp(before, three).result) == (0, 2)
-    assert ends(arith.MinUIOp(before, eight).result) == (8, 8)
+    assert ends(arith.MinUIOp(before, eight).result) == (0, 8)
+    assert ends(arith.MinUIOp(eight, constant(9)).result) == (8, 8)
     assert ends(arith.MinSIOp(before, eight).result) == (-3, 8)
     assert ends(arith.MinUIOp(before, before).result) == (None, None)
     assert ends(arith.MaxSIOp(before, three).result) == (3, 65531)
@@ -83,6 +100,14 @@ def test_limits_of_what_a_launch_can_have():
     total = LaunchValueOp(Call("mul", (Call("size", (0, 0)), Call("min", (Call("sm_count"), 4))))).result
     assert ends(total) == (0, 1 << 50)
     assert index_limits(three).value == 3
+    assert ends(LaunchValueOp(Call("stride", (0, 0))).result) == (-(1 << 48), 1 << 48)
+    rng = random.Random(0)
+    for op_type, compute in _UNSIGNED.items():
+        for _ in range(50):
+            a, b = (rng.choice([-3, -1, 0, 1, 2, 7, 8]) for _ in range(2))
+            low, high = ends(op_type(arith.AddiOp(y, constant(a)).result, constant(b)).result)
+            result = compute(a + rng.randrange(12) & _MASK, b & _MASK)
+            assert b == 0 or (low is None or low <= _signed(result)) and (high is None or _signed(result) <= high)
 
 
 def test_chains_are_longer_than_the_stack():
