@@ -60,3 +60,7 @@ tirx.kernel @product(%a: memref<128x256xf16>, %b: memref<32x256xf16>, %d: memref
   tirx.copy %acc, %gd : !tirx.tile<128x32xf32, tensor>, !tirx.tile<128x32xf32, global>
   tirx.return
 }
+
+// What was decided before an error is printed, too.
+// RUN: not tirx-opt --explain --lower-to-ptx="target=sm_80" %s | filecheck %s --check-prefix=ERROR
+// ERROR: @product: sm_80

@@ -155,6 +155,20 @@ class TileLayout:
 
         return cls(cute.read_cute(text).iters)
 
+    @classmethod
+    def from_thread_value(cls, text: str, shape: Shape, axis: str = "laneid") -> TileLayout:
+        """
+        Reads a CuTe thread-value layout, (thread, value) -> element of a tile of `shape`, as CuTe prints atoms.
+
+        Threads become `axis`, values registers. Raises LayoutError unless each element is reached once.
+
+        >>> print(TileLayout.from_thread_value("((4,8),(2,2)):((32,1),(16,8))", (16, 8)))
+        S[(2, 8, 4, 2) : (2, 4@laneid, 1@laneid, 1)]
+        """
+        from tirx.layout.interop import cute
+
+        return cls(*cute.read_thread_value(text, check_shape(shape, None), axis))
+
     def to_cute(self, shape: Shape) -> str:
         """CuTe text with one top-level mode per dimension of `shape`; LayoutError unless all is on axis m."""
         from tirx.layout.interop import cute

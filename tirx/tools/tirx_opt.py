@@ -110,7 +110,10 @@ class TirxOpt:
                 report(Diagnostic("error", str(error), UNKNOWN_LOC))
 
         if not self.flags.verify_diagnostics:
-            return output, output is not None
+            compiled = output is not None
+            if not compiled and self._recorder is not None and self._recorder.kernels():
+                output = self._recorder.report(self.flags.explain or "text")  # what was decided before the error
+            return output, compiled
         mismatches = check_diagnostics(chunk, reported)
         for mismatch in mismatches:
             self._show(chunk, mismatch)

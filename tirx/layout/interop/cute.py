@@ -255,6 +255,58 @@ def read_composed(text: str, element_bits: int | None = None) -> CuteComposed:
     return CuteComposed(parts.iters, parts.shape, swizzle, found.offset)
 
 
+def read_thread_value(text: str, shape: Sequence[int], axis: str) -> tuple[Iters, Iters]:
+    """
+    Shard and replica of a CuTe thread-value layout: (thread, value) -> element of a tile of `shape`, counted
+    colexicographically. Threads go to `axis`, values to m; threads with stride 0 hold copies.
+
+    Raises LayoutError for a text without two modes, and for one that does not reach each element exactly once.
+    """
+    parts = read_cute(text)
+    if len(parts.shape) != 2:
+        raise LayoutError(f"expected two modes, threads and values, found {len(parts.shape)}")
+    digits: list[tuple[int, int, str, int]] = []  # stride among elements, extent, axis, weight on the axis
+    replica: list[Iter] = []
+    extents = [each.extent for each in parts.iters]
+    threads = next(k for k in range(len(extents) + 1) if prod(extents[:k]) == parts.shape[0])
+    for on, mode in ((axis, parts.iters[:threads]), ("m", parts.iters[threads:])):
+        weight = 1
+        for each in reversed(mode):  # the fastest first
+            if each.stride == 0 and on == axis and each.extent > 1:
+                replica.append(Iter(each.extent, weight, axis))
+            elif each.extent > 1:
+                digits.append((each.stride, each.extent, on, weight))
+            weight *= each.extent
+    digits.sort()
+    for stride, reached in zip(
+        (d[0] for d in digits), accumulate((d[1] for d in digits), mul, initial=1), strict=False
+    ):
+        if stride != reached:
+            raise LayoutError(f"expected a layout that reaches each element once, found stride {stride} for {reached}")
+    if prod(d[1] for d in digits) != prod(shape):
+        raise LayoutError(f"expected {prod(shape)} elements of {tuple(shape)}, found {prod(d[1] for d in digits)}")
+    return _dimensions([(extent, on, at) for _, extent, on, at in digits], shape), tuple(replica)
+
+
+def _dimensions(digits: list[tuple[int, str, int]], shape: Sequence[int]) -> Iters:
+    """Shares out digits (extent, axis, weight), the fastest first, among dimensions of which the first is fastest."""
+    iters: list[Iter] = []
+    for size in shape:
+        own: list[Iter] = []
+        while (left := size // prod(each.extent for each in own)) > 1:
+            extent, on, weight = digits.pop(0)
+            if extent > left:
+                if extent % left:
+                    raise LayoutError(f"expected digits that end with a dimension of {size}, found one of {extent}")
+                digits.insert(0, (extent // left, on, weight * left))
+                extent = left
+            own.append(Iter(extent, weight, on))
+        if prod(each.extent for each in own) != size:
+            raise LayoutError(f"expected digits that end with a dimension of {size}, found {[i.extent for i in own]}")
+        iters += reversed(own or [Iter(1, 1)])
+    return tuple(iters)
+
+
 def cute_shape(text: str) -> tuple[int, ...]:
     """The logical shape of a CuTe text: the size of each top-level mode.
 
