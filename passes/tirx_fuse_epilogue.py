@@ -56,11 +56,11 @@ class TirxFuseEpiloguePass(ModulePass):
 
     name = "tirx-fuse-epilogue"
 
-    epilogue: str = AUTO
+    epilogue: str | int = AUTO
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            attribute = kernel.attributes.pop(EPILOGUE, StringAttr(self.epilogue))
+            attribute = kernel.attributes.pop(EPILOGUE, StringAttr(str(self.epilogue)))
             word = attribute.data if isinstance(attribute, StringAttr) else str(attribute)
             if word not in (AUTO, DIRECT):
                 raise ScheduleOptionError(kernel, f"expected an epilogue of {AUTO} or {DIRECT}, found {word}")

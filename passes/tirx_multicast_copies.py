@@ -75,11 +75,11 @@ class TirxMulticastCopiesPass(ModulePass):
 
     name = "tirx-multicast-copies"
 
-    cluster: str = AUTO
+    cluster: str | int = AUTO
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            along = _wanted(kernel, self.cluster)
+            along = _wanted(kernel, str(self.cluster))
             kernel.attributes.pop(CLUSTER, None)
             if along is Cluster.NONE:
                 continue

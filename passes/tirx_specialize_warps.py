@@ -74,11 +74,11 @@ class TirxSpecializeWarpsPass(ModulePass):
 
     name = "tirx-specialize-warps"
 
-    roles: str = AUTO
+    roles: str | int = AUTO
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            word = _word(kernel, self.roles)
+            word = _word(kernel, str(self.roles))
             wanted = _wanted(kernel, word)
             if wanted is not Roles.LOAD_MMA_EPILOGUE:
                 _check_pairs(kernel, f"roles={wanted}")

@@ -75,11 +75,11 @@ class TirxTileLoopPass(ModulePass):
 
     name = "tirx-tile-loop"
 
-    order: str = AUTO
+    order: str | int = AUTO
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            word = _written(kernel, self.order)
+            word = _written(kernel, str(self.order))
             kernel.attributes.pop(ORDER, None)
             if word != NONE and (order := _order(kernel, word)) is not None:
                 _loop(kernel, *order)

@@ -46,7 +46,7 @@ from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors, lookups, parse_formula
 from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
-from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text
 from tirx.dialects.traits import InSymbolTable
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import InvalidOperation, KernelError, LaunchValueError
@@ -338,6 +338,7 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
                 with parser.in_parens():
                     memory = MemoryPlanAttr(MemoryPlanAttr.parse_body(parser))
             else:
+                refuse_again(parser, "target", "grid", "threads", "cluster", "memory")
                 break
         if threads is None:
             parser.raise_error("expected the clause threads(n), next to target(...) and grid(...)")

@@ -42,8 +42,8 @@ from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.rings import RingOp
 from tirx.dialects.tirx.syntax import (
     parse_attributes,
+    parse_clauses,
     parse_defined,
-    parse_in_parens,
     parse_integer,
     print_attributes,
     types_text,
@@ -344,7 +344,6 @@ class ForOp(IRDLOperation):
         parser.parse_keyword("to")
         operand = parser.parse_optional_unresolved_operand()
         trips = parse_integer(parser) if operand is None else parser.resolve_operand(operand, IndexType())
-        skew = parse_in_parens(parser, "skew") or 0
         inits: list[SSAValue] = []
 
         def parse_carried() -> None:
@@ -354,8 +353,14 @@ class ForOp(IRDLOperation):
             inits.append(parse_defined(parser))
             arguments.append(argument.resolve(inits[-1].type if type_ is None else type_))
 
-        if parser.parse_optional_keyword("iter") is not None:
-            parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_carried)
+        def parse_skew() -> int:
+            with parser.in_parens():
+                return parse_integer(parser)
+
+        def parse_iter() -> int:
+            return len(parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_carried))
+
+        skew = parse_clauses(parser, {"skew": parse_skew, "iter": parse_iter}).get("skew", 0)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         op = cls(loop.data, trips, parser.parse_region(arguments), inits, skew)
         op.attributes.update({} if attributes is None else attributes.data)

@@ -34,6 +34,7 @@ from tirx.dialects.tirx.syntax import (
     parse_defined,
     parse_integer,
     print_attributes,
+    refuse_again,
     types_text,
 )
 from tirx.rules import RingOpError, SlotTypeError, StationError
@@ -139,6 +140,7 @@ class RingOp(IRDLOperation):
         parser.parse_keyword("slots")
         with parser.in_parens():
             slots = parse_integer(parser)
+        refuse_again(parser, "slots")
         parser.parse_keyword("stations")
         stations = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, lambda: parser.parse_identifier(" of a station")
@@ -148,6 +150,7 @@ class RingOp(IRDLOperation):
             with parser.in_parens():
                 across = parser.parse_str_enum(Across)
         carries = parser.parse_optional_keyword("carries") is not None
+        refuse_again(parser, "slots", "stations", *(("across",) if across else ()), *(("carries",) if carries else ()))
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
         start = parser.pos

@@ -77,6 +77,14 @@ def parse_clauses(parser: Parser, clauses: Mapping[str, Callable[[], T]], before
         found[name] = clauses[name]()
 
 
+def refuse_again(parser: Parser, *clauses: str) -> None:
+    """An error if one of the clauses, which have been parsed, follows once more."""
+    start = parser.pos
+    for name in clauses:
+        if parser.parse_optional_keyword(name) is not None:
+            parser.raise_error(f"expected the clause '{name}' once, found it again", start, parser.pos)
+
+
 def print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> None:
     """The counterpart of `parse_attributes`."""
     if attributes:

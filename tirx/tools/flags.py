@@ -71,10 +71,10 @@ class _LowerToPtx(ArgSpecConvertible):
     target: str | None = None
     pipeline: str | None = None
     stages: str | int | None = None
-    roles: str | None = None
-    order: str | None = None
-    cluster: str | None = None
-    epilogue: str | None = None
+    roles: str | int | None = None
+    order: str | int | None = None
+    cluster: str | int | None = None
+    epilogue: str | int | None = None
 
     @property
     def options(self) -> str:
@@ -201,6 +201,9 @@ def expand_pass_flags(argv: Sequence[str], passes: Iterable[str]) -> list[str]:
             return expanded + list(argv[index:])
         name, has_options, options = argument.removeprefix("--").partition("=")
         spec = f"{name}{{{options}}}" if has_options else name
+        given = [word.partition("=")[0] for word in options.split()] if name in (_LowerToPtx.name, *names) else []
+        if (again := next((word for word in given if given.count(word) > 1), None)) is not None:
+            raise UsageError(f"expected the option '{again}' of --{name} once, found it again")
         if not argument.startswith("--"):
             expanded.append(argument)
         elif name == _LowerToPtx.name:

@@ -121,7 +121,7 @@ tirx.kernel @k() threads(32) attributes {tag, grid = [4 : i32]} {
 
 // -----
 
-// expected-error@+1 {{Expected region!}}
+// expected-error@+1 {{expected the clause 'threads' once, found it again}}
 tirx.kernel @k() threads(32) target("sm_80") threads(32) {
   tirx.return
 }

@@ -265,3 +265,35 @@ tirx.kernel @k(%i: index, %x: i32) threads(32) {
   tirx.release %r at(write) after(tma) with(%i)
   tirx.return
 }
+
+// -----
+
+tirx.kernel @slots_again() target("sm_90a") threads(32) {
+  // expected-error@+1 {{expected the clause 'slots' once, found it again}}
+  %r = tirx.ring slots(2) slots(3) stations(a, b) : !tirx.ring<>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @across_again() target("sm_90a") cluster(2) per_cta threads(32) {
+  // expected-error@+1 {{expected the clause 'across' once, found it again}}
+  %r = tirx.ring slots(2) stations(a, b) across(pair) across(cluster) : !tirx.ring<>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @skew_again(%n: index) target("sm_90a") threads(32) {
+  // expected-error@+1 {{expected the clause 'skew' once, found it again}}
+  tirx.for @k %k = 0 to %n skew(1) skew(2) {
+  }
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected the clause 'threads' once, found it again}}
+tirx.kernel @threads_again() target("sm_90a") threads(32) threads(64) {
+  tirx.return
+}

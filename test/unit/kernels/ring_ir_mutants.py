@@ -12,27 +12,30 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from unit.kernels.ring_kernels import AS_WRITTEN, RingKernel, check
-from unit.kernels.ring_mutants import KERNELS
+from unit.kernels.ring_mutants import KERNELS, schedules
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, StringAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, StringAttr, i16, i32
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError, diagnostic_handler
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
+from tirx.dialects.ptx.launch_control import TryCancelOp
 from tirx.dialects.ptx.mbarrier import (
     MbarrierArriveExpectTxOp,
     MbarrierArriveOp,
     MbarrierInitOp,
     MbarrierWaitParityOp,
 )
+from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.tcgen05 import CommitOp, FenceOp
 from tirx.dialects.tirx import (
     AcquireOp,
     AsyncCopyOp,
+    AsyncNextOp,
     AwaitOp,
     BarrierOp,
     ForOp,
@@ -41,9 +44,10 @@ from tirx.dialects.tirx import (
     ReleaseOp,
     RingOp,
     RoleOp,
+    TmaLoadOp,
 )
 from tirx.passes import lower_to_ptx_passes
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.registry import get_all_passes
 from tirx.ptx.printer import print_ptx
 from tirx.sim import SimError
@@ -100,7 +104,7 @@ class IrMutant:
         n = self.kernel.slots
         # Five tiles go more than twice through a ring of two accumulators.
         for trips, tiles in ((2 * n + 1, 2), (1, 5), (n, 2), (n + 2, 3)):
-            for seed in range(seeds):
+            for seed in schedules(self.kernel, seeds):
                 try:
                     check(self.kernel, trips, seed=seed, extents=(tiles if self.kernel.tiles else 1, 1), ptx=ptx)
                 except SimError as error:
@@ -231,6 +235,23 @@ def _other_barrier(op: Operation) -> None:
     op.operands[0] = emit(arith.AddiOp(op.operands[0], emit.constant(8, i32))).result
 
 
+def _other_barrier_of_answer(op: Operation) -> None:
+    emit = Emitter(InsertPoint.before(op), op.location)
+    op.operands[1] = emit(arith.AddiOp(op.operands[1], emit.constant(8, i32))).result
+
+
+def _box_for_one_block(op: Operation) -> None:
+    assert isinstance(op, TmaLoadOp) and op.multicast is not None
+    op.operands[op.operands.index(op.multicast)] = Emitter(InsertPoint.before(op), op.location).constant(1, i16)
+
+
+def _another_block(op: Operation) -> None:
+    assert isinstance(op, MapaOp)
+    rank = constant_value(op.rank)
+    assert rank is not None
+    op.operands[1] = Emitter(InsertPoint.before(op), op.location).constant(1 - rank, i32)
+
+
 def _tile_edits(op: Operation, kernel: RingKernel) -> Iterator[tuple[str, Edit]]:
     match op:
         case ReleaseOp():
@@ -252,6 +273,9 @@ def _tile_edits(op: Operation, kernel: RingKernel) -> Iterator[tuple[str, Edit]]
             yield "two acquires", _twice
             ring = RingOp.of(op.ring)
             yield "acquire at another station", _set("station", _other_station(ring, op.station.data))
+        case AsyncNextOp():
+            yield "no request for a tile", _erase
+            yield "two requests for a tile", _twice
         case AwaitOp() if op.queue is not None:
             yield "no wait for work", _erase
             pending = 0 if op.pending is None else op.pending.value.data
@@ -308,6 +332,16 @@ def _barrier_edits(op: Operation, kernel: RingKernel) -> Iterator[tuple[str, Edi
             yield "phase 0 in every round", _constant_operand(1, 0)
             yield "phase 1 in every round", _constant_operand(1, 1)
             yield "wait at another barrier", _other_barrier
+        case TryCancelOp():
+            yield "no request for a tile", _erase
+            yield "two requests for a tile", _twice
+            yield "answer at another barrier", _other_barrier_of_answer
+            if op.multicast is not None:
+                yield "answer for one block", _set("multicast", None)
+        case TmaLoadOp() if op.multicast is not None:
+            yield "box for the first block only", _box_for_one_block
+        case MapaOp():
+            yield "another block", _another_block
         case FenceProxyAsyncOp():
             yield "no proxy fence", _erase
         case FenceOp():

@@ -42,6 +42,10 @@ MUTATIONS: Mapping[str, tuple[str, _Change]] = {
     "arrival counted twice": (r"arrive\.noinc\.", lambda found: "arrive."),
     "no barrier": (r"bar\.sync [^;]*;", _nothing),
     "no commit": (r"tcgen05\.commit[^;]*;", _nothing),
+    "no request for a tile": (r"clusterlaunchcontrol\.try_cancel[^;]*;", _nothing),
+    "answer for one block": (r"\.multicast::cluster::all", _nothing),
+    "box for one block": (r"(\.multicast::cluster \[[^;]*, )(%h\d+)(;)", lambda m: f"{m[1]}1{m[3]}"),
+    "another block": (r"(mapa\.shared::cluster[^;]*, )(0|1)(;)", lambda m: f"{m[1]}{1 - int(m[2])}{m[3]}"),
     "no fence of tcgen05": (r"tcgen05\.fence::\w+;", _nothing),
 }
 """What is wrong -> the text that it concerns, and what becomes of it."""
@@ -55,9 +59,16 @@ KERNELS = (
     RingKernel(slots=2, skew=0, roles=True, engine="ld_st", family="wgmma", tiles=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, tiles=True),
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True, launched=True),
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, tiles=True, launched=True),
 )
 """Every engine, family and way to pass slots on. All go through several tiles, so that what the last iterations of one
 give back is used again."""
+
+
+def schedules(kernel: RingKernel, seeds: int) -> list[int | None]:
+    """Seeds of runs; without one, a block takes over all tiles that are left."""
+    return [*([None] if kernel.launched else []), *range(seeds)]
 
 
 @dataclass(frozen=True)
@@ -71,9 +82,9 @@ class Mutant:
 
     def verdict(self, seeds: int = 3) -> str | None:
         """How it fails: what the simulator says first, or "wrong numbers". None if it does not."""
-        for seed in range(seeds):
+        for seed in schedules(self.kernel, seeds):
             try:
-                extents = (2, 1) if self.kernel.tiles else (1, 1)
+                extents = (5 if self.kernel.launched else 2 if self.kernel.tiles else 1, 1)
                 check(self.kernel, 2 * self.kernel.slots + 1, seed=seed, extents=extents, ptx=self.ptx)
             except SimError as error:
                 return str(error).splitlines()[0]

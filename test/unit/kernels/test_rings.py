@@ -24,7 +24,7 @@ from unit.kernels.ring_mutants import KERNELS, mutants
         (RingKernel(slots=1, skew=0, roles=True, engine="tma", family="tcgen05", output=1), (2,)),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_numbers_of_iterations(kernel: RingKernel, trips: tuple[int, ...]):
     assert kernel.is_legal
     for seed, count in enumerate(trips):
@@ -45,14 +45,14 @@ def test_counters_go_on_from_tile_to_tile(kernel: RingKernel):
 
 
 def test_slots_of_clusters_are_free_when_the_readers_of_all_blocks_are_done():
-    check(RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True), 4)
+    """Their blocks hear of the same tiles."""
+    check(RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, tiles=True, launched=True), 2)
 
 
 @pytest.mark.parametrize(
     "kernel",
     [
         RingKernel(slots=1, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True, launched=True, output=1),
-        RingKernel(slots=2, skew=0, roles=True, engine="tma", tiles=True, launched=True, cluster=True),
         RingKernel(slots=3, skew=2, engine="cp_async", use_first=True, tiles=True, launched=True),
     ],
 )
@@ -60,7 +60,7 @@ def test_slots_of_clusters_are_free_when_the_readers_of_all_blocks_are_done():
 def test_hardware_gives_tiles(kernel: RingKernel):
     """One block takes over all tiles, or as many as it is given."""
     for seed in (None, 1):
-        check(kernel, 3, seed=seed, extents=(2, 2))
+        check(kernel, 3, seed=seed, extents=(2, 1))
 
 
 def test_pairs_of_choices(sampled: Callable[[Iterable[Case], int], list[Case]]):
@@ -68,8 +68,8 @@ def test_pairs_of_choices(sampled: Callable[[Iterable[Case], int], list[Case]]):
     everything = list(cases())
     chosen = pairwise(everything)
     assert len(chosen) < len(everything) / 20
-    for case in sampled(chosen, 2):
-        case.run(min(case.trips()[-1], 5), seed=1)
+    for case in sampled(chosen, 1):
+        case.run(min(case.trips()[-1], 3), seed=1)
 
 
 def test_wrong_kernels_are_refused(sampled: Callable[[Iterable[IrMutant], int], list[IrMutant]]):

@@ -56,6 +56,7 @@ def test_options_of_passes():
         (["-t", ""], "Expected pass name here"),
         (["--cse={"], "Error parsing pass pipeline specification"),
         (["--lower-to-ptx=target=90"], "'lower-to-ptx': Incompatible types"),
+        (["--lower-to-ptx=stages=2 stages=3"], "expected the option 'stages' of --lower-to-ptx once, found it again"),
         (["--lower-to-ptx=target=sm_999"], "'lower-to-ptx': unknown target 'sm_999'"),
         (['--lower-to-ptx=target="sm_90{}"'], "'lower-to-ptx': unknown target 'sm_90{}'"),
     ],
