@@ -7,6 +7,8 @@ import pytest
 from unit.sim.assembled import assembled
 
 import tirx
+from tirx.mma import VARIANTS
+from tirx.sim import run
 
 KERNEL = """
 !a = !tirx.tile<{batch}{m}x{k}xf16, register>
@@ -55,3 +57,51 @@ def test_wider_results(target: str, shape: tuple[int, ...], mnemonic: str):
     expected = a.astype(np.float32) @ b.astype(np.float32).swapaxes(-1, -2) + c.astype(np.float32)
     assert (expected != expected.astype(np.float16)).any()
     np.testing.assert_array_equal(d, expected)
+
+
+MIXED = """.version 6.4
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 operands, .param .u64 c, .param .u64 d)
+{
+  .reg .b64 %rd<8>;
+  .reg .b32 %r<12>;
+  .reg .f32 %f<8>;
+  mov.u32 %r0, %tid.x;
+  ld.param.u64 %rd0, [operands];
+  ld.param.u64 %rd1, [c];
+  ld.param.u64 %rd2, [d];
+  mul.wide.u32 %rd3, %r0, 16;
+  add.u64 %rd0, %rd0, %rd3;
+  add.u64 %rd1, %rd1, %rd3;
+  mul.wide.u32 %rd4, %r0, 32;
+  add.u64 %rd2, %rd2, %rd4;
+  ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd0];
+  ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd1];
+  mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16
+    {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, {%r1, %r2}, {%r3, %r4}, {%r5, %r6, %r7, %r8};
+  st.global.v4.f32 [%rd2], {%f0, %f1, %f2, %f3};
+  st.global.v4.f32 [%rd2+16], {%f4, %f5, %f6, %f7};
+  ret;
+}
+"""
+
+
+def test_the_instruction_that_widens():
+    """m8n8k4 takes C in f16 and gives D in f32, each in the fragment of its own type."""
+    variants = {
+        variant.accumulator_type: variant for variant in VARIANTS.values() if variant.feature == "mma.m8n8k4.f16"
+    }
+    half, wide = variants["f16"], VARIANTS["m8n8k4.row.col.f32.f16"]
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-64, 65, (4, 8, 4)).astype(np.float16) for _ in range(2))
+    c = rng.integers(-2000, 2001, (4, 8, 8)).astype(np.float16)
+    operands, sums = np.zeros((32, 8), np.float16), np.zeros((32, 8), np.float16)
+    for tile, fragment, registers in ((a, wide.a, operands[:, :4]), (b, wide.b, operands[:, 4:]), (c, half.c, sums)):
+        places = [fragment.layout.axis_table(axis, fragment.shape) for axis in ("laneid", "m")]
+        registers[places[0], places[1]] = tile
+    d = np.zeros((32, 8), np.float32)
+    run(assembled(MIXED), "k", (1, 1, 1), (32, 1, 1), [operands, sums, d])
+    lanes, slots = (wide.c.layout.axis_table(axis, wide.c.shape) for axis in ("laneid", "m"))
+    expected = a.astype(np.float32) @ b.astype(np.float32).swapaxes(-1, -2) + c.astype(np.float32)
+    np.testing.assert_array_equal(d[lanes, slots], expected)
