@@ -17,7 +17,7 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import process_time
@@ -169,7 +169,7 @@ def _compiled(text: str, options: str) -> Kernel:
     return Kernel(program.ptx, "gemm", grid, launch.block, launch.dynamic_shared, parameters)
 
 
-def seconds(kernel: Kernel, size: int, check: bool, options: Mapping[str, Any]) -> float:
+def seconds(kernel: Kernel, size: int, check: bool) -> float:
     """CPU seconds of a run and its processes. The result must be that of numpy."""
     from tirx.sim import TensorMap, run
 
@@ -190,7 +190,7 @@ def seconds(kernel: Kernel, size: int, check: bool, options: Mapping[str, Any]) 
     start = process_time()
     run(
         kernel.ptx, kernel.entry, kernel.grid, kernel.block, arguments,
-        dynamic_shared=kernel.dynamic_shared, check=check, **options,
+        dynamic_shared=kernel.dynamic_shared, check=check,
     )  # fmt: skip
     found = process_time() - start
     expected = a.astype(np.float32) @ (b.T if kernel.transposed else b).astype(np.float32)
@@ -203,9 +203,9 @@ def _measure(path: str) -> None:
     """Measures a kernel of a file with the simulator that is imported; prints its seconds and MiB of memory."""
     from tirx.sim import run
 
-    size, kernel, options = json.loads(Path(path).read_text())
+    size, kernel, levels = json.loads(Path(path).read_text())
     run(_EMPTY, "k", 1, 1, [])  # imports what runs import
-    found = [seconds(Kernel(**kernel), size, check, options) for check in (False, True)]
+    found = [seconds(Kernel(**kernel), size, check) for check in levels]
     print(*found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
@@ -218,23 +218,26 @@ class Cost:
     memory: float
 
 
-def _measured(root: Path, size: int, kernel: Kernel, **options: Any) -> Cost | str:
-    """What a run costs with the simulator of a checkout, in a process of its own, or its error."""
+def _measured(root: Path, size: int, kernel: Kernel, levels: Sequence[bool]) -> list[float] | str:
+    """
+    What runs cost with the simulator of a checkout, in a process of its own, or its error: CPU seconds at each of the
+    `levels` (with checks or not), and the most memory in MiB.
+    """
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump([size, asdict(kernel), options], file)
+        json.dump([size, asdict(kernel), list(levels)], file)
         file.flush()
         command = [sys.executable, __file__, "--measure", file.name]
         found = subprocess.run(command, env={"PYTHONPATH": str(root)}, capture_output=True, text=True)
     if found.returncode:
         return found.stderr
-    return Cost(*map(float, found.stdout.split()))
+    return [float(each) for each in found.stdout.split()]
 
 
 def _of_this_checkout(size: int, kernel: Kernel) -> Cost:
-    found = _measured(ROOT, size, kernel)
+    found = _measured(ROOT, size, kernel, (False, True))
     if isinstance(found, str):
         raise SystemExit(found)
-    return found
+    return Cost(*found)
 
 
 def main() -> None:
@@ -263,9 +266,10 @@ def main() -> None:
             cells = [f"{new.without:.2f} s", f"{new.checked:.2f} s", f"{new.checked / new.without:.1f} x"]
             cells.append(f"{new.memory:.0f} MiB")
             if flags.baseline:
-                old = _measured(Path(directory), flags.size, kernel)
-                failed = isinstance(old, str)
-                cells += ["refused", "-"] if failed else [f"{old.without:.2f} s", f"{old.without / new.without:.1f}"]
+                old = _measured(Path(directory), flags.size, kernel, (False,))
+                cells += (
+                    ["refused", "-"] if isinstance(old, str) else [f"{old[0]:.2f} s", f"{old[0] / new.without:.1f}"]
+                )
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
     print("\n| tcgen05, size | blocks | seconds | for each block and step of K |\n|---:|---:|---:|---:|")
     for size in (128, 256, 512):
