@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -34,6 +35,9 @@ SHOWN = [
     for file in TESTS
     for text in re.findall(r"// expected-error(?:@\S+)? \{\{(.*)\}\}$", file.read_text(), re.MULTILINE)
 ]
+
+SEPARATOR = "// -----"
+"""The line between two inputs in one file."""
 
 RULES = [rule.name for table in (MMA_RULES, ALLOC_RULES, LD_ST_RULES, CP_RULES, SHIFT_RULES) for rule in table]
 
@@ -81,11 +85,13 @@ class Message(NamedTuple):
     name: str
 
 
-def messages(file: str | None, error: type[Exception]) -> Iterator[Message]:
-    """Where a module makes an error."""
-    functions = (node for node in ast.walk(ast.parse(Path(str(file)).read_text())) if isinstance(node, ast.FunctionDef))
+def messages(module: ModuleType, error: type[Exception]) -> Iterator[Message]:
+    """Where a module makes an error of a class below `error`, or of this class."""
+    file = Path(str(module.__file__))
+    errors = {name for name, value in vars(module).items() if isinstance(value, type) and issubclass(value, error)}
+    functions = (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef))
     for function, call in ((outer, node) for outer in functions for node in ast.walk(outer)):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == error.__name__:
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in errors:
             for text in call.args:
                 if isinstance(text, ast.JoinedStr | ast.Constant):
                     parts = text.values if isinstance(text, ast.JoinedStr) else [text]
@@ -95,13 +101,21 @@ def messages(file: str | None, error: type[Exception]) -> Iterator[Message]:
 
 
 MODULES = (smem_descriptor, instruction_descriptor, zero_column_mask, shapes, block_scale)
-REASONS = [message for module in MODULES for message in messages(module.__file__, LegalityError)]
-ABOUT_ENTRIES = list(messages(entry_checks.__file__, LocatedError))
+REASONS = [message for module in MODULES for message in messages(module, LegalityError)]
+ABOUT_ENTRIES = list(messages(entry_checks, LocatedError))
+
+
+def _pattern(message: Message) -> str:
+    """A regular expression of the texts of a message, whose values may be anything."""
+    return ".*".join(re.escape(part) for part in message.name.partition(": ")[2].split("{}"))
+
+
+_MAY_SHOW = re.compile("expected-error.*(" + "|".join(map(_pattern, [*REASONS, *ABOUT_ENTRIES])) + ")").search
 
 
 @pytest.fixture(scope="module")
-def made() -> set[tuple[str, int]]:
-    """Files and lines at which the tests make an error whose text one of them shows."""
+def made(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, int]]:
+    """Files and lines at which the tests make an error whose text one of them shows: the parts that may show one."""
     found: dict[str, set[tuple[str, int]]] = {}
     with pytest.MonkeyPatch.context() as patch:
         for error in (LegalityError, LocatedError):
@@ -115,7 +129,13 @@ def made() -> set[tuple[str, int]]:
 
             patch.setattr(error, "__init__", recorded)
         for file in TESTS:
-            arguments = file.read_text().partition("\n")[0].removeprefix("// RUN: tirx-opt ").replace("%s", str(file))
+            run, _, text = file.read_text().partition("\n")
+            chunks = [chunk for chunk in text.split(f"\n{SEPARATOR}\n") if any(map(_MAY_SHOW, chunk.splitlines()))]
+            if not chunks:
+                continue
+            part = tmp_path_factory.mktemp("shown") / file.name
+            part.write_text(f"\n{SEPARATOR}\n".join(chunks))
+            arguments = run.removeprefix("// RUN: tirx-opt ").replace("%s", str(part))
             with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
                 assert tirx_opt.main(arguments.split()) == 0, file
     everything = "\n".join(SHOWN)
