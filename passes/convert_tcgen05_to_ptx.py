@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -24,6 +23,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.tensor_lifetimes import check_lifetimes
 from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
+from tirx.passes.emit.rules import Rules
 from tirx.passes.plan.computed_parts import displaced
 from tirx.rules import StageError
 from tirx.tcgen05 import TmemAccess
@@ -33,17 +33,7 @@ from tirx.tcgen05.tmem_access import MAX_REGISTERS
 LANE_SHIFT = 16
 """A tensor-memory address is lane << 16 | column (PTX ISA, "Tensor Memory Addressing")."""
 
-OpT = TypeVar("OpT", bound=Operation)
-_RULES: dict[type[Operation], Callable[[Operation, Emitter], Sequence[SSAValue]]] = {}
-
-
-def _lowering(op_type: type[OpT]) -> Callable[[Callable[[OpT, Emitter], Sequence[SSAValue]]], None]:
-    """Registers the rule for one operation: it emits the replacement and returns the new results."""
-
-    def register(rule: Callable[[OpT, Emitter], Sequence[SSAValue]]) -> None:
-        _RULES[op_type] = rule  # pyright: ignore[reportArgumentType]
-
-    return register
+_RULES = Rules()
 
 
 def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:
@@ -83,25 +73,25 @@ def _column(access: TmemAccess) -> int:
     return access.lane << LANE_SHIFT | access.column
 
 
-@_lowering(tcgen05.AllocOp)
+@_RULES.of(tcgen05.AllocOp)
 def _alloc(op: tcgen05.AllocOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(ptx.Tcgen05AllocOp(op.slot, op.columns.value.data, op.cta_group.value.data))
     return ()
 
 
-@_lowering(tcgen05.RelinquishAllocPermitOp)
+@_RULES.of(tcgen05.RelinquishAllocPermitOp)
 def _relinquish(op: tcgen05.RelinquishAllocPermitOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(ptx.Tcgen05RelinquishAllocPermitOp(op.cta_group.value.data))
     return ()
 
 
-@_lowering(tcgen05.DeallocOp)
+@_RULES.of(tcgen05.DeallocOp)
 def _dealloc(op: tcgen05.DeallocOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(ptx.Tcgen05DeallocOp(op.base, op.columns.value.data, op.cta_group.value.data))
     return ()
 
 
-@_lowering(tcgen05.MmaOp)
+@_RULES.of(tcgen05.MmaOp)
 def _mma(op: tcgen05.MmaOp, emit: Emitter) -> Sequence[SSAValue]:
     d, a = _origin(op.accumulator, emit), _operand(op.a, emit)
     emit(
@@ -123,7 +113,7 @@ def _mma(op: tcgen05.MmaOp, emit: Emitter) -> Sequence[SSAValue]:
     return ()
 
 
-@_lowering(tcgen05.MmaBlockScaleOp)
+@_RULES.of(tcgen05.MmaBlockScaleOp)
 def _mma_block_scale(op: tcgen05.MmaBlockScaleOp, emit: Emitter) -> Sequence[SSAValue]:
     d, a = _origin(op.accumulator, emit), _operand(op.a, emit)
     scale_a, scale_b = _origin(op.scale_a, emit), _origin(op.scale_b, emit)
@@ -146,7 +136,7 @@ def _mma_block_scale(op: tcgen05.MmaBlockScaleOp, emit: Emitter) -> Sequence[SSA
     return ()
 
 
-@_lowering(tcgen05.MmaWsOp)
+@_RULES.of(tcgen05.MmaWsOp)
 def _mma_ws(op: tcgen05.MmaWsOp, emit: Emitter) -> Sequence[SSAValue]:
     d, a = _origin(op.accumulator, emit), _operand(op.a, emit)
     emit(
@@ -166,13 +156,13 @@ def _mma_ws(op: tcgen05.MmaWsOp, emit: Emitter) -> Sequence[SSAValue]:
     return ()
 
 
-@_lowering(tcgen05.CommitOp)
+@_RULES.of(tcgen05.CommitOp)
 def _commit(op: tcgen05.CommitOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(ptx.Tcgen05CommitOp(op.mbarrier, op.cta_group.value.data, op.multicast))
     return ()
 
 
-@_lowering(tcgen05.CpOp)
+@_RULES.of(tcgen05.CpOp)
 def _cp(op: tcgen05.CpOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(
         ptx.Tcgen05CpOp(
@@ -187,7 +177,7 @@ def _cp(op: tcgen05.CpOp, emit: Emitter) -> Sequence[SSAValue]:
     return ()
 
 
-@_lowering(tcgen05.ShiftOp)
+@_RULES.of(tcgen05.ShiftOp)
 def _shift(op: tcgen05.ShiftOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(ptx.Tcgen05ShiftOp(_origin(op.tile, emit), op.cta_group.value.data))
     return ()
@@ -201,7 +191,7 @@ def _most_registers(op: Operation) -> int:
     return MAX_REGISTERS if kernel is None else min(MAX_REGISTERS, REGISTER_FILE // kernel.num_threads // 2)
 
 
-@_lowering(tcgen05.LdOp)
+@_RULES.of(tcgen05.LdOp)
 def _ld(op: tcgen05.LdOp, emit: Emitter) -> Sequence[SSAValue]:
     format_ = register_format(op.result.type)
     address = _warp_address(op.source, emit)
@@ -220,7 +210,7 @@ def _ld(op: tcgen05.LdOp, emit: Emitter) -> Sequence[SSAValue]:
     return [tile_of(emit, registers, op.result.type)]
 
 
-@_lowering(tcgen05.LdRedOp)
+@_RULES.of(tcgen05.LdRedOp)
 def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
     """Loads with a reduction per instruction, then reduces the results of all instructions."""
     format_ = register_format(op.result.type)
@@ -252,7 +242,7 @@ def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
     return [tile_of(emit, registers, op.result.type), tile_of(emit, [best], op.reduced.type)]
 
 
-@_lowering(tcgen05.StOp)
+@_RULES.of(tcgen05.StOp)
 def _st(op: tcgen05.StOp, emit: Emitter) -> Sequence[SSAValue]:
     registers = registers_of(emit, op.value)
     address = _warp_address(op.destination, emit)
@@ -272,13 +262,13 @@ def _st(op: tcgen05.StOp, emit: Emitter) -> Sequence[SSAValue]:
     return ()
 
 
-@_lowering(tcgen05.WaitOp)
+@_RULES.of(tcgen05.WaitOp)
 def _wait(op: tcgen05.WaitOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(ptx.Tcgen05WaitLdOp() if op.kind.data is WaitFor.LD else ptx.Tcgen05WaitStOp())
     return ()
 
 
-@_lowering(tcgen05.FenceOp)
+@_RULES.of(tcgen05.FenceOp)
 def _fence(op: tcgen05.FenceOp, emit: Emitter) -> Sequence[SSAValue]:
     before = op.position.data is FencePosition.BEFORE
     emit(ptx.Tcgen05FenceBeforeThreadSyncOp() if before else ptx.Tcgen05FenceAfterThreadSyncOp())

@@ -327,10 +327,10 @@ returns None leaves the operation as it is.
 
 
 def _lowering(
-    op_type: type[OpT],
+    *op_types: type[OpT],
 ) -> Callable[[Callable[[_KernelLowering, OpT, Emitter], Sequence[SSAValue | None] | None]], None]:
     def register(rule: Callable[[_KernelLowering, OpT, Emitter], Sequence[SSAValue | None] | None]) -> None:
-        _RULES[op_type] = rule
+        _RULES.update(dict.fromkeys(op_types, rule))
 
     return register
 
@@ -537,14 +537,11 @@ def _arithmetic(lowering: _KernelLowering, op: ArithmeticOp, emit: Emitter) -> S
 _RULES.update(dict.fromkeys(ARITHMETIC, _arithmetic))
 
 
-@_lowering(arith.ConstantOp)
-def _constant(lowering: _KernelLowering, op: arith.ConstantOp, emit: Emitter) -> Sequence[SSAValue | None] | None:
-    """Of a type without registers, it is read where a tile is filled with it."""
-    return (None,) if is_narrow_float(op.result.type) else None
-
-
-@_lowering(arith.TruncFOp)
-def _truncf(lowering: _KernelLowering, op: arith.TruncFOp, emit: Emitter) -> Sequence[SSAValue | None] | None:
+@_lowering(arith.ConstantOp, arith.TruncFOp)
+def _narrow_float(
+    lowering: _KernelLowering, op: arith.ConstantOp | arith.TruncFOp, emit: Emitter
+) -> Sequence[SSAValue | None] | None:
+    """A number of a type without registers is read where a tile is filled with it."""
     return (None,) if is_narrow_float(op.result.type) else None
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnrealizedConversionCastOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import wgmma
@@ -17,19 +16,10 @@ from tirx.dialects.ptx.wgmma import WgmmaCommitGroupOp, WgmmaFenceOp, WgmmaMmaAs
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
+from tirx.passes.emit.rules import Rules
 from tirx.rules import StageError
 
-OpT = TypeVar("OpT", bound=Operation)
-_RULES: dict[type[Operation], Callable[[Operation, Emitter], Sequence[SSAValue]]] = {}
-
-
-def _lowering(op_type: type[OpT]) -> Callable[[Callable[[OpT, Emitter], Sequence[SSAValue]]], None]:
-    """Registers the rule for one operation: it emits the replacement and returns the new results."""
-
-    def register(rule: Callable[[OpT, Emitter], Sequence[SSAValue]]) -> None:
-        _RULES[op_type] = rule  # pyright: ignore[reportArgumentType]
-
-    return register
+_RULES = Rules()
 
 
 def _registers(emit: Emitter, value: SSAValue) -> Sequence[SSAValue]:
@@ -49,14 +39,14 @@ def _part(emit: Emitter, tile: SSAValue, first: IntegerAttr | None, count: int) 
     return registers_of(emit, tile)[start : start + count]
 
 
-@_lowering(wgmma.UninitializedOp)
+@_RULES.of(wgmma.UninitializedOp)
 def _uninitialized(op: wgmma.UninitializedOp, emit: Emitter) -> Sequence[SSAValue]:
     format_ = register_format(TileType.of(op.tile))
     registers = [emit(UndefinedOp(format_.type)).result for _ in range(format_.count)]
     return [tile_of(emit, registers, TileType.of(op.tile))]
 
 
-@_lowering(wgmma.MmaAsyncOp)
+@_RULES.of(wgmma.MmaAsyncOp)
 def _mma(op: wgmma.MmaAsyncOp, emit: Emitter) -> Sequence[SSAValue]:
     form = op.form
     format_ = register_format(op.accumulator_type)
@@ -81,19 +71,19 @@ def _mma(op: wgmma.MmaAsyncOp, emit: Emitter) -> Sequence[SSAValue]:
     return emit(UnrealizedConversionCastOp.get(registers, [op.result.type])).results
 
 
-@_lowering(wgmma.FenceOp)
+@_RULES.of(wgmma.FenceOp)
 def _fence(op: wgmma.FenceOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(WgmmaFenceOp())
     return ()
 
 
-@_lowering(wgmma.CommitGroupOp)
+@_RULES.of(wgmma.CommitGroupOp)
 def _commit(op: wgmma.CommitGroupOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(WgmmaCommitGroupOp())
     return ()
 
 
-@_lowering(wgmma.WaitGroupOp)
+@_RULES.of(wgmma.WaitGroupOp)
 def _wait(op: wgmma.WaitGroupOp, emit: Emitter) -> Sequence[SSAValue]:
     values = [_registers(emit, value) for value in op.values]
     emit(WgmmaWaitGroupOp(op.pending.value.data))

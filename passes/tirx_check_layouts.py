@@ -37,6 +37,7 @@ from tirx.dialects.tirx import (
     thread_set,
     views_in_use,
 )
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.errors import TensorCellsError, TensorMemoryError
 from tirx.hw.features import UnsupportedFeature, required_version
@@ -44,7 +45,6 @@ from tirx.hw.targets import Target, TargetError
 from tirx.layout import LayoutError, TileLayout, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
 from tirx.passes.analysis.index_analysis import index_range, never_runs
-from tirx.passes.analysis.register_classes import is_register_tile
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.plan.computed_parts import located
 from tirx.passes.plan.copies import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies

@@ -52,7 +52,8 @@ from tirx.dialects.tirx import (
     is_foreign,
     kernels,
 )
-from tirx.passes.analysis.register_classes import is_register_tile, same_layout
+from tirx.dialects.tirx.interface import is_register_tile
+from tirx.passes.analysis.register_classes import same_layout
 from tirx.passes.emit.emitter import Emitter, constant_value, erase
 from tirx.passes.plan.copies import match_engine
 from tirx.rules import ForeignOperationError, KernelArgumentError, RegisterValueError, StageError, UnwrittenError

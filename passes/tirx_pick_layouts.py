@@ -40,6 +40,7 @@ from tirx.dialects.tirx import (
     thread_set,
     views_in_use,
 )
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.roles import MAX_REGISTERS
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.hw.targets import Target
@@ -49,7 +50,6 @@ from tirx.layout.reduction import row_layout
 from tirx.mma import FragmentError, choose_variant, pick_fragments
 from tirx.passes.analysis.register_classes import (
     RegisterClass,
-    is_register_tile,
     register_classes,
     same_layout,
 )

@@ -37,10 +37,12 @@ from tirx.dialects.tirx import (
     base_allocation,
     kernels,
 )
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
-from tirx.dialects.tirx.roles import MAX_WARPS, WARP, WARPGROUP
+from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP
 from tirx.hw.features import FEATURES
 from tirx.hw.targets import Target
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.pipelining import hardware_operation, written_memref
 from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.slots import slot_tile
@@ -249,7 +251,7 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
     body = kernel.body.block
     shared = _shared_prelude(body.ops)
     parts = [op for op in body.ops if op not in shared and not isinstance(op, ReturnOp)]
-    warps, rest = divmod(kernel.num_threads, WARP)
+    warps, rest = divmod(kernel.num_threads, WARP_SIZE)
     if rest:
         raise NotSeparable(kernel, f"{kernel.num_threads} threads are no whole warps")
     movable = kernel.target is None or FEATURES["setmaxnreg"].version(Target.parse(kernel.target.data)) is not None
@@ -287,7 +289,7 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
         *([] if mma is None else [RoleOp("mma", 1, Region(mma))]),
         *([] if sched is None else [RoleOp("sched", 1, Region(sched))]),
     ]
-    kernel.threads = i32_attr(WARP * (warps + added))
+    kernel.threads = i32_attr(WARP_SIZE * (warps + added))
     emit = Emitter(InsertPoint.before(last), location)
     for role in roles:
         role.location = location
@@ -333,17 +335,12 @@ def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
         match op:
             case RingOp() | AllocOp():
                 found.add(op)
-            case _ if is_pure(op) and not op.regions and not any(map(_is_register_tile, op.results)):
+            case _ if is_pure(op) and not op.regions and not any(map(is_register_tile, op.results)):
                 if all(not isinstance(v.owner, Operation) or v.owner in found for v in op.operands):
                     found.add(op)
             case _:
                 pass
     return found
-
-
-def _is_register_tile(value: object) -> bool:
-    type_ = getattr(value, "type", None)
-    return isinstance(type_, TileType) and type_.memory is MemorySpace.REGISTER
 
 
 def _double_accumulators(kernel: KernelOp) -> None:

@@ -31,10 +31,11 @@ from tirx.dialects.tirx import (
     kernels,
     transfer,
 )
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
-from tirx.passes.analysis.register_classes import RegisterClass, is_register_tile, register_classes
+from tirx.passes.analysis.register_classes import RegisterClass, register_classes
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.product import ILLEGAL, Product

@@ -99,7 +99,7 @@ class TileOpInterface:
     def tile_writes(self) -> Sequence[SSAValue]:
         """The tiles and memrefs in memory that the operation writes; unless it is pure, all operands."""
         assert isinstance(self, Operation)
-        return () if is_pure(self) else [value for value in _memory_of(self) if not _in_registers(value)]
+        return () if is_pure(self) else [value for value in _memory_of(self) if not is_register_tile(value)]
 
     def same_layout(self) -> Sequence[Sequence[SSAValue]]:
         """Groups of register tiles, operands and results, that must have one layout."""
@@ -182,5 +182,6 @@ def _memory_of(op: Operation) -> list[SSAValue]:
     return [value for value in op.operands if isinstance(value.type, TileType | MemRefType)]
 
 
-def _in_registers(value: SSAValue) -> bool:
+def is_register_tile(value: SSAValue) -> bool:
+    """Returns True if a value is a tile in registers."""
     return isinstance(type_ := value.type, TileType) and type_.memory is MemorySpace.REGISTER

@@ -27,10 +27,8 @@ from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.syntax import parse_clauses, parse_integer
 from tirx.dialects.traits import is_pure
+from tirx.layout.axis import WARP_SIZE
 from tirx.rules import RoleCrossingError, RoleError
-
-WARP = 32
-"""Threads of a warp."""
 
 MAX_WARPS = 32
 """Warps of a block of 1024 threads (CUDA C++ Programming Guide, "Compute Capabilities")."""
@@ -106,7 +104,9 @@ class RoleOp(IRDLOperation, OnThreads):
         roles = self.parent_op()
         before = list(roles.roles) if isinstance(roles, RolesOp) else [self]
         before = before[: before.index(self)]
-        return ThreadSet(WARP * sum(role.num_warps for role in before), WARP * self.num_warps, 1 + len(before))
+        return ThreadSet(
+            WARP_SIZE * sum(role.num_warps for role in before), WARP_SIZE * self.num_warps, 1 + len(before)
+        )
 
     def verify_(self) -> None:
         if not 1 <= self.num_warps <= MAX_WARPS:
@@ -122,10 +122,10 @@ class RoleOp(IRDLOperation, OnThreads):
                     f"found {self.num_warps} warps"
                 )
         if self.unit is not None and self.unit.data is Unit.WARPGROUP:
-            if self.num_warps % WARPGROUP or self.thread_set.first % (WARP * WARPGROUP):
+            if self.num_warps % WARPGROUP or self.thread_set.first % (WARP_SIZE * WARPGROUP):
                 raise RoleError(
                     f"expected whole warpgroups of {WARPGROUP} warps for unit({Unit.WARPGROUP}), "
-                    f"found {self.num_warps} warps from warp {self.thread_set.first // WARP} on"
+                    f"found {self.num_warps} warps from warp {self.thread_set.first // WARP_SIZE} on"
                 )
 
     @classmethod
@@ -211,15 +211,15 @@ class RolesOp(IRDLOperation):
         if not 1 <= warps <= MAX_WARPS:
             raise RoleError(f"expected 1 to {MAX_WARPS} warps in all roles together, found {warps}")
         kernel = self.parent_op()
-        if isinstance(kernel, KernelOp) and kernel.num_threads != WARP * warps:
+        if isinstance(kernel, KernelOp) and kernel.num_threads != WARP_SIZE * warps:
             raise RoleError(
-                f"expected a kernel with threads({WARP * warps}) for roles of {warps} warps, "
+                f"expected a kernel with threads({WARP_SIZE * warps}) for roles of {warps} warps, "
                 f"found threads({kernel.num_threads})"
             )
         given = [role.registers.value.data for role in self.roles if role.registers is not None]
         if given and len(given) != len(self.roles):
             raise RoleError(f"expected registers(...) on every role or on none, found it on {len(given)}")
-        used = sum(WARP * role.num_warps * count for role, count in zip(self.roles, given, strict=False))
+        used = sum(WARP_SIZE * role.num_warps * count for role, count in zip(self.roles, given, strict=False))
         if used > REGISTER_FILE:
             raise RoleError(f"expected at most {REGISTER_FILE} registers in all roles together, found {used}")
 

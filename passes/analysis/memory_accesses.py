@@ -20,8 +20,9 @@ from tirx.dialects.ptx.effects import (
     SharedMatrix,
     TensorCells,
 )
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.thread_flow import ActiveThreads
-from tirx.passes.analysis.thread_values import WARP, Numbers, Symbol, Threads, ThreadValue, ThreadValues
+from tirx.passes.analysis.thread_values import Numbers, Symbol, Threads, ThreadValue, ThreadValues
 from tirx.smem.swizzle_modes import Major, OperandFamily
 from tirx.smem.walk import read_addresses
 from tirx.smem.wgmma_descriptor import decode_descriptor
@@ -155,7 +156,7 @@ class Footprint:
         if self.is_tensor:
             rows, other_rows = self.row[first], other.row[second]
             if self.all_warps or other.all_warps:
-                rows, other_rows = rows % WARP, other_rows % WARP
+                rows, other_rows = rows % WARP_SIZE, other_rows % WARP_SIZE
             met &= _near(rows, self.rows, other_rows, other.rows)
         if not met.any():
             return None
@@ -248,7 +249,7 @@ def _footprint(region: Bytes | MatrixRows | TensorCells, value: ThreadValue) -> 
             return Footprint.of_bytes(value, size, offset)
         case MatrixRows(matrices=matrices):
             ids = np.arange(len(value.numbers))
-            givers = ids - ids % WARP + ids % (8 * matrices)
+            givers = ids - ids % WARP_SIZE + ids % (8 * matrices)
             if givers.max() >= len(ids):
                 return None
             return Footprint.of_bytes(ThreadValue(value.symbols, value.numbers[givers]), _GRANULE)

@@ -19,13 +19,13 @@ from tirx.dialects.tirx import (
     CopyOp,
     ForOp,
     KernelOp,
-    MemorySpace,
     MmaOp,
     PendingType,
     TileOpInterface,
     TileType,
     transfer,
 )
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.layout import ComposeLayout, TileLayout
 
 _Group = Sequence[SSAValue]
@@ -143,10 +143,6 @@ _TIES: dict[type[Operation], Callable[[Any], Iterable[_Group]]] = {
 def same_layout(a: TileLayout | ComposeLayout, b: TileLayout | ComposeLayout) -> bool:
     """Returns True if two layouts give every thread the same elements in the same registers."""
     return isinstance(a, TileLayout) and isinstance(b, TileLayout) and same_registers(a, b)
-
-
-def is_register_tile(value: SSAValue) -> bool:
-    return isinstance(type_ := value.type, TileType) and type_.memory is MemorySpace.REGISTER
 
 
 def _is_held(value: SSAValue) -> bool:

@@ -20,12 +20,13 @@ from tirx.dialects.ptx.effects import (
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05DeallocOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.in_place import passed_values, shared_registers
 from tirx.passes.analysis.memory_accesses import Access, Footprint, meet
 from tirx.passes.analysis.orderings import Barrier, Committed, Ordering, OrderingState, State
 from tirx.passes.analysis.synchronization import OrderingAnalysis
 from tirx.passes.analysis.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow, edges
-from tirx.passes.analysis.thread_values import WARP, ThreadValue, threads_of_warps
+from tirx.passes.analysis.thread_values import ThreadValue, threads_of_warps
 from tirx.passes.analysis.warpgroup_fences import check_fences
 from tirx.rules import AllocationError, SynchronizationError
 
@@ -306,7 +307,7 @@ class _Checker:
             # One of those that issue it, or all of them: whoever wrote may be the one.
             met = met & ~now.threads[:, None]
         if Ordering.WARP_SYNCED in ordering or now.kind is AccessKind.WARPGROUP:  # which each warp executes for itself
-            warps = np.arange(len(now.threads)) // WARP
+            warps = np.arange(len(now.threads)) // WARP_SIZE
             met = met & (warps[:, None] != warps[None, :])
         if Ordering.SYNCED not in ordering and before.active.exact and now.active.exact and met.any():
             where = "global" if now.kind is AccessKind.GLOBAL else "shared"

@@ -38,13 +38,13 @@ from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.control_flow import ControlFlow, successors
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Threads: TypeAlias = npt.NDArray[np.bool_]
 
-WARP = 32
-_LEAST_THREADS = {Issue.THREAD: 1, Issue.WARPGROUP: 4 * WARP}
+_LEAST_THREADS = {Issue.THREAD: 1, Issue.WARPGROUP: 4 * WARP_SIZE}
 """Threads of the smallest block that can execute an instruction; a warp for the others."""
 
 _MOST_SYMBOLS = 16
@@ -56,12 +56,12 @@ _DESCRIPTOR_ADDRESS = 0x3FFF
 
 def warp_numbers(threads: Threads) -> frozenset[int]:
     """The warps that some of `threads` are in."""
-    return frozenset((np.flatnonzero(threads) // WARP).tolist())
+    return frozenset((np.flatnonzero(threads) // WARP_SIZE).tolist())
 
 
 def threads_of_warps(threads: Threads) -> Threads:
     """All threads of the warps that some of `threads` are in."""
-    return np.isin(np.arange(len(threads)) // WARP, list(warp_numbers(threads)))
+    return np.isin(np.arange(len(threads)) // WARP_SIZE, list(warp_numbers(threads)))
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class ThreadValues:
         extents = [n.data for n in entry.reqntid or ()]
         if not extents:
             issues = {op.issue for op in entry.walk() if isinstance(op, PTXInstruction)}
-            extents = [max((_LEAST_THREADS.get(issue, WARP) for issue in issues), default=1)]
+            extents = [max((_LEAST_THREADS.get(issue, WARP_SIZE) for issue in issues), default=1)]
         self.count = extents[0] if all(n == 1 for n in extents[1:]) else 0
         """0 for a block of more than one dimension, of which nothing is known."""
         self._values: dict[SSAValue, ThreadValue] = {}
@@ -270,7 +270,7 @@ class ThreadValues:
                 return self.get(op.operand)
             case ElectSyncOp():
                 # Some lane of each warp, always the same: any choice shows who is another thread.
-                return ThreadValue((), np.asarray(self._ids % WARP == 0, np.int64))
+                return ThreadValue((), np.asarray(self._ids % WARP_SIZE == 0, np.int64))
             case LdOp() if op.space.data is Space.SHARED and op.address in self._slots and not op.offset.value.data:
                 return self._symbol("tensor", op.address.owner)
             case _:
@@ -281,7 +281,7 @@ class ThreadValues:
             case "tid.x":
                 return ThreadValue((), self._ids)
             case "laneid":
-                return ThreadValue((), self._ids % WARP)
+                return ThreadValue((), self._ids % WARP_SIZE)
             case "tid.y" | "tid.z":
                 return ThreadValue((), self._ids * 0)
             case _:

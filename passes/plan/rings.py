@@ -31,12 +31,12 @@ from tirx.dialects.tirx import (
     TilesOp,
     TileType,
 )
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.extraction import Extraction
 from tirx.passes.analysis.rings.model import Kernel, Ring
 from tirx.passes.analysis.rings.parties import (
     SELF,
-    WARP,
     Members,
     Owner,
     answers_of,
@@ -122,7 +122,7 @@ class Side:
     @property
     def warps(self) -> int:
         owner = self.owner
-        warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP
+        warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP_SIZE
         return warps // self.parties
 
     @property
@@ -132,7 +132,7 @@ class Side:
             case Passing.BYTES | Passing.COMMIT:
                 return 1
             case Passing.NOINC:
-                return self.warps * WARP
+                return self.warps * WARP_SIZE
             case Passing.THREADS | Passing.GROUPS:
                 return 1 if self.members is Members.ELECTED else self.warps
             case Passing.BARRIER | Passing.ORDER:
@@ -256,7 +256,7 @@ class RingsPlan:
     def names(self) -> Schedule:
         """The roles and rings by name. Places are those before `tirx-allocate-memory`."""
         roles = [
-            RoleWarps(owner.sym_name.data, owner.thread_set.first // WARP, owner.num_warps)
+            RoleWarps(owner.sym_name.data, owner.thread_set.first // WARP_SIZE, owner.num_warps)
             for owner in self.owners
             if isinstance(owner, RoleOp)
         ]

@@ -29,12 +29,10 @@ from tirx.dialects.tirx import (
     TilesOp,
     Unit,
 )
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.errors import PartyError
 from tirx.passes.analysis.rings.slots import slot_tile
-
-WARP = 32
-"""Threads of a warp."""
 
 WARPGROUP = 4
 """Warps of a warpgroup."""
@@ -155,7 +153,7 @@ def parties_of(owner: Owner, blocks: tuple[int | None, ...]) -> list[Party]:
 
 def _units(owner: Owner) -> tuple[str, int]:
     """The short name of the unit of a role, and how many parties of it are looked at."""
-    warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP
+    warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP_SIZE
     unit = owner.unit.data if isinstance(owner, RoleOp) and owner.unit is not None else _derived_unit(owner)
     if unit is Unit.WARPGROUP:
         return "wg", max(1, warps // WARPGROUP)
