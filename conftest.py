@@ -17,7 +17,11 @@ import lit.discovery
 import lit.LitConfig
 import lit.Test
 import pytest
+import raises
 from hypothesis import settings
+
+if raises.VARIABLE in os.environ:
+    raises.install(os.environ[raises.VARIABLE])
 
 # A sample in every run; `pytest --hypothesis-profile=thorough` looks further. Times depend on the machine.
 settings.register_profile("sample", deadline=None, max_examples=15)

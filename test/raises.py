@@ -1,0 +1,164 @@
+"""
+Which `raise` statements of the source no test executes: `python test/raises.py` runs the tests and says.
+
+With `TIRX_RAISES=directory` in the environment, `pytest` notes the statements that it executes in files there: modules
+are compiled with a call in front of every `raise`. `python test/raises.py directory` compares them with the recorded
+list `test/raises.txt`, which may only shrink: a statement that no test executes and that is not on the list is an
+error, and so is one that is on the list although a test executes it (`--update` removes those). Statements are known
+by file, function and text, so that lines may move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import builtins
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = Path(__file__).with_suffix(".txt")
+VARIABLE = "TIRX_RAISES"
+_PACKAGE = "tirx"
+_HOOK = "__tirx_raises__"
+_TEXT = 110
+
+
+def statements(source: str) -> Iterator[tuple[ast.Raise, str]]:
+    """Every `raise` of a module, with its function and text, and a number where that is not unique."""
+    count: Counter[str] = Counter()
+
+    def walk(node: ast.AST, around: tuple[str, ...]) -> Iterator[tuple[ast.Raise, str]]:
+        for child in ast.iter_child_nodes(node):
+            inner = around
+            if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+                inner = (*around, child.name)
+            if isinstance(child, ast.Raise):
+                name = f"{'.'.join(around)}: {' '.join(ast.unparse(child).split())[:_TEXT]}"
+                count[name] += 1
+                yield child, name if count[name] == 1 else f"{name} #{count[name]}"
+            yield from walk(child, inner)
+
+    yield from walk(ast.parse(source), ())
+
+
+def sources() -> Iterator[tuple[str, Path]]:
+    """The files of the source by their names in keys."""
+    for folder in ("tirx", "dialects", "passes"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith(("tirx/dialects/", "tirx/passes/")):  # links
+                yield name, path
+
+
+def all_raises() -> set[str]:
+    """The key of every `raise`, as `file: function: text`."""
+    return {f"{name}: {key}" for name, path in sources() for _, key in statements(path.read_text())}
+
+
+class _Marked(ast.NodeTransformer):
+    """Puts a call in front of every `raise`."""
+
+    def __init__(self, file: str, tree: ast.AST, source: str):
+        lines = {(node.lineno, node.col_offset): key for node, key in statements(source)}
+        self._keys = {place: f"{file}: {key}" for place, key in lines.items()}
+
+    def visit_Raise(self, node: ast.Raise) -> list[ast.stmt]:
+        key = self._keys[node.lineno, node.col_offset]
+        call = ast.Expr(ast.Call(ast.Name(_HOOK, ast.Load()), [ast.Constant(key)], []))
+        return [ast.fix_missing_locations(ast.copy_location(call, node)), node]
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def path_stats(self, path: str) -> Any:
+        raise OSError("no compiled file, which would not have the calls")
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # pyright: ignore
+        source = data.decode() if isinstance(data, bytes) else str(data)
+        file = Path(path).resolve().relative_to(ROOT).as_posix()
+        tree = ast.parse(source)
+        return compile(_Marked(file, tree, source).visit(tree), path, "exec", dont_inherit=True, optimize=_optimize)
+
+
+class _Finder:
+    """Finds modules of the package as the other finders do, and loads them with the calls."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
+        if name.partition(".")[0] != _PACKAGE:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = None if finder is self or find is None else find(name, path, target)
+            if spec is not None:
+                if spec.origin is not None and spec.origin.endswith(".py"):
+                    spec.loader = _Loader(name, spec.origin)
+                return spec
+        return None
+
+
+def install(directory: str) -> None:
+    """Notes the `raise` statements that this process executes in a file of `directory`, as they come."""
+    Path(directory).mkdir(parents=True, exist_ok=True)
+    seen: set[str] = set()
+    file = os.open(Path(directory, f"{os.getpid()}.txt"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def note(key: str) -> None:
+        if key not in seen:
+            seen.add(key)
+            os.write(file, f"{key}\n".encode())
+
+    setattr(builtins, _HOOK, note)
+    sys.meta_path.insert(0, _Finder())  # pyright: ignore[reportArgumentType]
+
+
+def executed(directory: Path) -> set[str]:
+    """What the processes of a run have noted."""
+    return {line for path in directory.glob("*.txt") for line in path.read_text().splitlines()}
+
+
+def recorded() -> set[str]:
+    """The statements that are known to be executed by no test."""
+    return {line for line in RECORD.read_text().splitlines() if line} if RECORD.exists() else set()
+
+
+def compared(found: set[str], *, update: bool) -> int:
+    """Prints what differs from the list; the exit code. With `update`, executed statements leave the list."""
+    missing, known = all_raises() - found, recorded()
+    new, tested = sorted(missing - known), sorted(known - missing)
+    if update:
+        RECORD.write_text("".join(f"{key}\n" for key in sorted(missing & known if known else missing)))
+        print(f"{len(all_raises())} raise statements, {len(missing)} without a test")
+        return 1 if known and new else 0
+    for key in new:
+        print(f"no test executes: {key}")
+    for key in tested:
+        print(f"tested or gone, to be taken off the list with --update: {key}")
+    print(f"{len(all_raises())} raise statements, {len(missing)} without a test, {len(new)} of them not on the list")
+    return 1 if new or tested else 0
+
+
+def main() -> int:
+    """Runs the tests, or takes what a run has noted, and compares."""
+    parser = argparse.ArgumentParser(prog="test/raises.py", description=__doc__)
+    parser.add_argument("directory", nargs="?", type=Path, help="of a run with TIRX_RAISES; without it, tests are run")
+    parser.add_argument("--update", action="store_true", help="take statements that are executed off the list")
+    flags = parser.parse_args()
+    if flags.directory is not None:
+        return compared(executed(flags.directory), update=flags.update)
+    with tempfile.TemporaryDirectory() as directory:
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "auto"]
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, VARIABLE: directory}, check=False)
+        return done.returncode or compared(executed(Path(directory)), update=flags.update)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
