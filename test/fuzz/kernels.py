@@ -92,7 +92,9 @@ class Kernels(InputClass):
             line = mutated(line, rng)
         if rng.random() < 0.3:
             lines = ptx.split("\n")
-            lines.insert(rng.randint(0, len(lines)), rng.choice(_SNIPPETS))
+            labels = [match[1] for line in lines if (match := re.match(r"\s*(\$?[\w$]+):", line))]
+            jumps = [f"bra {rng.choice(labels)};"] * 6 if labels else []
+            lines.insert(rng.randint(0, len(lines)), rng.choice([*_SNIPPETS, *jumps, "$again: bra $again;"]))
             ptx = "\n".join(lines)
         ptx = mutated(ptx, rng, ["\n".join(_SNIPPETS)])
         return f"{line}\n{ptx}"

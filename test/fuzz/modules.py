@@ -34,7 +34,7 @@ _LOWERING = (
     '--lower-to-ptx="stages=3 roles=load"', '--lower-to-ptx="target=sm_80"', '--lower-to-ptx="target=sm_90a"',
     '--lower-to-ptx="target=sm_100a"', '--lower-to-ptx="order=group"', '--lower-to-ptx="cluster=2"',
 )  # fmt: skip
-_LARGEST = 12_000
+_LARGEST = 7_000
 """Characters of a chunk that is mutated: larger ones take too long."""
 
 

@@ -113,24 +113,25 @@ def _verify_operation(op: Operation, dominance: Dominance) -> None:
 
 
 def _raise_all(module: Operation, dominance: Dominance) -> None:
-    """
-    Verifies once more, going on behind errors. Operations around one that does not verify are left out, and those that
-    use its results, directly or not: they may count on what it does not state.
-    """
+    """Verifies once more, going on behind errors; operations around one that does not verify are left out."""
     errors = Errors()
     wrong: set[Operation] = set()
+    around: set[Operation] = set()
     for op in module.walk(region_first=True):
-        if op in wrong:
-            continue
-        if any(isinstance(operand, OpResult) and operand.op in wrong for operand in op.operands):
-            wrong.add(op)
+        if op in around:
             continue
         with in_stage("verify"), errors.attempt():
             try:
                 _verify_operation(op, dominance)
             except LocatedError:
-                wrong.update((op, *ancestors(op)))
+                wrong.add(op)
+                around.update(ancestors(op))
                 raise
+            except Exception:
+                # It may count on what an operand states that does not verify; what is wrong is reported there.
+                if not any(isinstance(operand, OpResult) and operand.op in wrong for operand in op.operands):
+                    raise
+                wrong.add(op)
     errors.raise_all()
 
 

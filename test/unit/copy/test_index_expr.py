@@ -162,7 +162,7 @@ def test_errors(build: object, message: str) -> None:
 
 
 def test_a_variable_needs_a_value() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="tid"):
         LANE.evaluate({"t": 1})
 
 

@@ -68,7 +68,7 @@ REGISTERS = TileLayout.parse("S[(32, 4) : (1@laneid, 1)]")
     ],
 )
 def test_wrong_types(call: Callable[[], object]) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="expected|cannot be interpreted as an integer|not iterable|must be"):
         call()
 
 

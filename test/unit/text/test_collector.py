@@ -11,9 +11,9 @@ from tirx.text.collector import paused_collector
 
 def test_it_is_off_inside_and_on_again_after_an_error():
     assert gc.isenabled()
-    with pytest.raises(ValueError), paused_collector():
+    with pytest.raises(ValueError, match="inside"), paused_collector():
         assert not gc.isenabled()
-        raise ValueError
+        raise ValueError("inside")
     assert gc.isenabled()
 
 

@@ -54,9 +54,10 @@ def test_verdicts_agree_with_the_simulator(name: str, expected: bool, kernel: Ke
         check(kernel)
         witness(kernel, (0, 1, 2, 3), runs=1)
     else:
-        with pytest.raises(RingError):
+        with pytest.raises(RingError) as refusal:
             check(kernel)
-        with pytest.raises(BugError):
+        assert len(str(refusal.value).split()) > 3  # a sentence: what it says depends on the kernel
+        with pytest.raises(BugError, match=r"\w+"):
             witness(kernel, (0, 1, 2, 3, 7), runs=12)
 
 

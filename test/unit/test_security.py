@@ -1,0 +1,70 @@
+"""The promises of SECURITY.md that the source can show: nothing that an input says is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tirx.runtime.launch import read_launches
+from tirx.tools import tirx_sim
+
+_ROOT = Path(__file__).parents[2]
+_RUNS_CODE = {
+    *("eval", "exec", "compile", "__import__", "os.system", "os.popen", "ast.literal_eval"),
+    *("pickle.load", "pickle.loads", "marshal.load", "marshal.loads", "shelve.open"),
+}
+_LOADS_MODULES = {"importlib.import_module", "import_module", "resolve_name"}
+
+
+def _calls() -> Iterator[tuple[str, ast.Call, str]]:
+    for folder in ("tirx", "dialects", "passes"):
+        for path in sorted((_ROOT / folder).rglob("*.py")):
+            tree = ast.parse(path.read_text())
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Call):
+                    yield f"{path.relative_to(_ROOT)}:{node.lineno}", node, ast.unparse(node.func)
+
+
+_CALLS = list(_calls())
+
+
+def test_nothing_is_evaluated() -> None:
+    assert len(_CALLS) > 10_000
+    assert [where for where, _, name in _CALLS if name in _RUNS_CODE] == []
+
+
+def test_no_shell_and_no_pickled_arrays() -> None:
+    for where, call, name in _CALLS:
+        given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+        if name.startswith("subprocess."):
+            assert given.get("shell", "False") == "False", where
+            assert not isinstance(call.args[0], ast.Constant | ast.JoinedStr), where
+        if name in ("np.load", "numpy.load"):
+            assert given.get("allow_pickle") == "False", where
+
+
+def test_modules_to_import_come_from_tables() -> None:
+    """Their names are constants, or of functions and tables of the package: none of these files parses an input."""
+    found = {where.partition(":")[0] for where, _, name in _CALLS if name in _LOADS_MODULES}
+    parsers = ("tirx/text/", "tirx/sim/", "tirx/tools/", "tirx/layout/notation", "tirx/layout/scanner")
+    assert found
+    assert [file for file in found if file.startswith(parsers)] == []
+
+
+def test_an_array_of_objects_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, ptx = tmp_path / "a.npy", tmp_path / "k.ptx"
+    np.save(path, np.array([print], dtype=object), allow_pickle=True)
+    ptx.write_text(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) { ret; }\n")
+    assert tirx_sim.main([str(ptx), "--block", "32", "--arg", str(path)]) == 1
+    assert capsys.readouterr().err == f"error: cannot read '{path}': it is not a .npy file of numbers\n"
+
+
+def test_formulas_of_launch_descriptors_are_a_fixed_set() -> None:
+    launch = """{"format": 1, "kernels": [{"entry": "k", "target": "sm_80", "grid": [["system", 1, 1], 1, 1],
+      "block": [32, 1, 1], "cluster": [1, 1, 1], "dynamic_shared": 0, "arguments": [], "preconditions": []}]}"""
+    with pytest.raises(ValueError, match="system"):
+        read_launches(launch)
