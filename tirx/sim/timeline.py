@@ -196,6 +196,8 @@ class Timeline(Observer):
 class _Clock(Monitor):
     """The clocks of the warps of a cluster, and what its units do. A snapshot is a step and the number of its cause."""
 
+    records = True
+
     def __init__(self, timeline: Timeline, ctas: int, warps: int):
         self.products = 0
         self.shape: tuple[int, int, int] = (0, 0, 0)

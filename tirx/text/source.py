@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
@@ -72,27 +71,3 @@ def check_encoding(name: str, data: bytes) -> None:
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         message = f"expected UTF-8 text, found byte 0x{data[error.start]:02x} ({error.reason})"
         raise TextError(file_location(name, line, column), message) from error
-
-
-def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
-    """
-    A diagnostic as plain data: severity, message, rule, stage, file, line and column (from 1; None if not known), fix,
-    nearest legal choice, notes.
-    """
-    where = diagnostic.position or (None, None, None)
-    return {
-        "severity": diagnostic.severity,
-        "message": diagnostic.message,
-        "rule": diagnostic.rule,
-        "stage": diagnostic.stage,
-        "file": where[0],
-        "line": where[1],
-        "column": where[2],
-        "fix": diagnostic.fix,
-        "section": diagnostic.facts.section,
-        "nearest": None if diagnostic.facts.nearest is None else str(diagnostic.facts.nearest),
-        "notes": [
-            {"message": note.message, "place": Diagnostic("remark", note.message, note.location).position}
-            for note in diagnostic.notes
-        ],
-    }

@@ -24,7 +24,7 @@ from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 from tirx.text.collector import paused_collector
 from tirx.text.expectations import check_diagnostics
 from tirx.text.parsing import parse_located
-from tirx.text.source import Source, check_encoding, decode, diagnostic_json
+from tirx.text.source import Source, check_encoding, decode
 from tirx.text.verification import InvalidPassOutputError, StepTime, run_passes
 from tirx.tools.changes import ChangePrinter
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
@@ -73,7 +73,7 @@ class TirxOpt:
         return success
 
     def _show(self, source: Source, diagnostic: Diagnostic) -> None:
-        text = json.dumps(diagnostic_json(diagnostic)) if self.flags.diagnostics_json else source.render(diagnostic)
+        text = json.dumps(diagnostic.to_json()) if self.flags.diagnostics_json else source.render(diagnostic)
         print(text, file=sys.stderr)
 
     def _process(self, chunk: Source) -> tuple[str | None, bool]:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from tirx.layout import TileLayout
-from tirx.text.source import diagnostic_json
 from tirx.tools.language import Analysis, clauses, layout_table, operations
 
 _ROOT = Path(__file__).parents[3]
@@ -70,9 +69,9 @@ def test_completions(analysis: Analysis) -> None:
 def test_errors_are_diagnostics() -> None:
     found = Analysis.of(_PROGRAM.replace("tirx.copy", "tirx.coby") + "// -----\n" + _PROGRAM, "k.mlir")
     (error,) = found.diagnostics
-    data = diagnostic_json(error)
+    data = error.to_json()
     assert (data["line"], data["column"], data["severity"]) == (6, 3, "error")
-    assert "did you mean 'tirx.copy'" in data["message"]
+    assert "did you mean 'tirx.copy'" in error.message
     assert [kernel.name for kernel in found.kernels] == ["k"], "the other part is compiled"
 
 

@@ -42,6 +42,8 @@ class Monitor:
 
     # Whether loads may read what was never written.
     tolerant = False
+    # Whether accesses are of interest although nothing is checked.
+    records = False
 
     def tick(self) -> None:
         """An instruction starts."""

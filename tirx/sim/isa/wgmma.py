@@ -340,10 +340,11 @@ def _operand(
     size, element_bytes = (depth, width // 8) if transposed else (depth * width // 8, 0)
     places = _places(bits, int(rows[0]), len(rows), size, element_bytes, what)
     cta.check_region(places.region, what)
-    if cta.launch.checks:
+    if cta.launch.checks or cta.monitor.records:
         for part in [group] if sides is None else sides.parts:
             threads = part.cta.first_thread + np.arange(part.first, part.last, WARP)
             part.cta.monitor.warpgroup_read(part.cta.rank, places.region, threads, what)
+    if cta.launch.checks:
         check_operand(cta, places.descriptor, places.addresses, places.region.places, None, max(width // 8, 1))
     if sides is None:
         raw = places.gather.read(cta.shared).reshape(len(rows), -1)
