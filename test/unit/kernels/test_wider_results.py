@@ -89,10 +89,7 @@ MIXED = """.version 6.4
 
 def test_the_instruction_that_widens():
     """m8n8k4 takes C in f16 and gives D in f32, each in the fragment of its own type."""
-    variants = {
-        variant.accumulator_type: variant for variant in VARIANTS.values() if variant.feature == "mma.m8n8k4.f16"
-    }
-    half, wide = variants["f16"], VARIANTS["m8n8k4.row.col.f32.f16"]
+    half, wide = VARIANTS["m8n8k4.row.col.f16"], VARIANTS["m8n8k4.row.col.f32.f16"]
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-64, 65, (4, 8, 4)).astype(np.float16) for _ in range(2))
     c = rng.integers(-2000, 2001, (4, 8, 8)).astype(np.float16)
