@@ -114,6 +114,30 @@ def test_inverse(shown: Page) -> None:
     assert shown.call(_INVERSES, [(str(layout), where) for layout, where in cases]) == expected
 
 
+def test_differences(shown: Page) -> None:
+    """The elements that lie elsewhere in another layout: every owner counts, aliases and swizzles do."""
+    rng = random.Random(9)
+    pairs: list[tuple[TileLayout | ComposeLayout, TileLayout | ComposeLayout]] = []
+    for _ in range(30):
+        layout = _random_layout(rng, 24)
+        other = rng.choice((layout.canonicalize(), _random_layout(rng, 24), layout.with_offset(m=1)))
+        pairs.append((layout, other))
+        tile = TileLayout.row_major((8, 16))
+        swizzles = [SwizzleLayout.for_bits(rng.choice((8, 16)), rng.choice(("32B", "64B"))) for _ in range(2)]
+        copied = TileLayout(tile.shard, [Iter(2, 128)] if rng.random() < 0.5 else [])
+        pairs.append((ComposeLayout(swizzles[0], copied), ComposeLayout(swizzles[1], copied)))
+
+    def places(layout: TileLayout | ComposeLayout, flat: int) -> list[dict[str, int]]:
+        found = [{name: at for name, at in owner.items() if at} for owner in layout.canonicalize().owners(flat)]
+        return sorted(found, key=lambda owner: sorted(owner.items()))
+
+    expected = [[f for f in range(x.size()) if places(x, f) != places(y, f)] for x, y in pairs]
+    function = """(pairs) => pairs.map((pair) =>
+      tirx.algebra.differences(...pair.map((text) => tirx.notation.parseLayout(text))))"""
+    assert shown.call(function, [(str(x), str(y)) for x, y in pairs]) == expected
+    assert any(expected) and not all(expected)
+
+
 _OPERATIONS = """(cases) => cases.map(([name, texts, ...rest]) => {
   const { algebra, notation } = tirx;
   const layouts = texts.map((text) => notation.parseLayout(text));

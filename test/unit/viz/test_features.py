@@ -86,6 +86,8 @@ def test_errors(shown: Page) -> None:
     assert "shape (8, 15) has 120" in shown.text("#error")
     shown.change(s="8,16")
     assert shown.run("document.getElementById('error').hidden")
+    shown.change(l="S[(2, 2) : (1@laneid, 1)] + R[70000 : 1@warpid]", s="2,2")
+    assert "expected at most 65536 copies of an element" in shown.text("#error")
 
 
 def test_validity(shown: Page) -> None:

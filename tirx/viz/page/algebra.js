@@ -534,24 +534,36 @@ export function compose(outer, inner) {
   return fromPoints(points, axes, own.replica, outer.swizzle, "this composition");
 }
 
-// The number of elements whose places differ; both layouts have the same size.
+// The elements whose places differ, in order; null for layouts of different sizes, and for more than can be listed.
+//
+// In normal form a set of copies starts at 0 on every axis, so two elements have the same places exactly when their base
+// coordinates and the sets of copies are the same. Only a swizzle makes copies of each element different.
 export function differences(a, b) {
-  if (sizeOf(a) !== sizeOf(b)) return null;
-  if (sizeOf(a) > MOST_LISTED) return null;
-  const differing = [];
-  const axes = [...new Set([...axesOf(a), ...axesOf(b)].map(canonicalName))].sort();
-  const key = (layout) => {
-    const names = axesOf(layout).map(canonicalName);
-    const order = axes.map((name) => names.indexOf(name));
-    return (row) => order.map((at) => (at < 0 ? 0 : row[at])).join();
-  };
-  const [first, second] = [key(a), key(b)];
-  for (let flat = 0; flat < sizeOf(a); flat++) {
-    const mine = owners(a, flat).map(first).sort().join(";");
-    const theirs = owners(b, flat).map(second).sort().join(";");
-    if (mine !== theirs) differing.push(flat);
+  const size = sizeOf(a);
+  if (size !== sizeOf(b) || size > MOST_LISTED) return null;
+  const [x, y] = [canonicalize(a), canonicalize(b)];
+  const all = (test) => Array.from({ length: size }, (_, flat) => flat).filter(test);
+  const copies = product([...x.replica, ...y.replica].map((it) => it.extent));
+  if (copies > 1 && [x, y].some((each) => each.swizzle !== null && each.swizzle.b > 0)) {
+    if (size * copies > MOST_COPIES) return null;
+    const places = (layout) => (flat) => JSON.stringify([axesOf(layout), owners(layout, flat)]);
+    const [first, second] = [places(x), places(y)];
+    return all((flat) => first(flat) !== second(flat));
   }
-  return differing;
+  const set = (layout) => {
+    const own = { shard: [], replica: layout.replica, offset: {}, swizzle: null };
+    return JSON.stringify([axesOf(own), displacements(own)]);
+  };
+  if (set(x) !== set(y)) return all(() => true);
+  const [mine, theirs] = [evaluator(x), evaluator(y)];
+  const axes = [...new Set([...mine.axes, ...theirs.axes])];
+  const pairs = axes.map((name) => [mine.axes.indexOf(name), theirs.axes.indexOf(name)]);
+  const [p, q] = [new Array(mine.axes.length), new Array(theirs.axes.length)];
+  return all((flat) => {
+    mine.at(flat, p);
+    theirs.at(flat, q);
+    return pairs.some(([i, j]) => (i < 0 ? 0 : p[i]) !== (j < 0 ? 0 : q[j]));
+  });
 }
 
 // The digest of all base coordinates that Python's `digest_of` computes from the tables of `tirx.layout`.

@@ -32,6 +32,7 @@ export function readTile(text, shapeText, dtype, tables) {
     shape ??= extentsOf(layout);
   }
   if (!shape.length) shape = [1];
+  at("layout", () => displacements(layout)); // as many copies as can be shown
   at("shape", () => checkShape(shape, sizeOf(layout)));
   return { layout, shape, dtype, bits, text };
 }
