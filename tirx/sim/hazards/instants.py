@@ -58,7 +58,7 @@ class Instants:
 
         `written`: all of the words were accessed. `foreign`: the threads access them through the async proxy.
         """
-        numbers = self._numbers[words]
+        numbers = self._numbers[words] if isinstance(words, slice) else self._numbers.take(words)
         lowest, highest = int(np.minimum.reduce(numbers, axis=None)), int(np.maximum.reduce(numbers, axis=None))
         if lowest < (UNTOUCHED + 1 if written else UNTOUCHED) or highest - max(lowest, 1) > _MOST:
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -118,7 +119,8 @@ class SharedShadow:
 
     def load(self, offsets: Array, width: int, threads: Array, strong: bool, tolerant: bool = False) -> None:
         """Thread i reads `width` bytes at offsets[i]; `tolerant`: written or not."""
-        words, observers = words_of(offsets, width), span_of(threads)
+        key, observers = offsets.tobytes(), span_of(threads)
+        words, _ = _words(key, width)
         # Bytes of which an instruction is known are written, and in no mbarrier object.
         if not self._writes.settled(words, observers, written=True):
             self._catch_up()
@@ -136,7 +138,6 @@ class SharedShadow:
                 self._readers = {(0, _WARP * len(self._warp_reads) - 1)}
             self._readers.add(observers)
             self._warp_reads[threads // _WARP] = True
-        key = offsets.tobytes()
 
         def apply() -> None:
             places = bytes_of(np.frombuffer(key, np.int64), width)
@@ -160,8 +161,8 @@ class SharedShadow:
 
         If `memory` holds them already, the write before need not be ordered: threads may all write the same.
         """
-        words, writers = words_of(offsets, width), span_of(threads)
-        whole = width % WORD == 0 or _covers_words(offsets, width)
+        key, writers, now = offsets.tobytes(), span_of(threads), self._clocks.now
+        words, whole = _words(key, width)
         if values is not None and len(threads) > 1 and kind is not Writer.STRONG:
             self._one_writer(offsets, width, values, words)
         if not (
@@ -184,7 +185,6 @@ class SharedShadow:
             self._writes.blur(words)
             return
         self._writes.note(words, writers, (_COMPLETION_ROWS[kind],), _FOREIGN[kind])
-        key, now = offsets.tobytes(), self._clocks.now
 
         def apply() -> None:
             self._wrote(bytes_of(np.frombuffer(key, np.int64), width), threads[:, None], kind, now)
@@ -293,7 +293,8 @@ class SharedShadow:
 
     def _readers_known(self, words: Array | slice, observers: Span, rows: Sequence[Row]) -> bool:
         """Returns True if `observers` know of all reads by threads until the last one of any of `words`."""
-        last = int(np.maximum.reduce(self._last_read[words], axis=None))
+        times = self._last_read[words] if isinstance(words, slice) else self._last_read.take(words)
+        last = int(np.maximum.reduce(times, axis=None))
         if not last:
             return True
         return all(self._clocks.all_know(row, observers, readers, last) for row in rows for readers in self._readers)
@@ -445,12 +446,14 @@ def bytes_of(offsets: Array, width: int) -> Array:
     return offsets[:, None] + np.arange(width)
 
 
-def words_of(offsets: Array, width: int) -> Array:
-    """The words of 4 bytes that accesses touch: (lanes,) or (lanes, words). Accesses are multiples of their width."""
-    first = offsets >> 2
-    return first if width <= WORD else first[:, None] + np.arange(width // WORD)
-
-
-def _covers_words(offsets: Array, width: int) -> bool:
-    """Returns True if narrow accesses together touch all bytes of their words."""
-    return len(np.unique(offsets)) * width == len(np.unique(offsets // WORD)) * WORD
+@lru_cache(maxsize=4096)
+def _words(offsets: bytes, width: int) -> tuple[Array, bool]:
+    """
+    Returns the words of 4 bytes that accesses touch, (lanes,) or (lanes, words), and whether they touch all bytes of
+    these together. `offsets` are int64, multiples of the width.
+    """
+    found = np.frombuffer(offsets, np.int64)
+    first = found // WORD
+    if width < WORD:
+        return first, len(np.unique(found)) * width == len(np.unique(first)) * WORD
+    return (first if width == WORD else first[:, None] + np.arange(width // WORD)), width % WORD == 0
