@@ -167,9 +167,37 @@ def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
                 return Integers.within(source.low, source.high, width, source.divisor)
             return source.extend(width, signed=True)
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() as op:
-            return _BINARY[type(op)](known[op.lhs], known[op.rhs])
+            left, right = known[op.lhs], known[op.rhs]
+            found = _BINARY[type(op)](left, right)
+            signed = isinstance(op, arith.SubiOp) or min(left.least, right.least) < 0
+            # The ends of x - x / 4 * 4 are not those of the operands, which are not reached together.
+            return _multiples(found) if signed and _share_a_source(op.lhs, op.rhs) else found
         case _:
             return Integers(width)
+
+
+def _share_a_source(a: SSAValue, b: SSAValue) -> bool:
+    """Returns True if arithmetic computes both values from one that is no constant."""
+    if constant_value(a) is not None or constant_value(b) is not None:
+        return False
+    return not _arithmetic_sources(a).isdisjoint(_arithmetic_sources(b))
+
+
+def _arithmetic_sources(value: SSAValue) -> set[SSAValue]:
+    """What is not computed by arithmetic, of all that a value is computed from."""
+    seen: set[SSAValue] = set()
+    found: set[SSAValue] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if isinstance(op := one.owner, Operation) and op.name.startswith("arith."):
+            pending += op.operands
+        else:
+            found.add(one)
+    return found
 
 
 def _multiples(x: Integers) -> Integers:

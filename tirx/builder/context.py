@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -50,6 +50,13 @@ class BuildError(TypeError):
     ...
     tirx.builder.context.BuildError: expected slices of fixed extents within f16[64, 64], found 65 elements ...
     """
+
+
+def integer(what: str, value: object) -> int:
+    """A number as Python's int, numpy's integers included. Raises BuildError for anything else."""
+    if isinstance(value, Integral) and value is not True and value is not False:
+        return int(value)
+    raise BuildError(f"expected {what} as an integer, found {value!r}")
 
 
 class Point:

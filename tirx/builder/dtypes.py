@@ -19,6 +19,8 @@ from xdsl.dialects.builtin import f64 as _f64
 from xdsl.dialects.builtin import i32 as _i32
 from xdsl.ir import Attribute
 
+from tirx.builder.context import BuildError, integer
+
 
 @dataclass(frozen=True)
 class DType:
@@ -34,7 +36,11 @@ class DType:
     attribute: Attribute
 
     def __getitem__(self, shape: int | tuple[int | None, ...] | None) -> ArrayType:
-        return ArrayType(self, shape if isinstance(shape, tuple) else (shape,))
+        given = shape if isinstance(shape, tuple) else (shape,)
+        known = tuple(None if each is None else integer(f"an extent of {self}[...]", each) for each in given)
+        if any(each is not None and each < 1 for each in known):
+            raise BuildError(f"expected positive extents, found {self}[{', '.join(map(str, known))}]")
+        return ArrayType(self, known)
 
     def __repr__(self) -> str:
         return self.name
@@ -66,7 +72,7 @@ class ArrayType:
         """The extents of a tile. Raises TypeError for one that is not known."""
         known = tuple(n for n in self.shape if n is not None)
         if len(known) != len(self.shape):
-            raise TypeError(f"expected the extents of a tile as integers, found {self}")
+            raise BuildError(f"expected the extents of a tile as integers, found {self}")
         return known
 
 

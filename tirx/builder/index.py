@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
-from tirx.builder.context import BuildError, Point
+from tirx.builder.context import BuildError, Point, integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +42,12 @@ class Index:
     @staticmethod
     def constant(point: Point, value: int) -> Index:
         """A number."""
-        return Index(point, point.constant(value, IndexType()), {}, value, value >= 0)
+        known = integer("an index", value)
+        return Index(point, point.constant(known, IndexType()), {}, known, known >= 0)
 
     def _other(self, other: Index | int) -> Index:
         if isinstance(other, Index):
             return other
-        if isinstance(other, bool) or not isinstance(other, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise BuildError(f"expected an index or an integer, found {other!r}")
         return Index.constant(self.point, other)
 
     def distance(self, other: Index) -> int | None:

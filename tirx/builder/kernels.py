@@ -12,11 +12,11 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import FileLineColLoc, IndexType, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from tirx.builder.context import BuildError, Point, python_location
+from tirx.builder.context import BuildError, Point, integer, python_location
 from tirx.builder.dtypes import ArrayType, DType
 from tirx.builder.index import Condition, Index
 from tirx.builder.tiles import Array, Tile, allocate, names
-from tirx.dialects.formula import Formula
+from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import BlockIdOp, GridAxis, KernelOp, MemorySpace, ReturnOp
 from tirx.layout import ComposeLayout, TileLayout
 
@@ -90,6 +90,8 @@ class KernelBuilder:
 
     def load(self, tile: Tile) -> Tile:
         """A copy of a tile in registers."""
+        if not isinstance(tile, Tile):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BuildError(f"expected a tile, such as a[...] of an array, found {tile!r}")
         held = self.registers(ArrayType(tile.dtype, tile.shape))
         held.store(tile)
         return held
@@ -116,7 +118,7 @@ class KernelBuilder:
     def loop(self, start: Index | int, stop: Index | int, step: Index | int = 1) -> Generator[Index]:
         """A loop (`scf.for`) over the indices of `range(start, stop, step)`."""
         low, high, by = (
-            each.value if isinstance(each, Index) else self.point.constant(each, IndexType())
+            each.value if isinstance(each, Index) else Index.constant(self.point, each).value
             for each in (start, stop, step)
         )
         body = Block(arg_types=[IndexType()])
@@ -174,19 +176,27 @@ def module(*built: BuiltKernel) -> ModuleOp:
     return ModuleOp([each.op.clone() for each in built])
 
 
+def _grid(given: Sequence[Formula]) -> Sequence[Formula]:
+    if isinstance(given, str) or not isinstance(given, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BuildError(f"expected the blocks along x, y and z as a tuple such as (4, 2), found {given!r}")
+    return [each if isinstance(each, Call) else integer("the blocks of a grid", each) for each in given]
+
+
 def kernel(
     *arguments: ArrayType | DType,
     threads: int,
     grid: Sequence[Formula] | None = None,
     target: str | None = None,
     name: str | None = None,
+    cluster: int | None = None,
 ) -> Callable[[Callable[..., Any]], BuiltKernel]:
     """
     Writes a kernel with a Python function, which gets a `KernelBuilder` and an `Array` for each type of `arguments`.
 
     `threads` are those of a block, `grid` the blocks along x, y and z: numbers or formulas of the sizes of arguments
-    (`tirx.dialects.formula`). The kernel has the name of the function unless `name` says another one. Raises BuildError
-    for what no kernel can say; legality is for `tirx.compile` to check, at the same Python lines.
+    (`tirx.dialects.formula`), `cluster` the blocks of a cluster. The kernel has the name of the function unless `name`
+    says another one. Raises BuildError for what no kernel can say; legality is for `tirx.compile` to check, at the same
+    Python lines.
 
     >>> from tirx.builder import f32, kernel, maximum
     >>> @kernel(f32[128, 64], f32[128, 64], threads=128, grid=(2,), target="sm_80")
@@ -203,10 +213,18 @@ def kernel(
     for each in arguments:
         if not isinstance(each, ArrayType | DType):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BuildError(f"expected types of arguments such as f16[256, 64] or f32, found {each!r}")
+    threads = integer("threads", threads)
+    cluster = None if cluster is None else integer("cluster", cluster)
+    extents = None if grid is None else _grid(grid)
+    for what, text in (("target", target), ("name", name)):
+        if not isinstance(text, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BuildError(f"expected {what} as a string, found {text!r}")
 
     def write(function: Callable[..., Any]) -> BuiltKernel:
+        if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
+            raise BuildError(f"expected a function that writes the kernel, found {function!r}")
         types = [each.memref if isinstance(each, ArrayType) else each.attribute for each in arguments]
-        op = KernelOp(name or function.__name__, types, threads, target=target, grid=grid)
+        op = KernelOp(name or function.__name__, types, threads, target=target, grid=extents, cluster=cluster)
         op.location = python_location()
         block = op.body.block
         point = Point(block)

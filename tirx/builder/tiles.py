@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import methodcaller
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType
@@ -122,6 +122,9 @@ class Array:
         view = ViewOp(self.value, [start.value for start in starts], type_, clipped=self.is_clipped)
         return Tile(self.point, self.point(view).result)
 
+    def __iter__(self) -> NoReturn:
+        raise BuildError("expected slices of an array, found a Python loop over it; k.loop counts in the kernel")
+
     def _index(self, value: Index | int) -> Index:
         return value if isinstance(value, Index) else Index.constant(self.point, value)
 
@@ -151,6 +154,12 @@ class Tile:
     def ir_type(self) -> TileType:
         """The type in the IR."""
         return TileType.of(self.value)
+
+    def __iter__(self) -> NoReturn:
+        raise BuildError("expected slices of a tile, found a Python loop over it; apply works on its elements")
+
+    def __bool__(self) -> NoReturn:
+        raise BuildError("expected a condition that is known in Python, found a tile")
 
     @property
     def dtype(self) -> DType:
@@ -368,6 +377,8 @@ def apply(function: Callable[..., Scalar], *operands: Tile | float) -> Tile:
 
 def _function(kind: type[Operation]) -> Callable[[Scalar], Scalar]:
     def call(x: Scalar) -> Scalar:
+        if not isinstance(x, Scalar):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BuildError(f"expected a tile in registers, or an element of one, found {x!r}")
         return x._of(kind.create(operands=[x.value], result_types=[x.value.type], properties=_fast(kind)))  # pyright: ignore[reportPrivateUsage]
 
     return call
@@ -403,6 +414,8 @@ def exp(x: Any) -> Any:
 
 def allocate(point: Point, type_: ArrayType, memory: MemorySpace, layout: Any, fill: float | None) -> Tile:
     """A new tile, filled where a value is given."""
+    if not isinstance(type_, ArrayType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BuildError(f"expected the type of a tile such as f32[64, 64], found {type_!r}")
     tile = Tile(
         point,
         point(AllocOp(TileType.get(type_.extents, type_.dtype.attribute, memory, layout))).result,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -233,6 +234,57 @@ def test_quotients_of_negative_indices_are_those_of_python() -> None:
 def test_what_no_kernel_can_say(function: object, message: str) -> None:
     with pytest.raises(BuildError, match=message):
         kernel(f32[64, 64], threads=128)(function)  # pyright: ignore[reportArgumentType]
+
+
+def _floats(k: KernelBuilder, a: Array) -> None:
+    a[0.5:2, :]
+
+
+def _iterated(k: KernelBuilder, a: Array) -> None:
+    list(a)
+
+
+def _untyped(k: KernelBuilder, a: Array) -> None:
+    k.shared("f32")  # pyright: ignore[reportArgumentType]
+
+
+def _not_a_tile(k: KernelBuilder, a: Array) -> None:
+    k.load(a)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_floats, "expected an index as an integer, found 0.5"),
+        (_iterated, "expected slices of an array, found a Python loop over it"),
+        (_untyped, "expected the type of a tile such as .*, found 'f32'"),
+        (_not_a_tile, "expected a tile, such as a.* of an array, found"),
+    ],
+)
+def test_what_is_no_tile_and_no_index(function: Any, message: str) -> None:
+    with pytest.raises(BuildError, match=message):
+        kernel(f32[64, 64], threads=128)(function)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": "x"}, "expected threads as an integer, found 'x'"),
+        ({"threads": 32, "grid": 2}, "expected the blocks along x, y and z as a tuple such as"),
+        ({"threads": 32, "grid": ("x",)}, "expected the blocks of a grid as an integer, found 'x'"),
+        ({"threads": 32, "cluster": 1.5}, "expected cluster as an integer, found 1.5"),
+        ({"threads": 32, "target": 80}, "expected target as a string, found 80"),
+    ],
+)
+def test_options_of_kernels(options: Any, message: str) -> None:
+    with pytest.raises(BuildError, match=message):
+        kernel(f32[64, 64], **options)
+
+    def nothing(k: KernelBuilder) -> None:
+        pass
+
+    made = kernel(threads=np.int64(64), cluster=2)(nothing).op  # pyright: ignore[reportArgumentType]
+    assert (made.num_threads, made.cluster and made.cluster.value.data) == (64, 2)
 
 
 def test_types_of_arguments() -> None:

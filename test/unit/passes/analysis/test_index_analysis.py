@@ -65,6 +65,13 @@ def test_shifts_remainders_and_masks_by_constants():
     assert index_range(arith.ShLIOp(block, block).result) == Integers(64)
 
 
+def test_remainders_by_subtraction_claim_no_limits():
+    block = BlockIdOp(GridAxis.X).result
+    down = arith.ShLIOp(arith.ShRUIOp(block, constant(2)).result, constant(2)).result
+    assert index_range(arith.SubiOp(block, down).result).low is None
+    assert index_range(arith.SubiOp(BlockIdOp(GridAxis.Y).result, constant(4)).result).low == -4
+
+
 def test_limits_of_what_a_launch_can_have():
     x, y = BlockIdOp(GridAxis.X).result, BlockIdOp(GridAxis.Y).result
     three, eight = constant(3), constant(8)
