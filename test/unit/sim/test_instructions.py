@@ -137,7 +137,7 @@ def _mixed_words(rng: np.random.Generator, widths: tuple[int, ...]) -> list[int]
 
 
 @pytest.mark.parametrize(("index", "case"), _INTEGER_CASES, ids=[case[0] for _, case in _INTEGER_CASES])
-@pytest.mark.sample(50)
+@pytest.mark.sample(30)
 def test_integers(index: int, case: Case):
     name, widths = case
     root, type_name = name.rsplit(".", 1)
