@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from unit.kernels.ring_ir_mutants import NOBODY, NUMBERS, SIMULATOR, VERIFIER, ir_mutants, reason_of
-from unit.kernels.ring_mutants import KERNELS, mutants
+from unit.kernels.ring_mutants import KERNELS, RIGHT, mutants
 
 CHECK = "tirx-check-rings"
 OTHER = "another pass"
@@ -55,7 +55,9 @@ def main() -> int:
             who = NOBODY if said is None else NUMBERS if said == NUMBERS else SIMULATOR
             counts.setdefault(("PTX", mutant.mutation), Counter())[who] += 1
             if who == NOBODY:
-                print(f"kernel {number}: {mutant.mutation}: {mutant.line}: nobody refuses it", flush=True)
+                reason = RIGHT.get((mutant.kernel, mutant.mutation, mutant.line))
+                wrong += reason is None
+                print(f"kernel {number}: {mutant.mutation}: {mutant.line}: {reason or 'NOBODY refuses it'}", flush=True)
     print(f"{'':14}{'':32}" + "".join(f"{name:>18}" for name in COLUMNS))
     total = sum(counts.values(), Counter[str]())
     for (level, mutation), row in (*sorted(counts.items()), (("all", ""), total)):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from unit.kernels.ring_kernels import AS_WRITTEN, RingKernel, check
-from unit.kernels.ring_mutants import KERNELS, schedules
+from unit.kernels.ring_mutants import KERNELS, runs
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, StringAttr, i16, i32
@@ -101,16 +101,13 @@ class IrMutant:
             ptx = _lowered(module, self.level)
         except _Refused as refused:
             return refused.verdict
-        n = self.kernel.slots
-        # Five tiles go more than twice through a ring of two accumulators.
-        for trips, tiles in ((2 * n + 1, 2), (1, 5), (n, 2), (n + 2, 3)):
-            for seed in schedules(self.kernel, seeds):
-                try:
-                    check(self.kernel, trips, seed=seed, extents=(tiles if self.kernel.tiles else 1, 1), ptx=ptx)
-                except SimError as error:
-                    return Verdict(SIMULATOR, str(error).splitlines()[0])
-                except AssertionError:
-                    return Verdict(NUMBERS)
+        for trips, tiles, seed in runs(self.kernel, seeds):
+            try:
+                check(self.kernel, trips, seed=seed, extents=(tiles, 1), ptx=ptx)
+            except SimError as error:
+                return Verdict(SIMULATOR, str(error).splitlines()[0])
+            except AssertionError:
+                return Verdict(NUMBERS)
         return Verdict(NOBODY)
 
 
