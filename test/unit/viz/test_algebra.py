@@ -17,7 +17,7 @@ from tirx.hw.dtypes import DTYPES
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
 from tirx.smem.atoms import smem_layout
-from tirx.smem.canonical import canonical_layout
+from tirx.smem.canonical import canonical_layout, operand_slices
 from tirx.smem.swizzle_modes import MAJORS, TCGEN05_OPERANDS, WGMMA_OPERANDS, legal_modes
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor, find_form
@@ -307,6 +307,25 @@ def test_matrix_descriptors(shown: Page) -> None:
                     expected.append([canonical.major, canonical.swizzle, str(word)])
     assert len(cases) > 20
     for case, found, wanted in zip(cases, shown.call(_DESCRIPTORS, cases), expected, strict=True):
+        assert wanted in found, (case, found, wanted)
+
+
+def test_steps_along_k(shown: Page) -> None:
+    """The start address of every instruction of 32 bytes of K, as `operand_slices` gives it."""
+    cases: list[list[Any]] = []
+    expected: list[list[int]] = []
+    for tile in presets():
+        if tile.group == "Canonical operands":
+            bits = DTYPES[tile.dtype].storage_bits
+            cases.append([str(tile.layout), tile.shape, bits])
+            slices = operand_slices(tile.layout, (tile.shape[0], tile.shape[1]), tile.dtype, 256 // bits)
+            expected.append([part.offset_bytes for part in slices])
+    function = """(cases) => cases.map(([text, shape, bits]) => {
+      const { notation, words, app } = tirx;
+      const fits = words.canonicalFits(notation.parseLayout(text), shape, bits, app.tables);
+      return fits.map((fit) => words.kSteps(fit, shape, bits, 32).map((step) => step.start));
+    })"""
+    for case, found, wanted in zip(cases, shown.call(function, cases), expected, strict=True):
         assert wanted in found, (case, found, wanted)
 
 
