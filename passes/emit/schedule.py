@@ -23,7 +23,9 @@ from tirx.dialects.tirx import (
     AtOp,
     AwaitOp,
     BarrierOp,
+    CopyOp,
     Engine,
+    FillOp,
     ForOp,
     GlobalPostOp,
     GlobalWaitOp,
@@ -31,6 +33,7 @@ from tirx.dialects.tirx import (
     LeaderOp,
     LoadOp,
     MapOp,
+    MemorySpace,
     MmaOp,
     Queue,
     ReleaseOp,
@@ -38,6 +41,7 @@ from tirx.dialects.tirx import (
     RoleOp,
     StoreOp,
     TilesOp,
+    TileType,
     YieldOp,
 )
 from tirx.layout.axis import WARP_SIZE
@@ -506,10 +510,13 @@ def _only_computes(op: Operation) -> bool:
 
 
 def _wants_whole_warps(op: Operation) -> bool:
-    """True for matrix instructions on registers, which all lanes of a warp execute together."""
+    """True for matrix instructions on registers and tcgen05.ld and st, which all lanes of a warp execute together."""
     match op:
-        case LoadOp() | StoreOp():
-            return op.engine is not None and op.engine.data in (Engine.LDMATRIX, Engine.STMATRIX)
+        case LoadOp() | StoreOp() if op.engine is not None and op.engine.data in (Engine.LDMATRIX, Engine.STMATRIX):
+            return True
+        case LoadOp() | StoreOp() | CopyOp() | FillOp():
+            tiles = [value.type for value in op.operands if isinstance(value.type, TileType)]
+            return any(tile.memory is MemorySpace.TENSOR for tile in tiles)
         case MmaOp():
             return not op.on_tensor_memory
         case _:
