@@ -22,9 +22,10 @@ Text goes through these packages, each of which imports only those above it (`ap
 | `program` | a module and the name of an entry | a `Program`: every instruction decoded once |
 
 A step is a closure over rows of registers. It executes an instruction for a *thread group*: converged lanes of one or
-several warps, whose registers are numpy arrays with an element for each lane. `run(observer=...)` takes a `Profile`
-(counts), a `Trace` (a line for each instruction), a `Timeline` or another `Observer`; the command `tirx-sim` does all
-of this.
+several warps, whose registers are numpy arrays with an element for each lane. CTAs that are at the same instruction run
+side by side as one group (`core.wave`); `program.side_by_side` says which steps may be executed so.
+`run(observer=...)` takes a `Profile` (counts), a `Trace` (a line for each instruction), a `Timeline` or another
+`Observer`; the command `tirx-sim` does all of this.
 
 To add an instruction, write a decoder in the module of its family in `isa/` and register it by the first part of its
 opcode. It takes every modifier it knows from the `Decoder` (what is left is an error), asks it for sources and
