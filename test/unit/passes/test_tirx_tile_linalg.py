@@ -54,18 +54,26 @@ def _integers(rng: np.random.Generator, *shape: int, dtype: Any = np.float16) ->
     return rng.integers(-3, 4, shape).astype(dtype)
 
 
-def test_a_product_is_that_of_tiles() -> None:
-    """The PTX of `linalg` is that of the tile program that somebody writes by hand."""
+@pytest.mark.parametrize(
+    ("example", "name", "m", "n", "threads", "target"),
+    [
+        ("wgmma_gemm", "wgmma_gemm", 256, 512, 256, "sm_90a"),
+        ("tcgen05_gemm", "gemm", 512, 1024, 128, "sm_100a"),
+    ],
+)
+def test_a_product_is_that_of_tiles(example: str, name: str, m: int, n: int, threads: int, target: str) -> None:
+    """The PTX of `linalg`, pipelined, is that of the tile program that somebody writes by hand."""
+    a, b, d = f"{m}x256xf16", f"{n}x256xf16", f"{m}x{n}xf32"
     text = f"""
-func.func @wgmma_gemm(%a: memref<256x256xf16>, %b: memref<512x256xf16>, %d: memref<256x512xf32>) {{
+func.func @{name}(%a: memref<{a}>, %b: memref<{b}>, %d: memref<{d}>) {{
   %zero = arith.constant 0.0 : f32
-  linalg.fill ins(%zero : f32) outs(%d : memref<256x512xf32>)
-  {_PRODUCT % ("#mk", "#nk", "256x256xf16", "512x256xf16", "256x512xf32")}
+  linalg.fill ins(%zero : f32) outs(%d : memref<{d}>)
+  {_PRODUCT % ("#mk", "#nk", a, b, d)}
   func.return
 }}"""
     module = embed.parse(_MAPS + text)
-    embed.run(module, (TirxTileLinalgPass((128, 256, 64), 256, "sm_90a"), *embed.pipeline()))
-    by_hand = embed.parse((_EXAMPLES / "wgmma_gemm.mlir").read_text())
+    embed.run(module, (TirxTileLinalgPass((128, 256, 64), threads, target), *embed.pipeline()))
+    by_hand = embed.parse((_EXAMPLES / f"{example}.mlir").read_text())
     embed.run(by_hand, embed.pipeline())
     assert embed.ptx(module) == embed.ptx(by_hand)
 

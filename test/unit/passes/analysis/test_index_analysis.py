@@ -53,7 +53,7 @@ def test_shifts_remainders_and_masks_by_constants():
     assert index_range(arith.FloorDivSIOp(tile, constant(8)).result) == Integers(64, divisor=2)
     assert index_range(arith.DivSIOp(block, constant(8)).result) == Integers.within(0, None, 64)
     for kind in (arith.RemUIOp, arith.RemSIOp):
-        assert index_range(kind(tile, constant(8)).result).divisor in (0, 8)
+        assert index_range(kind(tile, constant(8)).result).divisor == 0
         assert index_range(kind(tile, constant(0)).result) == Integers(64)
     assert index_range(arith.RemSIOp(tile, constant(24)).result) == Integers(64, divisor=8)
     assert index_range(arith.RemUIOp(tile, constant(32)).result) == Integers(64, divisor=16)
