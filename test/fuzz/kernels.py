@@ -28,6 +28,7 @@ _LARGEST = 9_000
 _ENTRY = re.compile(r"\.entry\s+(\w+)\s*\((.*?)\)", re.DOTALL)
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+\w+(?:\[(\d+)\])?")
 _EXAMPLES = ("mma_m8n8k4_f16_gemm", "tcgen05_gemm")
+_ENDLESS = "{ .reg .u32 %turns; $again: add.u32 %turns, %turns, 1; bra $again; }"
 _SNIPPETS = (
     "mov.u32 %r1, %tid.x;", "bar.sync 0;", "@%p1 bra $L1;", "ld.global.u32 %r1, [%rd1+4];", "st.shared.u32 [0], %r1;",
     "mbarrier.init.shared::cta.b64 [16], 1;", "bfi.b32 %r1, %r2, %r3, 32, 8;", "shl.b32 %r1, %r2, 40;",
@@ -90,13 +91,14 @@ class Kernels(InputClass):
         line, _, ptx = rng.choice(seeds()).partition("\n")
         if rng.random() < 0.2:
             line = mutated(line, rng)
-        if rng.random() < 0.3:
+        if inserted := rng.random() < 0.4:
             lines = ptx.split("\n")
             labels = [match[1] for line in lines if (match := re.match(r"\s*(\$?[\w$]+):", line))]
             jumps = [f"bra {rng.choice(labels)};"] * 6 if labels else []
-            lines.insert(rng.randint(0, len(lines)), rng.choice([*_SNIPPETS, *jumps, "$again: bra $again;"]))
+            lines.insert(rng.randint(0, len(lines)), rng.choice([*_SNIPPETS, *jumps, *[_ENDLESS] * 6]))
             ptx = "\n".join(lines)
-        ptx = mutated(ptx, rng, ["\n".join(_SNIPPETS)])
+        if not inserted or rng.random() < 0.5:
+            ptx = mutated(ptx, rng, ["\n".join(_SNIPPETS)])
         return f"{line}\n{ptx}"
 
     def check(self, text: str) -> str:

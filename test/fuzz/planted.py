@@ -57,7 +57,7 @@ def _subtraction() -> Patch:
         for value in vars(module).values()
         if isinstance(value, dict) and arith.SubfOp in value and arith.XOrIOp in value
     )
-    return patch.dict(table, {arith.SubiOp: table[arith.AddiOp]})
+    return patch.dict(table, {arith.SubiOp: table[arith.AddiOp], arith.SubfOp: table[arith.AddfOp]})
 
 
 def _barriers() -> Patch:
@@ -112,7 +112,7 @@ def _arrays() -> Patch:
 
 
 FAULTS = (
-    Fault("subtraction of integers adds (wrong numbers)", "programs", _subtraction),
+    Fault("subtractions add (wrong numbers)", "programs", _subtraction),
     Fault("no barrier is inserted (race)", "programs", _barriers),
     Fault("features do not raise `.version` (rejected by ptxas)", "modules", _version),
     Fault("values may be used before their definition (internal error)", "modules", _dominance),

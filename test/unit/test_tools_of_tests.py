@@ -1,0 +1,63 @@
+"""The commands that look for what tests miss: which `raise` statements they do not execute, and mutants."""
+
+from __future__ import annotations
+
+import ast
+import random
+from pathlib import Path
+
+import mutants
+import pytest
+import raises
+
+_SOURCE = """
+def f(x):
+    if x < 1:
+        raise ValueError("too small")
+    raise KeyError(x)
+
+class A:
+    def g(self):
+        raise ValueError("too small")
+        raise ValueError("too small")
+"""
+
+
+def test_raise_statements_have_names_that_lines_do_not_change() -> None:
+    names = [name for _, name in raises.statements(_SOURCE)]
+    assert names == [
+        "f: raise ValueError('too small')",
+        "f: raise KeyError(x)",
+        "A.g: raise ValueError('too small')",
+        "A.g: raise ValueError('too small') #2",
+    ]
+    assert [name for _, name in raises.statements("\n\n# moved\n" + _SOURCE)] == names
+
+
+def test_a_new_statement_without_a_test_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = tmp_path / "raises.txt"
+    record.write_text("a: known\nb: tested\n")
+    monkeypatch.setattr(raises, "RECORD", record)
+    monkeypatch.setattr(raises, "all_raises", lambda: {"a: known", "b: tested", "c: new"})
+    assert raises.compared({"b: tested"}, update=False) == 1
+    assert "no test executes: c: new" in capsys.readouterr().out
+    assert raises.compared({"b: tested", "c: new"}, update=True) == 0
+    assert record.read_text() == "a: known\n"
+
+
+def test_a_mutant_has_one_change() -> None:
+    before = ast.unparse(ast.parse(_SOURCE)).splitlines()
+    for seed in range(20):
+        changed = mutants.mutant(_SOURCE, random.Random(seed))
+        assert changed is not None
+        after = changed.splitlines()
+        assert len(after) == len(before)
+        assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
+
+
+def test_tests_of_a_file_mirror_it() -> None:
+    found = mutants.tests_of(Path("passes/tirx_mem2reg.py"))
+    assert {"test/passes/tirx-mem2reg.mlir", "test/passes/tirx-mem2reg-invalid.mlir"} <= set(found)
+    assert "test/unit/layout/test_swizzle.py" in mutants.tests_of(Path("tirx/layout/swizzle.py"))
