@@ -52,11 +52,7 @@ def _subtraction() -> Patch:
 
     from tirx.passes import convert_arith_to_ptx as module
 
-    table = next(
-        value
-        for value in vars(module).values()
-        if isinstance(value, dict) and arith.SubfOp in value and arith.XOrIOp in value
-    )
+    table = vars(module)["_BINARY"]
     return patch.dict(table, {arith.SubiOp: table[arith.AddiOp], arith.SubfOp: table[arith.AddfOp]})
 
 
